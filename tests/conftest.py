@@ -1,0 +1,165 @@
+"""What all tests share: one thread, no network, the app as a process of its own, and a real browser.
+
+Which browser: the Chrome, Chromium or Edge that is found; else Debian's package when root; else Playwright's own
+download, for at most 60 s. Without any, the browser tests are left out, and the last lines of the output say so;
+with VIZ_REQUIRE_BROWSER=1 that is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+# Before anything imports torch or Hugging Face.
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.pop("VIZ_TRANSFORMER_DATA", None)  # tests read no file outside the repository
+
+from viz_transformer.server import find_chrome
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIRED = os.environ.get("VIZ_REQUIRE_BROWSER", "") not in ("", "0")
+BROWSER_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+REMEDY = "They need Chrome, Chromium or Edge, and are run by `make test`."
+
+browser_tests: set[str] = set()  # ids of the collected tests that need a browser
+browser_tests_run: set[str] = set()
+
+
+def works(path: str | None) -> bool:
+    """Whether this file is a browser that starts: Ubuntu's `chromium-browser`, for one, may be an empty shell."""
+    if path is None:
+        return False
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, timeout=30).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def debian_chromium() -> str | None:
+    """The path of Chromium after installing Debian's package, or None where that cannot be done."""
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        return None
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
+        try:
+            subprocess.run(command, env=environment, capture_output=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return None
+    return find_chrome()
+
+
+def playwright_chromium() -> str | None:
+    """The path of the Chromium that Playwright keeps, downloaded if it comes within 60 s, or None."""
+    from playwright.sync_api import sync_playwright
+
+    try:
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return None
+    with sync_playwright() as playwright:
+        return playwright.chromium.executable_path
+
+
+@pytest.fixture(scope="session")
+def browser_path() -> str:
+    """The browser that the tests drive."""
+    for candidate in (find_chrome, debian_chromium, playwright_chromium):
+        path = candidate()
+        if path is not None and works(path):
+            return path
+    reason = "no Chrome, Chromium or Edge was found, and none could be installed"
+    if REQUIRED:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser(browser_path: str) -> Iterator[Browser]:
+    """A running headless browser; each test opens pages or contexts of its own in it."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=browser_path, args=BROWSER_ARGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def app_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that `app_server` writes its output to, errors included."""
+    return tmp_path_factory.mktemp("app") / "app.log"
+
+
+@pytest.fixture(scope="session")
+def app_server(app_log: Path) -> Iterator[str]:
+    """The address of the app, started as `viz-transformer app` starts it."""
+    command = [sys.executable, "-m", "viz_transformer.cli", "app", "--no-browser", "--port", "0"]
+    with app_log.open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        yield address(process, app_log)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def address(process: subprocess.Popen[bytes], log: Path, seconds: float = 30) -> str:
+    """The address that a started app prints into its log; fails with the log if none comes."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        if found := re.search(r"http://127\.0\.0\.1:\d+", log.read_text(encoding="utf-8")):
+            return found[0]
+        time.sleep(0.02)
+    pytest.fail(f"the app did not start: {log.read_text(encoding='utf-8')}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: the quick ones fail first, and Playwright's event loop meets no other test."""
+    items.sort(key=needs_browser)
+    browser_tests.update(item.nodeid for item in items if needs_browser(item))
+
+
+def needs_browser(item: pytest.Item) -> bool:
+    return "browser_path" in getattr(item, "fixturenames", ())
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call" and report.nodeid in browser_tests and not report.skipped:
+        browser_tests_run.add(report.nodeid)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if REQUIRED and not browser_tests_run and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The very last line: after the counts, where nobody overlooks it."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    missed = len(browser_tests - browser_tests_run)
+    if reporter is not None and not config.option.collectonly and (missed or (REQUIRED and not browser_tests)):
+        reporter.write_line(f"BROWSER TESTS DID NOT RUN: {missed} of {len(browser_tests)}. {REMEDY}", yellow=True)

@@ -1,0 +1,87 @@
+"""The table of points against what models really record, and the page made from it."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.points import attention_sites, point_shape, points_table, recorded_points, unknown_point
+from viz_transformer.tap import Recorder
+
+KINDS = ["encoder-decoder", "encoder-only", "decoder-only"]
+
+
+def inputs(config: ModelConfig) -> list[torch.Tensor]:
+    src, tgt = random_ids(len(SOURCE), 2, 7), random_ids(len(TARGET), 2, 5, seed=2)
+    return {"encoder-decoder": [src, tgt], "encoder-only": [src], "decoder-only": [tgt]}[config.kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "norm", "positions", "final_norm"),
+    list(product(KINDS, ["pre", "post"], ["sinusoidal", "none"], [True, False])),
+)
+@torch.no_grad()
+def test_names_and_shapes_of_the_table_are_those_of_a_run(
+    kind: str, norm: str, positions: str, final_norm: bool
+) -> None:
+    config = tiny_config(kind, norm=norm, positions=positions, final_norm=final_norm)
+    recorder = Recorder()
+    tiny_model(config)(*inputs(config), tap=recorder)
+    table = {p.name: point_shape(p, config, batch=2, source=7, target=5) for p in recorded_points(config)}
+    assert {name: tuple(value.shape) for name, value in recorder.values.items()} == table
+    assert all((value.dtype == torch.bool) == name.endswith(".mask") for name, value in recorder.values.items())
+
+
+class Nudge:
+    """An edit that changes one point a little: 0.1 added to everything, or every mask cell turned round."""
+
+    def __init__(self, point: str) -> None:
+        self.point = point
+
+    def apply(self, value: torch.Tensor, start: int, values: object) -> torch.Tensor:
+        if value.dtype == torch.bool:
+            return ~value
+        noise = torch.randn(value.shape, generator=torch.Generator().manual_seed(3))
+        return value + 0.1 * noise
+
+
+CAUSAL_CASES = [
+    (kind, norm, point.name)
+    for kind, norm in [(k, "pre") for k in KINDS] + [("encoder-decoder", "post")]
+    for point in recorded_points(tiny_config(kind, norm=norm))
+]
+
+
+@pytest.mark.parametrize(("kind", "norm", "name"), CAUSAL_CASES)
+@torch.no_grad()
+def test_each_recorded_point_is_causal(kind: str, norm: str, name: str) -> None:
+    config = tiny_config(kind, norm=norm)
+    model = tiny_model(config)
+    recorder = Recorder([Nudge(name)])
+    before, after = model(*inputs(config)), model(*inputs(config), tap=recorder)
+    assert recorder.ran == {0}
+    assert not torch.equal(before, after)
+
+
+def test_sites_are_the_attentions_of_the_model() -> None:
+    assert attention_sites(tiny_config()) == (
+        *("encoder.0.self", "encoder.1.self"),
+        *(f"decoder.{layer}.{kind}" for layer in range(3) for kind in ("self", "cross")),
+    )
+    assert attention_sites(tiny_config("decoder-only")) == ("decoder.0.self", "decoder.1.self", "decoder.2.self")
+
+
+def test_an_unknown_name_is_answered_with_near_ones() -> None:
+    known = [point.name for point in recorded_points(tiny_config())]
+    sentence = unknown_point("decoder.1.cross.weight", known)
+    assert sentence.startswith("no point named 'decoder.1.cross.weight'. Did you mean 'decoder.1.cross.weights'")
+
+
+def test_docs_points_is_the_table() -> None:
+    page = Path(__file__).parents[1] / "docs" / "points.md"
+    assert page.read_text(encoding="utf-8").split("\n## ", 1)[1] == points_table().removeprefix("## ")

@@ -1,0 +1,40 @@
+"""The tap: the same tensor comes back, a Recorder keeps that very tensor."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from viz_transformer.tap import OFF, Recorder
+
+
+def test_off_gives_back_the_very_tensor_and_itself() -> None:
+    x = torch.randn(2)
+    assert OFF("anything", x) is x
+    assert OFF.inside("part") is OFF
+
+
+def test_a_recorder_keeps_the_very_tensor_under_its_full_name() -> None:
+    x = torch.randn(2)
+    recorder = Recorder()
+    assert recorder.inside("decoder").inside("1").inside("cross")("weights", x) is x
+    assert recorder.values == {"decoder.1.cross.weights": x}
+
+
+def test_recording_a_name_twice_is_our_own_mistake() -> None:
+    recorder = Recorder()
+    recorder("logits", torch.zeros(1))
+    with pytest.raises(RuntimeError, match="'logits' was recorded twice"):
+        recorder("logits", torch.zeros(1))
+
+
+class Wrong:
+    point = "logits"
+
+    def apply(self, value: torch.Tensor, start: int, values: object) -> torch.Tensor:
+        return value[:1]
+
+
+def test_an_edit_that_changes_the_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the edit of 'logits' gives .* \(1,\), the run needs .* \(3,\)"):
+        Recorder([Wrong()])("logits", torch.zeros(3))

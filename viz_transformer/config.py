@@ -1,0 +1,134 @@
+"""What a model is: every choice that changes its numbers, in one frozen, checked dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args, get_type_hints
+
+Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The architecture of one transformer; raises ValueError for sizes that do not fit together.
+
+    A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
+    the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
+    `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
+    """
+
+    source_vocab_size: int | None = None
+    target_vocab_size: int | None = None
+    encoder_layers: int = 0
+    decoder_layers: int = 0
+    d_model: int
+    n_heads: int
+    d_ff: int
+    dropout: float = 0.1
+    activation: Literal["relu", "gelu", "gelu-tanh"] = "relu"
+    norm: Literal["pre", "post"] = "pre"
+    final_norm: bool = True
+    norm_kind: Literal["layer"] = "layer"
+    norm_epsilon: float = 1e-5
+    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
+    embedding_scale: Literal["one", "sqrt"] = "sqrt"
+    merge: Literal["concatenate"] = "concatenate"
+    divisor: Literal["sqrt-head-dim"] = "sqrt-head-dim"
+    mask_fill: Literal["zero-rows"] = "zero-rows"
+    tied_output: bool = False
+    attention_bias: bool = True
+    ffn_bias: bool = True
+    output_bias: bool = True
+    max_source: int = 512
+    max_target: int = 512
+    source_pad: int | None = None
+    target_pad: int | None = None
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for field in fields(self):
+            _check_type(field.name, getattr(self, field.name), hints[field.name])
+        for name in ("d_model", "n_heads", "d_ff", "max_source", "max_target"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
+        for name in ("encoder_layers", "decoder_layers"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}={getattr(self, name)} must not be negative")
+        if not self.has_encoder and not self.has_decoder:
+            raise ValueError("encoder_layers=0 and decoder_layers=0: a model needs at least one layer")
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(f"d_model={self.d_model} must be even for sinusoidal positions")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout={self.dropout} must be at least 0 and below 1")
+        if not 0 < self.norm_epsilon < 1:
+            raise ValueError(f"norm_epsilon={self.norm_epsilon} must be above 0 and below 1")
+        if self.has_encoder and self.source_vocab_size is None:
+            raise ValueError("a model with an encoder needs source_vocab_size")
+        if self.has_decoder and self.target_vocab_size is None:
+            raise ValueError("a model with a decoder needs target_vocab_size")
+        if not self.has_encoder and self.source_vocab_size is not None:
+            raise ValueError("a model without an encoder reads the target vocabulary: leave source_vocab_size out")
+        if self.tied_output and not self.has_decoder and self.source_vocab_size != self.target_vocab_size:
+            raise ValueError("tied_output needs source and target vocabularies of the same size in an encoder")
+        for side in ("source", "target"):
+            size, pad = getattr(self, f"{side}_vocab_size"), getattr(self, f"{side}_pad")
+            if size is not None and size < 1:
+                raise ValueError(f"{side}_vocab_size={size} must be at least 1")
+            if pad is not None and not 0 <= pad < (size or 0):
+                raise ValueError(f"{side}_pad={pad} is not an id of a vocabulary of {size}")
+
+    @property
+    def has_encoder(self) -> bool:
+        return self.encoder_layers > 0
+
+    @property
+    def has_decoder(self) -> bool:
+        return self.decoder_layers > 0
+
+    @property
+    def kind(self) -> Kind:
+        if self.has_encoder and self.has_decoder:
+            return "encoder-decoder"
+        return "encoder-only" if self.has_encoder else "decoder-only"
+
+    @property
+    def head_dim(self) -> int:
+        return self.d_model // self.n_heads
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
+        """The config with these fields. Raises ValueError for an unknown or missing field, naming it."""
+        known = {field.name for field in fields(cls)}
+        for name in values:
+            if name not in known:
+                raise ValueError(f"unknown model setting {name!r}; known are {', '.join(sorted(known))}")
+        for name in ("d_model", "n_heads", "d_ff"):
+            if name not in values:
+                raise ValueError(f"the model setting {name!r} is missing")
+        return cls(**values)
+
+
+def _check_type(name: str, value: object, hint: Any) -> None:
+    """Raise ValueError unless value is of the annotated type: JSON can hold anything."""
+    options = get_args(hint) or (hint,)
+    if isinstance(options[0], str):  # a Literal: one word of a list
+        if value not in options:
+            raise ValueError(f"{name}={value!r} is not known; choose {' or '.join(map(repr, options))}")
+        return
+    if value is None and type(None) in options:
+        return
+    wanted: Any = options[0]
+    if wanted is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return
+    if type(value) is not wanted:
+        raise ValueError(f"{name}={value!r} must be {_NOUNS[wanted]}")
+
+
+_NOUNS = {int: "a whole number", float: "a number", bool: "true or false"}

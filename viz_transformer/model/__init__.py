@@ -1,0 +1,1 @@
+"""The transformer, one file for each box of the paper's figure."""

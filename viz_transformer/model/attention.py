@@ -1,0 +1,105 @@
+"""Multi-head attention, written out: every value in it has a name.
+
+weights = softmax(query @ key^T / divisor) over the keys that the mask allows, head_out = weights @ value.
+Source: Vaswani et al. (2017), equation 1 and section 3.2.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.model.cache import AttentionCache
+from viz_transformer.model.masks import MASK_FILLS
+from viz_transformer.tap import Tap
+
+FUSED_FROM = 512  # tokens on both sides; a shorter attention is explicit, with the tap and without
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """[B, T, D] -> [B, H, T, E]: head h owns features h*E to (h+1)*E - 1."""
+    batch, length, d_model = x.shape
+    return x.view(batch, length, n_heads, d_model // n_heads).transpose(1, 2)
+
+
+def concatenate_heads(x: Tensor) -> Tensor:
+    """[B, H, T, E] -> [B, T, D]: the inverse of split_heads."""
+    batch, n_heads, length, head_dim = x.shape
+    return x.transpose(1, 2).reshape(batch, length, n_heads * head_dim)
+
+
+def sqrt_head_dim(config: ModelConfig) -> float:
+    """What scores are divided by: the square root of head_dim."""
+    return math.sqrt(config.head_dim)
+
+
+def attention_scores(query: Tensor, key: Tensor, divisor: float) -> Tensor:
+    """Scaled dot products, before the mask: [B, H, Q, E], [B, H, K, E] -> [B, H, Q, K]."""
+    return query @ key.transpose(-2, -1) / divisor
+
+
+MERGES: dict[str, Callable[[Tensor], Tensor]] = {"concatenate": concatenate_heads}
+DIVISORS: dict[str, Callable[[ModelConfig], float]] = {"sqrt-head-dim": sqrt_head_dim}
+
+
+def is_fused(queries: int, keys: int) -> bool:
+    """True if an attention of this size runs in one kernel, its weights recomputed when looked at."""
+    return queries >= FUSED_FROM and keys >= FUSED_FROM
+
+
+class Attention(nn.Module):
+    """Self-attention, or cross-attention if a memory is given."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        d_model = config.d_model
+        self.n_heads = config.n_heads
+        self.divisor = DIVISORS[config.divisor](config)
+        self.masked_softmax = MASK_FILLS[config.mask_fill]
+        self.merge_heads = MERGES[config.merge]
+        self.to_query = nn.Linear(d_model, d_model, bias=config.attention_bias)
+        self.to_key = nn.Linear(d_model, d_model, bias=config.attention_bias)
+        self.to_value = nn.Linear(d_model, d_model, bias=config.attention_bias)
+        self.to_out = nn.Linear(d_model, d_model, bias=config.attention_bias)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, mask: Tensor, tap: Tap, *, memory: Tensor | None = None, cache: AttentionCache | None = None
+    ) -> Tensor:
+        """x: [B, Q, D] reads, mask: [B, 1, Q, K] True = may attend -> [B, Q, D].
+
+        Keys and values come from `memory` [B, K, D], else from x. With a cache, x holds the new positions only: the
+        points key and value are then the new rows, weights and mask the new rows over all keys so far.
+        """
+        x = tap("in", x)
+        query = tap("query", split_heads(self.to_query(x), self.n_heads))  # [B, H, Q, E]
+        if cache is not None and cache.complete:
+            key, value = cache.key, cache.value  # the memory does not change between steps
+        else:
+            read = x if memory is None else memory
+            key = tap("key", split_heads(self.to_key(read), self.n_heads))  # [B, H, K, E]
+            value = tap("value", split_heads(self.to_value(read), self.n_heads))
+            if cache is not None:
+                key, value = cache.extend(key, value)
+        mask = tap("mask", mask)
+        if is_fused(query.size(-2), key.size(-2)):
+            head_out = tap("head_out", self._fused(query, key, value, mask))
+        else:
+            scores = attention_scores(query, key, self.divisor)  # [B, H, Q, K]
+            weights = tap("weights", self.dropout(self.masked_softmax(scores, mask)))
+            head_out = tap("head_out", weights @ value)  # [B, H, Q, E]
+        out: Tensor = self.to_out(self.merge_heads(head_out))
+        return tap("out", out)
+
+    def _fused(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        """head_out without its weights in memory; the one mask fill that the kernel knows is a row of zeros."""
+        dropout = self.dropout.p if self.training else 0.0
+        any_key = mask.any(dim=-1, keepdim=True)
+        head_out = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask | ~any_key, dropout_p=dropout, scale=1 / self.divisor
+        )
+        return head_out.masked_fill(~any_key, 0.0)

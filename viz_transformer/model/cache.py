@@ -1,0 +1,81 @@
+"""Keys and values kept between decoding steps, in memory allocated once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+class AttentionCache:
+    """Keys and values of one attention: [B, H, T_max, E], filled from the front.
+
+    A `complete` cache (cross-attention, after its first step) is read and never extended.
+    """
+
+    def __init__(self, max_length: int | None) -> None:
+        self.max_length = max_length  # None: filled once, by the memory
+        self.length = 0
+        self.complete = False
+        self._key: Tensor | None = None
+        self._value: Tensor | None = None
+
+    @property
+    def key(self) -> Tensor:
+        assert self._key is not None
+        return self._key[:, :, : self.length]
+
+    @property
+    def value(self) -> Tensor:
+        assert self._value is not None
+        return self._value[:, :, : self.length]
+
+    def extend(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values so far, the new ones [B, H, new, E] last."""
+        if self.max_length is None:
+            self._key, self._value = key, value
+            self.length, self.complete = key.size(2), True
+            return key, value
+        if self._key is None or self._value is None:
+            batch, heads, _, head_dim = key.shape
+            self._key = key.new_empty(batch, heads, self.max_length, head_dim)
+            self._value = torch.empty_like(self._key)
+        end = self.length + key.size(2)
+        if end > self.max_length:
+            raise ValueError(f"the cache holds {self.max_length} positions, position {end - 1} does not fit")
+        self._key[:, :, self.length : end] = key
+        self._value[:, :, self.length : end] = value
+        self.length = end
+        return self.key, self.value
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order (rows: int64 [B'])."""
+        if self._key is not None and self._value is not None:
+            self._key, self._value = self._key.index_select(0, rows), self._value.index_select(0, rows)
+
+
+class DecoderCache:
+    """One self-attention and one cross-attention cache for each decoder layer, and which positions are padding."""
+
+    def __init__(self, n_layers: int, max_length: int) -> None:
+        self.self_attention: Sequence[AttentionCache] = [AttentionCache(max_length) for _ in range(n_layers)]
+        self.cross_attention: Sequence[AttentionCache] = [AttentionCache(None) for _ in range(n_layers)]
+        self._keep: Tensor | None = None
+
+    @property
+    def length(self) -> int:
+        """Positions decoded so far."""
+        return self.self_attention[0].length
+
+    def kept(self, new: Tensor) -> Tensor:
+        """True for each token so far that is not padding, [B, T]; `new` [B, new] are those of this step."""
+        self._keep = new if self._keep is None else torch.cat([self._keep, new], dim=1)
+        return self._keep
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch in every layer: hypotheses that go on in a beam search."""
+        for cache in (*self.self_attention, *self.cross_attention):
+            cache.select(rows)
+        if self._keep is not None:
+            self._keep = self._keep.index_select(0, rows)

@@ -1,0 +1,160 @@
+"""Embedding, feed-forward, and the layers that the two stacks are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.model.attention import Attention
+from viz_transformer.model.cache import AttentionCache
+from viz_transformer.model.norms import NORMS
+from viz_transformer.model.positions import POSITIONS
+from viz_transformer.tap import Tap
+
+
+def gelu_tanh(x: Tensor) -> Tensor:
+    """GELU by its tanh approximation (Hendrycks and Gimpel 2016)."""
+    return F.gelu(x, approximate="tanh")
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": gelu_tanh}
+EMBEDDING_SCALES: dict[str, Callable[[ModelConfig], float]] = {
+    "one": lambda config: 1.0,
+    "sqrt": lambda config: math.sqrt(config.d_model),
+}
+
+
+class Embedding(nn.Module):
+    """What a stack starts from: the token's vector, scaled, plus the position's."""
+
+    def __init__(self, config: ModelConfig, vocab_size: int, max_length: int) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, config.d_model)
+        self.scale = EMBEDDING_SCALES[config.embedding_scale](config)
+        make_positions = POSITIONS[config.positions]
+        self.position = make_positions(max_length, config.d_model) if make_positions else None
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, ids: Tensor, tap: Tap, *, start: int = 0) -> Tensor:
+        """ids: [B, T], the first at position `start` -> [B, T, D]."""
+        x = tap("token", self.token(ids) * self.scale)
+        if self.position is not None:
+            position = self.position(start, ids.size(1)).expand_as(x)
+            x = x + tap("position", position)
+        out: Tensor = self.dropout(x)
+        return tap("out", out)
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with an activation between, at each position alone (Vaswani et al. 2017, equation 2)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.to_hidden = nn.Linear(config.d_model, config.d_ff, bias=config.ffn_bias)
+        self.to_out = nn.Linear(config.d_ff, config.d_model, bias=config.ffn_bias)
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, tap: Tap) -> Tensor:
+        """[B, T, D] -> [B, T, D]; the point hidden is [B, T, d_ff], after the activation."""
+        x = tap("in", x)
+        hidden = tap("hidden", self.dropout(self.activation(self.to_hidden(x))))
+        out: Tensor = self.to_out(hidden)
+        return tap("out", out)
+
+
+class Residual(nn.Module):
+    """A sub-layer's place in the stream: x + sublayer(norm(x)) for pre-norm, norm(x + sublayer(x)) for post-norm."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = NORMS[config.norm_kind](config)
+        self.norm_first = config.norm == "pre"
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], tap: Tap, *, part: str, after: str) -> Tensor:
+        """x: [B, T, D] the stream; `part` names the sub-layer's norm, `after` the stream behind it."""
+        norm_tap = tap.inside(part)
+        if self.norm_first:
+            x = x + self.dropout(sublayer(self.norm(x, norm_tap)))
+        else:
+            total = tap(f"{after}_sum", x + self.dropout(sublayer(x)))
+            x = self.norm(total, norm_tap)
+        return tap(after, x)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = Attention(config)
+        self.feed_forward = FeedForward(config)
+        self.self_residual = Residual(config)
+        self.ffn_residual = Residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor, tap: Tap) -> Tensor:
+        """x: [B, S, D], mask: [B, 1, S, S] -> [B, S, D]."""
+
+        def attend(x: Tensor) -> Tensor:
+            out: Tensor = self.self_attention(x, mask, tap.inside("self"))
+            return out
+
+        def feed_forward(x: Tensor) -> Tensor:
+            out: Tensor = self.feed_forward(x, tap.inside("ffn"))
+            return out
+
+        x = tap("residual_in", x)
+        x = self.self_residual(x, attend, tap, part="self", after="residual_after_self")
+        x = self.ffn_residual(x, feed_forward, tap, part="ffn", after="residual_out")
+        return x
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, cross-attention if the model has an encoder, and feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = Attention(config)
+        self.self_residual = Residual(config)
+        if config.has_encoder:
+            self.cross_attention = Attention(config)
+            self.cross_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.ffn_residual = Residual(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        tap: Tap,
+        *,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        self_cache: AttentionCache | None = None,
+        cross_cache: AttentionCache | None = None,
+    ) -> Tensor:
+        """x: [B, T, D], mask: [B, 1, T, T], memory: [B, S, D], memory_mask: [B, 1, T, S] -> [B, T, D]."""
+
+        def attend_self(x: Tensor) -> Tensor:
+            out: Tensor = self.self_attention(x, mask, tap.inside("self"), cache=self_cache)
+            return out
+
+        def attend_memory(x: Tensor) -> Tensor:
+            out: Tensor = self.cross_attention(x, memory_mask, tap.inside("cross"), memory=memory, cache=cross_cache)
+            return out
+
+        def feed_forward(x: Tensor) -> Tensor:
+            out: Tensor = self.feed_forward(x, tap.inside("ffn"))
+            return out
+
+        x = tap("residual_in", x)
+        x = self.self_residual(x, attend_self, tap, part="self", after="residual_after_self")
+        if memory is not None:
+            x = self.cross_residual(x, attend_memory, tap, part="cross", after="residual_after_cross")
+        x = self.ffn_residual(x, feed_forward, tap, part="ffn", after="residual_out")
+        return x

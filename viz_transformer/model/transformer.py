@@ -1,0 +1,149 @@
+"""The transformer: two stacks of layers, either of which may be missing, and the logits."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
+from viz_transformer.model.masks import causal_mask, key_mask
+from viz_transformer.model.norms import NORMS
+from viz_transformer.tap import OFF, Tap
+
+
+class Output(nn.Module):
+    """The linear map to the vocabulary; tied, it reads the embedding's own weight."""
+
+    def __init__(self, config: ModelConfig, vocab_size: int, embedding: nn.Embedding) -> None:
+        super().__init__()
+        self.weight = None if config.tied_output else nn.Parameter(torch.empty(vocab_size, config.d_model))
+        self.bias = nn.Parameter(torch.zeros(vocab_size)) if config.output_bias else None
+        self._embedding = (embedding,)  # in a tuple: a look at the other module, not a child of this one
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, T, D] -> logits [B, T, V]."""
+        weight = self._embedding[0].weight if self.weight is None else self.weight
+        return F.linear(x, weight, self.bias)
+
+
+class Stack(nn.Module):
+    """An embedding, the layers, and the norm behind them if there is one."""
+
+    def __init__(self, config: ModelConfig, embedding: Embedding, layers: list[nn.Module]) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = nn.ModuleList(layers)
+        self.norm = NORMS[config.norm_kind](config) if config.final_norm else None
+
+    def finish(self, x: Tensor, tap: Tap) -> Tensor:
+        """The stream after the last layer -> what the stack gives out, [B, T, D]."""
+        if self.norm is not None:
+            x = self.norm(x, tap)
+        return tap("out", x)
+
+
+class Transformer(nn.Module):
+    """Encoder-decoder, encoder-only or decoder-only, as the config says.
+
+    Called with ids (int64, padded with the config's pad ids): `model(src, tgt)`, `model(src)` or `model(tgt)`.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        if config.has_encoder:
+            assert config.source_vocab_size is not None
+            embedding = Embedding(config, config.source_vocab_size, config.max_source)
+            self.encoder = Stack(config, embedding, [EncoderLayer(config) for _ in range(config.encoder_layers)])
+        if config.has_decoder:
+            assert config.target_vocab_size is not None
+            embedding = Embedding(config, config.target_vocab_size, config.max_target)
+            self.decoder = Stack(config, embedding, [DecoderLayer(config) for _ in range(config.decoder_layers)])
+        last = self.decoder if config.has_decoder else self.encoder
+        vocab_size = config.target_vocab_size
+        self.output = Output(config, vocab_size, last.embedding.token) if vocab_size is not None else None
+        self._initialise()
+
+    def _initialise(self) -> None:
+        """Xavier-uniform maps, zero biases; embeddings such that the scaled vectors have variance 1."""
+        config = self.config
+        spread = 1.0 if config.embedding_scale == "one" and not config.tied_output else 1 / math.sqrt(config.d_model)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=spread)
+            elif isinstance(module, Output) and module.weight is not None:
+                nn.init.xavier_uniform_(module.weight)
+
+    def forward(self, first: Tensor, second: Tensor | None = None, tap: Tap = OFF) -> Tensor:
+        """Logits [B, T, V] for all positions; encoder-only without a vocabulary to predict: the memory [B, S, D].
+
+        first: [B, S] source ids, second: [B, T] target ids. A decoder-only model takes its ids as `first`.
+        """
+        if self.config.kind == "decoder-only":
+            return self.decode(first, tap=tap)
+        memory, keep = self.encode(first, tap)
+        if self.config.kind == "encoder-only":
+            return memory if self.output is None else tap("logits", self.output(memory))
+        if second is None:
+            raise ValueError("an encoder-decoder needs source and target ids")
+        return self.decode(second, memory, keep, tap=tap)
+
+    def encode(self, src: Tensor, tap: Tap = OFF) -> tuple[Tensor, Tensor]:
+        """src: [B, S] -> memory [B, S, D] and which positions are tokens, not padding: [B, S]."""
+        tap = tap.inside("encoder")
+        keep = _kept(src, self.config.source_pad)
+        mask = key_mask(keep, src.size(1))
+        x = self.encoder.embedding(src, tap.inside("embed"))
+        for index, layer in enumerate(self.encoder.layers):
+            x = layer(x, mask, tap.inside(str(index)))
+        return self.encoder.finish(x, tap), keep
+
+    def decode(
+        self,
+        tgt: Tensor,
+        memory: Tensor | None = None,
+        memory_keep: Tensor | None = None,
+        *,
+        cache: DecoderCache | None = None,
+        tap: Tap = OFF,
+    ) -> Tensor:
+        """tgt: [B, T] -> logits [B, T, V]. With a cache, tgt holds the positions after those cached already."""
+        inner = tap.inside("decoder")
+        start = cache.length if cache is not None else 0
+        new = tgt.size(1)
+        keep = _kept(tgt, self.config.target_pad)
+        mask = key_mask(cache.kept(keep) if cache is not None else keep, new)
+        mask = mask & causal_mask(new, start + new, start=start, device=tgt.device)
+        memory_mask = key_mask(memory_keep, new) if memory_keep is not None else None
+        x = self.decoder.embedding(tgt, inner.inside("embed"), start=start)
+        for index, layer in enumerate(self.decoder.layers):
+            x = layer(
+                x,
+                mask,
+                inner.inside(str(index)),
+                memory=memory,
+                memory_mask=memory_mask,
+                self_cache=cache.self_attention[index] if cache is not None else None,
+                cross_cache=cache.cross_attention[index] if cache is not None else None,
+            )
+        assert self.output is not None
+        return tap("logits", self.output(self.decoder.finish(x, inner)))
+
+
+def _kept(ids: Tensor, pad: int | None) -> Tensor:
+    """True where a token stands, False for padding: [B, T]."""
+    return torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
+
+
+def parameter_count(model: nn.Module) -> int:
+    """Trained numbers in the model, shared ones counted once."""
+    return sum(parameter.numel() for parameter in model.parameters())

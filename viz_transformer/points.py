@@ -1,0 +1,175 @@
+"""The table of all points: what a run records, under which name, in which shape, and what it means.
+
+`docs/points.md` is made from this table; a test compares the table with what tiny models really record.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.model.attention import is_fused
+
+
+@dataclass(frozen=True)
+class Point:
+    """One recorded value. Shape letters: B batch, T positions of this stack, H heads, E head_dim, D d_model,
+    F d_ff, V vocabulary, Q queries and K keys of this attention, 1 an axis of length one."""
+
+    name: str
+    shape: tuple[str, ...]
+    meaning: str
+
+
+_ROW = ("B", "T", "D")
+_QUERY, _KEY = ("B", "H", "Q", "E"), ("B", "H", "K", "E")
+_NORM = ("B", "T", "1")
+
+EMBED = (
+    Point("token", _ROW, "the tokens' embeddings, already scaled"),
+    Point("position", _ROW, "the positions' vectors"),
+    Point("out", _ROW, "token plus position: what the first layer reads"),
+)
+ATTENTION = (
+    Point("in", ("B", "Q", "D"), "what the sub-layer reads; after the norm in a pre-norm model"),
+    Point("query", _QUERY, "queries by head, unscaled"),
+    Point("key", _KEY, "keys by head"),
+    Point("value", _KEY, "values by head"),
+    Point("mask", ("B", "1", "Q", "K"), "Boolean, True = may attend; recorded also when nothing is masked"),
+    Point("weights", ("B", "H", "Q", "K"), "masked softmax over the keys of query @ key^T / divisor"),
+    Point("head_out", _QUERY, "weights @ value by head"),
+    Point("out", ("B", "Q", "D"), "the heads merged, after W_O"),
+)
+FFN = (
+    Point("in", _ROW, "what the feed-forward reads; after the norm in a pre-norm model"),
+    Point("hidden", ("B", "T", "F"), "the hidden layer, after the activation"),
+    Point("out", _ROW, "the feed-forward's output"),
+)
+NORM = (
+    Point("norm_mean", _NORM, "mean over the features of what this norm reads"),
+    Point("norm_scale", _NORM, "what this norm divides by: the root of variance plus epsilon"),
+)
+RESIDUAL = {
+    "residual_in": "the stream that enters the layer",
+    "residual_after_self": "the stream after self-attention",
+    "residual_after_cross": "the stream after cross-attention",
+    "residual_out": "the stream that leaves the layer",
+}
+STACK_OUT = {"encoder": "the memory: what cross-attention reads", "decoder": "what the output layer reads"}
+LOGITS = Point("logits", ("B", "T", "V"), "one number for each entry of the vocabulary, before the softmax")
+
+DERIVED = (
+    Point("scores", ("B", "H", "Q", "K"), "query @ key^T / divisor, before the mask"),
+    Point("contribution", ("B", "H", "Q", "D"), "head_out @ W_O of each head; they sum to out less W_O's bias"),
+)
+
+
+def recorded_points(config: ModelConfig) -> Iterator[Point]:
+    """Every point that a run of such a model records, with its full name, in the order of the table.
+
+    Runs with at least 512 queries and keys in an attention derive its weights instead of recording them.
+    """
+    stacks = (("encoder", config.encoder_layers), ("decoder", config.decoder_layers))
+    for stack, n_layers in stacks:
+        if not n_layers:
+            continue
+        for point in EMBED:
+            if point.name != "position" or config.positions != "none":
+                yield _under(f"{stack}.embed", point)
+        for layer in range(n_layers):
+            yield from _layer_points(config, stack, f"{stack}.{layer}")
+        if config.final_norm:
+            yield from (_under(stack, point) for point in NORM)
+        yield Point(f"{stack}.out", _ROW, STACK_OUT[stack])
+    if config.target_vocab_size is not None:
+        yield LOGITS
+
+
+def derived_points(config: ModelConfig) -> Iterator[Point]:
+    """Every point that is computed from recorded ones when asked for, with its full name."""
+    for site in attention_sites(config):
+        yield from (_under(site, point) for point in DERIVED)
+
+
+def attention_sites(config: ModelConfig) -> tuple[str, ...]:
+    """The attentions of a model, e.g. encoder.0.self, decoder.0.self, decoder.0.cross."""
+    encoder = [f"encoder.{layer}.self" for layer in range(config.encoder_layers)]
+    kinds = _kinds(config, "decoder")
+    decoder = [f"decoder.{layer}.{kind}" for layer in range(config.decoder_layers) for kind in kinds]
+    return (*encoder, *decoder)
+
+
+def site_is_fused(site: str, source_length: int, target_length: int) -> bool:
+    """True if a whole pass over such lengths runs this attention fused, so that its weights are derived."""
+    stack, _, kind = site.split(".")
+    queries = source_length if stack == "encoder" else target_length
+    return is_fused(queries, source_length if kind == "cross" else queries)
+
+
+def point_shape(point: Point, config: ModelConfig, *, batch: int, source: int, target: int) -> tuple[int, ...]:
+    """The point's shape in numbers, for a whole pass over `source` and `target` tokens."""
+    own = source if point.name.startswith("encoder.") or not config.has_decoder else target
+    keys = source if ".cross." in point.name else own
+    sizes: dict[str, int | None] = {"B": batch, "T": own, "Q": own, "K": keys, "1": 1, "V": config.target_vocab_size}
+    sizes |= {"H": config.n_heads, "E": config.head_dim, "D": config.d_model, "F": config.d_ff}
+    return tuple(size for letter in point.shape if (size := sizes[letter]) is not None)
+
+
+def unknown_point(name: str, known: Collection[str]) -> str:
+    """The sentence for a name that is no point, with the nearest ones."""
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    if near:
+        return f"no point named {name!r}. Did you mean {' or '.join(map(repr, near))}?"
+    return f"no point named {name!r}; points() lists all {len(known)}"
+
+
+def points_table() -> str:
+    """The table as Markdown: the text of docs/points.md below its title."""
+    attention = "{encoder|decoder}.{layer}.{self|cross}"
+    residual = (Point(name, _ROW, meaning) for name, meaning in RESIDUAL.items())
+    sums = (
+        Point(f"{name}_sum", _ROW, f"post-norm only: the sum that the norm behind {name} reads")
+        for name in list(RESIDUAL)[1:]
+    )
+    sections: list[tuple[str, str, Iterator[Point]]] = [
+        ("Embedding", "{encoder|decoder}.embed", iter(EMBED)),
+        ("Attention", attention, iter(ATTENTION)),
+        ("Feed-forward", "{encoder|decoder}.{layer}.ffn", iter(FFN)),
+        ("Residual stream", "{encoder|decoder}.{layer}", iter((*residual, *sums))),
+        ("Norms", "{encoder|decoder}.{layer}.{self|cross|ffn}, and {encoder|decoder} for a final norm", iter(NORM)),
+        ("Outputs", "", iter([Point(f"{s}.out", _ROW, m) for s, m in STACK_OUT.items()] + [LOGITS])),
+        ("Derived when asked for", attention, iter(DERIVED)),
+    ]
+    lines: list[str] = []
+    for title, prefix, points in sections:
+        lines += [f"## {title}", ""]
+        if prefix:
+            lines += [f"Below `{prefix}`:", ""]
+        lines += ["| name | shape | meaning |", "|---|---|---|"]
+        lines += [f"| `{point.name}` | [{', '.join(point.shape)}] | {point.meaning} |" for point in points]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[Point]:
+    def residual(name: str) -> Iterator[Point]:
+        if config.norm == "post" and name != "residual_in":
+            yield Point(f"{layer}.{name}_sum", _ROW, f"the sum that the norm behind {name} reads")
+        yield Point(f"{layer}.{name}", _ROW, RESIDUAL[name])
+
+    yield from residual("residual_in")
+    for kind in _kinds(config, stack):
+        yield from (_under(f"{layer}.{kind}", point) for point in (*ATTENTION, *NORM))
+        yield from residual(f"residual_after_{kind}")
+    yield from (_under(f"{layer}.ffn", point) for point in (*FFN, *NORM))
+    yield from residual("residual_out")
+
+
+def _kinds(config: ModelConfig, stack: str) -> tuple[str, ...]:
+    return ("self", "cross") if stack == "decoder" and config.has_encoder else ("self",)
+
+
+def _under(prefix: str, point: Point) -> Point:
+    return Point(f"{prefix}.{point.name}", point.shape, point.meaning)

@@ -1,0 +1,119 @@
+"""The tap: the model names a value where it is made and uses what comes back.
+
+    weights = tap("weights", masked_softmax(scores, mask))
+
+`OFF` gives back the same tensor. A `Recorder` stores it, after applying the edits that are registered for its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Tap(Protocol):
+    """Called with a point's local name and its value; the model goes on with what it returns."""
+
+    def __call__(self, name: str, value: Tensor) -> Tensor: ...
+
+    def inside(self, part: str) -> Tap:
+        """The tap for one part of the model: names said to it get `part.` in front."""
+        ...
+
+
+class _Off:
+    """Looks at nothing: the same tensor comes back."""
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return value
+
+    def inside(self, part: str) -> _Off:
+        return self
+
+
+OFF = _Off()
+
+
+class PointEdit(Protocol):
+    """What a Recorder needs of an edit; `viz_transformer.edits` has them."""
+
+    @property
+    def point(self) -> str:
+        """The full name of the point that is changed."""
+        ...
+
+    def apply(self, value: Tensor, start: int, values: Mapping[str, Tensor]) -> Tensor | None:
+        """A changed copy, or None if none of these rows is meant.
+
+        `start` is the position of the first row, above 0 in a cached decoding step; `values` are the points so far.
+        """
+        ...
+
+
+class Recorder:
+    """Stores every point of one run, by full name, after the edits registered there.
+
+    `start` is the position of the first decoder row of this call: 0 for a whole pass, the step for a cached step.
+    A recorded tensor is the very tensor that the model goes on with. A Recorder belongs to one run; it is not shared.
+    """
+
+    def __init__(self, edits: Sequence[PointEdit] = (), *, start: int = 0) -> None:
+        self.values: dict[str, Tensor] = {}
+        self.ran: set[int] = set()  # indices of the edits that changed something
+        self.start = start
+        self._edits: dict[str, list[tuple[int, PointEdit]]] = {}
+        for index, edit in enumerate(edits):
+            self._edits.setdefault(edit.point, []).append((index, edit))
+
+    @property
+    def has_edits(self) -> bool:
+        return bool(self._edits)
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        if name in self.values:
+            raise RuntimeError(f"the point {name!r} was recorded twice in one run")
+        for index, edit in self._edits.get(name, ()):
+            value = self._edited(name, value, index, edit)
+        self.values[name] = value
+        return value
+
+    def inside(self, part: str) -> Tap:
+        return _Part(self, part + ".")
+
+    def _edited(self, name: str, value: Tensor, index: int, edit: PointEdit) -> Tensor:
+        made_per_step = not name.startswith("encoder.") and not name.endswith((".cross.key", ".cross.value"))
+        edited = edit.apply(value, self.start if made_per_step else 0, self.values)
+        if edited is None:
+            return value
+        same_shape = edited.shape == value.shape or name.endswith(".mask")  # a mask may become one per head
+        if not same_shape or edited.dtype != value.dtype:
+            raise ValueError(
+                f"the edit of {name!r} gives {edited.dtype} {tuple(edited.shape)},"
+                f" the run needs {value.dtype} {tuple(value.shape)}"
+            )
+        self.ran.add(index)
+        return edited
+
+
+class _Part:
+    """A Recorder seen from one part of the model."""
+
+    __slots__ = ("_edited", "_prefix", "_recorder", "_values")
+
+    def __init__(self, recorder: Recorder, prefix: str) -> None:
+        self._recorder = recorder
+        self._prefix = prefix
+        self._edited = recorder.has_edits
+        self._values = recorder.values
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        name = self._prefix + name
+        if self._edited or name in self._values:
+            return self._recorder(name, value)
+        self._values[name] = value  # the short way: this line runs a hundred times in every decoding step
+        return value
+
+    def inside(self, part: str) -> Tap:
+        return _Part(self._recorder, f"{self._prefix}{part}.")
