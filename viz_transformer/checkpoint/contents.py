@@ -1,0 +1,213 @@
+"""What can be read of a checkpoint folder without torch: where it is, config, card, history, examples, snapshots."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from viz_transformer.checkpoint.atomic import recover
+from viz_transformer.checkpoint.files import (
+    CARD,
+    CONFIG,
+    COPY_AGAIN,
+    EXAMPLES,
+    FORMAT_VERSION,
+    HISTORY,
+    SNAPSHOTS,
+    WEIGHTS,
+    CheckpointError,
+    read_json_object,
+    read_text,
+)
+from viz_transformer.config import ModelConfig
+
+HISTORY_COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A checkpoint folder before its weights are read.
+
+    `codecs` has the entries "source" and "target", as config.json describes them (None: ids only).
+    """
+
+    name: str
+    path: Path
+    config: ModelConfig
+    codecs: dict[str, Any]
+    card: dict[str, Any]
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers in the weights file, by its header. Raises CheckpointError if that cannot be read."""
+        from safetensors import SafetensorError, safe_open
+
+        path = self.path / WEIGHTS
+        try:
+            with safe_open(path, framework="np") as file:
+                return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+        except (SafetensorError, OSError):
+            raise CheckpointError(f"{path} cannot be read as a safetensors file: {COPY_AGAIN}") from None
+
+    def snapshots(self) -> tuple[int, ...]:
+        """The training steps of which the weights are kept, in order."""
+        return snapshot_steps(self.card)
+
+    def history(self) -> list[dict[str, float]]:
+        """The rows of history.csv, by column; NaN where a cell is blank; no rows if there is no such file."""
+        return read_history(self.path)
+
+    def examples(self) -> list[tuple[str, str]]:
+        """Pairs of source and target that the model was not trained on; none if there is no such file."""
+        return read_examples(self.path)
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A folder among checkpoints that is none, and why: a sentence to show."""
+
+    name: str
+    path: Path
+    error: str
+
+
+def bundled_folder() -> Path:
+    """Where the checkpoints that come with the project lie: beside the package in a checkout, inside it in a wheel."""
+    package = Path(__file__).resolve().parents[1]
+    checkout = package.parent
+    return checkout / "checkpoints" if (checkout / "pyproject.toml").is_file() else package / "_app" / "checkpoints"
+
+
+def list_checkpoints(folder: Path | None = None) -> tuple[Summary | Unreadable, ...]:
+    """The checkpoints in a folder of checkpoints (the bundled ones by default), by name; reads JSON only."""
+    folder = bundled_folder() if folder is None else folder
+    if not folder.is_dir():
+        return ()
+    for entry in folder.glob(".*.old"):
+        with suppress(OSError):  # not ours to rename: then it is missing
+            recover(entry.with_name(entry.name[1 : -len(".old")]))
+    found: list[Summary | Unreadable] = []
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir() and not entry.name.startswith("."):
+            try:
+                found.append(read_summary(entry))
+            except CheckpointError as error:
+                found.append(Unreadable(entry.name, entry, str(error)))
+    return tuple(found)
+
+
+def find_folder(where: str | Path) -> Path:
+    """The folder at this path, or the bundled checkpoint of this name. Raises CheckpointError if there is neither."""
+    path, name = Path(where), str(where)
+    is_folder = os.path.isdir(path)  # os.path: False also for what can be no file's name
+    if not is_folder and not os.path.isfile(path):
+        with suppress(OSError, ValueError):
+            is_folder = recover(path)
+    bundled = bundled_folder() / name
+    is_name = path.parts == (name,) and name != ".."
+    if is_name and not os.path.exists(path / CONFIG) and os.path.isdir(bundled):
+        return bundled
+    if is_folder:
+        return path
+    if os.path.isfile(path):
+        raise CheckpointError(
+            f"{path} is a file, not a checkpoint folder: give the folder, or turn the file into one with "
+            f"`viz-transformer import {path} --out DIR`"
+        )
+    known = [entry.name for entry in list_checkpoints()]
+    near = get_close_matches(name, known, n=1)
+    hint = (
+        f"did you mean {near[0]!r}?" if near else "give a folder" + (f" or one of {', '.join(known)}" if known else "")
+    )
+    raise CheckpointError(f"there is no checkpoint {name!r:.80}: {hint}")
+
+
+def read_summary(folder: Path) -> Summary:
+    """What config.json and card.json of the folder say; digests are not compared, weights not opened.
+
+    Raises CheckpointError for a missing or damaged file, another format version, and a config that fits no model.
+    """
+    path = folder / CONFIG
+    content = read_json_object(path)
+    check_version(path, content.get("format_version"))
+    if not isinstance(content.get("model"), dict):
+        raise CheckpointError(f"{path} has no 'model' settings: {COPY_AGAIN}")
+    try:
+        config = ModelConfig.from_dict(content["model"])
+    except (ValueError, OverflowError) as error:
+        raise CheckpointError(f"{path} does not describe a model ({error}): {COPY_AGAIN}") from None
+    codecs = {side: content.get(f"{side}_codec") for side in ("source", "target")}
+    return Summary(folder.absolute().name, folder, config, codecs, read_json_object(folder / CARD))
+
+
+def check_version(path: Path, version: object) -> None:
+    """Raise CheckpointError unless this program reads that format version."""
+    if version is None:
+        raise CheckpointError(
+            f"{path} has no format_version, so the folder is not a checkpoint of this program: "
+            "give another folder, or import its weights with `viz-transformer import`"
+        )
+    if type(version) is not int or version < 1:
+        raise CheckpointError(f"{path} has the unknown format_version {version!r:.40}: {COPY_AGAIN}")
+    if version > FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path} has format_version {version}, this program reads {FORMAT_VERSION}: install a newer viz-transformer"
+        )
+
+
+def snapshot_file(step: int) -> str:
+    """The snapshot's name inside the folder, as the card's digests list it."""
+    return f"{SNAPSHOTS}/step-{step}.safetensors"
+
+
+def snapshot_steps(card: dict[str, Any]) -> tuple[int, ...]:
+    """The steps of the snapshots that the card lists, in order."""
+    digests = card.get("sha256")
+    names = map(str, digests) if isinstance(digests, dict) else ()
+    matches = (re.fullmatch(rf"{SNAPSHOTS}/step-(0|[1-9][0-9]{{0,17}})\.safetensors", name) for name in names)
+    return tuple(sorted(int(match[1]) for match in matches if match))
+
+
+def read_history(folder: Path) -> list[dict[str, float]]:
+    """The rows of the folder's history.csv by column, NaN for blank cells; no rows if there is no file.
+
+    Raises CheckpointError for a damaged file.
+    """
+    path = folder / HISTORY
+    return parse_history(read_text(path), path) if path.exists() else []
+
+
+def parse_history(text: str, path: Path) -> list[dict[str, float]]:
+    """The rows of a history; the path is for the sentence of the CheckpointError."""
+    lines = list(csv.reader(text.splitlines()))
+    if not lines or tuple(lines[0]) != HISTORY_COLUMNS:
+        raise CheckpointError(f"{path} does not start with the columns {','.join(HISTORY_COLUMNS)}: {COPY_AGAIN}")
+    rows = []
+    for number, cells in enumerate(lines[1:], start=2):
+        try:
+            values = [float(cell) if cell else math.nan for cell in cells]
+            rows.append(dict(zip(HISTORY_COLUMNS, values, strict=True)))
+        except ValueError:
+            raise CheckpointError(
+                f"{path} line {number} is not {len(HISTORY_COLUMNS)} numbers or blanks: {COPY_AGAIN}"
+            ) from None
+    return rows
+
+
+def read_examples(folder: Path) -> list[tuple[str, str]]:
+    """The pairs of the folder's examples.tsv; none if there is no file. Raises CheckpointError for a damaged file."""
+    path = folder / EXAMPLES
+    if not path.exists():
+        return []
+    pairs = [tuple(line.split("\t")) for line in read_text(path).split("\n") if line]
+    for number, pair in enumerate(pairs, start=1):
+        if len(pair) != 2:
+            raise CheckpointError(f"{path} line {number} is not a source, a tab and a target: {COPY_AGAIN}")
+    return [(pair[0], pair[1]) for pair in pairs]

@@ -1,0 +1,341 @@
+"""Opening and saving a checkpoint folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from viz_transformer.checkpoint.atomic import replace_folder
+from viz_transformer.checkpoint.contents import (
+    Summary,
+    find_folder,
+    parse_history,
+    read_examples,
+    read_history,
+    read_summary,
+    snapshot_file,
+    snapshot_steps,
+)
+from viz_transformer.checkpoint.files import (
+    ALL_FILES,
+    CARD,
+    CONFIG,
+    COPY_AGAIN,
+    EXAMPLES,
+    FORMAT_VERSION,
+    HISTORY,
+    VOCABULARIES,
+    WEIGHTS,
+    CheckpointError,
+    check_digest,
+    read_json,
+    read_json_object,
+    reading,
+    sha256,
+)
+from viz_transformer.checkpoint.weights import Shapes, check_safetensors, read_tensors
+from viz_transformer.config import ModelConfig
+from viz_transformer.model.transformer import Transformer, parameter_count
+from viz_transformer.text import Codec, Vocabulary
+
+MAX_LAYERS = 256
+"""Per stack: layers cost time to make even where they cost no memory."""
+MAX_POSITION_NUMBERS = 2**28
+"""Numbers in a position table, which is computed and not read: 1 GiB."""
+
+_DTYPES = {"float16": torch.float16, "float32": torch.float32}
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A trained model, ready to run (evaluation mode, float32, CPU), with its codecs and its card.
+
+    `source_codec` is the encoder's, `target_codec` the decoder's text; None where the model has no such side or is
+    used with ids only. `path` is None for a model that came from elsewhere than a folder.
+    """
+
+    name: str
+    path: Path | None
+    model: Transformer
+    config: ModelConfig
+    source_codec: Codec | None
+    target_codec: Codec | None
+    card: dict[str, Any]
+    weights_sha256: str
+
+    @property
+    def parameter_count(self) -> int:
+        """Trained numbers, shared ones counted once."""
+        return parameter_count(self.model)
+
+    def snapshots(self) -> tuple[int, ...]:
+        """The training steps of which the weights are kept, in order."""
+        return snapshot_steps(self.card)
+
+    def at_snapshot(self, step: int) -> Checkpoint:
+        """The checkpoint with the weights that it had after this training step; its name ends in "@step".
+
+        Raises CheckpointError if there is no such snapshot, or if its file is damaged.
+        """
+        steps = self.snapshots()
+        if self.path is None or step not in steps:
+            kept = ", ".join(map(str, steps)) or "none"
+            raise CheckpointError(f"{self.name} has no snapshot of step {step}: choose one that it has ({kept})")
+        model, digest = _read_model(self.path, snapshot_file(step), self.config, self.card)
+        return replace(self, name=f"{self.path.absolute().name}@{step}", model=model, weights_sha256=digest)
+
+    def history(self) -> list[dict[str, float]]:
+        """The rows of history.csv by column, NaN for blank cells; no rows if none was kept."""
+        return [] if self.path is None else read_history(self.path)
+
+    def examples(self) -> list[tuple[str, str]]:
+        """Pairs of source and target that the model was not trained on; none if none were kept."""
+        return [] if self.path is None else read_examples(self.path)
+
+
+def load(where: str | Path) -> Checkpoint:
+    """The checkpoint in a folder, or the bundled one of that name. Runs no code of the folder's.
+
+    Raises CheckpointError, one sentence with the file and what to do, if anything is missing, damaged, changed, too
+    large for its own files, or from a newer version.
+    """
+    for _ in range(5):
+        folder = find_folder(where)
+        before = _identity(folder)
+        try:
+            checkpoint = _load(folder)
+        except (CheckpointError, OSError):
+            if before is not None and before == _identity(folder):
+                raise
+        else:
+            if before == _identity(folder):
+                return checkpoint
+        # Else a training saved in between: what was read may be half old, half new.
+    raise CheckpointError(f"{folder} is being written again and again: open it when the training pauses")
+
+
+def save_checkpoint(
+    folder: str | Path,
+    *,
+    state_dict: Mapping[str, Tensor],
+    config: ModelConfig,
+    source_codec: Codec | None,
+    target_codec: Codec | None,
+    card: Mapping[str, Any],
+    history_csv: str | None = None,
+    examples: Sequence[tuple[str, str]] = (),
+    snapshots: Mapping[int, Mapping[str, Tensor]] | None = None,
+    dtype: Literal["float16", "float32"] = "float16",
+) -> Path:
+    """Write the checkpoint folder and return it; a kill at any moment leaves the old folder or the new one.
+
+    Weights are rounded to `dtype`. The card gets the digests ("sha256") of all that is needed to run the model. Files
+    in the folder that are not part of a checkpoint stay. Raises CheckpointError for weights or vocabularies that do not
+    fit the config, for numbers that are not finite or too large for `dtype`, for a history or examples that could not
+    be read again, and for a folder that something else would lose.
+    """
+    folder = Path(folder)
+    _check_replaceable(folder)
+    codecs = {"source": source_codec, "target": target_codec}
+    content = {"format_version": FORMAT_VERSION, "model": config.to_dict()}
+    content |= {f"{side}_codec": None if codec is None else codec.to_dict() for side, codec in codecs.items()}
+    texts = {CONFIG: _json(content)}
+    for side, codec in codecs.items():
+        if codec is not None:
+            _check_vocabulary(folder / VOCABULARIES[side], len(codec.vocabulary), config, side)
+            texts[VOCABULARIES[side]] = _json(codec.vocabulary.tokens)
+    weights = {WEIGHTS: state_dict} | {snapshot_file(step): dict(state) for step, state in (snapshots or {}).items()}
+    shapes = expected_shapes(config)
+    stored = {name: _stored(folder / name, state, shapes, dtype) for name, state in weights.items()}
+    extra = {EXAMPLES: _tsv(folder / EXAMPLES, examples)} if examples else {}
+    if history_csv is not None:
+        parse_history(history_csv, folder / HISTORY)
+        extra[HISTORY] = history_csv
+
+    def write(new: Path) -> None:
+        for name, text in {**texts, **extra}.items():
+            (new / name).write_bytes(text.encode("utf-8"))
+        for name, tensors in stored.items():
+            (new / name).parent.mkdir(exist_ok=True)
+            (new / name).write_bytes(save(tensors))  # save_file would make it readable for its owner only
+        digests = {name: sha256(new / name) for name in (*texts, *stored)}
+        (new / CARD).write_bytes(_json({**card, "sha256": digests}).encode("utf-8"))
+        _keep_other_files(folder, new)
+
+    replace_folder(folder, write)
+    return folder
+
+
+def expected_shapes(config: ModelConfig) -> Shapes:
+    """Name and shape of each tensor that the model of this config has; takes no memory for them."""
+    with torch.device("meta"):
+        return {name: tuple(tensor.shape) for name, tensor in Transformer(config).state_dict().items()}
+
+
+def _load(folder: Path) -> Checkpoint:
+    summary = read_summary(folder)
+    check_digest(folder, CONFIG, summary.card)
+    codecs = {side: _read_codec(summary, side) for side in VOCABULARIES}
+    _check_weights_file(folder)
+    model, digest = _read_model(folder, WEIGHTS, summary.config, summary.card)
+    return Checkpoint(
+        summary.name, folder, model, summary.config, codecs["source"], codecs["target"], summary.card, digest
+    )
+
+
+def _read_codec(summary: Summary, side: str) -> Codec | None:
+    """The codec of one side; None where config.json has null."""
+    described = summary.codecs[side]
+    if described is None:
+        return None
+    path = summary.path / VOCABULARIES[side]
+    check_digest(summary.path, path.name, summary.card)
+    tokens = read_json(path)
+    if not isinstance(tokens, list):
+        raise CheckpointError(f"{path} is not a JSON list of tokens: {COPY_AGAIN}")
+    _check_vocabulary(path, len(tokens), summary.config, side)
+    try:
+        vocabulary = Vocabulary(tokens)
+    except ValueError as error:
+        raise CheckpointError(f"{path} cannot be used ({error}): {COPY_AGAIN}") from None
+    try:
+        return Codec.from_dict(described, vocabulary)
+    except ValueError as error:
+        config = summary.path / CONFIG
+        raise CheckpointError(f"{config} describes no {side} codec ({error}): {COPY_AGAIN}") from None
+
+
+def _check_vocabulary(path: Path, size: int, config: ModelConfig, side: str) -> None:
+    if size != (wanted := getattr(config, f"{side}_vocab_size")):
+        raise CheckpointError(
+            f"{path} has {size:,} tokens, the config's {side}_vocab_size is {wanted}: use files of one checkpoint"
+        )
+
+
+def _check_weights_file(folder: Path) -> None:
+    """Raise CheckpointError if the folder's weights are missing or only there as a torch file."""
+    with reading(folder):
+        names = {path.name for path in folder.iterdir()}
+    others = sorted(name for name in names if name.endswith((".pt", ".pth", ".bin", ".ckpt", ".pkl")))
+    if WEIGHTS not in names and others:
+        raise CheckpointError(
+            f"{folder} has {others[0]} but no {WEIGHTS}: "
+            f"turn it into a checkpoint folder with `viz-transformer import {folder / others[0]} --out DIR`"
+        )
+
+
+def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, Any]) -> tuple[Transformer, str]:
+    """The model with the weights in a file of the folder, and the file's digest."""
+    path = folder / name
+    check_safetensors(path)
+    digest = check_digest(folder, name, card)
+    _check_size(config, folder / CONFIG, path)
+    tensors = read_tensors(path, expected_shapes(config))
+    with torch.random.fork_rng(devices=[]):  # looking changes nothing: not even the random numbers drawn next
+        model = Transformer(config)
+    model.load_state_dict(tensors)  # copies, float16 becomes float32
+    return model.eval(), digest
+
+
+def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
+    """Raise CheckpointError for a model that is larger than its weights file can be, before any of it is made."""
+    layers, d_model = config.encoder_layers + config.decoder_layers, config.d_model
+    vocabulary = max(config.source_vocab_size or 0, config.target_vocab_size or 0)
+    least = layers * (4 * d_model**2 + 2 * d_model * config.d_ff) + vocabulary * d_model  # leaves out the small parts
+    with reading(weights):
+        room = weights.stat().st_size // 2  # two bytes a number is the least that is read
+    if least > room:
+        raise CheckpointError(
+            f"{config_path} describes a larger model than {weights.name} with its room for {room:,} numbers can hold: "
+            f"they do not belong together, so {COPY_AGAIN}"
+        )
+    if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
+        raise CheckpointError(f"{config_path} asks for more than {MAX_LAYERS:,} layers: choose a smaller model")
+    if max(config.max_source, config.max_target) * d_model > MAX_POSITION_NUMBERS:
+        raise CheckpointError(
+            f"{config_path} asks for a position table of more than {MAX_POSITION_NUMBERS:,} numbers: "
+            "lower max_source and max_target, and save the checkpoint again"
+        )
+
+
+def _stored(path: Path, state: Mapping[str, Tensor], shapes: Shapes, dtype: str) -> dict[str, Tensor]:
+    """The tensors as the file will hold them. Raises CheckpointError for what `load` would refuse."""
+    for name in sorted(shapes.keys() ^ state.keys()):
+        problem = "is missing" if name in shapes else "has no place in this config"
+        raise CheckpointError(f"{path} cannot be saved: {name!r} {problem}; give the state_dict of the config's model")
+    stored = {}
+    for name, tensor in state.items():
+        if tuple(tensor.shape) != shapes[name]:
+            raise CheckpointError(
+                f"{path} cannot be saved: {name!r} has the shape {list(tensor.shape)}, the config asks for "
+                f"{list(shapes[name])}; give the state_dict of the config's model"
+            )
+        stored[name] = tensor.detach().to("cpu", _DTYPES[dtype], copy=True).contiguous()
+        if not torch.isfinite(stored[name]).all():
+            raise CheckpointError(
+                f"{path} cannot be saved: {name!r} holds numbers that are not finite as {dtype}; "
+                "store float32 if they are only large, else use weights from before the training went wrong"
+            )
+    return stored
+
+
+def _tsv(path: Path, pairs: Sequence[tuple[str, str]]) -> str:
+    for pair in pairs:
+        if len(pair) != 2 or any(sign in text for text in pair for sign in "\t\n"):
+            raise CheckpointError(f"{path} cannot be saved: {pair!r:.80} is not two texts without tab and line break")
+    return "".join(f"{source}\t{target}\n" for source, target in pairs)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Raise CheckpointError if replacing the folder would pull it away from under someone or destroy other work."""
+    if folder.exists() and not folder.is_dir():
+        raise CheckpointError(f"{folder} is a file: give a folder to save the checkpoint in")
+    if folder.is_dir() and Path.cwd().is_relative_to(folder.resolve()):
+        raise CheckpointError(f"{folder} is the folder that you are in: save to a folder inside or beside it")
+    try:
+        content = read_json_object(folder / CONFIG)
+    except CheckpointError:
+        return  # missing or damaged: nothing to lose
+    if "format_version" not in content:
+        raise CheckpointError(f"{folder} holds the {CONFIG} of another program: save to another folder")
+
+
+def _keep_other_files(old: Path, new: Path) -> None:
+    """Link into `new` what `old` holds and is not part of a checkpoint, such as a training's own files."""
+    for entry in old.iterdir() if old.is_dir() else ():
+        if entry.name in ALL_FILES:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.copytree(entry, new / entry.name, symlinks=True, copy_function=_link)
+        else:
+            _link(entry, new / entry.name)
+
+
+def _link(old: str | Path, new: str | Path) -> None:
+    """The same file under a second name, or a copy on a disk without such names."""
+    try:
+        os.link(old, new, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(old, new, follow_symlinks=False)
+
+
+def _identity(folder: Path) -> tuple[int, ...] | None:
+    """Changes when another folder takes this one's place."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_mtime_ns

@@ -1,0 +1,168 @@
+"""Tensors from files that may be hostile: safetensors, and torch's zip files without running any code.
+
+A file is trusted with nothing: names, shapes and sizes are compared before a number is copied, and no file can make
+the reader take much more memory than the file itself takes on the disk.
+"""
+
+from __future__ import annotations
+
+import pickletools
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, read_bytes
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+FLOAT_DTYPES = ("F16", "BF16", "F32", "F64")
+ZIP_MAGIC, PICKLE_MAGIC = b"PK\x03\x04", b"\x80"
+
+# What a pickle may name: containers, and tensors on plain storages. This is narrower than torch's own list of safe
+# names, on which for example `bytearray` stands, so that a small file can ask for all the memory.
+_HARMLESS = re.compile(
+    r"collections (OrderedDict|Counter)|torch\._utils _rebuild_(tensor_v2|parameter)|torch\.storage UntypedStorage"
+    r"|torch (\w+Storage|Size|device|bool|[a-z]+[0-9]+)|_codecs encode|(builtins|__builtin__) (set|complex)"
+)
+_SAVE_TENSORS = "save only the tensors again, with a recent torch and torch.save(model.state_dict(), FILE)"
+_DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
+
+
+def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor]:
+    """The tensors of a safetensors or torch file as they are stored, on the CPU; with `expected`, of these shapes.
+
+    A torch file's nested dictionaries and lists are flattened, names joined by dots; what is no tensor is left out.
+    Raises CheckpointError for a file that is missing, damaged, of another kind, would need code to be opened, claims
+    more numbers than it stores, has other names or shapes than expected, or holds NaN or infinite numbers.
+    """
+    read = _read_torch if read_bytes(path, len(ZIP_MAGIC)) == ZIP_MAGIC else _read_safetensors
+    tensors = read(path, expected)
+    for name, tensor in tensors.items():
+        if not torch.isfinite(tensor).all():
+            raise CheckpointError(
+                f"{path}: {name!r} holds NaN or infinite numbers, so the model cannot run: "
+                "use weights from before the training went wrong"
+            )
+    return tensors
+
+
+def check_safetensors(path: Path) -> None:
+    """Raise CheckpointError unless the file begins like safetensors; says so if it is a torch file or a pickle."""
+    head = read_bytes(path, 9)  # the header's length in eight bytes, then its JSON
+    if head[8:] == b"{":
+        return
+    if head.startswith(ZIP_MAGIC):
+        raise CheckpointError(
+            f"{path} is a torch file and not safetensors: rename it to model.pt and turn it into a checkpoint folder "
+            "with `viz-transformer import model.pt --out DIR`"
+        )
+    if head.startswith(PICKLE_MAGIC):
+        raise CheckpointError(f"{path} is a pickle, which could run code, so it was not opened: {_SAVE_TENSORS}")
+    raise CheckpointError(f"{path} is neither a safetensors nor a torch file, or damaged: {COPY_AGAIN}")
+
+
+def _read_safetensors(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
+    check_safetensors(path)
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:  # checks the header against the file's length
+            views = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            for name, view in views.items():
+                if view.get_dtype() not in FLOAT_DTYPES:
+                    raise CheckpointError(
+                        f"{path}: {name!r} has the type {view.get_dtype()}; weights are {', '.join(FLOAT_DTYPES)}: "
+                        "convert the file"
+                    )
+            _check_shapes(path, {name: tuple(view.get_shape()) for name, view in views.items()}, expected)
+            return {name: file.get_tensor(name) for name in views}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+
+
+def _read_torch(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
+    _check_pickle(path)
+    # First without data: on the meta device shapes and storage sizes are only numbers. Then mapped, not read: a storage
+    # is a piece of the file, so what a shape claims beyond it is an error of torch's and no allocation.
+    _check_views(path, _load_torch(path, "meta"), expected)
+    return {name: tensor.clone() for name, tensor in _load_torch(path, "cpu").items()}
+
+
+def _check_pickle(path: Path) -> None:
+    """Raise CheckpointError unless the file is a plain zip whose pickle names nothing but tensors and containers."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                raise CheckpointError(f"{path} is compressed, as files of tensors are not: {_SAVE_TENSORS}")
+            pickles = [name for name in archive.namelist() if name.endswith("data.pkl")]
+            if len(pickles) != 1:
+                raise CheckpointError(f"{path} is a zip file, but not one that torch.save wrote: {_SAVE_TENSORS}")
+            if archive.testzip() is not None:
+                raise zipfile.BadZipFile
+            names = {str(arg) for op, arg, _ in pickletools.genops(archive.read(pickles[0])) if op.name == "GLOBAL"}
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+    for name in sorted(names):
+        if not _HARMLESS.fullmatch(name):
+            what = name.replace(" ", ".")
+            raise CheckpointError(
+                f"{path} needs the Python object {what!r:.80} to be opened, which could run code, so it was not "
+                f"opened: {_SAVE_TENSORS}"
+            )
+
+
+def _load_torch(path: Path, device: str) -> dict[str, Tensor]:
+    """The tensors by name, in the file's order; each container is visited once, however often it occurs."""
+    try:
+        content = torch.load(str(path), map_location=device, weights_only=True, mmap=True)
+    except Exception as error:  # torch raises nearly every kind for a damaged file
+        raise CheckpointError(f"{path} cannot be read as tensors: {_DISTRUST}") from error
+    found: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    todo: list[tuple[str, Any]] = [("", content)]
+    while todo:
+        name, value = todo.pop()
+        if isinstance(value, Tensor):
+            found[name] = value.detach()
+        elif isinstance(value, (dict, list, tuple)) and id(value) not in seen:
+            seen.add(id(value))
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            todo += reversed([(f"{name}.{key}" if name else str(key), item) for key, item in items])
+    return found
+
+
+def _check_views(path: Path, tensors: Mapping[str, Tensor], expected: Shapes | None) -> None:
+    size = path.stat().st_size
+    for name, tensor in tensors.items():
+        held = tensor.untyped_storage().nbytes() // tensor.itemsize
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        last = tensor.storage_offset() + sum((length - 1) * step for length, step in steps)
+        if tensor.numel() > held or (tensor.numel() and last >= held) or held * tensor.itemsize > size:
+            raise CheckpointError(
+                f"{path}: {name!r} claims {tensor.numel():,} numbers, but the file does not store so many: {_DISTRUST}"
+            )
+    if (total := sum(tensor.nbytes for tensor in tensors.values())) > 4 * size:  # tied tensors are stored once
+        raise CheckpointError(f"{path} has {size:,} bytes, but its tensors claim {total:,}: {_DISTRUST}")
+    _check_shapes(path, {name: tuple(tensor.shape) for name, tensor in tensors.items()}, expected)
+
+
+def _check_shapes(path: Path, found: Shapes, expected: Shapes | None) -> None:
+    """Raise CheckpointError unless both have the same names and shapes."""
+    if expected is None or found == expected:
+        return
+    advice = f"the file is damaged or belongs to another config, so {COPY_AGAIN}"
+    for name in sorted(expected.keys() - found.keys()):
+        raise CheckpointError(f"{path} lacks the tensor {name!r} that the config asks for: {advice}")
+    for name in sorted(found.keys() - expected.keys()):
+        raise CheckpointError(f"{path} has a tensor {name!r:.80} that the config has no place for: {advice}")
+    for name, shape in expected.items():
+        if found[name] != shape:
+            raise CheckpointError(
+                f"{path}: {name!r} has the shape {list(found[name])}, the config asks for {list(shape)}: {advice}"
+            )

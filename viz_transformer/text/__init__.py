@@ -1,0 +1,27 @@
+"""Text in, ids out, and back: tokenizers, vocabularies, and the codec that joins the two."""
+
+from __future__ import annotations
+
+from viz_transformer.text.codec import Codec, Encoded
+from viz_transformer.text.tokenizers import (
+    Characters,
+    RegexTokens,
+    SpacyWords,
+    Tokenizer,
+    numbers_target_tokenizer,
+    tokenizer_from_dict,
+)
+from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
+
+__all__ = [
+    "SPECIALS",
+    "Characters",
+    "Codec",
+    "Encoded",
+    "RegexTokens",
+    "SpacyWords",
+    "Tokenizer",
+    "Vocabulary",
+    "numbers_target_tokenizer",
+    "tokenizer_from_dict",
+]

@@ -1,0 +1,144 @@
+"""The codec of one side of a model: text -> ids with the specials around them, and ids -> text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
+from viz_transformer.text.vocabulary import Vocabulary
+
+_KEYS = {"tokenizer", "specials", "add_bos", "add_eos"}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Ids as the model reads them, and beside each what it is called and what stood in the text.
+
+    ids, tokens, originals: equally long. `tokens` are the vocabulary's names ("<unk>" for unknown text), `originals`
+    what was typed (the token itself for specials), `unknown` the positions that the model reads as unknown.
+    """
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    originals: tuple[str, ...]
+    unknown: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A tokenizer and a vocabulary; `add_bos` and `add_eos` say whether text gets a start and an end token.
+
+    Raises ValueError if the vocabulary has no token for a special that is to be added.
+    """
+
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+    add_bos: bool = True
+    add_eos: bool = True
+
+    def __post_init__(self) -> None:
+        for role in ("bos", "eos"):
+            add = getattr(self, f"add_{role}")
+            if not isinstance(add, bool):
+                raise ValueError(f"add_{role} is {add!r:.40}; it has to be true or false")
+            if add and role not in self.vocabulary.specials:
+                raise ValueError(f"add_{role} is true, but the vocabulary names no {role!r} token")
+
+    def encode(self, text: str) -> Encoded:
+        """The ids of a text. Unknown tokens get the unknown token's id and keep their text in `originals`.
+
+        Text never turns into a special token: a typed "</s>" is unknown text. Half a surrogate pair, which no file
+        and no screen can hold, is read as U+FFFD. Raises ValueError for a text without tokens, and for unknown text if
+        the vocabulary has no unknown token.
+        """
+        vocabulary = self.vocabulary
+        originals = self.tokenizer.split(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        if not originals:
+            raise ValueError("the text is empty: type at least one character")
+        ids = [self._text_id(self.tokenizer.normalise(original)) for original in originals]
+        if self.add_bos and vocabulary.bos is not None:
+            ids.insert(0, vocabulary.bos)
+            originals.insert(0, vocabulary.tokens[vocabulary.bos])
+        if self.add_eos and vocabulary.eos is not None:
+            ids.append(vocabulary.eos)
+            originals.append(vocabulary.tokens[vocabulary.eos])
+        return self._encoded(ids, originals)
+
+    def encode_ids(self, ids: Iterable[int]) -> Encoded:
+        """The ids exactly as given, nothing added or dropped.
+
+        Raises ValueError for no ids, and for one that is no whole number or outside the vocabulary.
+        """
+        checked = [self._checked_id(i) for i in ids]
+        if not checked:
+            raise ValueError("the list of ids is empty: give at least one id")
+        return self._encoded(checked, [self.vocabulary.tokens[i] for i in checked])
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids, without start, end and padding tokens wherever they stand; "<unk>" is shown as such.
+
+        Raises ValueError for an id outside the vocabulary.
+        """
+        vocabulary = self.vocabulary
+        hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+        checked = (self._checked_id(i) for i in ids)
+        return self.tokenizer.detokenize([vocabulary.tokens[i] for i in checked if i not in hidden])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the vocabulary's tokens, ready for JSON."""
+        return {
+            "tokenizer": self.tokenizer.to_dict(),
+            "specials": dict(self.vocabulary.specials),
+            "add_bos": self.add_bos,
+            "add_eos": self.add_eos,
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any], vocabulary: Vocabulary) -> Codec:
+        """The codec that `to_dict` described, with this vocabulary's tokens; the specials come from `d`.
+
+        Raises ValueError with the name of whatever is missing, unknown or wrong.
+        """
+        if not isinstance(d, Mapping):
+            raise ValueError("a codec is an object with the entries " + ", ".join(sorted(_KEYS)))
+        if wrong := sorted(map(str, d.keys() ^ _KEYS)):
+            raise ValueError(f"{wrong[0]!r:.40} is {'missing' if wrong[0] in _KEYS else 'not known'} in the codec")
+        if not isinstance(d["specials"], Mapping):
+            raise ValueError("the codec's 'specials' has to be an object: role -> token")
+        return cls(
+            tokenizer_from_dict(d["tokenizer"]),
+            Vocabulary(vocabulary.tokens, d["specials"]),
+            add_bos=d["add_bos"],
+            add_eos=d["add_eos"],
+        )
+
+    def _text_id(self, token: str) -> int:
+        vocabulary = self.vocabulary
+        special = token in vocabulary.specials.values()
+        if vocabulary.unk is None and (special or token not in vocabulary):
+            raise ValueError(f"{token!r:.40} is not in the vocabulary, which has no token for unknown text: remove it")
+        return vocabulary.unk if special and vocabulary.unk is not None else vocabulary.id(token)
+
+    def _checked_id(self, given: int) -> int:
+        try:
+            id = index(given)
+        except TypeError:
+            raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
+        if not 0 <= id < len(self.vocabulary):
+            raise ValueError(f"id {id} is outside the vocabulary: ids go from 0 to {len(self.vocabulary) - 1}")
+        return id
+
+    def _encoded(self, ids: list[int], originals: list[str]) -> Encoded:
+        vocabulary = self.vocabulary
+        return Encoded(
+            ids=tuple(ids),
+            tokens=tuple(vocabulary.tokens[i] for i in ids),
+            originals=tuple(originals),
+            unknown=tuple(position for position, i in enumerate(ids) if i == vocabulary.unk),
+        )

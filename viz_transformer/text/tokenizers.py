@@ -1,0 +1,236 @@
+"""Tokenizers: characters, regular expressions, spaCy words. Each can be written to JSON and made from it again.
+
+A tokenizer splits a text into pieces as they stand there, normalises each piece into a token, and joins tokens again.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class Tokenizer(ABC):
+    """Text -> tokens and back. `tokenize(text)` is `normalise` of each piece of `split(text)`."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def split(self, text: str) -> list[str]:
+        """The pieces of the text, as they stand in it. Blank text gives none; no other text is an error."""
+
+    @abstractmethod
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        """The text of the tokens."""
+
+    def normalise(self, piece: str) -> str:
+        """The token of a piece: what is looked up in the vocabulary."""
+        return piece
+
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of the text."""
+        return [self.normalise(piece) for piece in self.split(text)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The kind and all settings, ready for JSON."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Characters(Tokenizer):
+    """One token per character (Unicode code point); `strip` removes blanks at both ends first."""
+
+    kind: ClassVar[str] = "characters"
+    lower: bool = False
+    strip: bool = True
+
+    def __post_init__(self) -> None:
+        _check_booleans(self, "lower", "strip")
+
+    def split(self, text: str) -> list[str]:
+        return list(text.strip() if self.strip else text)
+
+    def normalise(self, piece: str) -> str:
+        return piece.lower() if self.lower else piece
+
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        return "".join(tokens)
+
+
+@dataclass(frozen=True)
+class RegexTokens(Tokenizer):
+    """One token per match of the pattern; text between matches that is not blank is kept, as tokens of its own.
+
+    Joining puts `join` between tokens and then makes the `replacements` (pairs: what, by what) in their order.
+    Raises ValueError for a pattern that is no regular expression.
+    """
+
+    kind: ClassVar[str] = "regex"
+    pattern: str
+    join: str = " "
+    replacements: Sequence[Sequence[str]] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pattern, str) or not isinstance(self.join, str):
+            raise ValueError("the tokenizer's 'pattern' and 'join' have to be texts")
+        try:
+            re.compile(self.pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"the pattern {self.pattern!r:.60} is no regular expression: {error}") from None
+        pairs = tuple(_texts(self, "replacements", pair) for pair in _sequence(self, "replacements"))
+        if any(len(pair) != 2 or not pair[0] for pair in pairs):
+            raise ValueError("the tokenizer's 'replacements' have to be pairs: what (not empty), by what")
+        object.__setattr__(self, "replacements", pairs)
+
+    def split(self, text: str) -> list[str]:
+        pieces: list[str] = []
+        end = 0
+        for match in re.finditer(self.pattern, text):
+            pieces += text[end : match.start()].split()
+            pieces += [match[0]] if match[0] else []
+            end = match.end()
+        return pieces + text[end:].split()
+
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        text = self.join.join(tokens)
+        for what, by in self.replacements:
+            text = text.replace(what, by)
+        return text
+
+
+def numbers_target_tokenizer() -> RegexTokens:
+    """Words, with `,` and `-` as tokens of their own: "twenty-nine thousand, two" <-> twenty - nine thousand , two."""
+    return RegexTokens(r"[,\-]|[^\s,\-]+", replacements=((" , ", ", "), (" - ", "-")))
+
+
+@dataclass(frozen=True)
+class SpacyWords(Tokenizer):
+    """The words of spaCy's rule-based tokenizer for a language ("en", "de", ...), without its blank tokens.
+
+    spaCy splits "don't" into do n't. Joining puts a blank between two tokens unless the right one is in `glue_left`
+    (sticks to what stands before), the left one in `glue_right` (sticks to what follows), or a `paired` sign, which
+    opens and closes in turn, asks for none. `learn` counts these rules in a text. Tokens in the rules are normalised.
+    Raises ValueError for a language that spaCy does not know, when a text is first split.
+    """
+
+    kind: ClassVar[str] = "spacy"
+    language: str
+    lower: bool = False
+    glue_left: Sequence[str] = (".", ",", "!", "?", ";", ":", ")", "]", "%", "'s", "n't")
+    glue_right: Sequence[str] = ("(", "[")
+    paired: Sequence[str] = ('"',)
+
+    def __post_init__(self) -> None:
+        _check_booleans(self, "lower")
+        if not isinstance(self.language, str) or not re.fullmatch("[a-z]{2,3}", self.language):
+            raise ValueError(f"{self.language!r:.40} is not a language: give spaCy's letters for one, such as 'en'")
+        for name in ("glue_left", "glue_right", "paired"):
+            object.__setattr__(self, name, _texts(self, name, _sequence(self, name)))
+
+    def split(self, text: str) -> list[str]:
+        return [token.text for token in _spacy_tokenizer(self.language)(text) if not token.is_space]
+
+    def normalise(self, piece: str) -> str:
+        return piece.lower() if self.lower else piece
+
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        left, right, paired = set(self.glue_left), set(self.glue_right), set(self.paired)
+        is_open: dict[str, bool] = defaultdict(bool)
+        text = ""
+        glued = True  # nothing stands before the first token
+        for token in tokens:
+            glued = glued or token in left or (token in paired and is_open[token])
+            text += token if glued else " " + token
+            is_open[token] = token in paired and not is_open[token]
+            glued = token in right or is_open[token]
+        return text
+
+    def learn(self, texts: Iterable[str], min_gain: int = 2) -> SpacyWords:
+        """The same tokenizer with the joining rules that these texts follow.
+
+        Starts with a blank at every boundary and adds, one by one, the rule that makes the most boundaries right,
+        until none makes `min_gain` more right than wrong.
+        """
+        boundaries: Counter[tuple[str, str]] = Counter()  # (left, right) -> times glued minus times with a blank
+        for text in texts:
+            tokens = [token for token in _spacy_tokenizer(self.language)(text) if not token.is_space]
+            for a, b in pairwise(tokens):
+                glued = a.idx + len(a.text) == b.idx
+                boundaries[self.normalise(a.text), self.normalise(b.text)] += 1 if glued else -1
+        for a, b in list(boundaries):
+            if a in self.paired or b in self.paired:
+                del boundaries[a, b]
+
+        # Side 0: a token on the left of a boundary glues to the right; side 1 the other way round.
+        gains: Counter[tuple[int, str]] = Counter()
+        for boundary, gain in boundaries.items():
+            for rule in enumerate(boundary):
+                gains[rule] += gain
+        rules: list[tuple[int, str]] = []
+        while gains:
+            (side, token), best = max(gains.items(), key=lambda item: item[1])
+            if best < min_gain:
+                break
+            rules.append((side, token))
+            for boundary in [pair for pair in boundaries if pair[side] == token]:
+                gain = boundaries.pop(boundary)  # right from now on, so no other rule can win it
+                for rule in enumerate(boundary):
+                    gains[rule] -= gain
+        return replace(
+            self,
+            glue_left=tuple(token for side, token in rules if side == 1),
+            glue_right=tuple(token for side, token in rules if side == 0),
+        )
+
+
+@cache
+def _spacy_tokenizer(language: str) -> Callable[[str], Any]:
+    """spaCy's tokenizer without its 1,000,000-character limit. spaCy is loaded here: it takes a second."""
+    import spacy
+
+    try:
+        tokenizer: Callable[[str], Any] = spacy.blank(language).tokenizer
+    except ImportError as error:  # an unknown language, or one whose tokenizer is a package of its own
+        reason = " ".join(str(error).split())
+        raise ValueError(f"spaCy cannot split words of the language {language!r}: {reason}") from None
+    return tokenizer
+
+
+TOKENIZERS: Mapping[str, type[Tokenizer]] = {cls.kind: cls for cls in (Characters, RegexTokens, SpacyWords)}
+
+
+def tokenizer_from_dict(d: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer that `to_dict` described. Raises ValueError for an unknown kind or setting."""
+    kind = d.get("kind") if isinstance(d, Mapping) else None
+    if not isinstance(kind, str) or kind not in TOKENIZERS:
+        raise ValueError(f"unknown tokenizer kind {kind!r:.40}; known are {', '.join(TOKENIZERS)}")
+    settings = {key: value for key, value in d.items() if key != "kind"}
+    try:
+        return TOKENIZERS[kind](**settings)
+    except TypeError as error:
+        raise ValueError(f"the settings of the {kind} tokenizer do not fit: {error}") from None
+
+
+def _check_booleans(tokenizer: Tokenizer, *names: str) -> None:
+    for name in names:
+        if not isinstance(getattr(tokenizer, name), bool):
+            raise ValueError(f"the tokenizer's {name!r} has to be true or false")
+
+
+def _sequence(tokenizer: Tokenizer, name: str) -> Sequence[Any]:
+    value = getattr(tokenizer, name)
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"the tokenizer's {name!r} has to be a list")
+    return value
+
+
+def _texts(tokenizer: Tokenizer, name: str, values: Any) -> tuple[str, ...]:
+    if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"the tokenizer's {name!r} has to hold texts")
+    return tuple(values)

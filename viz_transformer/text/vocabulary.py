@@ -1,0 +1,107 @@
+"""A vocabulary: the tokens a model knows, where the position is the id, and the roles of the special ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+ROLES = ("bos", "eos", "unk", "pad")
+SPECIALS: Mapping[str, str] = MappingProxyType({"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"})
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, init=False)
+class Vocabulary:
+    """Tokens and their ids; `specials` maps a role ("bos", "eos", "unk", "pad", each optional) to its token.
+
+    Raises ValueError for no tokens, a token that is no text, a token that stands twice, an unknown role, and a
+    special that is not among the tokens.
+    """
+
+    tokens: tuple[str, ...]
+    specials: dict[str, str]
+    _ids: dict[str, int] = field(repr=False, compare=False)
+
+    def __init__(self, tokens: Iterable[str], specials: Mapping[str, str] = _NONE) -> None:
+        tokens, ids = tuple(tokens), dict[str, int]()
+        if not tokens:
+            raise ValueError("the vocabulary has no tokens")
+        for i, token in enumerate(tokens):
+            if not isinstance(token, str):
+                raise ValueError(f"entry {i} of the vocabulary is {token!r:.40}, not a text")
+            if ids.setdefault(token, i) != i:
+                raise ValueError(f"the vocabulary has {token!r:.40} twice, at {ids[token]} and at {i}")
+        for role, token in specials.items():
+            if role not in ROLES:
+                raise ValueError(f"unknown role {role!r:.40} of a special token; the roles are {', '.join(ROLES)}")
+            if not isinstance(token, str) or token not in ids:
+                raise ValueError(f"the special token {token!r:.40} ({role}) is not in the vocabulary")
+        object.__setattr__(self, "tokens", tokens)
+        object.__setattr__(self, "specials", dict(specials))
+        object.__setattr__(self, "_ids", ids)
+
+    @classmethod
+    def build(
+        cls, token_lists: Iterable[Iterable[str]], specials: Mapping[str, str] = SPECIALS, min_count: int = 1
+    ) -> Vocabulary:
+        """The specials in their order, then all tokens that occur `min_count` times, by decreasing frequency.
+
+        Equally frequent tokens stand in the order in which they were first seen.
+        """
+        counts = Counter(token for tokens in token_lists for token in tokens)
+        reserved = dict.fromkeys(specials.values())
+        words = [token for token, n in counts.most_common() if n >= min_count and token not in reserved]
+        return cls((*reserved, *words), specials)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        return token in self._ids
+
+    def __hash__(self) -> int:
+        return hash((self.tokens, frozenset(self.specials.items())))
+
+    def id(self, token: str) -> int:
+        """The token's id, or that of the unknown token. Raises KeyError if there is no unknown token either."""
+        found = self._ids.get(token, self.unk)
+        if found is None:
+            raise KeyError(f"{token!r:.40} is not in the vocabulary, and the vocabulary has no token for unknown text")
+        return found
+
+    def token(self, id: int) -> str:
+        """The token at this id. Raises IndexError for an id outside the vocabulary."""
+        if not 0 <= id < len(self.tokens):
+            raise IndexError(f"id {id} is outside the vocabulary: ids go from 0 to {len(self.tokens) - 1}")
+        return self.tokens[id]
+
+    @property
+    def bos(self) -> int | None:
+        """Id of the start token."""
+        return self._special("bos")
+
+    @property
+    def eos(self) -> int | None:
+        """Id of the end token."""
+        return self._special("eos")
+
+    @property
+    def unk(self) -> int | None:
+        """Id that stands for every unknown token."""
+        return self._special("unk")
+
+    @property
+    def pad(self) -> int | None:
+        """Id that fills up shorter texts of a batch."""
+        return self._special("pad")
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """Ids of all special tokens."""
+        return frozenset(self._ids[token] for token in self.specials.values())
+
+    def _special(self, role: str) -> int | None:
+        token = self.specials.get(role)
+        return None if token is None else self._ids[token]
