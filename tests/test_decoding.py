@@ -1,0 +1,186 @@
+"""Decoding: cached equals uncached, step-wise equals one pass, beam 1 equals greedy, the beam finds the best."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import pytest
+import torch
+from builders import TARGET, assert_same, tiny_checkpoint
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.decoding import decode, decode_stream
+from viz_transformer.search import Beam, Greedy, decode_batch
+from viz_transformer.tracing import trace
+
+TEXTS = ["a", "abc", "hgfedcba", "aaaa", "é?"]
+
+
+def ended(seed: int = 0) -> Checkpoint:
+    """A random model that writes the end token now and then: its bias is raised."""
+    ckpt = tiny_checkpoint(seed=seed)
+    with torch.no_grad():
+        ckpt.model.output.bias[2] += 1.2
+    return ckpt
+
+
+def by_hand(ckpt: Checkpoint, text: str) -> list[int]:
+    """Greedy by the definition: a whole pass over everything, again for every token."""
+    src = torch.tensor([ckpt.source_codec.encode(text).ids])
+    ids = [1]
+    with torch.no_grad():
+        while len(ids) <= ckpt.config.max_target:
+            ids.append(int(ckpt.model(src, torch.tensor([ids]))[0, -1].argmax()))
+            if ids[-1] == 2:
+                break
+    return ids[1:]
+
+
+@pytest.mark.parametrize(("text", "seed"), list(product(TEXTS, range(3))))
+def test_cached_greedy_writes_what_uncached_passes_write(text: str, seed: int) -> None:
+    ckpt = ended(seed)
+    run = decode(ckpt, text)
+    assert [step.token_id for step in run.steps] == by_hand(ckpt, text)
+    assert run.stopped == ("end token" if run.tokens[-1] == "</s>" else "maximum length")
+
+
+def test_the_random_models_stop_both_ways() -> None:
+    stops = {decode(ended(seed), text).stopped for text, seed in product(TEXTS, range(3))}
+    assert stops == {"end token", "maximum length"}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_recorded_steps_equal_one_pass(text: str) -> None:
+    ckpt = ended()
+    run = decode(ckpt, text)
+    once = trace(ckpt, text, list(run.trace.tgt_ids))
+    assert run.trace.points() == once.points()
+    for name in once.points():
+        assert_same(run.trace[name], once[name], name)
+    assert run.trace.tgt_tokens == ("<s>", *run.tokens[:-1])
+    assert run.trace.next_tokens == run.tokens
+
+
+def test_a_step_carries_its_rows_candidates_and_log_probabilities() -> None:
+    run = decode(ended(), "abc")
+    for step in run.steps:
+        row = run.trace["logits"][0, step.index].log_softmax(-1)
+        torch.testing.assert_close(step.log_probs, row, atol=1e-6, rtol=0)
+        assert step.log_probs.exp().sum().item() == pytest.approx(1, abs=1e-5)
+        best = step.candidates
+        assert len(best) == 10
+        assert [c.log_prob for c in best] == sorted((c.log_prob for c in best), reverse=True)
+        assert (best[0].token_id, best[0].token) == (step.token_id, step.token)
+        assert all(
+            c.log_prob == row_value for c, row_value in zip(best, step.log_probs.topk(10)[0].tolist(), strict=True)
+        )
+        assert set(step.rows) == {f"decoder.{layer}.{kind}.weights" for layer in range(3) for kind in ("self", "cross")}
+        whole = run.trace["decoder.1.self.weights"]
+        assert torch.equal(
+            step.rows["decoder.1.self.weights"], whole[:, :, step.index : step.index + 1, : step.index + 1]
+        )
+        assert step.rows["decoder.1.cross.weights"].shape == (1, 4, 1, 5)
+    assert run.log_prob == pytest.approx(math.fsum(step.log_prob for step in run.steps))
+    assert run.score == run.log_prob
+
+
+@pytest.mark.parametrize(("text", "alpha"), list(product(TEXTS, [0.0, 0.6, 2.0])))
+def test_beam_one_equals_greedy(text: str, alpha: float) -> None:
+    ckpt = ended()
+    greedy, beam = decode(ckpt, text, strategy=Greedy()), decode(ckpt, text, strategy=Beam(1, length_penalty=alpha))
+    assert beam.tokens == greedy.tokens
+    assert beam.log_prob == pytest.approx(greedy.log_prob, abs=1e-5)
+    assert beam.score == pytest.approx(beam.log_prob / ((5 + len(beam.steps)) / 6) ** alpha, abs=1e-5)
+    assert beam.trace.points() == greedy.trace.points()
+
+
+def test_a_wide_beam_finds_the_best_of_all_answers() -> None:
+    ckpt = ended(1)
+    src = ckpt.source_codec.encode("ab").ids
+    most, vocabulary = 3, range(len(TARGET))
+    best = (-math.inf, ())
+    with torch.no_grad():
+        for length in range(1, most + 1):
+            for body in product([i for i in vocabulary if i != 2], repeat=length - 1):
+                ids = (*body, 2)
+                logits = ckpt.model(torch.tensor([src]), torch.tensor([[1, *body]]))[0].double().log_softmax(-1)
+                best = max(best, (sum(logits[t, i].item() for t, i in enumerate(ids)), ids))
+    # 100 hypotheses are more than the 19 of the first step: nothing within two tokens is pruned
+    run = decode(ckpt, "ab", strategy=Beam(100, length_penalty=0.0), max_steps=most)
+    assert tuple(step.token_id for step in run.steps) == best[1]
+    assert run.score == pytest.approx(best[0], abs=1e-5)
+
+
+def test_a_forced_prefix_is_part_of_the_answer_and_its_steps_are_marked() -> None:
+    ckpt = ended()
+    run = decode(ckpt, "abc", prefix="zy")
+    assert run.text.startswith("zy")
+    assert [step.forced for step in run.steps[:3]] == [True, True, False]
+    assert decode(ckpt, "abc", prefix=[9, 8]).tokens == run.tokens
+    assert decode(ckpt, "abc", prefix="zy", strategy=Beam(3)).text.startswith("zy")
+    assert run.steps[0].log_prob < run.steps[0].candidates[0].log_prob
+
+
+def test_a_stream_gives_the_steps_one_by_one_and_then_the_run() -> None:
+    stream = decode_stream(ended(), "abc")
+    first = next(stream)
+    with pytest.raises(ValueError, match="not finished"):
+        _ = stream.run
+    rest = list(stream)
+    assert [first, *rest] == list(stream.run.steps)
+    assert torch.is_grad_enabled()
+
+
+def test_a_decoder_only_model_goes_on_from_the_source() -> None:
+    ckpt = tiny_checkpoint("decoder-only")
+    run = decode(ckpt, "uvw", max_steps=4)
+    assert run.trace.tgt_tokens == ("<s>", "u", "v", "w", *run.tokens[:-1])
+    ids = [1, 4, 5, 6]
+    with torch.no_grad():
+        for step in run.steps:
+            assert step.token_id == int(ckpt.model(torch.tensor([ids]))[0, -1].argmax())
+            ids.append(step.token_id)
+    once = trace(ckpt, list(run.trace.tgt_ids))
+    for name in once.points():
+        assert_same(run.trace[name], once[name], name)
+
+
+@pytest.mark.parametrize("beam", [None, 3])
+def test_a_batch_is_answered_as_one_by_one(beam: int | None) -> None:
+    ckpt = ended()
+    sources = [ckpt.source_codec.encode(text).ids for text in [*TEXTS, "hh", "gg", "fff"]]
+    answers = decode_batch(ckpt.model, sources, bos=1, eos=2, beam=beam)
+    for source, answer in zip(sources, answers, strict=True):
+        run = decode(ckpt, list(source), strategy=Beam(beam) if beam else Greedy())
+        assert answer == [step.token_id for step in run.steps if step.token_id != 2]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "sentence"),
+    [
+        ("", {}, "the text is empty"),
+        ("a" * 99, {}, "source has 101 tokens"),
+        ("a", {"max_steps": 0}, "max_steps=0 must be at least 1"),
+        ("a", {"prefix": "u" * 30}, "the prefix has 30 tokens, the answer at most 24"),
+        ("a", {"prefix": [2]}, "prefix: id 2 is the special token '</s>'; leave it out"),
+        ("a", {"prefix": [77]}, "id 77 is outside the vocabulary"),
+    ],
+)
+def test_input_that_does_not_fit_ends_in_a_sentence(source: str, options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ValueError) as error:
+        decode(ended(), source, **options)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda: Beam(0), lambda: Beam(1000), lambda: Beam(True), lambda: Beam(2, length_penalty=math.nan)]
+)
+def test_a_beam_that_cannot_be_is_refused(wrong: object) -> None:
+    with pytest.raises(ValueError):
+        wrong()
+
+
+def test_an_encoder_only_model_writes_nothing() -> None:
+    with pytest.raises(ValueError, match="record it with trace"):
+        decode(tiny_checkpoint("encoder-only"), "abc")

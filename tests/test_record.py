@@ -1,0 +1,106 @@
+"""The trace: names, types, derived points, saving and loading, differences."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from builders import tiny_checkpoint
+from safetensors.torch import save_file
+
+from viz_transformer.edits import AblateHead
+from viz_transformer.points import attention_sites, recorded_points
+from viz_transformer.record import Trace
+from viz_transformer.tracing import trace
+
+
+def run() -> Trace:
+    return trace(tiny_checkpoint(), "abca", "uvu")
+
+
+def test_points_are_float32_on_the_cpu_without_gradient_and_masks_boolean() -> None:
+    recorded = run()
+    assert set(recorded.points()) == {p.name for p in recorded_points(recorded.config)}
+    for name in recorded.points(derived=True):
+        value = recorded[name]
+        assert value.dtype == (torch.bool if name.endswith(".mask") else torch.float32), name
+        assert not value.requires_grad
+        assert value.device.type == "cpu"
+        assert value.shape[0] == 1
+
+
+def test_derived_points_are_made_of_recorded_ones_and_give_them_back() -> None:
+    recorded = run()
+    model = tiny_checkpoint().model
+    for site in attention_sites(recorded.config):
+        scores = recorded[f"{site}.scores"]
+        masked = scores.masked_fill(~recorded[f"{site}.mask"], -math.inf)
+        torch.testing.assert_close(masked.softmax(-1), recorded[f"{site}.weights"], atol=1e-6, rtol=0)
+        stack, layer, kind = site.split(".")
+        bias = model.get_parameter(f"{stack}.layers.{layer}.{kind}_attention.to_out.bias")
+        total = recorded[f"{site}.contribution"].sum(1) + bias
+        torch.testing.assert_close(total, recorded[f"{site}.out"], atol=1e-6, rtol=0)
+    assert "encoder.0.self.scores" not in recorded.points()
+    assert "encoder.0.self.scores" in recorded.points(derived=True)
+
+
+def test_an_unknown_name_is_a_key_error_with_near_matches() -> None:
+    with pytest.raises(KeyError, match=r"Did you mean 'decoder.1.cross.weights'"):
+        run()["decoder.1.cross.weight"]
+
+
+def test_a_long_attention_derives_its_weights() -> None:
+    ckpt = tiny_checkpoint("decoder-only", max_target=600)
+    ids = torch.randint(4, 20, (520,), generator=torch.Generator().manual_seed(0)).tolist()
+    recorded = trace(ckpt, ids)
+    assert "decoder.0.self.weights" not in recorded.points()
+    weights = recorded["decoder.0.self.weights"]
+    assert weights.shape == (1, 4, 520, 520)
+    torch.testing.assert_close(weights @ recorded["decoder.0.self.value"], recorded["decoder.0.self.head_out"])
+    assert trace(ckpt, ids[:511]).points().count("decoder.0.self.weights") == 1
+
+
+def test_a_trace_survives_its_file_bit_by_bit(tmp_path: Path) -> None:
+    before = trace(tiny_checkpoint(), "ab?", "uv", edits=[AblateHead("decoder.0.cross", 1)])
+    before.save(tmp_path / "run.safetensors")
+    after = Trace.load(tmp_path / "run.safetensors")
+    assert after.points(derived=True) == before.points(derived=True)
+    assert all(torch.equal(after[name], before[name]) for name in before.points(derived=True))
+    for field in ("src", "tgt", "next_ids", "next_tokens", "config", "edits", "checkpoint", "weights_sha256", "id"):
+        assert getattr(after, field) == getattr(before, field)
+    assert dict(after.info) == dict(before.info)
+    assert list(tmp_path.iterdir()) == [tmp_path / "run.safetensors"]
+
+
+def test_files_that_are_no_trace_are_refused_with_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "x.safetensors"
+    run().save(file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"x.safetensors is not a whole trace"):
+        Trace.load(file)
+    file.write_bytes(whole.replace(b'\\"format_version\\":1', b'\\"format_version\\":9'))
+    with pytest.raises(ValueError, match="has trace format 9, this version reads 1"):
+        Trace.load(file)
+    save_file({"a": torch.zeros(2)}, file)
+    with pytest.raises(ValueError, match="is a safetensors file, but not a trace"):
+        Trace.load(file)
+    with pytest.raises(FileNotFoundError):
+        Trace.load(tmp_path / "nothing")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        run().save(tmp_path)
+
+
+def test_the_difference_of_two_traces_is_the_largest_cell() -> None:
+    plain = run()
+    edited = trace(tiny_checkpoint(), "abca", "uvu", edits=[AblateHead("decoder.2.cross", 1)])
+    differences = plain.diff(edited)
+    assert differences["decoder.2.cross.weights"] == 0.0
+    want = (plain["logits"] - edited["logits"]).abs().max().item()
+    assert differences["logits"] == pytest.approx(want) and want > 0
+    assert plain.id != edited.id == trace(tiny_checkpoint(), "abca", "uvu", edits=edited.edits).id
+    other = trace(tiny_checkpoint("encoder-only", d_model=8), "abcab")
+    with pytest.raises(ValueError, match="no point of the same name and shape"):
+        plain.diff(other)

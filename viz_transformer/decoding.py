@@ -1,0 +1,323 @@
+"""The answer being written: one step at a time, cached, recorded as it goes.
+
+A step reads the tokens so far and writes one token. A greedy run is recorded while it decodes; a beam search decodes
+unrecorded, and its best hypothesis is then recorded in one pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.edits import Edit, check_edits
+from viz_transformer.joined import JoinedSteps
+from viz_transformer.record import Tokens, Trace
+from viz_transformer.search import Beam, DecoderState, Greedy, Strategy, beam_search
+from viz_transformer.tap import Recorder
+from viz_transformer.tracing import TextOrIds, check_edits_ran, decoder_input, encode_source, make_trace, record
+
+CANDIDATES = 10
+GREEDY = Greedy()
+
+Stopped = Literal["end token", "maximum length"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that could stand at a step, with its log-probability (natural logarithm, over the whole vocabulary)."""
+
+    token: str
+    token_id: int
+    log_prob: float
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One token written, and what was recorded on the way to it."""
+
+    index: int
+    token: str
+    token_id: int
+    log_prob: float
+    forced: bool
+    log_probs: Tensor = field(repr=False)  # [V], natural logarithm, before the strategy
+    vocabulary: tuple[str, ...] = field(repr=False)
+    recorded: Mapping[str, Tensor] = field(repr=False)  # the points of the pass that wrote the token
+    row: int = field(repr=False)  # its row in them
+
+    @property
+    def rows(self) -> Mapping[str, Tensor]:
+        """The new row of every attention of the decoder, over the keys it could see: [B, H, 1, K], by point."""
+        rows = {}
+        for name, value in self.recorded.items():
+            if name.startswith("decoder.") and name.endswith(".weights"):
+                row = value[:, :, self.row].unsqueeze(2)
+                keys = self.row + 1 if ".self." in name and value.size(2) == value.size(3) else row.size(-1)
+                rows[name] = row[..., :keys]
+        return rows
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The ten most probable tokens, best first."""
+        log_probs, ids = self.log_probs.topk(min(CANDIDATES, len(self.vocabulary)))
+        pairs = zip(ids.tolist(), log_probs.tolist(), strict=True)
+        return tuple(Candidate(self.vocabulary[i], i, log_prob) for i, log_prob in pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished decode: the answer, its steps, and the trace of everything behind it."""
+
+    text: str
+    steps: tuple[Step, ...]
+    trace: Trace
+    score: float
+    stopped: Stopped
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens written, the end token included."""
+        return tuple(step.token for step in self.steps)
+
+    @property
+    def log_prob(self) -> float:
+        """The sum of the steps' log-probabilities, forced ones included."""
+        return math.fsum(step.log_prob for step in self.steps)
+
+
+def decode(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    strategy: Strategy = GREEDY,
+    prefix: TextOrIds | None = None,
+    max_steps: int | None = None,
+    edits: Sequence[Edit] = (),
+) -> Run:
+    """What the model writes for `source`, greedily unless a strategy is given.
+
+    `prefix` is text or ids, without start and end tokens, that the answer has to begin with; its steps are forced.
+    A decoder-only model goes on from `source`. Stops at the end token, after `max_steps` steps (the prefix counts),
+    or at the model's maximum. Raises ValueError for input that the model cannot read, with one sentence.
+    """
+    return decode_stream(
+        ckpt, source, strategy=strategy, prefix=prefix, max_steps=max_steps, edits=edits
+    ).run_to_the_end()
+
+
+def decode_stream(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    strategy: Strategy = GREEDY,
+    prefix: TextOrIds | None = None,
+    max_steps: int | None = None,
+    edits: Sequence[Edit] = (),
+) -> DecodeStream:
+    """`decode` as an iterator over its steps; its `run` is there when the last step is. Input is checked at once."""
+    edits = tuple(edits)
+    config = ckpt.config
+    if not config.has_decoder:
+        raise ValueError("an encoder-only model writes nothing: record it with trace()")
+    check_edits(edits, config)
+    codec = ckpt.target_codec
+    assert codec is not None
+    if config.has_encoder:
+        src = encode_source(ckpt, source)
+        if codec.vocabulary.bos is None:
+            raise ValueError("the target vocabulary has no start token, so the decoder has nothing to begin with")
+        start = _tokens_of(ckpt, [codec.vocabulary.bos])
+    else:
+        src, (start, _) = Tokens(), decoder_input(ckpt, source)
+    room = config.max_target - len(start) + 1
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps={max_steps} must be at least 1")
+    most = room if max_steps is None else min(room, max_steps)
+    forced = _prefix(ckpt, prefix)
+    if len(forced) > most:
+        raise ValueError(f"the prefix has {len(forced)} tokens, the answer at most {most}: shorten the prefix")
+    job = _Job(ckpt, src, start, forced, most, edits, strategy)
+    return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_greedy(job))
+
+
+class DecodeStream:
+    """The steps of a decode, one by one; `run` is the whole, once they are exhausted."""
+
+    def __init__(self, steps: Iterator[Step | Run]) -> None:
+        self._steps = steps
+        self._run: Run | None = None
+
+    def __iter__(self) -> Iterator[Step]:
+        return self
+
+    def __next__(self) -> Step:
+        item = next(self._steps)
+        if isinstance(item, Run):
+            self._run = item
+            raise StopIteration
+        return item
+
+    @property
+    def run(self) -> Run:
+        """The finished run. Raises ValueError while steps are still to come."""
+        if self._run is None:
+            raise ValueError("the run is not finished: take all its steps first")
+        return self._run
+
+    def run_to_the_end(self) -> Run:
+        """Take the steps that are left; the finished run."""
+        for _ in self:
+            pass
+        return self.run
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A decode with its input checked: `start` is what the decoder reads first, `most` the steps at most."""
+
+    ckpt: Checkpoint
+    src: Tokens
+    start: Tokens
+    forced: tuple[int, ...]
+    most: int
+    edits: tuple[Edit, ...]
+    strategy: Strategy
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        assert self.ckpt.target_codec is not None
+        return self.ckpt.target_codec.vocabulary.tokens
+
+    @property
+    def end(self) -> int | None:
+        assert self.ckpt.target_codec is not None
+        return self.ckpt.target_codec.vocabulary.eos
+
+    @property
+    def cached(self) -> bool:
+        """False if an edit needs all rows of a point at once: then every step is a whole pass."""
+        return all(edit.row_local for edit in self.edits)
+
+    def stopped(self, ids: Sequence[int]) -> Stopped:
+        return "end token" if ids and ids[-1] == self.end else "maximum length"
+
+    def run(self, steps: Sequence[Step], trace: Trace, score: float) -> Run:
+        ids = [step.token_id for step in steps]
+        assert self.ckpt.target_codec is not None
+        return Run(self.ckpt.target_codec.decode(ids), tuple(steps), trace, score, self.stopped(ids))
+
+    def info(self, ids: Sequence[int]) -> dict[str, Any]:
+        """What the trace says about how it was made."""
+        return {
+            "kind": "decoded",
+            "strategy": str(self.strategy),
+            "stopped": self.stopped(ids),
+            "forced": len(self.forced),
+            "written": len(ids),
+            "cached": self.cached,
+        }
+
+    def read(self, ids: Sequence[int]) -> Tokens:
+        """All that the decoder reads when it writes these ids: the start and all but the last."""
+        return self.start + _tokens_of(self.ckpt, ids[:-1])
+
+    def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
+        return (*self.start.ids[1:], *ids)
+
+
+def _decode_greedy(job: _Job) -> Iterator[Step | Run]:
+    recorders: list[Recorder] = []
+    steps: list[Step] = []
+    with torch.no_grad():
+        state = DecoderState(
+            job.ckpt.model, [job.src.ids] if len(job.src) else None, cached=job.cached, edits=job.edits
+        )
+    fed = list(job.start.ids)
+    while len(steps) < job.most:
+        with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
+            logits, recorder = state.step([fed])
+            log_probs = logits[0].log_softmax(dim=-1).cpu()
+        recorders.append(recorder)
+        forced = len(steps) < len(job.forced)
+        chosen = job.forced[len(steps)] if forced else int(logits[0].argmax())
+        step = _step(
+            job, len(steps), chosen, log_probs, recorder.values, forced, row=recorder.values["logits"].size(1) - 1
+        )
+        steps.append(step)
+        yield step
+        if chosen == job.end and not forced:
+            break
+        fed = [chosen]
+    ids = [step.token_id for step in steps]
+    ran = set().union(state.ran, *(recorder.ran for recorder in recorders))
+    check_edits_ran(job.edits, ran)
+    read = [recorder.values for recorder in (recorders if state.cached else recorders[-1:])]
+    trace = make_trace(
+        job.ckpt,
+        JoinedSteps(state.values, read),
+        job.src,
+        job.read(ids),
+        job.next_ids(ids),
+        edits=job.edits,
+        info=job.info(ids),
+    )
+    yield job.run(steps, trace, math.fsum(step.log_prob for step in steps))
+
+
+def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
+    with torch.no_grad():
+        src = [job.src.ids] if len(job.src) else None
+        ids, score = beam_search(
+            job.ckpt.model, src, job.start.ids, beam, end=job.end, most=job.most, forced=job.forced, edits=job.edits
+        )
+    trace = record(job.ckpt, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
+    first = len(job.start) - 1  # the row that writes the first token
+    log_probs = trace["logits"][0, first:].log_softmax(dim=-1)
+    steps = [
+        _step(job, index, token_id, log_probs[index], trace.values, index < len(job.forced), row=first + index)
+        for index, token_id in enumerate(ids)
+    ]
+    yield from steps
+    yield job.run(steps, trace, score)
+
+
+def _step(
+    job: _Job, index: int, token_id: int, log_probs: Tensor, recorded: Mapping[str, Tensor], forced: bool, row: int
+) -> Step:
+    """The step that wrote `token_id` from row `row` of what was recorded."""
+    names = job.vocabulary
+    log_prob = float(log_probs[token_id])
+    return Step(index, names[token_id], token_id, log_prob, forced, log_probs, names, recorded, row)
+
+
+def _prefix(ckpt: Checkpoint, prefix: TextOrIds | None) -> tuple[int, ...]:
+    """The forced ids. Raises ValueError for specials among ids: a prefix has none."""
+    codec = ckpt.target_codec
+    assert codec is not None
+    vocabulary = codec.vocabulary
+    if prefix is None or len(prefix) == 0:
+        return ()
+    specials = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    if isinstance(prefix, str):
+        try:
+            return tuple(i for i in codec.encode(prefix).ids if i not in specials)
+        except ValueError as error:
+            raise ValueError(f"prefix: {error}") from None
+    ids = codec.encode_ids(prefix).ids
+    for i in ids:
+        if i in specials:
+            raise ValueError(f"prefix: id {i} is the special token {vocabulary.tokens[i]!r}; leave it out")
+    return ids
+
+
+def _tokens_of(ckpt: Checkpoint, ids: Sequence[int]) -> Tokens:
+    assert ckpt.target_codec is not None
+    names = ckpt.target_codec.vocabulary.tokens
+    tokens = tuple(names[i] for i in ids)
+    return Tokens(tuple(ids), tokens, tokens)

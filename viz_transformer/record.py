@@ -1,0 +1,238 @@
+"""The frozen record of one run: every point by name, with the tokens, saved and loaded as one file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.edits import Edit, edit_from_dict
+from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
+from viz_transformer.model.masks import MASK_FILLS
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.points import DERIVED, attention_sites, unknown_point
+
+FORMAT_VERSION = 1
+_METADATA_KEY = "viz_transformer"
+_OUTPUT_MAP = "parameter.{}.to_out.weight"  # W_O of an attention, [D, D]: contributions are made from it
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One side of a run: ids, the vocabulary's names for them, and what stood in the text; all equally long."""
+
+    ids: tuple[int, ...] = ()
+    tokens: tuple[str, ...] = ()
+    originals: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __add__(self, later: Tokens) -> Tokens:
+        return Tokens(self.ids + later.ids, self.tokens + later.tokens, self.originals + later.originals)
+
+    def without_last(self) -> Tokens:
+        """All but the last token."""
+        return Tokens(self.ids[:-1], self.tokens[:-1], self.originals[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Everything that one run recorded. `trace["decoder.1.cross.weights"]` is a tensor on the CPU, without gradient,
+    float32 (masks Boolean), batch first; it is the record itself, so read it and do not write into it.
+
+    Row t of the decoder reads tgt_tokens[t] and writes next_tokens[t]; the last row of a list of ids given as the
+    target writes nothing that is known, its entry is None.
+    """
+
+    values: Mapping[str, Tensor] = field(repr=False)
+    config: ModelConfig
+    checkpoint: str
+    weights_sha256: str
+    src: Tokens
+    tgt: Tokens
+    next_ids: tuple[int | None, ...]
+    next_tokens: tuple[str | None, ...]
+    edits: tuple[Edit, ...] = ()
+    info: Mapping[str, Any] = field(default_factory=dict)
+    output_maps: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
+
+    @property
+    def src_ids(self) -> tuple[int, ...]:
+        return self.src.ids
+
+    @property
+    def src_tokens(self) -> tuple[str, ...]:
+        return self.src.tokens
+
+    @property
+    def src_originals(self) -> tuple[str, ...]:
+        return self.src.originals
+
+    @property
+    def tgt_ids(self) -> tuple[int, ...]:
+        return self.tgt.ids
+
+    @property
+    def tgt_tokens(self) -> tuple[str, ...]:
+        return self.tgt.tokens
+
+    @property
+    def tgt_originals(self) -> tuple[str, ...]:
+        return self.tgt.originals
+
+    def __getitem__(self, name: str) -> Tensor:
+        """A recorded or derived point. Raises KeyError with near matches for any other name."""
+        if name in self.values:
+            return self.values[name]
+        if name in self._derived:
+            return self._derive(name)
+        raise KeyError(unknown_point(name, self.points(derived=True)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values or name in self._derived
+
+    def points(self, *, derived: bool = False) -> tuple[str, ...]:
+        """The names of the recorded points in the order they were made; with `derived`, also those made on demand."""
+        return (*self.values, *self._derived) if derived else tuple(self.values)
+
+    @cached_property
+    def id(self) -> str:
+        """Names the run: the same weights, tokens and edits give the same id."""
+        parts = [self.weights_sha256, self.src_ids, self.tgt_ids, [edit.to_dict() for edit in self.edits]]
+        return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
+
+    @cached_property
+    def _derived(self) -> tuple[str, ...]:
+        names = []
+        for site in attention_sites(self.config):
+            if f"{site}.query" not in self.values:
+                continue
+            if f"{site}.weights" not in self.values:  # a long attention ran fused
+                names.append(f"{site}.weights")
+            names += [f"{site}.{point.name}" for point in DERIVED]
+        return tuple(names)
+
+    def _derive(self, name: str) -> Tensor:
+        """A point made from recorded ones by the functions that the model itself uses."""
+        site, what = name.rsplit(".", 1)
+        if what == "contribution":
+            head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
+            by_head = split_heads(self.output_maps[site][None], self.config.n_heads)  # W_O's columns: [1, H, D, E]
+            return head_out @ by_head.transpose(-2, -1)
+        divisor = DIVISORS[self.config.divisor](self.config)
+        scores = attention_scores(self.values[f"{site}.query"], self.values[f"{site}.key"], divisor)
+        if what == "scores":
+            return scores
+        return MASK_FILLS[self.config.mask_fill](scores, self.values[f"{site}.mask"])
+
+    def diff(self, other: Trace) -> dict[str, float]:
+        """The largest absolute difference of each recorded point that both have in the same shape.
+
+        Masks count as 0 and 1; infinity stands for a NaN in one of them. Raises ValueError if they share no point.
+        """
+        shared = [n for n in self.values if n in other.values and self[n].shape == other[n].shape]
+        if not shared:
+            raise ValueError("the two traces have no point of the same name and shape: compare runs of one model")
+        differences = {}
+        for name in shared:
+            gap = (self[name].double() - other[name].double()).abs()
+            differences[name] = float(gap.nan_to_num(nan=torch.inf).max()) if gap.numel() else 0.0
+        return differences
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one safetensors file, whole or not at all. Raises OSError if it cannot be written."""
+        path = Path(path)
+        about = {
+            "format_version": FORMAT_VERSION,
+            "config": self.config.to_dict(),
+            "checkpoint": self.checkpoint,
+            "weights_sha256": self.weights_sha256,
+            "src": [self.src.ids, self.src.tokens, self.src.originals],
+            "tgt": [self.tgt.ids, self.tgt.tokens, self.tgt.originals],
+            "next_ids": self.next_ids,
+            "next_tokens": self.next_tokens,
+            "edits": [edit.to_dict() for edit in self.edits],
+            "info": dict(self.info),
+            "points": list(self.values),
+        }
+        tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in self.values.items()}
+        for site, weight in self.output_maps.items():
+            tensors[_OUTPUT_MAP.format(site)] = weight.detach().clone()
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder: give the name of a file")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        try:
+            save_file(tensors, temporary, metadata={_METADATA_KEY: orjson.dumps(about).decode()})
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trace:
+        """The trace that `save` wrote. Raises ValueError with one sentence for any other file."""
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = orjson.loads((file.metadata() or {}).get(_METADATA_KEY, "null"))
+                if not isinstance(about, dict):
+                    raise ValueError(f"{path} is a safetensors file, but not a trace: save one with trace.save(file)")
+                if about.get("format_version") != FORMAT_VERSION:
+                    raise ValueError(
+                        f"{path} has trace format {about.get('format_version')!r}, this version reads"
+                        f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
+                    )
+                config = ModelConfig.from_dict(about["config"])
+                values = {name: file.get_tensor(name) for name in about["points"]}
+                names = {site: _OUTPUT_MAP.format(site) for site in attention_sites(config)}
+                stored = set(file.keys())
+                maps = {site: file.get_tensor(name) for site, name in names.items() if name in stored}
+            return cls(
+                values=values,
+                config=config,
+                checkpoint=about["checkpoint"],
+                weights_sha256=about["weights_sha256"],
+                src=_tokens(about["src"]),
+                tgt=_tokens(about["tgt"]),
+                next_ids=tuple(about["next_ids"]),
+                next_tokens=tuple(about["next_tokens"]),
+                edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
+                info=about["info"],
+                output_maps=maps,
+            )
+        except (SafetensorError, orjson.JSONDecodeError, KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"{path} is not a whole trace ({error}): save it anew with trace.save(file)") from None
+
+
+def trace_value(value: Tensor) -> Tensor:
+    """A recorded tensor as a Trace keeps it: on the CPU, without gradient, float32 or Boolean."""
+    value = value.detach().cpu()
+    return value if value.dtype == torch.bool else value.float()
+
+
+def output_maps(model: Transformer) -> dict[str, Tensor]:
+    """W_O [D, D] of each attention, by site; the model's own tensors, not copies."""
+    maps = {}
+    for site in attention_sites(model.config):
+        stack, layer, kind = site.split(".")
+        maps[site] = model.get_parameter(f"{stack}.layers.{layer}.{kind}_attention.to_out.weight").detach()
+    return maps
+
+
+def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
+    ids, tokens, originals = columns
+    return Tokens(tuple(ids), tuple(tokens), tuple(originals))

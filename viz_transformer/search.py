@@ -1,0 +1,208 @@
+"""The search for an answer, on ids alone: strategies, the decoder between two steps, beam search, many at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from viz_transformer.edits import Edit
+from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.tap import OFF, Recorder, Tap
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The most probable token at every step; of equals, the one with the smaller id."""
+
+    def __str__(self) -> str:
+        return "greedy"
+
+
+@dataclass(frozen=True)
+class Beam:
+    """The `width` best hypotheses go on at every step; the best finished one is the answer.
+
+    Score: log-probability / ((5 + |Y|) / 6)^length_penalty, where |Y| counts the tokens written, end token included.
+    Stop rule: `width` hypotheses have finished, or the maximum length. With width 1 that is greedy decoding.
+    Source: Wu et al. (2016), equation 14, without the coverage term.
+    """
+
+    width: int
+    length_penalty: float = field(default=0.6, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.width, bool) or not isinstance(self.width, int) or not 1 <= self.width <= 100:
+            raise ValueError(f"width={self.width!r} is not a beam width: choose a whole number from 1 to 100")
+        if not 0 <= self.length_penalty <= 10:  # also refuses NaN
+            raise ValueError(f"length_penalty={self.length_penalty!r} must be a number from 0 to 10")
+
+    def score(self, log_prob: float, length: int) -> float:
+        """What hypotheses are compared by; `length` is |Y|."""
+        return log_prob / math.pow((5 + length) / 6, self.length_penalty)
+
+    def __str__(self) -> str:
+        return f"beam, width {self.width}, length penalty {self.length_penalty:g}"
+
+
+Strategy = Greedy | Beam
+
+
+class DecoderState:
+    """A decoder in the middle of its work, for a batch: with a cache each step reads the new tokens only.
+
+    With edits given, every pass is recorded; without (None), none is.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        src: Sequence[Sequence[int]] | None,
+        *,
+        cached: bool = True,
+        edits: Sequence[Edit] | None,
+    ) -> None:
+        config = model.config
+        self.model = model
+        self.cached = cached
+        self.edits = edits
+        self.device = next(model.parameters()).device
+        recorder = Recorder(edits or ())
+        tap: Tap = OFF if edits is None else recorder
+        self.memory: Tensor | None = None
+        self.keep: Tensor | None = None
+        if src is not None:
+            self.memory, self.keep = model.encode(padded(src, config.source_pad, self.device), tap)
+        self.values = recorder.values  # the encoder's points
+        self.ran = recorder.ran
+        self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
+        self._read: list[list[int]] = []
+
+    def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, Recorder]:
+        """Read these new tokens, [B] rows of one length: logits [B, V] after the last, and what was recorded."""
+        if self.cache is None:
+            self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
+            new = self._read
+        recorder = Recorder(self.edits or (), start=self.cache.length if self.cache is not None else 0)
+        tap: Tap = OFF if self.edits is None else recorder
+        tgt = torch.tensor(new, dtype=torch.long, device=self.device)
+        logits = self.model.decode(tgt, self.memory, self.keep, cache=self.cache, tap=tap)
+        return logits[:, -1], recorder
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows of the batch, in this order."""
+        index = torch.tensor(rows, dtype=torch.long, device=self.device)
+        if self.memory is not None and self.keep is not None:
+            self.memory, self.keep = self.memory.index_select(0, index), self.keep.index_select(0, index)
+        if self.cache is not None:
+            self.cache.select(index)
+        elif self._read:
+            self._read = [self._read[row] for row in rows]
+
+
+def beam_search(
+    model: Transformer,
+    src: Sequence[Sequence[int]] | None,
+    start: Sequence[int],
+    beam: Beam,
+    *,
+    end: int | None,
+    most: int,
+    forced: Sequence[int] = (),
+    edits: Sequence[Edit] = (),
+) -> tuple[list[int], float]:
+    """The best hypothesis for one text: its ids, end token included, and its score."""
+    # An edit changes the search too, so then its passes go through a Recorder.
+    state = DecoderState(model, src, cached=all(edit.row_local for edit in edits), edits=edits or None)
+    alive: list[tuple[list[int], float]] = [([], 0.0)]
+    finished: list[tuple[list[int], float]] = []
+    fed = [list(start)]
+    while True:
+        log_probs = state.step(fed)[0].double().log_softmax(dim=-1)  # [hypotheses, V]
+        length = len(alive[0][0])
+        if length < len(forced):
+            token = forced[length]
+            alive = [([*alive[0][0], token], alive[0][1] + float(log_probs[0, token]))]
+            parents = [0]
+        else:
+            total = log_probs + torch.tensor([[p] for _, p in alive], dtype=torch.float64, device=log_probs.device)
+            best, flat = total.flatten().topk(min(2 * beam.width, total.numel()))
+            grown: list[tuple[list[int], float]] = []
+            parents = []
+            vocabulary = total.size(1)
+            for rank, (log_prob, place) in enumerate(zip(best.tolist(), flat.tolist(), strict=True)):
+                parent, token = divmod(place, vocabulary)
+                if token == end:
+                    if rank < beam.width:
+                        finished.append(([*alive[parent][0], token], log_prob))
+                elif len(grown) < beam.width:
+                    grown.append(([*alive[parent][0], token], log_prob))
+                    parents.append(parent)
+            alive = grown
+        at_the_end = not alive or len(alive[0][0]) >= most
+        if len(finished) >= beam.width or at_the_end:
+            break
+        state.select(parents)
+        fed = [[ids[-1]] for ids, _ in alive]
+    scored = [(beam.score(log_prob, len(ids)), ids) for ids, log_prob in finished or alive]
+    score, ids = max(scored, key=lambda pair: pair[0])
+    return ids, score
+
+
+def decode_batch(
+    model: Transformer,
+    src_ids: Sequence[Sequence[int]],
+    *,
+    bos: int,
+    eos: int,
+    max_steps: int | None = None,
+    beam: int | None = None,
+    length_penalty: float = 0.6,
+) -> list[list[int]]:
+    """The answers to many sources, unrecorded and cached: ids without start and end token, in the order given.
+
+    src_ids: ids as the encoder reads them. Greedy unless `beam` is a width. Sort by length to waste little on padding.
+    """
+    most = min(max_steps or model.config.max_target, model.config.max_target)
+    with torch.no_grad():
+        if beam is not None:
+            strategy = Beam(beam, length_penalty=length_penalty)
+            found = [beam_search(model, [ids], [bos], strategy, end=eos, most=most)[0] for ids in src_ids]
+            return [ids[:-1] if ids and ids[-1] == eos else ids for ids in found]
+        return _greedy_batch(model, src_ids, bos=bos, eos=eos, most=most)
+
+
+def _greedy_batch(
+    model: Transformer, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
+) -> list[list[int]]:
+    state = DecoderState(model, src_ids, edits=None)
+    answers: list[list[int]] = [[] for _ in src_ids]
+    going = list(range(len(src_ids)))  # the answers that row 0, 1, ... of the state are writing
+    fed = [[bos] for _ in src_ids]
+    for _ in range(most):
+        chosen = state.step(fed)[0].argmax(dim=-1).tolist()
+        rows = [row for row, token in enumerate(chosen) if token != eos]
+        for row in rows:
+            answers[going[row]].append(chosen[row])
+        if not rows:
+            break
+        if len(rows) < len(going):
+            state.select(rows)
+            going = [going[row] for row in rows]
+        fed = [[chosen[row]] for row in rows]
+    return answers
+
+
+def padded(rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None) -> Tensor:
+    """Rows of ids as one int64 tensor [B, longest], the shorter ones filled up at the end with `pad`.
+
+    Raises ValueError if they need padding and there is no id for it.
+    """
+    longest = max(map(len, rows))
+    if pad is None and any(len(row) < longest for row in rows):
+        raise ValueError("texts of different lengths need a pad token: take them one by one")
+    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)

@@ -1,0 +1,141 @@
+"""A teacher-forced run: the target is given, and everything on the way to its logits is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.edits import Edit, check_edits
+from viz_transformer.record import Tokens, Trace, output_maps, trace_value
+from viz_transformer.tap import Recorder
+from viz_transformer.text.codec import Codec
+
+TextOrIds = str | Sequence[int]
+
+
+def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, *, edits: Sequence[Edit] = ()) -> Trace:
+    """Everything that happens when the model reads `source` and is given `target`.
+
+    Text gets the checkpoint's start and end tokens; the decoder reads all but the end token. A list of ids is used
+    exactly as given; as target it is the decoder's input. A model of one stack takes `source` alone.
+    Raises ValueError for empty or too long input, a missing or needless target, and an edit that fits nothing.
+    """
+    config = ckpt.config
+    if config.kind == "encoder-decoder" and target is None:
+        raise ValueError("an encoder-decoder needs a target: give one, or let the model write it with decode()")
+    if config.kind != "encoder-decoder" and target is not None:
+        raise ValueError(f"a model of kind {config.kind} reads one text: leave the target out")
+    src, tgt = Tokens(), Tokens()
+    next_ids: tuple[int | None, ...] = ()
+    if config.has_encoder:
+        src = encode_source(ckpt, source)
+    if config.has_decoder:
+        given = target if target is not None else source
+        tgt, next_ids = decoder_input(ckpt, given)
+    return record(ckpt, src, tgt, next_ids, edits=edits, info={"kind": "teacher-forced"})
+
+
+def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
+    """What the encoder reads. Raises ValueError if it is empty, too long or outside the vocabulary."""
+    assert ckpt.source_codec is not None
+    tokens = _encode(ckpt.source_codec, source, "source")
+    check_length(len(tokens), ckpt.config.max_source, "source")
+    return tokens
+
+
+def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int | None, ...]]:
+    """What the decoder reads and what each row should write next; None where that is unknown.
+
+    Text: the end token, which is written and not read, is left out. Ids: as given.
+    """
+    codec = ckpt.target_codec
+    assert codec is not None
+    what = "target" if ckpt.config.has_encoder else "source"
+    tokens = _encode(codec, given, what)
+    ends = isinstance(given, str) and codec.add_eos and codec.vocabulary.eos is not None
+    next_ids: tuple[int | None, ...] = tokens.ids[1:] if ends else (*tokens.ids[1:], None)
+    read = tokens.without_last() if ends else tokens
+    check_length(len(read), ckpt.config.max_target, what)
+    return read, next_ids
+
+
+def check_length(length: int, most: int, what: str) -> None:
+    """Raise ValueError if the model does not read that many tokens."""
+    if length > most:
+        raise ValueError(
+            f"{what} has {length:,} tokens, the model reads at most {most:,}: shorten it or choose another checkpoint"
+        )
+
+
+def record(
+    ckpt: Checkpoint,
+    src: Tokens,
+    tgt: Tokens,
+    next_ids: tuple[int | None, ...],
+    *,
+    edits: Sequence[Edit] = (),
+    info: dict[str, Any],
+) -> Trace:
+    """The trace of one whole pass over these tokens. Raises ValueError for an edit that fits nothing or never ran."""
+    edits = tuple(edits)
+    check_edits(edits, ckpt.config)
+    recorder = Recorder(edits)
+    inputs = [_batch(ckpt, side) for side in (src, tgt) if len(side)]
+    with torch.no_grad():
+        ckpt.model(*inputs, tap=recorder)
+    check_edits_ran(edits, recorder.ran)
+    values = {name: trace_value(value) for name, value in recorder.values.items()}
+    return make_trace(ckpt, values, src, tgt, next_ids, edits=edits, info=info)
+
+
+def check_edits_ran(edits: Sequence[Edit], ran: set[int]) -> None:
+    """Raise ValueError if one of the edits changed nothing: it names a position that this run does not have."""
+    for index, edit in enumerate(edits):
+        if index not in ran:
+            raise ValueError(f"the edit '{edit.caption()}' never ran: this run has no such position at {edit.point!r}")
+
+
+def make_trace(
+    ckpt: Checkpoint,
+    values: Mapping[str, Tensor],
+    src: Tokens,
+    tgt: Tokens,
+    next_ids: tuple[int | None, ...],
+    *,
+    edits: Sequence[Edit],
+    info: dict[str, Any],
+) -> Trace:
+    """The frozen record of these values, which are as `trace_value` leaves them."""
+    codec = ckpt.target_codec
+    names = codec.vocabulary.tokens if codec is not None else ()
+    return Trace(
+        values=values,
+        config=ckpt.config,
+        checkpoint=ckpt.name,
+        weights_sha256=ckpt.weights_sha256,
+        src=src,
+        tgt=tgt,
+        next_ids=next_ids,
+        next_tokens=tuple(None if i is None else names[i] for i in next_ids),
+        edits=tuple(edits),
+        info=info,
+        output_maps=output_maps(ckpt.model),
+    )
+
+
+def _batch(ckpt: Checkpoint, side: Tokens) -> Tensor:
+    """The ids as a batch of one, [1, T], where the model's weights are."""
+    device = next(ckpt.model.parameters()).device
+    return torch.tensor([side.ids], dtype=torch.long, device=device)
+
+
+def _encode(codec: Codec, given: TextOrIds, what: str) -> Tokens:
+    try:
+        encoded = codec.encode(given) if isinstance(given, str) else codec.encode_ids(given)
+    except ValueError as error:
+        raise ValueError(str(error) if what == "source" else f"{what}: {error}") from None
+    return Tokens(encoded.ids, encoded.tokens, encoded.originals)
