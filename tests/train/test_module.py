@@ -1,0 +1,94 @@
+"""The loss, the learning rate and the optimiser of training."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+from backwards import backwards_codecs, backwards_pairs, backwards_task
+
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.train.data import EncodedPairs, TrainingOrder
+from viz_transformer.train.keeper import history_csv, mean_loss
+from viz_transformer.train.module import TrainingModule, rate_factor
+
+CODECS = backwards_codecs(Path())
+
+
+def module(smoothing: float) -> TrainingModule:
+    task = backwards_task(smoothing=smoothing)
+    torch.manual_seed(0)
+    pairs = EncodedPairs(backwards_pairs(0, 50), CODECS, (12, 12), "train")
+    made = TrainingModule(Transformer(task.model), TrainingOrder(pairs, tokens=120, seed=1), task.plan, total=10)
+    made.log = lambda *_, **__: None  # type: ignore[method-assign]  # there is no trainer
+    return made.eval()
+
+
+def test_rate_rises_linearly_then_falls_to_zero():
+    rates = [rate_factor(step, warmup=10, total=110) for step in range(111)]
+    assert rates[:10] == pytest.approx([0.1 * (i + 1) for i in range(10)])
+    assert rates[10] == 1.0 and rates[60] == pytest.approx(0.5) and rates[110] == pytest.approx(0.0, abs=1e-12)
+    assert all(a > b for a, b in pairwise(rates[10:]))
+
+
+def test_a_short_training_still_reaches_its_peak_rate():
+    assert max(rate_factor(step, warmup=500, total=20) for step in range(20)) == 1.0
+
+
+def test_loss_is_the_smoothed_cross_entropy_of_the_tokens_without_padding():
+    """Written out with plain loops, in float64: (1 - e) of the target's -log p, e of the mean over the vocabulary."""
+    trained = module(smoothing=0.2)
+    src, tgt = batch = trained.order[0]
+    log_probs = trained.model(src, tgt[:, :-1]).double().log_softmax(dim=-1)
+    losses = []
+    for row in range(len(tgt)):
+        for position in range(tgt.size(1) - 1):
+            wanted = int(tgt[row, position + 1])
+            if wanted != 3:
+                at = log_probs[row, position]
+                losses.append(-0.8 * float(at[wanted].detach()) - 0.2 * float(at.mean().detach()))
+    assert float(trained.training_step(batch, 0).detach()) == pytest.approx(sum(losses) / len(losses), rel=1e-6)
+
+
+def test_measured_loss_has_no_smoothing_and_no_dropout_and_counts_tokens_not_batches():
+    trained = module(smoothing=0.2).train()
+    batches = [trained.order[0], trained.order[1]]
+    measured = mean_loss(trained.model, batches)
+    assert trained.model.training and mean_loss(trained.model, batches) == measured
+    plain = module(smoothing=0.0)
+    counts = [int((tgt[:, 1:] != 3).sum()) for _, tgt in batches]
+    losses = [float(plain.training_step(batch, 0).detach()) for batch in batches]
+    expected = sum(loss * n for loss, n in zip(losses, counts, strict=True)) / sum(counts)
+    assert measured == pytest.approx(expected, rel=1e-6)
+
+
+def test_gradients_are_clipped_and_their_norm_is_kept_from_before():
+    trained = module(smoothing=0.0)
+    optimizer = trained.configure_optimizers()["optimizer"]
+    for parameter in trained.parameters():
+        parameter.grad = torch.full_like(parameter, 3.0)
+    before = 3.0 * math.sqrt(sum(parameter.numel() for parameter in trained.parameters()))
+    trained.configure_gradient_clipping(optimizer)
+    after = torch.cat([parameter.grad.flatten() for parameter in trained.parameters()]).norm()  # type: ignore[union-attr]
+    assert float(trained.gradient_norm) == pytest.approx(before, rel=1e-5) and float(after) == pytest.approx(1.0, 1e-4)
+
+
+def test_only_matrices_decay_and_every_parameter_is_optimised():
+    trained = module(smoothing=0.0)
+    groups = trained.configure_optimizers()["optimizer"].param_groups
+    assert sum(len(group["params"]) for group in groups) == len(list(trained.parameters()))
+    assert [group["weight_decay"] > 0 for group in groups] == [True, False]
+    assert all(parameter.dim() == 1 for parameter in groups[1]["params"])
+
+
+def test_history_leaves_what_does_not_exist_empty():
+    row = {"train_loss": 2.0, "validation_loss": 2.5, "learning_rate": 0.0}
+    text = history_csv([{"step": 0, **row, "gradient_norm": math.nan}, {"step": 10, **row, "gradient_norm": 1.25}])
+    assert text.splitlines() == [
+        "step,train_loss,validation_loss,learning_rate,gradient_norm",
+        "0,2,2.5,0,",
+        "10,2,2.5,0,1.25",
+    ]

@@ -1,0 +1,201 @@
+"""A whole training: what it writes, and that a broken one goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from backwards import backwards_pairs, backwards_task
+from lightning.pytorch import Callback
+
+from viz_transformer.checkpoint import load
+from viz_transformer.evaluation import evaluate
+from viz_transformer.train.keeper import last_path, mean_loss
+from viz_transformer.train.run import evenly, train
+
+STEPS = 24
+METRICS = (
+    "pairs exact_match exact_match_low exact_match_high exact_match_unseen token_accuracy loss perplexity bleu"
+    " bleu_signature chrf sentences_per_second"
+).split()
+
+
+class Stopped(Exception):
+    """The power cut of these tests."""
+
+
+class Losses(Callback):
+    """The training loss of every step; stops without warning after step `stop`."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        self.stop = stop
+        self.values: dict[int, float] = {}
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        self.values[trainer.global_step] = float(outputs["loss"])
+        if trainer.global_step == self.stop:
+            raise Stopped
+
+
+def run(data: Path, out: Path, *, stop: int | None = None, resume: bool = False, **plan: Any) -> dict[int, float]:
+    """Train for STEPS steps (or until the power cut); returns the loss of each step."""
+    losses = Losses(stop)
+    options: dict[str, Any] = {"data": data, "out": out, "steps": STEPS, "threads": 1, "device": "cpu", "quiet": True}
+    try:
+        train(backwards_task(**plan), resume=resume, callbacks=[losses], **options)
+    except Stopped:
+        assert not out.exists()
+    return losses.values
+
+
+def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path):
+    """Broken twice in the middle of things: between saves (every 5 steps), and in the second epoch of the data."""
+    whole = run(data, tmp_path / "whole")
+    first = run(data, tmp_path / "broken", stop=8)
+    second = run(data, tmp_path / "broken", stop=22, resume=True)
+    third = run(data, tmp_path / "broken", resume=True)
+    assert (min(second), min(third)) == (6, 21)  # from the last save
+    for part in (first, second, third):
+        assert part == {step: whole[step] for step in part}
+    assert set(first) | set(second) | set(third) == set(whole) == set(range(1, STEPS + 1))
+    for name in ("model.safetensors", "history.csv", "snapshots/step-12.safetensors"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
+    states = [torch.load(last_path(tmp_path / f"{name}.training"), weights_only=True) for name in ("whole", "broken")]
+    assert states[0]["state_dict"].keys() == states[1]["state_dict"].keys()
+    for name, value in states[0]["state_dict"].items():
+        assert torch.equal(value, states[1]["state_dict"][name])
+
+
+def test_a_killed_process_loses_at_most_the_steps_since_the_last_save(data: Path, tmp_path: Path):
+    script = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from backwards import backwards_task
+from lightning.pytorch import Callback
+from viz_transformer.train.run import train
+class Kill(Callback):
+    def on_train_batch_end(self, trainer, *_):
+        if trainer.global_step == 13:
+            os.kill(os.getpid(), signal.SIGKILL)
+train(backwards_task(), data=sys.argv[2], out=sys.argv[3], steps=24, threads=1, quiet=True, device="cpu",
+      callbacks=[Kill()])
+"""
+    arguments = [str(Path(__file__).parent), str(data), str(tmp_path / "killed")]
+    killed = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=120)
+    assert killed.returncode == -9, killed.stderr.decode()
+    assert min(run(data, tmp_path / "killed", resume=True)) == 11
+    run(data, tmp_path / "whole")
+    for name in ("model.safetensors", "history.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes()
+
+
+def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    run(data, tmp_path / "out")
+    assert capfd.readouterr().out == ""  # above all no advertisement
+    ckpt = load(tmp_path / "out")
+    assert ckpt.snapshots() == (0, 1, 3, 12)
+    assert ckpt.examples() == evenly(backwards_pairs(2, 30)[:20], 5)
+    history = ckpt.history()
+    assert [row["step"] for row in history] == [0, 1, 2, 3, 4, 8, 12, 16, 20, 24]
+    assert history[0]["learning_rate"] == 0 and history[-1]["validation_loss"] < history[0]["validation_loss"]
+    card = ckpt.card
+    assert (card["task"], card["seed"], card["data_licence"]) == ("backwards", 1, "CC0")
+    assert card["training_command"] == f"viz-transformer train backwards --steps {STEPS} --device cpu"
+    seen = {source for source, _ in backwards_pairs(0, 300)}
+    assert card["overlap"]["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(2, 30)[:20]) > 0
+    metrics = card["metrics"][0]
+    assert list(metrics) == ["split", "command", *METRICS] and metrics["pairs"] == 20
+    # no other field may be taken for a result
+    assert not {"loss", "bleu", "exact_match"} & {key for key in json.loads(json.dumps(card)) if key != "metrics"}
+
+
+def test_metrics_are_those_of_the_stored_weights(data: Path, tmp_path: Path):
+    run(data, tmp_path / "out")
+    ckpt = load(tmp_path / "out")
+    seen = {source for source, _ in backwards_pairs(0, 300)}
+    again = evaluate(ckpt, backwards_pairs(2, 30)[:20], seen_sources=seen)
+    stated = {key: value for key, value in ckpt.card["metrics"][0].items() if key in METRICS}
+    for measured in (again, stated):
+        measured.pop("sentences_per_second")
+    assert again == stated
+    for value in ckpt.model.state_dict().values():
+        assert torch.equal(value, value.half().float())
+
+
+def test_the_best_weights_are_exported_not_the_last(data: Path, tmp_path: Path):
+    """The weights are ruined after step 21: those of the smallest validation loss of the history are stored."""
+
+    class Ruin(Callback):
+        def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
+            if trainer.global_step == 21:
+                for value in pl_module.model.parameters():
+                    value.data *= 5
+
+    options: dict[str, Any] = {"steps": STEPS, "threads": 1, "device": "cpu", "quiet": True}
+    train(backwards_task(), data=data, out=tmp_path / "out", callbacks=[Ruin()], **options)
+    ckpt = load(tmp_path / "out")
+    losses = {int(row["step"]): row["validation_loss"] for row in ckpt.history()}
+    best = min(losses, key=losses.__getitem__)
+    assert ckpt.card["exported_step"] == best < STEPS
+    from viz_transformer.train.data import EncodedPairs
+
+    sample = EncodedPairs(evenly(backwards_pairs(1, 40), 20), backwards_task().codecs(data), (12, 12), "dev")
+    assert mean_loss(ckpt.model, sample.batches(120)) == pytest.approx(losses[best], rel=1e-3)  # float16
+
+
+def test_training_learns(data: Path, tmp_path: Path):
+    losses = run(data, tmp_path / "out")
+    assert losses[STEPS] < losses[1] - 0.3
+
+
+def test_an_unfinished_training_is_not_overwritten(data: Path, tmp_path: Path):
+    run(data, tmp_path / "out", stop=8)
+    with pytest.raises(ValueError, match=r"out\.training holds an unfinished training: continue it with --resume"):
+        run(data, tmp_path / "out")
+
+
+def test_a_finished_training_is_only_exported_again_by_resume(data: Path, tmp_path: Path):
+    run(data, tmp_path / "out")
+    before = (tmp_path / "out" / "model.safetensors").read_bytes()
+    assert run(data, tmp_path / "out", resume=True) == {}
+    assert (tmp_path / "out" / "model.safetensors").read_bytes() == before
+    assert len(run(data, tmp_path / "out")) == STEPS  # and without it trained anew
+
+
+def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match=r"there is nothing to resume in .*start the training without --resume"):
+        run(data, tmp_path / "out", resume=True)
+    run(data, tmp_path / "out", stop=8)
+    with pytest.raises(ValueError, match="has another plan: resume it with the options"):
+        run(data, tmp_path / "out", resume=True, peak_rate=1.0)
+    with pytest.raises(ValueError, match="has another batches: resume it with the options"):
+        train(backwards_task(), data=data, out=tmp_path / "out", steps=STEPS + 1, resume=True, quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"steps": 0}, "steps=0 must be at least 1"),
+        ({"steps": 3, "epochs": 1}, "give epochs or steps, not both"),
+        ({"device": "tpu"}, "device='tpu' is not known: choose auto, cpu or cuda"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], sentence: str, data: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match=sentence):
+        train(backwards_task(), data=data, out=tmp_path / "out", quiet=True, **options)
+
+
+def test_bad_training_data_are_refused_with_the_line(data: Path, tmp_path: Path):
+    file = data / "backwards" / "dev.tsv"
+    file.write_text("abc\tcba\nabc cba\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"dev\.tsv, line 2 has 1 column, each line must be source<TAB>target"):
+        train(backwards_task(), data=data, out=tmp_path / "out", quiet=True)
+    file.unlink()
+    with pytest.raises(ValueError, match=r"dev\.tsv is missing: put the data set's file backwards/dev\.tsv into"):
+        train(backwards_task(), data=data, out=tmp_path / "out", quiet=True)
+    assert not (tmp_path / "out.training").exists()

@@ -1,0 +1,1 @@
+"""Training: tasks, batches, and the loop around Lightning. Needs the extra `train`."""

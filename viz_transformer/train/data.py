@@ -1,0 +1,128 @@
+"""Pairs of texts -> padded batches of ids, bucketed by length, in an order that depends on (seed, step) alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from viz_transformer.evaluation import Pair
+from viz_transformer.search import padded
+from viz_transformer.text.codec import Codec
+
+Batch = tuple[Tensor, Tensor]  # source ids [B, S], target ids [B, T], both with start, end and padding
+POOL = 16_384  # pairs that are sorted by length together: nearly no padding, and still a mixture of lengths
+
+
+class EncodedPairs:
+    """All pairs as padded ids: `src` [N, S], `tgt` [N, T] (int16 or int32), and how long each is.
+
+    Raises ValueError for a pair that is longer than the model reads, naming its position and the file.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], codecs: tuple[Codec, Codec], limits: tuple[int, int], name: str) -> None:
+        sides = []
+        for side, (codec, limit) in enumerate(zip(codecs, limits, strict=True)):
+            rows = [codec.encode(pair[side]).ids for pair in pairs]
+            for index, row in enumerate(rows):
+                if len(row) > limit:
+                    word = ("source", "target")[side]
+                    raise ValueError(
+                        f"{name}, line {index + 1}: the {word} has {len(row)} tokens, the model reads at most {limit}"
+                    )
+            pad = codec.vocabulary.pad
+            assert pad is not None
+            dtype = torch.int16 if len(codec.vocabulary) < 2**15 else torch.int32
+            sides.append((padded(rows, pad).to(dtype), torch.tensor([len(row) for row in rows])))
+        (self.src, self.src_lengths), (self.tgt, self.tgt_lengths) = sides
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def batch(self, indices: Tensor) -> Batch:
+        """The pairs at these indices, cut to the longest of them."""
+        longest_src = int(self.src_lengths[indices].max())
+        longest_tgt = int(self.tgt_lengths[indices].max())
+        return self.src[indices, :longest_src].long(), self.tgt[indices, :longest_tgt].long()
+
+    def batches(self, tokens: int) -> list[Batch]:
+        """All pairs once, sorted by length, in batches of at most `tokens` padded tokens: for measuring."""
+        order = torch.argsort(self.tgt_lengths * 65536 + self.src_lengths, stable=True)
+        return [self.batch(indices) for indices in _cut(order, self.src_lengths, self.tgt_lengths, tokens)]
+
+
+class TrainingOrder:
+    """Which pairs the batch at each step has: a pure function of (seed, step), whatever came before.
+
+    Each epoch shuffles all pairs, sorts pools of them by length, cuts batches of at most `tokens` padded tokens
+    (source and target together) and shuffles the batches.
+    """
+
+    def __init__(self, pairs: EncodedPairs, *, tokens: int, seed: int) -> None:
+        self.pairs, self.tokens, self.seed = pairs, tokens, seed
+        self._starts = [0]  # first step of each epoch
+        self._epoch = lru_cache(maxsize=1)(self._plan)
+
+    def steps(self, epochs: int) -> int:
+        """How many batches the first epochs have."""
+        while len(self._starts) <= epochs:
+            self._starts.append(self._starts[-1] + len(self._epoch(len(self._starts) - 1)))
+        return self._starts[epochs]
+
+    def __getitem__(self, step: int) -> Batch:
+        epoch = 0
+        while self.steps(epoch + 1) <= step:
+            epoch += 1
+        return self.pairs.batch(self._epoch(epoch)[step - self._starts[epoch]])
+
+    def _plan(self, epoch: int) -> list[Tensor]:
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
+        shuffled = torch.randperm(len(self.pairs), generator=generator)
+        batches: list[Tensor] = []
+        for pool in torch.split(shuffled, POOL):
+            key = self.pairs.tgt_lengths[pool] * 65536 + self.pairs.src_lengths[pool]
+            pool = pool[torch.argsort(key, stable=True)]
+            batches += _cut(pool, self.pairs.src_lengths, self.pairs.tgt_lengths, self.tokens)
+        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+
+
+class Batches:
+    """The batches of one process from step 0 (or where it was stopped) to the last; Lightning saves its place.
+
+    With `world` processes, process `rank` takes every world-th batch.
+    """
+
+    def __init__(self, order: TrainingOrder, *, steps: int, rank: int = 0, world: int = 1) -> None:
+        self.order, self.steps, self.rank, self.world = order, steps, rank, world
+        self.step = 0
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[Batch]:
+        while self.step < self.steps:
+            self.step += 1
+            yield self.order[(self.step - 1) * self.world + self.rank]
+
+    def state_dict(self) -> dict[str, int]:
+        """The place: how many batches were given out."""
+        return {"step": self.step}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Continue after that many batches."""
+        self.step = state["step"]
+
+
+def _cut(order: Tensor, src_lengths: Tensor, tgt_lengths: Tensor, tokens: int) -> list[Tensor]:
+    """The indices in their order, cut so that rows x (longest source + longest target) stays within `tokens`."""
+    cuts, start, src, tgt = [], 0, 0, 0
+    lengths = zip(src_lengths[order].tolist(), tgt_lengths[order].tolist(), strict=True)
+    for position, (source, target) in enumerate(lengths):
+        wider_src, wider_tgt = max(src, source), max(tgt, target)
+        if position > start and (position - start + 1) * (wider_src + wider_tgt) > tokens:
+            cuts.append(order[start:position])
+            start, wider_src, wider_tgt = position, source, target
+        src, tgt = wider_src, wider_tgt
+    return [*cuts, order[start:]]

@@ -1,0 +1,153 @@
+"""The Lightning callback that measures, remembers and saves: history, best weights, snapshots, place to resume at."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, Trainer
+from torch import Tensor
+
+from viz_transformer.evaluation import teacher_forced
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.train.data import Batch
+from viz_transformer.train.module import TrainingModule
+from viz_transformer.train.tasks import Plan
+
+COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
+Row = dict[str, float]
+Weights = dict[str, Tensor]
+
+
+class Keeper(Callback):
+    """Everything that outlasts a kill, in the folder `state`.
+
+    A row of the history belongs to the weights after `step` updates: both losses are plain negative log-likelihoods
+    in nats per target token (no smoothing, no dropout, float32) on a fixed sample of training and of validation pairs;
+    learning rate and gradient norm (before clipping) are those of the last update, empty at step 0. History and best
+    weights travel in Lightning's checkpoint, so a resumed run continues exactly what the saved one had.
+    """
+
+    def __init__(self, state: Path, plan: Plan, train: Sequence[Batch], validation: Sequence[Batch]) -> None:
+        self.state, self.plan = state, plan
+        self.samples = {"train_loss": train, "validation_loss": validation}
+        self.history: list[Row] = []
+        self.best_step = -1
+        self.best_loss = math.inf
+        self.best_weights: Weights = {}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "history": self.history,
+            "best_step": self.best_step,
+            "best_loss": self.best_loss,
+            "best_weights": self.best_weights,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.history = state_dict["history"]
+        self.best_step = state_dict["best_step"]
+        self.best_loss = state_dict["best_loss"]
+        self.best_weights = state_dict["best_weights"]
+
+    def on_train_start(self, trainer: Trainer, pl_module: Any) -> None:
+        if trainer.global_step == 0:
+            self._after(trainer, pl_module, step=0)
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        self._after(trainer, pl_module, step=trainer.global_step)
+
+    def on_exception(self, trainer: Trainer, pl_module: Any, exception: BaseException) -> None:
+        if isinstance(exception, KeyboardInterrupt) and trainer.is_global_zero:
+            print(f"\nstopped after step {trainer.global_step}: continue with --resume", file=sys.stderr)
+
+    def _after(self, trainer: Trainer, module: TrainingModule, *, step: int) -> None:
+        plan, last = self.plan, step == module.total
+        if step in plan.first_rows or last or (step and step % plan.row_every == 0):
+            self._measure(trainer, module, step)
+        if step in plan.snapshots and trainer.is_global_zero:
+            write_atomically(snapshot_path(self.state, step), stored(module.model))
+        if last or (step and step % plan.save_every == 0):
+            save_state(trainer, self.state)
+
+    def _measure(self, trainer: Trainer, module: TrainingModule, step: int) -> None:
+        row: Row = {"step": step}
+        for name, batches in self.samples.items():
+            row[name] = mean_loss(module.model, batches)
+        row["learning_rate"] = module.rate
+        row["gradient_norm"] = float(module.gradient_norm)
+        self.history.append(row)
+        if row["validation_loss"] < self.best_loss:
+            self.best_step, self.best_loss = step, row["validation_loss"]
+            self.best_weights = {
+                name: value.detach().cpu().clone() for name, value in module.model.state_dict().items()
+            }
+        if trainer.is_global_zero:
+            write_atomically(self.state / "history.csv", history_csv(self.history).encode())
+
+
+def mean_loss(model: Transformer, batches: Sequence[Batch]) -> float:
+    """Negative log-likelihood in nats per target token, in float32 and without dropout; the mode is put back after."""
+    device = next(model.parameters()).device
+    pad = model.config.target_pad
+    assert pad is not None
+    was_training = model.training
+    model.eval()
+    total, tokens = 0.0, 0
+    with torch.no_grad(), torch.autocast(device.type, enabled=False):
+        for src, tgt in batches:
+            log_probs, _ = teacher_forced(model, src.to(device), tgt.to(device))
+            counted = tgt[:, 1:] != pad  # [B, T-1]
+            total -= float(log_probs.cpu().double()[counted].sum())
+            tokens += int(counted.sum())
+    model.train(was_training)
+    return total / tokens
+
+
+def history_csv(rows: Sequence[Mapping[str, float]]) -> str:
+    """The history as CSV text; a value that does not exist (nan) is an empty cell."""
+    lines = [",".join(COLUMNS)]
+    for row in rows:
+        cells = ["" if math.isnan(row[name]) else f"{row[name]:.6g}" for name in COLUMNS[1:]]
+        lines.append(",".join([str(int(row["step"])), *cells]))
+    return "\n".join(lines) + "\n"
+
+
+def stored(model: Transformer) -> bytes:
+    """The weights as they are stored, rounded to float16."""
+    buffer = io.BytesIO()
+    torch.save({name: value.detach().cpu().half() for name, value in model.state_dict().items()}, buffer)
+    return buffer.getvalue()
+
+
+def snapshot_path(state: Path, step: int) -> Path:
+    return state / "snapshots" / f"step-{step}.pt"
+
+
+def last_path(state: Path) -> Path:
+    """Where Lightning's checkpoint of the last saved step lies."""
+    return state / "last.ckpt"
+
+
+def save_state(trainer: Trainer, state: Path) -> None:
+    """Write Lightning's checkpoint; a kill while it is written leaves the one before."""
+    path = last_path(state)
+    new = path.with_suffix(".new")
+    trainer.save_checkpoint(new)  # every process takes part
+    if trainer.is_global_zero:
+        os.replace(new, path)
+    trainer.strategy.barrier()
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write the whole file or leave the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(content)
+    os.replace(new, path)

@@ -1,0 +1,80 @@
+"""What Lightning trains: the model, its loss, its optimiser and its learning rate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from lightning.pytorch import LightningModule
+from torch import Tensor
+
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.train.data import Batch, Batches, TrainingOrder
+from viz_transformer.train.tasks import Plan
+
+
+def rate_factor(step: int, *, warmup: int, total: int) -> float:
+    """Share of the peak learning rate at the update after `step` updates: a linear rise, then half a cosine to 0.
+
+    Source: the one-cycle shape of Smith (2018) with a linear first part, as in Vaswani et al. (2017).
+    """
+    warmup = min(warmup, max(1, total // 4))  # short runs warm up as well
+    if step < warmup:
+        return (step + 1) / warmup
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warmup) / max(1, total - warmup))))
+
+
+class TrainingModule(LightningModule):
+    """An encoder-decoder and its training step; `total` is the number of optimiser steps of the whole training."""
+
+    def __init__(self, model: Transformer, order: TrainingOrder, plan: Plan, total: int) -> None:
+        super().__init__()
+        self.model = model
+        self.order = order
+        self.plan = plan
+        self.total = total
+        self.gradient_norm = torch.tensor(math.nan)  # of the last update, before clipping
+        self.rate = 0.0  # learning rate of the last update
+
+    def train_dataloader(self) -> Batches:
+        return Batches(self.order, steps=self.total, rank=self.trainer.global_rank, world=self.trainer.world_size)
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        # Dropout depends on the step alone, so a resumed run draws what the unbroken run drew.
+        torch.manual_seed(self.plan.seed + self.global_step + 1_000_003 * self.trainer.global_rank)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The smoothed cross-entropy per target token, end token included, padding left out."""
+        src, tgt = batch
+        logits: Tensor = self.model(src, tgt[:, :-1])
+        pad = self.model.config.target_pad
+        loss = F.cross_entropy(
+            logits.flatten(0, 1).float(),
+            tgt[:, 1:].flatten(),
+            ignore_index=-100 if pad is None else pad,
+            label_smoothing=self.plan.smoothing,
+        )
+        self.log("loss", loss, prog_bar=True)
+        return loss
+
+    def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
+        # Lightning's own clipping refuses a fused optimiser under mixed precision.
+        self.gradient_norm = torch.nn.utils.clip_grad_norm_(self.parameters(), self.plan.clip)
+        self.rate = float(optimizer.param_groups[0]["lr"])
+
+    def configure_optimizers(self) -> Any:
+        matrices = [p for p in self.parameters() if p.dim() > 1]
+        vectors = [p for p in self.parameters() if p.dim() <= 1]  # biases and norms do not decay
+        optimizer = torch.optim.AdamW(
+            [{"params": matrices, "weight_decay": self.plan.weight_decay}, {"params": vectors, "weight_decay": 0.0}],
+            lr=self.plan.peak_rate,
+            betas=(0.9, 0.98),
+            eps=1e-9,
+            fused=True,
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: rate_factor(step, warmup=self.plan.warmup, total=self.total)
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

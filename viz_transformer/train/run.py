@@ -1,0 +1,266 @@
+"""One training from data to checkpoint folder, and its continuation after a stop."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import logging
+import os
+import shlex
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.callbacks import TQDMProgressBar
+from lightning.pytorch.utilities import rank_zero_only
+
+from viz_transformer.checkpoint import load, save_checkpoint
+from viz_transformer.evaluation import Pair, evaluate, find_data_file, find_data_folder, read_pairs
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.train.data import EncodedPairs, TrainingOrder
+from viz_transformer.train.keeper import Keeper, history_csv, last_path, snapshot_path, write_atomically
+from viz_transformer.train.module import TrainingModule
+from viz_transformer.train.tasks import Codecs, Plan, Task, find_task
+
+
+def train(
+    task: str | Task,
+    *,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    epochs: int | None = None,
+    steps: int | None = None,
+    device: str = "auto",
+    devices: int | str = "auto",
+    nodes: int = 1,
+    strategy: str = "auto",
+    threads: int | None = None,
+    callbacks: Sequence[Callback] = (),
+    quiet: bool = False,
+) -> Path:
+    """Train a task and write its checkpoint folder; returns that folder.
+
+    out: default `runs/<task>`; what a resumption needs lies beside it in `<out>.training` and stays there. `resume`
+    continues from the last save and, on CPU with the same number of threads, gives the curve of an unbroken run; if
+    the training itself is done, it only exports again. `epochs` or `steps` replace the plan's length. `device`:
+    auto (CUDA where there is one), cpu or cuda; `devices`, `nodes`, `strategy` are Lightning's.
+    Raises ValueError for unknown tasks, missing or bad data, and a `resume` that does not fit the saved state.
+    """
+    task = find_task(task) if isinstance(task, str) else task
+    accelerator = chosen_device(device)
+    out = Path(out) if out is not None else Path("runs") / task.name
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
+    state = out.with_name(out.name + ".training")
+    folder = find_data_folder(data)
+    codecs = task.codecs(folder)
+    pairs = {split: read_pairs(find_data_file(folder, getattr(task, split)), task.separator) for split in _SPLITS}
+    if accelerator == "cpu":
+        torch.set_num_threads(threads or min(os.cpu_count() or 1, 8))
+
+    order, samples = _encoded(task, pairs, codecs)
+    length = training_length(order, task.plan, epochs=epochs, steps=steps)
+    if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any
+        _prepare_state(state, _identity(task, length, pairs), resume=resume)
+    torch.manual_seed(task.plan.seed)
+    model = Transformer(task.model)
+    keeper = Keeper(state, task.plan, *samples)
+    with _quiet_lightning():
+        trainer = Trainer(
+            accelerator={"cuda": "gpu"}.get(accelerator, accelerator),
+            devices=1 if accelerator == "cpu" and devices == "auto" else devices,
+            num_nodes=nodes,
+            strategy=strategy,
+            precision=task.plan.precision,
+            max_epochs=1,  # one long epoch: the order of the batches knows the epochs
+            callbacks=[keeper, *callbacks, *_progress_bar(quiet)],
+            enable_progress_bar=not quiet,
+            logger=False,
+            enable_checkpointing=False,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+            gradient_clip_val=task.plan.clip,
+        )
+        module = TrainingModule(model, order, task.plan, total=max(1, length // trainer.world_size))
+        saved = last_path(state) if resume and last_path(state).is_file() else None
+        trainer.fit(module, ckpt_path=saved, weights_only=True)
+    if trainer.is_global_zero:
+        _export(task, out, state, keeper, codecs, pairs, _command(task, epochs, steps, device), quiet=quiet)
+    trainer.strategy.barrier()
+    return out
+
+
+_SPLITS = ("train", "validation", "test")
+
+
+def chosen_device(device: str) -> str:
+    """cpu or cuda. Raises ValueError for another word, and for cuda where there is none."""
+    if device not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"device={device!r:.40} is not known: choose auto, cpu or cuda")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("there is no CUDA device here: choose --device cpu, or install a CUDA build of torch")
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return device
+
+
+def training_length(order: TrainingOrder, plan: Plan, *, epochs: int | None, steps: int | None) -> int:
+    """The number of batches of the training: `steps`, else `epochs`, else the plan's epochs."""
+    if epochs is not None and steps is not None:
+        raise ValueError("give epochs or steps, not both")
+    for name, value in (("epochs", epochs), ("steps", steps)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name}={value} must be at least 1")
+    return steps if steps is not None else order.steps(epochs if epochs is not None else plan.epochs)
+
+
+def _encoded(task: Task, pairs: dict[str, list[Pair]], codecs: Codecs) -> tuple[TrainingOrder, list[Any]]:
+    """The order of the training batches, and the two fixed samples that the losses are measured on."""
+    limits = (task.model.max_source, task.model.max_target)
+    plan = task.plan
+    encoded = EncodedPairs(pairs["train"], codecs, limits, task.train)
+    samples = [
+        EncodedPairs(evenly(pairs[split], plan.sample), codecs, limits, getattr(task, split)).batches(plan.batch_tokens)
+        for split in ("train", "validation")
+    ]
+    return TrainingOrder(encoded, tokens=plan.batch_tokens, seed=plan.seed), samples
+
+
+def evenly(pairs: Sequence[Pair], n: int) -> list[Pair]:
+    """n of the pairs at even distances, all if there are fewer."""
+    n = min(n, len(pairs))
+    return [pairs[i * len(pairs) // n] for i in range(n)]
+
+
+def _identity(task: Task, length: int, pairs: dict[str, list[Pair]]) -> dict[str, Any]:
+    """What must be the same for a saved training to go on."""
+    plan = {name: value for name, value in dataclasses.asdict(task.plan).items() if name not in _FREE}
+    counts = {split: len(texts) for split, texts in pairs.items()}
+    identity = {"task": task.name, "batches": length, "model": task.model.to_dict(), "plan": plan, "pairs": counts}
+    plain: dict[str, Any] = json.loads(json.dumps(identity))
+    return plain
+
+
+_FREE = {"epochs", "save_every", "snapshots", "first_rows", "row_every"}  # may differ without changing the weights
+
+
+def _prepare_state(state: Path, identity: dict[str, Any], *, resume: bool) -> None:
+    """Make the state folder, or check that the one there may be continued or thrown away."""
+    note = state / "training.json"
+    if resume:
+        if not note.is_file():
+            raise ValueError(f"there is nothing to resume in {state}: start the training without --resume")
+        saved = json.loads(note.read_text(encoding="utf-8"))
+        if changed := [name for name in identity if saved.get(name) != identity[name]]:
+            raise ValueError(
+                f"the training in {state} has another {changed[0]}: resume it with the options, data and program"
+                " that it was started with, or start anew in another folder"
+            )
+        return
+    if last_path(state).is_file() and not (state / "exported").is_file():
+        raise ValueError(
+            f"{state} holds an unfinished training: continue it with --resume, or remove that folder first"
+        )
+    if note.is_file():
+        shutil.rmtree(state)
+    write_atomically(note, json.dumps(identity, indent=1).encode())
+
+
+def _export(
+    task: Task,
+    out: Path,
+    state: Path,
+    keeper: Keeper,
+    codecs: Codecs,
+    pairs: dict[str, list[Pair]],
+    command: str,
+    *,
+    quiet: bool,
+) -> None:
+    """Write the checkpoint folder, measure the stored weights as loaded again, and write it with the metrics."""
+    snapshots = {
+        step: torch.load(snapshot_path(state, step), weights_only=True)
+        for step in task.plan.snapshots
+        if snapshot_path(state, step).is_file()
+    }
+    tested = pairs["test"][: task.test_limit]
+    seen = {source for source, _ in pairs["train"]}
+    card = task.card() | {
+        "seed": task.plan.seed,
+        "date": datetime.date.today().isoformat(),
+        "training_command": command,
+        "exported_step": keeper.best_step,
+        "steps": int(keeper.history[-1]["step"]),
+        "overlap": {
+            "test_pairs": len(tested),
+            "with_source_in_train": sum(source in seen for source, _ in tested),
+            "all_test_pairs": len(pairs["test"]),
+            "all_with_source_in_train": sum(source in seen for source, _ in pairs["test"]),
+        },
+        "metrics": [],
+    }
+
+    def write() -> None:
+        save_checkpoint(
+            out,
+            state_dict=keeper.best_weights,
+            config=task.model,
+            source_codec=codecs[0],
+            target_codec=codecs[1],
+            card=card,
+            history_csv=history_csv(keeper.history),
+            examples=evenly(tested, task.examples),
+            snapshots=snapshots,
+            dtype="float16",
+        )
+
+    write()
+    measured = evaluate(load(out), tested, seen_sources=seen, bleu=task.bleu, progress=None if quiet else _report)
+    card["metrics"] = [
+        {"split": task.test_split, "command": f"viz-transformer evaluate {task.name}", **measured},
+    ]
+    write()
+    write_atomically(state / "exported", b"")
+
+
+def _report(done: int, total: int) -> None:
+    """Progress of the final evaluation, on stderr."""
+    print(f"\revaluated {done} of {total} pairs", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+def _command(task: Task, epochs: int | None, steps: int | None, device: str) -> str:
+    """The public command that does this training again."""
+    words = ["viz-transformer", "train", task.name]
+    for name, value in (("--epochs", epochs), ("--steps", steps)):
+        words += [name, str(value)] if value is not None else []
+    return shlex.join([*words, "--device", device] if device != "auto" else words)
+
+
+def _progress_bar(quiet: bool) -> list[Callback]:
+    if quiet:
+        return []
+    return [TQDMProgressBar(refresh_rate=1 if sys.stderr.isatty() else 50)]
+
+
+@contextlib.contextmanager
+def _quiet_lightning() -> Iterator[None]:
+    """No advertisement and no hints about workers: our batches are tensors already, and cost nothing to make."""
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric", "lightning")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"lightning\.")
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
