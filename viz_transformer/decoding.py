@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -19,7 +20,6 @@ from viz_transformer.edits import Edit, check_edits
 from viz_transformer.joined import JoinedSteps
 from viz_transformer.record import Tokens, Trace
 from viz_transformer.search import Beam, DecoderState, Greedy, Strategy, beam_search
-from viz_transformer.tap import Recorder
 from viz_transformer.tracing import TextOrIds, check_edits_ran, decoder_input, encode_source, make_trace, record
 
 CANDIDATES = 10
@@ -39,17 +39,26 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One token written, and what was recorded on the way to it."""
+    """One token written, and what was recorded on the way to it. Numbers are computed when they are looked at."""
 
     index: int
     token: str
     token_id: int
-    log_prob: float
     forced: bool
-    log_probs: Tensor = field(repr=False)  # [V], natural logarithm, before the strategy
+    logits: Tensor = field(repr=False)  # [V]
     vocabulary: tuple[str, ...] = field(repr=False)
     recorded: Mapping[str, Tensor] = field(repr=False)  # the points of the pass that wrote the token
-    row: int = field(repr=False)  # its row in them
+    row: int = field(repr=False)  # its row in them; -1 is the last
+
+    @cached_property
+    def log_probs(self) -> Tensor:
+        """Natural logarithm of the probability of each entry of the vocabulary, before the strategy: [V]."""
+        return self.logits.detach().float().cpu().log_softmax(dim=-1)
+
+    @property
+    def log_prob(self) -> float:
+        """That of the token written."""
+        return float(self.log_probs[self.token_id])
 
     @property
     def rows(self) -> Mapping[str, Tensor]:
@@ -57,9 +66,9 @@ class Step:
         rows = {}
         for name, value in self.recorded.items():
             if name.startswith("decoder.") and name.endswith(".weights"):
-                row = value[:, :, self.row].unsqueeze(2)
-                keys = self.row + 1 if ".self." in name and value.size(2) == value.size(3) else row.size(-1)
-                rows[name] = row[..., :keys]
+                row = self.row % value.size(2)
+                keys = row + 1 if ".self." in name and value.size(2) == value.size(3) else value.size(3)
+                rows[name] = value[:, :, row, None, :keys]
         return rows
 
     @property
@@ -77,8 +86,8 @@ class Run:
     text: str
     steps: tuple[Step, ...]
     trace: Trace
-    score: float
     stopped: Stopped
+    beam_score: float | None = None
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -89,6 +98,11 @@ class Run:
     def log_prob(self) -> float:
         """The sum of the steps' log-probabilities, forced ones included."""
         return math.fsum(step.log_prob for step in self.steps)
+
+    @property
+    def score(self) -> float:
+        """The strategy's own score; for greedy decoding that is the log-probability."""
+        return self.log_prob if self.beam_score is None else self.beam_score
 
 
 def decode(
@@ -207,10 +221,10 @@ class _Job:
     def stopped(self, ids: Sequence[int]) -> Stopped:
         return "end token" if ids and ids[-1] == self.end else "maximum length"
 
-    def run(self, steps: Sequence[Step], trace: Trace, score: float) -> Run:
+    def run(self, steps: Sequence[Step], trace: Trace, beam_score: float | None = None) -> Run:
         ids = [step.token_id for step in steps]
         assert self.ckpt.target_codec is not None
-        return Run(self.ckpt.target_codec.decode(ids), tuple(steps), trace, score, self.stopped(ids))
+        return Run(self.ckpt.target_codec.decode(ids), tuple(steps), trace, self.stopped(ids), beam_score)
 
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
         """What the trace says about how it was made."""
@@ -232,42 +246,36 @@ class _Job:
 
 
 def _decode_greedy(job: _Job) -> Iterator[Step | Run]:
-    recorders: list[Recorder] = []
+    passes: list[Mapping[str, Tensor]] = []
     steps: list[Step] = []
     with torch.no_grad():
-        state = DecoderState(
-            job.ckpt.model, [job.src.ids] if len(job.src) else None, cached=job.cached, edits=job.edits
-        )
+        src = [job.src.ids] if len(job.src) else None
+        state = DecoderState(job.ckpt.model, src, cached=job.cached, edits=job.edits)
     fed = list(job.start.ids)
     while len(steps) < job.most:
         with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
-            logits, recorder = state.step([fed])
-            log_probs = logits[0].log_softmax(dim=-1).cpu()
-        recorders.append(recorder)
+            logits, recorded = state.step([fed])
+        passes.append(recorded)
         forced = len(steps) < len(job.forced)
         chosen = job.forced[len(steps)] if forced else int(logits[0].argmax())
-        step = _step(
-            job, len(steps), chosen, log_probs, recorder.values, forced, row=recorder.values["logits"].size(1) - 1
-        )
+        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits[0], job.vocabulary, recorded, -1)
         steps.append(step)
         yield step
         if chosen == job.end and not forced:
             break
         fed = [chosen]
     ids = [step.token_id for step in steps]
-    ran = set().union(state.ran, *(recorder.ran for recorder in recorders))
-    check_edits_ran(job.edits, ran)
-    read = [recorder.values for recorder in (recorders if state.cached else recorders[-1:])]
+    check_edits_ran(job.edits, state.recorder.ran)
     trace = make_trace(
         job.ckpt,
-        JoinedSteps(state.values, read),
+        JoinedSteps(state.values, passes if state.cached else passes[-1:]),
         job.src,
         job.read(ids),
         job.next_ids(ids),
         edits=job.edits,
         info=job.info(ids),
     )
-    yield job.run(steps, trace, math.fsum(step.log_prob for step in steps))
+    yield job.run(steps, trace)
 
 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
@@ -278,22 +286,14 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
         )
     trace = record(job.ckpt, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
     first = len(job.start) - 1  # the row that writes the first token
-    log_probs = trace["logits"][0, first:].log_softmax(dim=-1)
+    logits = trace["logits"][0, first:]
+    names, forced = job.vocabulary, len(job.forced)
     steps = [
-        _step(job, index, token_id, log_probs[index], trace.values, index < len(job.forced), row=first + index)
-        for index, token_id in enumerate(ids)
+        Step(index, names[i], i, index < forced, logits[index], names, trace.values, first + index)
+        for index, i in enumerate(ids)
     ]
     yield from steps
     yield job.run(steps, trace, score)
-
-
-def _step(
-    job: _Job, index: int, token_id: int, log_probs: Tensor, recorded: Mapping[str, Tensor], forced: bool, row: int
-) -> Step:
-    """The step that wrote `token_id` from row `row` of what was recorded."""
-    names = job.vocabulary
-    log_prob = float(log_probs[token_id])
-    return Step(index, names[token_id], token_id, log_prob, forced, log_probs, names, recorded, row)
 
 
 def _prefix(ckpt: Checkpoint, prefix: TextOrIds | None) -> tuple[int, ...]:

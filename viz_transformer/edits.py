@@ -249,6 +249,8 @@ def edit_from_dict(values: Mapping[str, Any]) -> Edit:
 
 def check_edits(edits: Sequence[Edit], config: ModelConfig) -> None:
     """Raise ValueError for an edit of a site, a head or a point that a model of this config does not have."""
+    if not edits:
+        return
     recorded = {point.name for point in recorded_points(config)}
     derived = {point.name for point in derived_points(config)}
     sites = attention_sites(config)

@@ -229,7 +229,8 @@ def output_maps(model: Transformer) -> dict[str, Tensor]:
     maps = {}
     for site in attention_sites(model.config):
         stack, layer, kind = site.split(".")
-        maps[site] = model.get_parameter(f"{stack}.layers.{layer}.{kind}_attention.to_out.weight").detach()
+        attention = getattr(getattr(model, stack).layers[int(layer)], f"{kind}_attention")
+        maps[site] = attention.to_out.weight.detach()
     return maps
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -69,29 +69,26 @@ class DecoderState:
         config = model.config
         self.model = model
         self.cached = cached
-        self.edits = edits
         self.device = next(model.parameters()).device
-        recorder = Recorder(edits or ())
-        tap: Tap = OFF if edits is None else recorder
+        self.recorder = Recorder(edits or ())
+        self.tap: Tap = OFF if edits is None else self.recorder
         self.memory: Tensor | None = None
         self.keep: Tensor | None = None
         if src is not None:
-            self.memory, self.keep = model.encode(padded(src, config.source_pad, self.device), tap)
-        self.values = recorder.values  # the encoder's points
-        self.ran = recorder.ran
+            self.memory, self.keep = model.encode(padded(src, config.source_pad, self.device), self.tap)
+        self.values = self.recorder.values  # the encoder's points
         self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
         self._read: list[list[int]] = []
 
-    def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, Recorder]:
+    def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, Mapping[str, Tensor]]:
         """Read these new tokens, [B] rows of one length: logits [B, V] after the last, and what was recorded."""
         if self.cache is None:
             self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             new = self._read
-        recorder = Recorder(self.edits or (), start=self.cache.length if self.cache is not None else 0)
-        tap: Tap = OFF if self.edits is None else recorder
+        self.recorder.begin(self.cache.length if self.cache is not None else 0)
         tgt = torch.tensor(new, dtype=torch.long, device=self.device)
-        logits = self.model.decode(tgt, self.memory, self.keep, cache=self.cache, tap=tap)
-        return logits[:, -1], recorder
+        logits = self.model.decode(tgt, self.memory, self.keep, cache=self.cache, tap=self.tap)
+        return logits[:, -1], self.recorder.values
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows of the batch, in this order."""

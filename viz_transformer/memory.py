@@ -1,0 +1,25 @@
+"""How the process treats memory that is no longer used."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from contextlib import suppress
+
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
+MIB = 2**20
+
+
+def keep_freed_memory(mebibytes: int = 256) -> None:
+    """Let up to this much freed memory stay with the process, to be used again (Linux with glibc; else nothing).
+
+    A recorded pass keeps its tensors, so it needs fresh memory. If every freed trace goes back to the system, that
+    memory is mapped and cleared anew, page by page: a tenth to a fifth of the time of a pass of 256 tokens.
+    """
+    if sys.platform != "linux":
+        return
+    with suppress(OSError, AttributeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, 32 * MIB)  # the largest that glibc takes
+        mallopt(M_TRIM_THRESHOLD, mebibytes * MIB)
+        mallopt(M_TOP_PAD, 16 * MIB)
