@@ -1,0 +1,302 @@
+"""The command `viz-transformer`. What a user can get wrong ends in one sentence on stderr, never in a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from viz_transformer import __version__
+from viz_transformer.describe import checkpoint_rows, metric, metrics, number, table
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Summary
+    from viz_transformer.decoding import Run
+
+cli = typer.Typer(
+    name="viz-transformer",
+    help="Run trained transformers, record everything that happens inside, and look at it.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+TEXT_MAY_START_WITH_MINUS = {"ignore_unknown_options": True}  # -79.42 is a text
+
+CheckpointArgument = Annotated[str, typer.Argument(metavar="CKPT", help="A checkpoint folder, or a bundled name.")]
+TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What the model reads.")]
+BeamOption = Annotated[int | None, typer.Option(metavar="N", help="Beam search of this width instead of greedy.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe gets UTF-8 everywhere, and no terminal is too old for a token.
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    try:
+        status = typer.main.get_command(cli).main(words, prog_name="viz-transformer", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = 1  # who read our output has seen enough
+    except KeyboardInterrupt:
+        status = 130
+    except typer.TyperException as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", "viz-transformer")
+        status = fail(f"{error.format_message().rstrip('.')}. Try '{command} --help'.", status=error.exit_code)
+    except Exception as error:
+        if (sentence := sentence_for(error)) is None:
+            raise
+        status = fail(sentence)
+    try:
+        sys.stdout.flush()
+    except OSError:  # closed or full: Python would try again at exit, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def fail(sentence: str, *, status: int = 1) -> int:
+    """Print one line on stderr; returns the exit status."""
+    print(" ".join(sentence.split()), file=sys.stderr)
+    return status
+
+
+def sentence_for(error: Exception) -> str | None:
+    """What to tell the user about an error that input, files or the machine can cause; None for a fault of ours."""
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return where + (error.strerror or str(error))
+    if isinstance(error, KeyError):
+        message = str(error.args[0]) if error.args else ""
+        return message if " " in message else None  # our KeyErrors are sentences, others are a missing key
+    if isinstance(error, ModuleNotFoundError) and error.name in ("lightning", "lightning.pytorch"):
+        return "training needs Lightning: in the folder of this project, `pip install -e '.[train]'` installs it"
+    if isinstance(error, ValueError) or type(error).__name__ == "SafetensorError":
+        return str(error) or None
+    return None
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"viz-transformer {__version__}")
+        raise typer.Exit
+
+
+@cli.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@cli.command("app")
+def app_command(
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where to listen; default 8501, 0 takes any free port.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only serve, open nothing.")] = False,
+    window: Annotated[
+        bool, typer.Option("--window", help="Open a window of its own, with Chrome, Chromium or Edge.")
+    ] = False,
+) -> None:
+    """Open the app in the browser; it listens on this machine only."""
+    from viz_transformer.server import run_app
+
+    run_app(port=port, browser=not no_browser, window=window)
+
+
+@cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
+def translate(ckpt: CheckpointArgument, text: TextArgument, beam: BeamOption = None, json: JsonOption = False) -> None:
+    """Print what the model answers."""
+    from viz_transformer.checkpoint import load
+    from viz_transformer.decoding import decode
+    from viz_transformer.search import Beam, Greedy
+
+    run = decode(load(ckpt), text, strategy=Greedy() if beam is None else Beam(beam))
+    print(as_json(run_facts(run)) if json else run.text)
+
+
+@cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
+def trace(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The safetensors file to write.")],
+    target: Annotated[str | None, typer.Option(help="What the decoder is given; default: the greedy answer.")] = None,
+) -> None:
+    """Record a run, and save everything that happened in it."""
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder: give the name of a file")
+    parent = out.absolute().parent
+    if not parent.is_dir():
+        raise ValueError(f"there is no folder {parent}: make it first, or write somewhere else")
+    if not os.access(parent, os.W_OK):
+        raise ValueError(f"the folder {parent} may not be written to: write somewhere else")
+
+    from viz_transformer.checkpoint import load
+    from viz_transformer.decoding import decode
+    from viz_transformer.tracing import trace as teacher_forced
+
+    model = load(ckpt)
+    decodes = target is None and model.config.has_decoder
+    recorded = decode(model, text).trace if decodes else teacher_forced(model, text, target)
+    recorded.save(out)
+    sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
+    tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)
+    print(f"{out}: {len(recorded.points())} points of {model.name}, {tokens} tokens")
+
+
+@cli.command()
+def train(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="numbers or numbers-tiny.")],
+    data: Annotated[Path | None, typer.Option(help="Data folder; default VIZ_TRANSFORMER_DATA, else ./data.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Checkpoint folder to write; default runs/TASK.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last save.")] = False,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the data, instead of the task's own.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Batches, instead of epochs.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    devices: Annotated[str, typer.Option(help="How many of them, on each node.")] = "auto",
+    nodes: Annotated[int, typer.Option(help="How many machines.")] = 1,
+    strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as ddp.")] = "auto",
+) -> None:
+    """Train one of the tasks, and write its checkpoint folder."""
+    from viz_transformer.train.run import train as run
+
+    count: int | str = int(devices) if devices.isdecimal() else devices
+    folder = run(
+        task,
+        data=data,
+        out=out,
+        resume=resume,
+        epochs=epochs,
+        steps=steps,
+        device=device,
+        devices=count,
+        nodes=nodes,
+        strategy=strategy,
+    )
+    print(folder)
+
+
+@cli.command()
+def evaluate(
+    ckpt: CheckpointArgument,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Pairs to test on, or the data folder; default: those that the card names, in the data folder.",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Only the first N pairs.")] = None,
+    beam: BeamOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure how good a checkpoint is."""
+    from viz_transformer.checkpoint import load
+    from viz_transformer.evaluation import evaluate_checkpoint
+
+    is_folder = data is not None and data.is_dir()
+    measured = evaluate_checkpoint(
+        load(ckpt),
+        None if is_folder else data,
+        limit=limit,
+        beam=beam,
+        data_folder=data if is_folder else None,
+        progress=report_progress(),
+    )
+    print(as_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
+
+
+def report_progress() -> Callable[[int, int], None]:
+    """Writes pairs done to stderr: over and over in one line of a terminal, else a line for each tenth."""
+    last = -1
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        if sys.stderr.isatty():
+            print(f"\revaluated {done:,} of {total:,} pairs", end="\n" if done == total else "", file=sys.stderr)
+        elif done * 10 // total > last:
+            last = done * 10 // total
+            print(f"evaluated {done:,} of {total:,} pairs", file=sys.stderr, flush=True)
+
+    return report
+
+
+@cli.command()
+def inspect(ckpt: CheckpointArgument) -> None:
+    """Print what a checkpoint is, after checking all its files."""
+    from viz_transformer.checkpoint import load
+
+    print(table(checkpoint_rows(load(ckpt))))
+
+
+@cli.command("list")
+def list_command() -> None:
+    """List the checkpoints that come with the program."""
+    from viz_transformer.checkpoint import CheckpointError, Summary, list_checkpoints
+
+    rows, broken = [], []
+    for entry in list_checkpoints():
+        try:
+            if not isinstance(entry, Summary):
+                raise CheckpointError(entry.error)
+            rows.append(listed(entry))
+        except CheckpointError as error:
+            broken.append(str(error))
+    if rows:
+        print(table([("name", "task", "parameters", "metric"), *rows]))
+    if broken:
+        raise CheckpointError("; ".join(broken))
+    if not rows:
+        raise CheckpointError("no checkpoints came with this program: install it again")
+
+
+def listed(entry: Summary) -> tuple[str, ...]:
+    first = next(iter(metrics(entry.card)), None)
+    return (
+        entry.name,
+        str(entry.card.get("task", "")),
+        f"{entry.parameter_count:,}",
+        "not measured" if first is None else metric(first),
+    )
+
+
+def run_facts(run: Run) -> dict[str, Any]:
+    """A run for `translate --json`."""
+    return {
+        "text": run.text,
+        "tokens": run.tokens,
+        "log_prob": run.log_prob,
+        "score": run.score,
+        "stopped": run.stopped,
+        "steps": [
+            {
+                "index": step.index,
+                "token": step.token,
+                "token_id": step.token_id,
+                "log_prob": step.log_prob,
+                "forced": step.forced,
+                "candidates": [
+                    {"token": c.token, "token_id": c.token_id, "log_prob": c.log_prob} for c in step.candidates
+                ],
+            }
+            for step in run.steps
+        ],
+    }
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """One JSON object, indented; NaN and infinities become null."""
+    import orjson
+
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+if __name__ == "__main__":
+    main()

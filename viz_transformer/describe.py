@@ -1,0 +1,91 @@
+"""A checkpoint in words: what it is, how good it is, in lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.config import ModelConfig
+    from viz_transformer.text import Codec
+
+
+def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
+    """Everything that `viz-transformer inspect` says, as names and values."""
+    card = model.card
+    rows = [("name", model.name), ("folder", str(model.path))]
+    rows += [(name, str(card[name])) for name in ("title", "task") if name in card]
+    rows += [
+        ("architecture", architecture(model.config)),
+        ("parameters", f"{model.parameter_count:,}"),
+        ("source vocabulary", vocabulary(model.source_codec)),
+        ("target vocabulary", vocabulary(model.target_codec)),
+        ("snapshots", snapshots(model.snapshots())),
+    ]
+    rows += [("metrics", metric(entry)) for entry in metrics(card)]
+    stated = ("data", "data_licence", "weights_terms", "date", "seed", "training_command")
+    rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
+    rows.append(("weights' sha256", model.weights_sha256))
+    return rows
+
+
+def architecture(config: ModelConfig) -> str:
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+    reads = {"source": config.has_encoder and config.max_source, "target": config.has_decoder and config.max_target}
+    return ", ".join(
+        [
+            config.kind,
+            " + ".join(f"{count} {stack} layers" for stack, count in layers.items() if count),
+            f"d_model {config.d_model}, {config.n_heads} heads, d_ff {config.d_ff}",
+            f"{config.norm}-norm, {config.activation}, {config.positions} positions",
+            "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
+        ]
+    )
+
+
+def vocabulary(codec: Codec | None) -> str:
+    if codec is None:
+        return "none"
+    return f"{len(codec.vocabulary):,} tokens, {codec.tokenizer.to_dict()['kind']}"
+
+
+def snapshots(steps: Sequence[int]) -> str:
+    return f"{len(steps)}, of steps {steps[0]:,} to {steps[-1]:,}" if steps else "none"
+
+
+def metrics(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The measurements that a card states; a card may be anybody's."""
+    entries = card.get("metrics")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def metric(entry: Mapping[str, Any]) -> str:
+    """One measurement in one line: the best known of its numbers, with the interval, the pairs and the split."""
+    parts = []
+    exact, low, high = (entry.get(name) for name in ("exact_match", "exact_match_low", "exact_match_high"))
+    if isinstance(exact, int | float):
+        parts.append(f"exact match {exact:.2%}")
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            parts[-1] += f" ({low:.2%} to {high:.2%})"
+    if isinstance(unseen := entry.get("exact_match_unseen"), int | float):
+        parts.append(f"{unseen:.2%} of sources not trained on")
+    if isinstance(bleu := entry.get("bleu"), int | float):
+        parts.append(f"BLEU {bleu:.1f}")
+    if isinstance(pairs := entry.get("pairs"), int):
+        parts.append(f"{pairs:,} pairs")
+    return ", ".join([*parts, str(entry.get("split", "split not stated"))])
+
+
+def number(value: object) -> str:
+    """A number of an evaluation for reading; what does not apply is a dash."""
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """The rows with aligned columns; the last one is as wide as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[-1] = 0
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
