@@ -1,0 +1,1 @@
+"""Speed as ratios of two things timed in turn, in one process: `make bench`."""

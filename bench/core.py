@@ -1,0 +1,93 @@
+"""Recording and decoding: what looking costs, and what the cache saves. Random weights of the size of `numbers`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from bench.ratios import Ratio, compare
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.decoding import decode
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.search import decode_batch
+from viz_transformer.tap import Recorder
+from viz_transformer.train.tasks import TASKS
+
+TEXT = "29,284.30"
+STEPS = 64
+
+
+def endless_checkpoint() -> Checkpoint:
+    """A model of the size of `numbers` that never writes its end token."""
+    task = TASKS["numbers"]
+    source, target = task.codecs(Path("no data folder is needed"))
+    torch.manual_seed(0)
+    model = Transformer(task.model).eval()
+    assert model.output is not None and model.output.bias is not None
+    with torch.no_grad():
+        model.output.bias[target.vocabulary.eos] = -1e9
+    return Checkpoint(
+        name="endless",
+        path=None,
+        model=model,
+        config=task.model,
+        source_codec=source,
+        target_codec=target,
+        card={},
+        weights_sha256="",
+    )
+
+
+def naive(model: Transformer, src: list[int], bos: int, steps: int) -> list[int]:
+    """As the tutorials decode: encoder and decoder run again on the whole prefix for every token."""
+    ids = [bos]
+    with torch.no_grad():
+        for _ in range(steps):
+            ids.append(int(model(torch.tensor([src]), torch.tensor([ids]))[0, -1].argmax()))
+    return ids[1:]
+
+
+def forward_ratios() -> Iterator[Ratio]:
+    """A recorded pass over an unrecorded one, at three lengths."""
+    config = replace(TASKS["numbers"].model, max_source=256, max_target=256)
+    torch.manual_seed(0)
+    model = Transformer(config).eval()
+    for length, rounds in ((16, 101), (64, 61), (256, 31)):
+        src, tgt = torch.randint(4, 17, (1, length)), torch.randint(4, 41, (1, length))
+        with torch.no_grad():
+            yield compare(
+                f"recorded / unrecorded forward, {length} tokens",
+                lambda s=src, t=tgt: model(s, t, Recorder()),
+                lambda s=src, t=tgt: model(s, t),
+                rounds=rounds,
+                aim="<= 1.06",
+            )
+
+
+def decoding_ratios() -> Iterator[Ratio]:
+    """A recorded greedy decode over an unrecorded one, and the tutorials' way over the recorded one."""
+    ckpt = endless_checkpoint()
+    assert ckpt.source_codec is not None and ckpt.target_codec is not None
+    src = list(ckpt.source_codec.encode(TEXT).ids)
+    bos, eos = ckpt.target_codec.vocabulary.bos, ckpt.target_codec.vocabulary.eos
+    assert bos is not None and eos is not None
+    plain = decode_batch(ckpt.model, [src], bos=bos, eos=eos, max_steps=STEPS)[0]
+    if not plain == naive(ckpt.model, src, bos, STEPS) == [step.token_id for step in decode(ckpt, TEXT).steps]:
+        raise RuntimeError("the three ways to decode do not write the same tokens: there is nothing to compare")
+    yield compare(
+        f"recorded / unrecorded greedy step, {STEPS} steps",
+        lambda: decode(ckpt, TEXT, max_steps=STEPS),
+        lambda: decode_batch(ckpt.model, [src], bos=bos, eos=eos, max_steps=STEPS),
+        rounds=31,
+        aim="<= 1.10",
+    )
+    yield compare(
+        f"naive / cached and recorded, {STEPS} steps",
+        lambda: naive(ckpt.model, src, bos, STEPS),
+        lambda: decode(ckpt, TEXT, max_steps=STEPS),
+        rounds=11,
+        aim=">= 4",
+    )
