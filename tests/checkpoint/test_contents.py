@@ -100,7 +100,7 @@ def test_a_checkpoint_folder_here_comes_before_the_bundled_one(
     ("where", "sentence"),
     [
         ("alhpa", "there is no checkpoint 'alhpa': did you mean 'alpha'?"),
-        ("zzz", "there is no checkpoint 'zzz': give a folder or one of alpha, beta"),
+        ("zzz", "there is no checkpoint 'zzz': give a folder or alpha or beta"),
         ("a/b", "there is no checkpoint 'a/b': "),
         ("a\0b", r"there is no checkpoint 'a\x00b': "),
         ("x" * 5000, "there is no checkpoint 'xxx"),

@@ -191,7 +191,13 @@ def test_a_list_that_is_no_vocabulary_is_named(folder: Path, tokens: Callable[[l
 
 @pytest.mark.parametrize(
     "codec",
-    [7, {}, {"tokenizer": {"kind": "pickle"}, "specials": {}, "add_bos": False, "add_eos": False}],
+    [
+        7,
+        {},
+        {"x" * 10_000: 1},
+        {"tokenizer": {"kind": "characters", "x" * 10_000: 1}, "specials": {}, "add_bos": False, "add_eos": False},
+        {"tokenizer": {"kind": "pickle"}, "specials": {}, "add_bos": False, "add_eos": False},
+    ],
 )
 def test_a_codec_that_cannot_be_made_is_named(folder: Path, codec: Any) -> None:
     content = json.loads((folder / "config.json").read_text())

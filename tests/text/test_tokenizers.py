@@ -114,6 +114,13 @@ def test_joining_rules_are_learned_from_texts() -> None:
     assert plain.detokenize(["L'", "uomo"]) == "L' uomo"
 
 
+def test_quotation_marks_open_and_close_in_turn_whatever_was_learned() -> None:
+    learned = SpacyWords("en").learn(['"Go" he said.', '"Yes" they sang.', '"No" we saw.'])
+    assert '"' not in (*learned.glue_left, *learned.glue_right)
+    text = 'We said "no" and "never".'
+    assert learned.detokenize(learned.tokenize(text)) == text
+
+
 def test_a_word_that_only_stood_before_punctuation_does_not_become_a_rule() -> None:
     learned = SpacyWords("en").learn(["a zebra.", "one zebra.", "zebra, zebra.", "a dog.", "a cat, a dog."])
     assert learned.glue_right == ()

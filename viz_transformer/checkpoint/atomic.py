@@ -103,9 +103,10 @@ def _only_saver(parent: Path) -> Iterator[None]:
 
 def _sync_tree(folder: Path) -> None:
     for inside, _, names in os.walk(folder):
-        for path in (*(Path(inside, name) for name in names), Path(inside)):
-            if path.is_dir() or (path.is_file() and not path.is_symlink()):
+        for path in (Path(inside, name) for name in names):
+            if path.is_file() and not path.is_symlink():
                 _sync(path)
+        _sync(Path(inside))
 
 
 def _sync(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import re
@@ -123,9 +122,7 @@ def find_folder(where: str | Path) -> Path:
         )
     known = [entry.name for entry in list_checkpoints()]
     near = get_close_matches(name, known, n=1)
-    hint = (
-        f"did you mean {near[0]!r}?" if near else "give a folder" + (f" or one of {', '.join(known)}" if known else "")
-    )
+    hint = f"did you mean {near[0]!r}?" if near else " or ".join(["give a folder", *known])
     raise CheckpointError(f"there is no checkpoint {name!r:.80}: {hint}")
 
 
@@ -141,8 +138,8 @@ def read_summary(folder: Path) -> Summary:
         raise CheckpointError(f"{path} has no 'model' settings: {COPY_AGAIN}")
     try:
         config = ModelConfig.from_dict(content["model"])
-    except (ValueError, OverflowError) as error:
-        raise CheckpointError(f"{path} does not describe a model ({error}): {COPY_AGAIN}") from None
+    except ValueError as error:
+        raise CheckpointError(f"{path} does not describe a model ({error!s:.200}): {COPY_AGAIN}") from None
     codecs = {side: content.get(f"{side}_codec") for side in ("source", "target")}
     return Summary(folder.absolute().name, folder, config, codecs, read_json_object(folder / CARD))
 
@@ -158,7 +155,8 @@ def check_version(path: Path, version: object) -> None:
         raise CheckpointError(f"{path} has the unknown format_version {version!r:.40}: {COPY_AGAIN}")
     if version > FORMAT_VERSION:
         raise CheckpointError(
-            f"{path} has format_version {version}, this program reads {FORMAT_VERSION}: install a newer viz-transformer"
+            f"{path} has format_version {version!r:.20}, this program reads {FORMAT_VERSION}: "
+            "install a newer viz-transformer"
         )
 
 
@@ -186,7 +184,7 @@ def read_history(folder: Path) -> list[dict[str, float]]:
 
 def parse_history(text: str, path: Path) -> list[dict[str, float]]:
     """The rows of a history; the path is for the sentence of the CheckpointError."""
-    lines = list(csv.reader(text.splitlines()))
+    lines = [line.split(",") for line in text.splitlines()]
     if not lines or tuple(lines[0]) != HISTORY_COLUMNS:
         raise CheckpointError(f"{path} does not start with the columns {','.join(HISTORY_COLUMNS)}: {COPY_AGAIN}")
     rows = []
@@ -206,8 +204,11 @@ def read_examples(folder: Path) -> list[tuple[str, str]]:
     path = folder / EXAMPLES
     if not path.exists():
         return []
-    pairs = [tuple(line.split("\t")) for line in read_text(path).split("\n") if line]
-    for number, pair in enumerate(pairs, start=1):
-        if len(pair) != 2:
+    text = read_text(path)
+    pairs = []
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
+        source, tab, target = line.partition("\t")
+        if not tab or "\t" in target:
             raise CheckpointError(f"{path} line {number} is not a source, a tab and a target: {COPY_AGAIN}")
-    return [(pair[0], pair[1]) for pair in pairs]
+        pairs.append((source, target))
+    return pairs

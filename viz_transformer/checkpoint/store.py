@@ -141,7 +141,7 @@ def save_checkpoint(
     Weights are rounded to `dtype`. The card gets the digests ("sha256") of all that is needed to run the model. Files
     in the folder that are not part of a checkpoint stay. Raises CheckpointError for weights or vocabularies that do not
     fit the config, for numbers that are not finite or too large for `dtype`, for a history or examples that could not
-    be read again, and for a folder that something else would lose.
+    be read again, and for a folder that is not ours to replace.
     """
     folder = Path(folder)
     _check_replaceable(folder)
@@ -206,12 +206,12 @@ def _read_codec(summary: Summary, side: str) -> Codec | None:
     try:
         vocabulary = Vocabulary(tokens)
     except ValueError as error:
-        raise CheckpointError(f"{path} cannot be used ({error}): {COPY_AGAIN}") from None
+        raise CheckpointError(f"{path} cannot be used ({error!s:.200}): {COPY_AGAIN}") from None
     try:
         return Codec.from_dict(described, vocabulary)
     except ValueError as error:
         config = summary.path / CONFIG
-        raise CheckpointError(f"{config} describes no {side} codec ({error}): {COPY_AGAIN}") from None
+        raise CheckpointError(f"{config} describes no {side} codec ({error!s:.200}): {COPY_AGAIN}") from None
 
 
 def _check_vocabulary(path: Path, size: int, config: ModelConfig, side: str) -> None:
@@ -279,7 +279,7 @@ def _stored(path: Path, state: Mapping[str, Tensor], shapes: Shapes, dtype: str)
                 f"{path} cannot be saved: {name!r} has the shape {list(tensor.shape)}, the config asks for "
                 f"{list(shapes[name])}; give the state_dict of the config's model"
             )
-        stored[name] = tensor.detach().to("cpu", _DTYPES[dtype], copy=True).contiguous()
+        stored[name] = tensor.detach().to("cpu", _DTYPES[dtype]).contiguous()
         if not torch.isfinite(stored[name]).all():
             raise CheckpointError(
                 f"{path} cannot be saved: {name!r} holds numbers that are not finite as {dtype}; "

@@ -80,7 +80,7 @@ def _read_safetensors(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
                     )
             _check_shapes(path, {name: tuple(view.get_shape()) for name, view in views.items()}, expected)
             return {name: file.get_tensor(name) for name in views}
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, RuntimeError) as error:  # RuntimeError: torch maps the file
         raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
 
 
