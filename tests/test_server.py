@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -155,3 +156,12 @@ def test_ctrl_c_ends_the_app_without_a_traceback() -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize("path", ["/", "/models"])
+def test_every_page_knows_the_address_of_the_server_and_has_our_title(app_server: str, path: str) -> None:
+    request = urllib.request.Request(app_server + path, headers={"Accept": "text/html"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        page = answer.read().decode()
+    assert "<title>Viz Transformer</title>" in page
+    assert server.AddressedPage.SCRIPT in page

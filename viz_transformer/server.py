@@ -201,6 +201,37 @@ class OwnPagesOnly:
         return bool(scope["type"] == "http" or headers.get(b"origin", own) == own)
 
 
+class AddressedPage:
+    """Serves Streamlit's page with this server's address in it, and our title.
+
+    Else the browser looks for the server below the path of the page first, and every page but the first starts with
+    two errors in the console.
+    """
+
+    SCRIPT = "<script>window.__streamlit={BACKEND_BASE_URL:location.origin,MAIN_PAGE_BASE_URL:location.origin}</script>"
+
+    def __init__(self, app: ASGIApp) -> None:
+        import streamlit
+
+        self.app = app
+        page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+        page = page.replace("<title>Streamlit</title>", "<title>Viz Transformer</title>")
+        self.page = page.replace("<head>", f"<head>{self.SCRIPT}", 1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.responses import HTMLResponse
+
+        response = HTMLResponse(self.page, headers={"cache-control": "no-cache"}) if self.wanted(scope) else self.app
+        await response(scope, receive, send)
+
+    def wanted(self, scope: Scope) -> bool:
+        """Whether a browser asks for a page: not for a file, and nothing of Streamlit's own."""
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith("/_stcore/"):
+            return False
+        accepts = dict(scope["headers"]).get(b"accept", b"")
+        return b"text/html" in accepts and "." not in scope["path"].rpartition("/")[2]
+
+
 def serve(script: Path, listening: socket.socket) -> None:
     """Run Streamlit on a bound socket until a signal ends it."""
     os.environ["OMP_NUM_THREADS"] = "1"  # one torch thread; read when torch is imported, which is later
@@ -209,10 +240,12 @@ def serve(script: Path, listening: socket.socket) -> None:
     import uvicorn
     from starlette.middleware import Middleware
     from streamlit import config
+    from streamlit.runtime.pages_manager import PagesManager
     from streamlit.starlette import App
     from streamlit.web import bootstrap
 
-    app = App(script, middleware=[Middleware(OwnPagesOnly)])
+    PagesManager.uses_pages_directory = False  # app.py names the pages; else the first run takes pages/ for them
+    app = App(script, middleware=[Middleware(OwnPagesOnly), Middleware(AddressedPage)])
     bootstrap.load_config_options({**SERVER_OPTIONS, "server.port": listening.getsockname()[1]})
 
     class Server(uvicorn.Server):

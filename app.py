@@ -1,0 +1,19 @@
+"""The frame of the app: pages, style, and the selection that all pages share. Imports streamlit and nothing heavy."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_transformer.ui import frame, state
+
+st.set_page_config(page_title="Viz Transformer", layout="wide", initial_sidebar_state=240)
+page = st.navigation(
+    {
+        "RUN": [st.Page("pages/run.py", title="Run", default=True)],
+        "MODELS": [st.Page("pages/models.py", title="Models")],
+    }
+)
+frame.begin()
+frame.sidebar()
+page.run()
+state.end()

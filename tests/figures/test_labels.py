@@ -1,0 +1,70 @@
+import pytest
+
+from viz_transformer.figures import labels
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        (" ", "␣"),
+        ("\n", "↵"),
+        ("\t", "⇥"),
+        ("a b", "a␣b"),
+        ("\x07", "␇"),
+        ("\u200b", "U+200B"),
+        ("\u202e", "U+202E"),
+        ("\x7f", "U+007F"),
+        ("\ud800", "\N{REPLACEMENT CHARACTER}"),
+        ("\u0301", "\N{DOTTED CIRCLE}\u0301"),
+        ("é", "é"),
+        ("", "(empty)"),
+        ("<b>", "<b>"),
+    ],
+)
+def test_what_cannot_be_seen_gets_a_sign(token, shown):
+    assert labels.visible(token) == shown
+
+
+def test_a_joined_emoji_stays_whole():
+    family = "👩\u200d👩\u200d👧"
+    assert labels.visible(family) == family
+
+
+def test_long_text_is_shortened_with_an_ellipsis_by_its_width():
+    assert labels.shorten("internationalisation", 12) == "internation…"
+    assert labels.shorten("日本語日本語日本語", 7) == "日本語…"  # each of them is two columns wide
+    assert labels.shorten("e\u0301" * 5, 5) == "e\u0301" * 5  # marks take no room
+    assert labels.shorten("short", 5) == "short"
+
+
+def test_ticks_are_escaped_for_plotly_and_quotes_are_left_alone():
+    assert labels.tick("<b>") == "&lt;b&gt;"
+    assert labels.tick("&amp;") == "&amp;amp;"
+    assert labels.tick("it's") == "it's"
+
+
+def test_a_right_to_left_token_is_fenced_off():
+    assert labels.tick("שלום") == "\u2068שלום\u2069"
+    assert labels.tick("shalom") == "shalom"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0000"),
+        (0.00005, "<0.0001"),
+        (0.0001, "0.0001"),
+        (0.12345, "0.1235"),
+        (0.99994, "0.9999"),
+        (0.99999, ">0.9999"),
+        (1.0, "1.0000"),
+    ],
+)
+def test_a_share_is_called_0_or_1_only_if_it_is(value, text):
+    assert labels.share(value) == text
+
+
+def test_numbers_too_small_for_their_decimals_are_not_called_zero():
+    assert labels.number(-0.001, 2) == ">-0.01"
+    assert labels.number(-1.234, 2) == "-1.23"
+    assert labels.number(float("nan")) == "not a number"

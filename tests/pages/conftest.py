@@ -1,0 +1,103 @@
+"""Two small checkpoints with random weights in place of the bundled ones, and the app on top of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.config import ModelConfig
+from viz_transformer.decoding import decode
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.text import SPECIALS, Characters, Codec, Vocabulary, numbers_target_tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = tuple("<s> </s> <unk> <pad> 0 , . 1 2 4 6 8 3 5 7 9 -".split())
+TARGET = tuple("<s> </s> <unk> <pad> and hundred - , thousand point one two four <b> &".split())
+HISTORY = "step,train_loss,validation_loss,learning_rate,gradient_norm\n0,2.7,2.8,0,1\n10,1.5,1.6,0.1,1\n20,1,,0.1,1\n"
+
+
+def make_checkpoint(folder: Path, layers: int, seed: int) -> None:
+    """A random model with four heads; of its example pairs the first is right, the second wrong."""
+    torch.manual_seed(seed)
+    config = ModelConfig(
+        source_vocab_size=len(SOURCE),
+        target_vocab_size=len(TARGET),
+        encoder_layers=1,
+        decoder_layers=layers,
+        d_model=16,
+        n_heads=4,
+        d_ff=16,
+        max_source=48,
+        max_target=12,
+        source_pad=3,
+        target_pad=3,
+    )
+    card = {
+        "task": folder.name,
+        "title": "Numbers <to> words & back",
+        "data_licence": "MIT",
+        "training_command": f"viz-transformer train {folder.name}",
+        "metrics": [
+            {
+                "split": "test_full, first 2,000",
+                "command": f"viz-transformer evaluate {folder.name}",
+                "pairs": 2000,
+                "exact_match": 0.99,
+                "exact_match_low": 0.984638,
+                "exact_match_high": 0.993503,
+                "exact_match_unseen": 0.9875,
+            }
+        ],
+    }
+    model = Transformer(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) / math.sqrt(16))
+
+    def save(examples: list[tuple[str, str]]) -> None:
+        save_checkpoint(
+            folder,
+            state_dict=model.state_dict(),
+            config=config,
+            source_codec=Codec(Characters(), Vocabulary(SOURCE, SPECIALS)),
+            target_codec=Codec(numbers_target_tokenizer(), Vocabulary(TARGET, SPECIALS)),
+            card=card,
+            history_csv=HISTORY,
+            examples=examples,
+        )
+
+    save([("1", "one")])
+    save([("4.20", decode(load(folder), "4.20").text), ("7.10", "one <b> point"), ("8", "eight")])
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    make_checkpoint(folder / "numbers", layers=3, seed=1)
+    make_checkpoint(folder / "numbers-tiny", layers=2, seed=2)
+    return folder
+
+
+@pytest.fixture
+def bundled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the app takes its models from."""
+    monkeypatch.setattr(contents, "bundled_folder", lambda: folder)
+    return folder
+
+
+@pytest.fixture
+def app(bundled: Path) -> AppTest:
+    """The app, not yet run."""
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+
+
+@pytest.fixture
+def alone(bundled: Path) -> Callable[[str], AppTest]:
+    """Runs a page without app.py around it."""
+    return lambda page: AppTest.from_file(str(ROOT / "pages" / page), default_timeout=60).run()

@@ -1,0 +1,157 @@
+"""The selection: what the address says, what a person did, and which of the two is believed."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def page():
+    """A page with one widget per field, and its remarks."""
+    import streamlit as st
+
+    from viz_transformer.ui import state
+
+    state.begin(["numbers", "numbers-tiny"])
+    st.text_input("text", **state.bind("text", key="text"))
+    st.number_input("layer", min_value=0, **state.bind("layer", key="layer"))
+    st.number_input("step", min_value=0, **state.bind("step", key="step"))
+    st.selectbox("head", [0, 1, 2, "mean"], **state.bind("head", key="head"))
+    for sentence in state.remarks():
+        st.text(sentence)
+    state.end()
+
+
+def opened(**address):
+    app = AppTest.from_function(page, default_timeout=30)
+    for name, value in address.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def selection(app):
+    return app.session_state["selection"]
+
+
+def remarks(app):
+    return [element.value for element in app.text]
+
+
+def test_without_an_address_the_defaults_are_shown_and_written():
+    app = opened()
+    defaults = {"checkpoint": "numbers", "text": "29,284.30", "layer": 1, "head": 0, "step": 0}
+    assert selection(app) == defaults
+    assert app.query_params == {name: [str(value)] for name, value in defaults.items()} or app.query_params == {
+        name: str(value) for name, value in defaults.items()
+    }
+    assert remarks(app) == []
+
+
+def test_an_address_is_taken_over_by_selection_and_widgets():
+    app = opened(checkpoint="numbers-tiny", text="<b> & é", layer="2", head="mean", step="7")
+    assert selection(app) == {"checkpoint": "numbers-tiny", "text": "<b> & é", "layer": 2, "head": "mean", "step": 7}
+    assert app.text_input(key="text").value == "<b> & é"
+    assert app.selectbox(key="head").value == "mean"
+
+
+def test_a_part_of_an_address_leaves_the_rest_at_its_defaults():
+    assert selection(opened(text="0.07"))["layer"] == 1
+
+
+def test_an_empty_text_in_the_address_is_an_empty_text():
+    assert selection(opened(text=""))["text"] == ""
+
+
+@pytest.mark.parametrize("given", ["-1", "x", "1.5", "", "99999999999999999999", "²", "mean"])
+def test_a_layer_that_is_no_number_is_dropped_and_said(given):
+    app = opened(layer=given)
+    assert selection(app)["layer"] == 1
+    assert remarks(app) == [f"The address asks for layer “{given}”, which is not a whole number from 0 on."]
+
+
+def test_unknown_models_and_fields_are_dropped_and_said():
+    app = opened(checkpoint="nope", colour="red")
+    assert selection(app)["checkpoint"] == "numbers"
+    assert remarks(app) == [
+        "The address asks for “colour”, which means nothing here.",
+        "There is no model named “nope” here: numbers is shown.",
+    ]
+
+
+def test_a_widget_changes_selection_and_address():
+    app = opened()
+    app.number_input(key="layer").set_value(2).run()
+    assert selection(app)["layer"] == 2
+    assert app.query_params["layer"] in ("2", ["2"])
+
+
+def test_another_text_goes_back_to_step_0():
+    app = opened(step="5")
+    app.text_input(key="text").set_value("0.07").run()
+    assert (selection(app)["text"], selection(app)["step"]) == ("0.07", 0)
+
+
+def test_the_back_button_brings_the_old_selection_back():
+    app = opened(text="1.00")
+    app.text_input(key="text").set_value("2.00").run()
+    app.query_params["text"] = "1.00"
+    app.run()
+    assert selection(app)["text"] == "1.00"
+    assert app.text_input(key="text").value == "1.00"
+
+
+def test_what_a_person_did_beats_an_address_that_is_one_step_behind():
+    app = opened(text="1.00")
+    app.number_input(key="layer").set_value(2).run()
+    app.query_params["layer"] = "1"  # the browser has not seen the latest address when the next change is sent
+    app.number_input(key="step").set_value(3).run()
+    assert (selection(app)["layer"], selection(app)["step"]) == (2, 3)
+
+
+def test_an_address_without_a_selection_keeps_it():
+    app = opened(text="1.00", head="mean")
+    for name in list(selection(app)):
+        del app.query_params[name]  # as Streamlit does when the page changes
+    app.run()
+    assert (selection(app)["text"], selection(app)["head"]) == ("1.00", "mean")
+    assert app.query_params["head"] in ("mean", ["mean"])
+
+
+def test_a_long_text_stays_but_not_in_the_address_and_that_is_said():
+    app = opened()
+    app.text_input(key="text").set_value("7" * 1501).run()
+    assert selection(app)["text"] == "7" * 1501
+    assert "text" not in app.query_params
+    assert remarks(app) == ["A text of over 1,500 characters is not put into the address: a link leaves it out."]
+    app.text_input(key="text").set_value("7" * 1500).run()
+    assert app.query_params["text"] in ("7" * 1500, ["7" * 1500])
+
+
+def clipped():
+    import streamlit as st
+
+    from viz_transformer.ui import state
+
+    state.begin(["numbers"])
+    st.text(f"{state.fit('layer', 3, 'numbers')} {state.fit_head(4, 'numbers')} {state.fit('step', 1, 'the answer')}")
+    for sentence in state.remarks():
+        st.text(sentence)
+    state.end()
+
+
+def test_what_the_model_does_not_have_is_clipped_and_said():
+    app = AppTest.from_function(clipped)
+    for name in ("layer", "head", "step"):
+        app.query_params[name] = "9"
+    app.run()
+    assert remarks(app) == [
+        "2 3 0",
+        "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown.",
+        "There is no head 9: numbers has heads 0 to 3, so head 3 is shown.",
+        "There is no step 9: the answer has step 0, so step 0 is shown.",
+    ]
+    assert app.query_params["step"] in ("0", ["0"])
+
+
+def test_the_mean_has_no_number():
+    app = AppTest.from_function(clipped)
+    app.query_params["head"] = "mean"
+    assert remarks(app.run()) == ["1 None 0"]

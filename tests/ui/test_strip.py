@@ -1,0 +1,59 @@
+import json
+import math
+
+import pytest
+from builders import tiny_checkpoint
+
+from viz_transformer.decoding import decode
+from viz_transformer.ui import strip
+from viz_transformer.ui.components.chips import Chip
+
+
+@pytest.fixture(scope="module")
+def ckpt():
+    return tiny_checkpoint()
+
+
+def test_read_chips_are_the_source_as_the_model_reads_it(ckpt):
+    chips = strip.read_chips(ckpt, decode(ckpt, "a<a", max_steps=2))
+    assert [chip.token for chip in chips] == ["<s>", "a", "<unk>", "a", "</s>"]
+    assert [chip.special for chip in chips] == [True, False, False, False, True]
+    assert [chip.unknown for chip in chips] == [False, False, True, False, False]
+    assert chips[2].data() | {"title": ""} == {
+        "text": "<unk>",
+        "note": "<",
+        "title": "",
+        "ink": "source",
+        "special": False,
+        "unknown": True,
+    }
+    assert chips[2].title == "position 2: <unk>, stands for <, which is not in the vocabulary"
+
+
+def test_written_chips_have_the_probability_of_their_step(ckpt):
+    run = decode(ckpt, "abc", max_steps=5)
+    for chip, step in zip(strip.written_chips(ckpt, run), run.steps, strict=True):
+        assert chip.token == step.token
+        assert chip.data()["share"] == math.exp(step.log_prob)
+
+
+def test_an_unsure_token_says_so_in_words_too():
+    chip = Chip(token="two", original="two", side="target", position=3, probability=0.25)
+    assert chip.data()["sure"] is False
+    assert chip.title == "step 3: two, probability 0.2500, unsure: below 0.5"
+    assert Chip(token="two", original="two", side="target", position=3, probability=0.5).data()["sure"] is True
+
+
+def test_chips_are_plain_json_and_show_signs_for_what_cannot_be_seen():
+    chip = Chip(token=" \n\x07\u202e", original=" ", side="source", position=0)
+    assert chip.data()["text"] == "␣↵␇U+202E"
+    json.dumps(chip.data())
+    assert len(Chip(token="x" * 5000, original="", side="source", position=0).data()["text"]) == 40
+
+
+def test_unknown_text_is_said_in_one_sentence(ckpt):
+    assert strip.unknown_sentence(ckpt, decode(ckpt, "abc", max_steps=1)) is None
+    one = strip.unknown_sentence(ckpt, decode(ckpt, "a€", max_steps=1))
+    assert one == "1 token is not in the vocabulary, the model reads <unk> instead: €"
+    many = strip.unknown_sentence(ckpt, decode(ckpt, "0123456789 0", max_steps=1))
+    assert many == "12 tokens are not in the vocabulary, the model reads <unk> instead: 0, 1, 2, 3, 4, 5, 6, 7, ..."

@@ -1,0 +1,1 @@
+"""Pure functions of traces, arrays and texts: what a figure or a page shows, worked out and testable by numbers."""

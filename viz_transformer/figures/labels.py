@@ -1,0 +1,88 @@
+"""Tokens as text that can be put on a figure: signs for what cannot be seen, nothing read as markup, never too long."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+
+SIGNS = {" ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥"}
+_OPEN, _CLOSE = "\u2068", "\u2069"  # first strong isolate: a right-to-left token cannot reorder what stands around it
+_JOINERS = {"\u200c", "\u200d"}
+
+
+def visible(token: str) -> str:
+    """The token with signs for white space and code points for what has no shape; never markup, never two lines."""
+    return "".join(_sign(c, alone=len(token) == 1) for c in token) or "(empty)"
+
+
+def _sign(c: str, *, alone: bool) -> str:
+    if c in SIGNS:
+        return SIGNS[c]
+    category = unicodedata.category(c)
+    if category == "Cs":
+        return "\N{REPLACEMENT CHARACTER}"
+    if category in ("Zs", "Zl", "Zp"):
+        return "␣"
+    if ord(c) < 32:
+        return chr(0x2400 + ord(c))  # the pictures of the control characters
+    if category in ("Cc", "Cn", "Co") or (category == "Cf" and (alone or c not in _JOINERS)):
+        return f"U+{ord(c):04X}"
+    return "\N{DOTTED CIRCLE}" + c if alone and category.startswith("M") else c
+
+
+def width(text: str) -> int:
+    """How many columns of a fixed-width font the text takes: wide characters two, marks and joiners none."""
+    return sum(_columns(c) for c in text)
+
+
+def _columns(c: str) -> int:
+    if unicodedata.category(c) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in ("W", "F") else 1
+
+
+def shorten(text: str, columns: int) -> str:
+    """The text, or its beginning and an ellipsis, in at most `columns` columns; marks stay with their letter."""
+    if width(text) <= columns:
+        return text
+    kept, used = "", 0
+    for c in text:
+        used += _columns(c)
+        if used > columns - 1:
+            break
+        kept += c
+    return kept.rstrip("".join(_JOINERS)) + "…"
+
+
+def isolated(text: str) -> str:
+    """The text, fenced off if it holds right-to-left letters."""
+    if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in text):
+        return f"{_OPEN}{text}{_CLOSE}"
+    return text
+
+
+def tick(token: str, columns: int = 14) -> str:
+    """The token as a tick label: visible, shortened, and escaped for plotly."""
+    return escape(isolated(shorten(visible(token), columns)))
+
+
+def escape(text: str) -> str:
+    """The text so that plotly shows it as it is: it reads &, < and > as markup, and quotes as they are."""
+    return html.escape(text, quote=False)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """The value with `digits` decimals; below what they can show "<0.0001", and 0 only if it is 0."""
+    smallest = 10.0**-digits
+    if value != value:
+        return "not a number"
+    if 0 < value < smallest:
+        return f"<{smallest:.{digits}f}"
+    if -smallest < value < 0:
+        return f">-{smallest:.{digits}f}"
+    return f"{value:.{digits}f}"
+
+
+def share(value: float) -> str:
+    """A weight or a probability with four decimals; 0.0000 and 1.0000 are said only of exactly 0 and 1."""
+    return ">0.9999" if 0.99995 <= value < 1 else number(value)

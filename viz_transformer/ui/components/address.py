@@ -1,0 +1,17 @@
+"""An invisible component that keeps the browser's Back button in step with the address."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import streamlit as st
+
+_address = st.components.v2.component(
+    "viz_transformer_address", js=files(__package__).joinpath("address.js").read_text(encoding="utf-8")
+)
+
+
+def keep_back_button() -> None:
+    """Draw nothing; from now on, an address that is only completed does not count as a step back."""
+    with st.container(key="address"):
+        _address(key="address_component")
