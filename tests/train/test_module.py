@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from backwards import backwards_codecs, backwards_pairs, backwards_task
+from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import EncodedPairs, TrainingOrder
@@ -92,3 +93,21 @@ def test_history_leaves_what_does_not_exist_empty():
         "0,2,2.5,0,",
         "10,2,2.5,0,1.25",
     ]
+
+
+def test_the_loss_that_chooses_the_best_weights_is_smoothed_as_the_trained_one():
+    model = tiny_model(tiny_config())
+    src, tgt = random_ids(len(SOURCE), 3, 5), random_ids(len(TARGET), 3, 6, seed=2)
+    tgt[2, 4:] = 0
+    with torch.no_grad():
+        log_probs = model(src, tgt[:, :-1]).double().log_softmax(-1)
+    total, tokens = 0.0, 0
+    for row in range(3):
+        for place in range(5):
+            token = int(tgt[row, place + 1])
+            if token:
+                own = log_probs[row, place, token].item()
+                total -= 0.9 * own + 0.1 * log_probs[row, place].mean().item()
+                tokens += 1
+    assert tokens == 13
+    assert mean_loss(model, [(src, tgt)], 0.1) == pytest.approx(total / tokens, rel=1e-6)

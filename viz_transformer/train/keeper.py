@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from lightning.pytorch import Callback, Trainer
 from torch import Tensor
 
-from viz_transformer.evaluation import teacher_forced
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
 from viz_transformer.train.module import TrainingModule
@@ -30,8 +30,9 @@ class Keeper(Callback):
 
     A row of the history belongs to the weights after `step` updates: both losses are plain negative log-likelihoods
     in nats per target token (no smoothing, no dropout, float32) on a fixed sample of training and of validation pairs;
-    learning rate and gradient norm (before clipping) are those of the last update, empty at step 0. History and best
-    weights travel in Lightning's checkpoint, so a resumed run continues exactly what the saved one had.
+    learning rate and gradient norm (before clipping) are those of the last update, empty at step 0. The best weights
+    have the lowest trained loss, label smoothing included, on the validation sample. History and best weights travel
+    in Lightning's checkpoint, so a resumed run continues exactly what the saved one had.
     """
 
     def __init__(self, state: Path, plan: Plan, train: Sequence[Batch], validation: Sequence[Batch]) -> None:
@@ -83,8 +84,13 @@ class Keeper(Callback):
         row["learning_rate"] = module.rate
         row["gradient_norm"] = float(module.gradient_norm)
         self.history.append(row)
-        if row["validation_loss"] < self.best_loss:
-            self.best_step, self.best_loss = step, row["validation_loss"]
+        # What is trained decides: under label smoothing the plain loss is lowest before the training is at its best.
+        smoothing = self.plan.smoothing
+        loss = (
+            mean_loss(module.model, self.samples["validation_loss"], smoothing) if smoothing else row["validation_loss"]
+        )
+        if loss < self.best_loss:
+            self.best_step, self.best_loss = step, loss
             self.best_weights = {
                 name: value.detach().cpu().clone() for name, value in module.model.state_dict().items()
             }
@@ -92,8 +98,11 @@ class Keeper(Callback):
             write_atomically(self.state / "history.csv", history_csv(self.history).encode())
 
 
-def mean_loss(model: Transformer, batches: Sequence[Batch]) -> float:
-    """Negative log-likelihood in nats per target token, in float32 and without dropout; the mode is put back after."""
+def mean_loss(model: Transformer, batches: Sequence[Batch], smoothing: float = 0.0) -> float:
+    """Negative log-likelihood in nats per target token, in float32 and without dropout; the mode is put back after.
+
+    With `smoothing`, that share of each token's probability is spread evenly over the vocabulary.
+    """
     device = next(model.parameters()).device
     pad = model.config.target_pad
     assert pad is not None
@@ -102,10 +111,13 @@ def mean_loss(model: Transformer, batches: Sequence[Batch]) -> float:
     total, tokens = 0.0, 0
     with torch.no_grad(), torch.autocast(device.type, enabled=False):
         for src, tgt in batches:
-            log_probs, _ = teacher_forced(model, src.to(device), tgt.to(device))
-            counted = tgt[:, 1:] != pad  # [B, T-1]
-            total -= float(log_probs.cpu().double()[counted].sum())
-            tokens += int(counted.sum())
+            logits: Tensor = model(src.to(device), tgt[:, :-1].to(device))
+            wanted = tgt[:, 1:].flatten().to(device)
+            losses = F.cross_entropy(
+                logits.flatten(0, 1).float(), wanted, ignore_index=pad, label_smoothing=smoothing, reduction="none"
+            )
+            total += float(losses.double().sum())
+            tokens += int((wanted != pad).sum())
     model.train(was_training)
     return total / tokens
 
