@@ -8,9 +8,10 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch: one thread, as in the serve
 
 from bench.core import decoding_ratios, forward_ratios
 from bench.first_paint import first_paint_ratios
-from viz_transformer.memory import keep_freed_memory
+from viz_transformer.memory import keep_freed_memory, leave_imports_alone
 
-keep_freed_memory()  # as the server does
+keep_freed_memory()  # as the server does, both
+leave_imports_alone()
 
 print("A over B, median of the pairs (quartiles); more than the quartiles' distance from the aim is no noise")
 for ratios in (forward_ratios, decoding_ratios, first_paint_ratios):

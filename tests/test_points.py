@@ -37,6 +37,27 @@ def test_names_and_shapes_of_the_table_are_those_of_a_run(
     assert all((value.dtype == torch.bool) == name.endswith(".mask") for name, value in recorder.values.items())
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_no_name_is_said_twice_in_a_pass(kind: str) -> None:
+    said: list[str] = []
+
+    class Listener:
+        def __init__(self, prefix: str = "") -> None:
+            self.prefix = prefix
+
+        def __call__(self, name: str, value: torch.Tensor) -> torch.Tensor:
+            said.append(self.prefix + name)
+            return value
+
+        def inside(self, part: str) -> Listener:
+            return Listener(f"{self.prefix}{part}.")
+
+    config = tiny_config(kind)
+    tiny_model(config)(*inputs(config), tap=Listener())
+    assert len(said) == len(set(said)) > 40
+
+
 class Nudge:
     """An edit that changes one point a little: 0.1 added to everything, or every mask cell turned round."""
 

@@ -21,11 +21,15 @@ def test_a_recorder_keeps_the_very_tensor_under_its_full_name() -> None:
     assert recorder.values == {"decoder.1.cross.weights": x}
 
 
-def test_recording_a_name_twice_is_our_own_mistake() -> None:
-    recorder = Recorder()
-    recorder("logits", torch.zeros(1))
-    with pytest.raises(RuntimeError, match="'logits' was recorded twice"):
-        recorder("logits", torch.zeros(1))
+def test_each_pass_of_a_run_has_values_of_its_own() -> None:
+    recorder, x, y = Recorder(), torch.zeros(1), torch.ones(1)
+    part = recorder.inside("decoder")
+    part("out", x)
+    first = recorder.values
+    recorder.begin(start=1)
+    assert recorder.inside("decoder") is part
+    part("out", y)
+    assert first["decoder.out"] is x and recorder.values["decoder.out"] is y
 
 
 class Wrong:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from contextlib import suppress
 
@@ -23,3 +24,12 @@ def keep_freed_memory(mebibytes: int = 256) -> None:
         mallopt(M_MMAP_THRESHOLD, 32 * MIB)  # the largest that glibc takes
         mallopt(M_TRIM_THRESHOLD, mebibytes * MIB)
         mallopt(M_TOP_PAD, 16 * MIB)
+
+
+def leave_imports_alone() -> None:
+    """After the heavy imports: their hundred thousand objects are no longer searched for garbage.
+
+    A recorded run keeps many small objects, which sets off collections; each full one would go through all of torch.
+    """
+    gc.collect()
+    gc.freeze()

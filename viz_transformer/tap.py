@@ -68,7 +68,7 @@ class Recorder:
         self._edits: dict[str, list[tuple[int, PointEdit]]] = {}
         for index, edit in enumerate(edits):
             self._edits.setdefault(edit.point, []).append((index, edit))
-        self._parts: dict[str, _Part] = {}
+        self._whole = _Part(self, "")
 
     def begin(self, start: int) -> None:
         """The next pass: nothing is recorded of it yet."""
@@ -78,19 +78,11 @@ class Recorder:
     def __call__(self, name: str, value: Tensor) -> Tensor:
         for index, edit in self._edits.get(name, ()):
             value = self._edited(name, value, index, edit)
-        if self.values.setdefault(name, value) is not value:
-            raise RuntimeError(f"the point {name!r} was recorded twice in one run")
+        self.values[name] = value
         return value
 
     def inside(self, part: str) -> Tap:
-        return self.part(part + ".")
-
-    def part(self, prefix: str) -> _Part:
-        """The view of one part, made once: a decoding step asks for thirty of them."""
-        part = self._parts.get(prefix)
-        if part is None:
-            part = self._parts[prefix] = _Part(self, prefix)
-        return part
+        return self._whole.inside(part)
 
     def _edited(self, name: str, value: Tensor, index: int, edit: PointEdit) -> Tensor:
         made_per_step = not name.startswith("encoder.") and not name.endswith((".cross.key", ".cross.value"))
@@ -108,20 +100,25 @@ class Recorder:
 
 
 class _Part:
-    """A Recorder seen from one part of the model."""
+    """A Recorder seen from one part of the model. Made once for each part: a decoding step asks for thirty of them,
+    and says ninety names."""
 
-    __slots__ = ("_prefix", "_recorder")
+    __slots__ = ("_parts", "_prefix", "_recorder")
 
     def __init__(self, recorder: Recorder, prefix: str) -> None:
         self._recorder = recorder
         self._prefix = prefix
+        self._parts: dict[str, _Part] = {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        recorder, name = self._recorder, self._prefix + name
-        if recorder.has_edits or name in recorder.values:
-            return recorder(name, value)
-        recorder.values[name] = value  # the short way: taken ninety times in every decoding step
+        recorder = self._recorder
+        if recorder.has_edits:
+            return recorder(self._prefix + name, value)
+        recorder.values[self._prefix + name] = value
         return value
 
     def inside(self, part: str) -> Tap:
-        return self._recorder.part(f"{self._prefix}{part}.")
+        found = self._parts.get(part)
+        if found is None:
+            found = self._parts[part] = _Part(self._recorder, f"{self._prefix}{part}.")
+        return found

@@ -30,8 +30,10 @@ def warm_up() -> None:
     import torch
 
     import viz_transformer.decoding  # noqa: F401
+    from viz_transformer.memory import leave_imports_alone
 
     torch.set_num_threads(1)
+    leave_imports_alone()
 
 
 def checkpoint(summary: Summary) -> Checkpoint:

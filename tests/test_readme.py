@@ -1,0 +1,42 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import typer
+
+from viz_transformer.cli import cli
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_python_example_prints_what_its_comments_say() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    code = [line for line in example.splitlines() if line.strip()]
+    assert len(code) == 5
+    wanted = [line.split("# ", 1)[1].split(":")[0].strip() for line in code if "# " in line]
+    assert len(wanted) == 2
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(example, "README.md", "exec"), {})
+    assert printed.getvalue().splitlines() == wanted
+
+
+def test_the_commands_shown_exist_with_their_options() -> None:
+    commands = typer.main.get_command(cli).commands  # type: ignore[attr-defined]
+    lines = re.findall(r"^    viz-transformer (\S+)(.*)$", README, flags=re.MULTILINE)
+    assert {name for name, _ in lines} == set(commands)
+    for name, rest in lines:
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        assert set(re.findall(r"--[a-z-]+", rest.replace('".[train]"', ""))) <= known, name
+
+
+def test_files_that_are_linked_exist() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        if not target.startswith("http"):
+            assert (ROOT / target).exists(), target
