@@ -60,6 +60,12 @@ def test_wilson_bounds_are_where_the_normal_score_is_196():
         assert abs(37 / 50 - bound) / math.sqrt(bound * (1 - bound) / 50) == pytest.approx(1.959964, rel=1e-6)
 
 
+def test_wilson_ends_exactly_at_none_and_all():
+    for n in (1, 7, 2000):
+        assert wilson(0, n)[0] == 0.0
+        assert wilson(n, n)[1] == 1.0
+
+
 @pytest.mark.parametrize(("k", "n"), [(0, 0), (3, 2), (-1, 2)])
 def test_wilson_refuses_what_is_no_proportion(k: int, n: int):
     with pytest.raises(ValueError, match=f"{k} of {n} is no proportion"):

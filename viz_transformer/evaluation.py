@@ -114,7 +114,8 @@ def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+    # The ends are exact where rounding would leave a hair: no success is 0, no failure is 1.
+    return (centre - half) / scale if k else 0.0, (centre + half) / scale if k < n else 1.0
 
 
 def teacher_forced(model: Transformer, src: Tensor, tgt: Tensor) -> tuple[Tensor, Tensor]:
