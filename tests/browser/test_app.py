@@ -235,6 +235,8 @@ def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_s
     controls, pictures = [BOX, ".st-key-status", ".st-key-answer", ".st-key-site"], [".vt-answer", HEATMAP, BARS]
     with opened(browser, app_server) as page:
         expect(page.locator(".st-key-site")).to_be_visible(timeout=SECONDS)
+        expect(page.locator(".stMainBlockContainer")).to_have_css("padding-top", "20px")  # the page's style is there
+        page.evaluate("document.fonts.ready")
         loading = boxes(*controls)
         answer(page, ANSWER)
         assert boxes(*controls) == loading
