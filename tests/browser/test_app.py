@@ -235,9 +235,12 @@ def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_s
     controls, pictures = [BOX, ".st-key-status", ".st-key-answer", ".st-key-site"], [".vt-answer", HEATMAP, BARS]
     with opened(browser, app_server) as page:
         expect(page.locator(".st-key-site")).to_be_visible(timeout=SECONDS)
-        expect(page.locator(".stMainBlockContainer")).to_have_css("padding-top", "20px")  # the page's style is there
-        page.evaluate("document.fonts.ready")
         loading = boxes(*controls)
+        for _ in range(50):  # Streamlit's own frame moves while it opens: until its style and the fonts are there
+            page.wait_for_timeout(100)
+            before, loading = loading, boxes(*controls)
+            if before == loading:
+                break
         answer(page, ANSWER)
         assert boxes(*controls) == loading
         before = boxes(*pictures)
