@@ -31,7 +31,7 @@ class ModelConfig:
     final_norm: bool = True
     norm_kind: Literal["layer"] = "layer"
     norm_epsilon: float = 1e-5
-    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
+    positions: Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"] = "sinusoidal"
     embedding_scale: Literal["one", "sqrt"] = "sqrt"
     merge: Literal["concatenate"] = "concatenate"
     divisor: Literal["sqrt-head-dim"] = "sqrt-head-dim"
@@ -59,7 +59,7 @@ class ModelConfig:
             raise ValueError("encoder_layers=0 and decoder_layers=0: a model needs at least one layer")
         if self.d_model % self.n_heads:
             raise ValueError(f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}")
-        if self.positions == "sinusoidal" and self.d_model % 2:
+        if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} must be even for sinusoidal positions")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout} must be at least 0 and below 1")

@@ -12,7 +12,7 @@ from torch import nn
 from viz_transformer.model.layers import DecoderLayer, EncoderLayer
 from viz_transformer.model.masks import causal_mask, key_mask
 from viz_transformer.model.norms import LayerNorm
-from viz_transformer.model.positions import sinusoid_table
+from viz_transformer.model.positions import SinusoidalDoubled, sinusoid_table
 from viz_transformer.tap import OFF, Recorder
 
 TORCH_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": nn.GELU(approximate="tanh")}
@@ -115,7 +115,17 @@ def test_sinusoids_follow_the_paper_cell_by_cell() -> None:
             assert table[position, column].item() == pytest.approx(want, abs=1e-7)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_doubled_sinusoids_follow_the_tutorial_cell_by_cell() -> None:
+    table = SinusoidalDoubled(30, 8).table
+    i = [0, 0, 2, 2, 4, 4, 6, 6]  # and then the paper's exponent 2i/d of these
+    for position in (0, 1, 7, 29):
+        for column in range(8):
+            angle = position / 10000 ** (2 * i[column] / 8)
+            want = math.sin(angle) if column % 2 == 0 else math.cos(angle)
+            assert table[position, column].item() == pytest.approx(want, abs=1e-7)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-doubled", "learned", "none"])
 @pytest.mark.parametrize(("scale", "factor"), [("one", 1.0), ("sqrt", 4.0)])
 @torch.no_grad()
 def test_the_embedding_is_scaled_token_plus_position(positions: str, scale: str, factor: float) -> None:
@@ -130,7 +140,8 @@ def test_the_embedding_is_scaled_token_plus_position(positions: str, scale: str,
         assert "encoder.embed.position" not in values
         assert torch.equal(values["encoder.embed.out"], values["encoder.embed.token"])
     else:
-        table = sinusoid_table(20, 16) if positions == "sinusoidal" else model.encoder.embedding.position.table
+        tables = {"sinusoidal": sinusoid_table(20, 16), "sinusoidal-doubled": SinusoidalDoubled(20, 16).table}
+        table = tables.get(positions, getattr(model.encoder.embedding.position, "table", None))
         assert torch.equal(values["encoder.embed.position"][0], table[:3])
         total = values["encoder.embed.token"] + values["encoder.embed.position"]
         assert torch.equal(values["encoder.embed.out"], total)

@@ -178,6 +178,16 @@ def test_a_config_that_does_not_fit_together_is_refused(changes: dict[str, objec
     assert sentence in str(error.value)
 
 
+def test_a_config_without_the_newer_fields_is_the_same_model() -> None:
+    first = "source_vocab_size target_vocab_size encoder_layers decoder_layers d_model n_heads d_ff dropout activation \
+        norm final_norm norm_kind norm_epsilon positions embedding_scale merge divisor mask_fill tied_output \
+        attention_bias ffn_bias output_bias max_source max_target source_pad target_pad".split()
+    config = tiny_config()
+    old = {name: value for name, value in config.to_dict().items() if name in first}
+    assert len(old) == len(first)
+    assert ModelConfig.from_dict(old) == config
+
+
 def test_a_config_survives_its_dictionary_and_names_what_is_unknown_or_missing() -> None:
     config = tiny_config()
     assert ModelConfig.from_dict(config.to_dict()) == config

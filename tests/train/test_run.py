@@ -167,6 +167,15 @@ def test_a_finished_training_is_only_exported_again_by_resume(data: Path, tmp_pa
     assert len(run(data, tmp_path / "out")) == STEPS  # and without it trained anew
 
 
+def test_a_training_goes_on_after_the_config_has_got_a_new_setting(data: Path, tmp_path: Path):
+    run(data, tmp_path / "out", stop=8)
+    note = tmp_path / "out.training" / "training.json"
+    saved = json.loads(note.read_text(encoding="utf-8"))
+    assert saved["model"].pop("merge") == "concatenate"
+    note.write_text(json.dumps(saved), encoding="utf-8")
+    assert max(run(data, tmp_path / "out", resume=True)) == STEPS
+
+
 def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
     with pytest.raises(ValueError, match=r"there is nothing to resume in .*start the training without --resume"):
         run(data, tmp_path / "out", resume=True)

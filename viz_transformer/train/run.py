@@ -22,6 +22,7 @@ from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 
 from viz_transformer.checkpoint import load, save_checkpoint
+from viz_transformer.config import ModelConfig
 from viz_transformer.evaluation import Pair, evaluate, find_data_file, find_data_folder, read_pairs
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import EncodedPairs, TrainingOrder
@@ -159,6 +160,8 @@ def _prepare_state(state: Path, identity: dict[str, Any], *, resume: bool) -> No
         if not note.is_file():
             raise ValueError(f"there is nothing to resume in {state}: start the training without --resume")
         saved = json.loads(note.read_text(encoding="utf-8"))
+        with contextlib.suppress(KeyError, TypeError, ValueError):  # an older note lacks settings: the defaults
+            saved["model"] = ModelConfig.from_dict(saved["model"]).to_dict()
         if changed := [name for name in identity if saved.get(name) != identity[name]]:
             raise ValueError(
                 f"the training in {state} has another {changed[0]}: resume it with the options, data and program"
