@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pytest
 import torch
 from builders import tiny_checkpoint
+from safetensors import safe_open
 from safetensors.torch import save_file
 
 from viz_transformer.edits import AblateHead
@@ -44,6 +46,37 @@ def test_derived_points_are_made_of_recorded_ones_and_give_them_back() -> None:
         torch.testing.assert_close(total, recorded[f"{site}.out"], atol=1e-6, rtol=0)
     assert "encoder.0.self.scores" not in recorded.points()
     assert "encoder.0.self.scores" in recorded.points(derived=True)
+
+
+@pytest.mark.parametrize("divisor", ["sqrt-head-dim", "sqrt-d-model", "learned"])
+def test_scores_are_divided_by_what_the_model_divided_by(divisor: str, tmp_path: Path) -> None:
+    ckpt = tiny_checkpoint(divisor=divisor, embedding_scale="learned")
+    recorded = trace(ckpt, "abc", "uv")
+    constants = {"sqrt-head-dim": 2.0, "sqrt-d-model": 4.0}
+    for site in attention_sites(recorded.config):
+        stack, layer, kind = site.split(".")
+        name = f"{stack}.layers.{layer}.{kind}_attention.divisor"
+        number = constants.get(divisor) or ckpt.model.get_parameter(name).item()
+        assert recorded.scalars[f"{site}.divisor"] == number
+        products = torch.einsum("bhqe,bhke->bhqk", recorded[f"{site}.query"], recorded[f"{site}.key"]).double()
+        torch.testing.assert_close(recorded[f"{site}.scores"].double(), products / number, atol=1e-6, rtol=1e-6)
+    assert recorded.scalars["encoder.embed.scale"] == ckpt.model.encoder.embedding.scale.item()
+    recorded.save(tmp_path / "run.safetensors")
+    after = Trace.load(tmp_path / "run.safetensors")
+    assert after.scalars == recorded.scalars
+    assert torch.equal(after["decoder.1.cross.scores"], recorded["decoder.1.cross.scores"])
+
+
+def test_a_trace_from_before_scalars_were_stored_has_the_constants_of_the_config(tmp_path: Path) -> None:
+    file = tmp_path / "run.safetensors"
+    before = run()
+    before.save(file)
+    with safe_open(file, framework="pt") as opened:
+        about = json.loads(opened.metadata()["viz_transformer"])
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
+    del about["scalars"]
+    save_file(tensors, file, metadata={"viz_transformer": json.dumps(about)})
+    assert Trace.load(file).scalars == before.scalars
 
 
 def test_an_unknown_name_is_a_key_error_with_near_matches() -> None:

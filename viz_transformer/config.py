@@ -32,9 +32,9 @@ class ModelConfig:
     norm_kind: Literal["layer"] = "layer"
     norm_epsilon: float = 1e-5
     positions: Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"] = "sinusoidal"
-    embedding_scale: Literal["one", "sqrt"] = "sqrt"
+    embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
     merge: Literal["concatenate"] = "concatenate"
-    divisor: Literal["sqrt-head-dim"] = "sqrt-head-dim"
+    divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
     mask_fill: Literal["zero-rows"] = "zero-rows"
     tied_output: bool = False
     attention_bias: bool = True

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.edits import Edit, edit_from_dict
-from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
+from viz_transformer.model.attention import DIVISORS, Attention, attention_scores, split_heads
+from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.points import DERIVED, attention_sites, unknown_point
@@ -68,6 +69,7 @@ class Trace:
     edits: tuple[Edit, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
     output_maps: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
+    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as `model_scalars` names them
 
     @property
     def src_ids(self) -> tuple[int, ...]:
@@ -132,7 +134,7 @@ class Trace:
             head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
             by_head = split_heads(self.output_maps[site][None], self.config.n_heads)  # W_O's columns: [1, H, D, E]
             return head_out @ by_head.transpose(-2, -1)
-        divisor = DIVISORS[self.config.divisor](self.config)
+        divisor = self.scalars[f"{site}.divisor"]
         scores = attention_scores(self.values[f"{site}.query"], self.values[f"{site}.key"], divisor)
         if what == "scores":
             return scores
@@ -167,6 +169,7 @@ class Trace:
             "edits": [edit.to_dict() for edit in self.edits],
             "info": dict(self.info),
             "points": list(self.values),
+            "scalars": dict(self.scalars),
         }
         tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in self.values.items()}
         for site, weight in self.output_maps.items():
@@ -213,6 +216,7 @@ class Trace:
                 edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
                 info=about["info"],
                 output_maps=maps,
+                scalars=about.get("scalars") or _constant_scalars(config),
             )
         except (SafetensorError, orjson.JSONDecodeError, KeyError, TypeError, IndexError) as error:
             raise ValueError(f"{path} is not a whole trace ({error}): save it anew with trace.save(file)") from None
@@ -226,12 +230,32 @@ def trace_value(value: Tensor) -> Tensor:
 
 def output_maps(model: Transformer) -> dict[str, Tensor]:
     """W_O [D, D] of each attention, by site; the model's own tensors, not copies."""
-    maps = {}
-    for site in attention_sites(model.config):
-        stack, layer, kind = site.split(".")
-        attention = getattr(getattr(model, stack).layers[int(layer)], f"{kind}_attention")
-        maps[site] = attention.to_out.weight.detach()
-    return maps
+    return {site: _attention(model, site).to_out.weight.detach() for site in attention_sites(model.config)}
+
+
+def model_scalars(model: Transformer) -> dict[str, float]:
+    """What each attention divides its scores by, `{site}.divisor`, and each stack multiplies its embeddings by,
+    `{stack}.embed.scale`: a constant or a learned number, as the config says."""
+    scalars = {f"{stack}.embed.scale": getattr(model, stack).embedding.scale for stack in _stacks(model.config)}
+    scalars |= {f"{site}.divisor": _attention(model, site).divisor for site in attention_sites(model.config)}
+    return {name: value.item() if isinstance(value, Tensor) else value for name, value in scalars.items()}
+
+
+def _constant_scalars(config: ModelConfig) -> dict[str, float]:
+    """Those of a trace from before there were learned ones."""
+    scale, divisor = EMBEDDING_SCALES[config.embedding_scale](config), DIVISORS[config.divisor](config)
+    scalars = {f"{stack}.embed.scale": float(scale) for stack in _stacks(config)}
+    return scalars | {f"{site}.divisor": float(divisor) for site in attention_sites(config)}
+
+
+def _stacks(config: ModelConfig) -> tuple[str, ...]:
+    return ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder
+
+
+def _attention(model: Transformer, site: str) -> Attention:
+    stack, layer, kind = site.split(".")
+    attention: Attention = getattr(getattr(model, stack).layers[int(layer)], f"{kind}_attention")
+    return attention
 
 
 def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.edits import Edit, check_edits
-from viz_transformer.record import Tokens, Trace, output_maps, trace_value
+from viz_transformer.record import Tokens, Trace, model_scalars, output_maps, trace_value
 from viz_transformer.tap import Recorder
 from viz_transformer.text.codec import Codec
 
@@ -124,6 +124,7 @@ def make_trace(
         edits=tuple(edits),
         info=info,
         output_maps=output_maps(ckpt.model),
+        scalars=model_scalars(ckpt.model),
     )
 
 

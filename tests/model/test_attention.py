@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -15,9 +17,9 @@ from viz_transformer.model.masks import causal_mask, key_mask, softmax_or_zeros
 from viz_transformer.tap import OFF, Recorder
 
 
-def make(seed: int = 0) -> Attention:
+def make(seed: int = 0, **changes: Any) -> Attention:
     torch.manual_seed(seed)
-    attention = Attention(tiny_config()).eval()
+    attention = Attention(tiny_config(**changes)).eval()
     with torch.no_grad():
         for parameter in attention.parameters():
             parameter.normal_(std=0.4)
@@ -76,6 +78,34 @@ def test_every_point_equals_a_float64_einsum() -> None:
     want = {"query": query, "key": key, "value": value, "weights": weights, "head_out": head_out, "out": out}
     for name, value in want.items():
         torch.testing.assert_close(got[name], value, atol=1e-6, rtol=0, msg=lambda m, n=name: f"{n}: {m}")
+
+
+@pytest.mark.parametrize(("divisor", "number"), [("sqrt-head-dim", 2.0), ("sqrt-d-model", 4.0), ("learned", 2.5)])
+@torch.no_grad()
+def test_the_divisor_divides_each_dot_product(divisor: str, number: float) -> None:
+    attention = make(divisor=divisor)
+    if divisor == "learned":
+        assert Attention(tiny_config(divisor=divisor)).divisor.item() == 4.0  # starts at the root of d_model
+        attention.divisor.fill_(number)
+    x, recorder = torch.randn(1, 3, 16), Recorder()
+    attention(x, torch.ones(1, 1, 3, 3, dtype=torch.bool), recorder)
+    query, key = recorder.values["query"].double(), recorder.values["key"].double()
+    for head, i in product(range(4), range(3)):
+        powers = [math.exp(float((query[0, head, i] * key[0, head, j]).sum()) / number) for j in range(3)]
+        want = [power / sum(powers) for power in powers]
+        assert recorder.values["weights"][0, head, i].tolist() == pytest.approx(want, abs=1e-6)
+
+
+def test_a_learned_divisor_gets_the_same_gradient_explicit_and_fused(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, mask, gradients = torch.randn(2, 6, 16), causal_mask(6, 6), []
+    for fused_from in (512, 6):
+        monkeypatch.setattr(attention_module, "FUSED_FROM", fused_from)
+        attention = make(divisor="learned")
+        attention.divisor.data.fill_(3.0)
+        attention(x, mask, OFF).square().sum().backward()
+        gradients.append(attention.divisor.grad)
+    assert gradients[0].item() != 0
+    torch.testing.assert_close(gradients[1], gradients[0], atol=0, rtol=1e-4)  # a sum of 600 float32 products
 
 
 def test_two_tokens_worked_by_hand() -> None:

@@ -13,6 +13,7 @@ from viz_transformer.model.layers import DecoderLayer, EncoderLayer
 from viz_transformer.model.masks import causal_mask, key_mask
 from viz_transformer.model.norms import LayerNorm
 from viz_transformer.model.positions import SinusoidalDoubled, sinusoid_table
+from viz_transformer.model.transformer import Transformer
 from viz_transformer.tap import OFF, Recorder
 
 TORCH_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": nn.GELU(approximate="tanh")}
@@ -126,10 +127,13 @@ def test_doubled_sinusoids_follow_the_tutorial_cell_by_cell() -> None:
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-doubled", "learned", "none"])
-@pytest.mark.parametrize(("scale", "factor"), [("one", 1.0), ("sqrt", 4.0)])
+@pytest.mark.parametrize(("scale", "factor"), [("one", 1.0), ("sqrt", 4.0), ("learned", 5.25)])
 @torch.no_grad()
 def test_the_embedding_is_scaled_token_plus_position(positions: str, scale: str, factor: float) -> None:
     model = tiny_model(tiny_config(positions=positions, embedding_scale=scale))
+    if scale == "learned":
+        assert Transformer(model.config).encoder.embedding.scale.item() == 4.0  # starts at the root of d_model
+        model.encoder.embedding.scale.fill_(5.25)
     recorder = Recorder()
     ids = torch.tensor([[5, 6, 5]])
     model.encode(ids, recorder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -37,13 +38,27 @@ def sqrt_head_dim(config: ModelConfig) -> float:
     return math.sqrt(config.head_dim)
 
 
-def attention_scores(query: Tensor, key: Tensor, divisor: float) -> Tensor:
+def sqrt_d_model(config: ModelConfig) -> float:
+    """The square root of d_model: smaller scores than the paper's, by the root of n_heads."""
+    return math.sqrt(config.d_model)
+
+
+def learned_divisor(config: ModelConfig) -> nn.Parameter:
+    """A trained number for each attention, from the square root of d_model on."""
+    return nn.Parameter(torch.tensor(math.sqrt(config.d_model)))
+
+
+def attention_scores(query: Tensor, key: Tensor, divisor: float | Tensor) -> Tensor:
     """Scaled dot products, before the mask: [B, H, Q, E], [B, H, K, E] -> [B, H, Q, K]."""
     return query @ key.transpose(-2, -1) / divisor
 
 
 MERGES: dict[str, Callable[[Tensor], Tensor]] = {"concatenate": concatenate_heads}
-DIVISORS: dict[str, Callable[[ModelConfig], float]] = {"sqrt-head-dim": sqrt_head_dim}
+DIVISORS: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
+    "sqrt-head-dim": sqrt_head_dim,
+    "sqrt-d-model": sqrt_d_model,
+    "learned": learned_divisor,
+}
 
 
 def is_fused(queries: int, keys: int) -> bool:
@@ -58,7 +73,7 @@ class Attention(nn.Module):
         super().__init__()
         d_model = config.d_model
         self.n_heads = config.n_heads
-        self.divisor = DIVISORS[config.divisor](config)
+        self.divisor: float | nn.Parameter = DIVISORS[config.divisor](config)
         self.masked_softmax = MASK_FILLS[config.mask_fill]
         self.merge_heads = MERGES[config.merge]
         self.to_query = nn.Linear(d_model, d_model, bias=config.attention_bias)
@@ -99,7 +114,11 @@ class Attention(nn.Module):
         """head_out without its weights in memory; the one mask fill that the kernel knows is a row of zeros."""
         dropout = self.dropout.p if self.training else 0.0
         any_key = mask.any(dim=-1, keepdim=True)
+        if isinstance(self.divisor, Tensor):  # the kernel takes a number, through which no gradient comes
+            query, scale = query / self.divisor, 1.0
+        else:
+            scale = 1 / self.divisor
         head_out = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask | ~any_key, dropout_p=dropout, scale=1 / self.divisor
+            query, key, value, attn_mask=mask | ~any_key, dropout_p=dropout, scale=scale
         )
         return head_out.masked_fill(~any_key, 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -22,9 +23,17 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": gelu_tanh}
-EMBEDDING_SCALES: dict[str, Callable[[ModelConfig], float]] = {
+
+
+def learned_scale(config: ModelConfig) -> nn.Parameter:
+    """A trained number for each stack, from the square root of d_model on."""
+    return nn.Parameter(torch.tensor(math.sqrt(config.d_model)))
+
+
+EMBEDDING_SCALES: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
     "one": lambda config: 1.0,
     "sqrt": lambda config: math.sqrt(config.d_model),
+    "learned": learned_scale,
 }
 
 
@@ -34,7 +43,7 @@ class Embedding(nn.Module):
     def __init__(self, config: ModelConfig, vocab_size: int, max_length: int) -> None:
         super().__init__()
         self.token = nn.Embedding(vocab_size, config.d_model)
-        self.scale = EMBEDDING_SCALES[config.embedding_scale](config)
+        self.scale: float | nn.Parameter = EMBEDDING_SCALES[config.embedding_scale](config)
         make_positions = POSITIONS[config.positions]
         self.position = make_positions(max_length, config.d_model) if make_positions else None
         self.dropout = nn.Dropout(config.dropout)
