@@ -14,6 +14,11 @@ from viz_transformer.points import attention_sites, point_shape, points_table, r
 from viz_transformer.tap import Recorder
 
 KINDS = ["encoder-decoder", "encoder-only", "decoder-only"]
+VARIANTS: list[dict[str, object]] = [
+    {"positions": "sinusoidal-doubled"},
+    {"embedding_scale": "learned", "divisor": "learned"},
+    {"norm_kind": "bessel", "encoder_final_norm": "torch"},
+]
 
 
 def inputs(config: ModelConfig) -> list[torch.Tensor]:
@@ -58,6 +63,17 @@ def test_no_name_is_said_twice_in_a_pass(kind: str) -> None:
     assert len(said) == len(set(said)) > 40
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+@torch.no_grad()
+def test_names_and_shapes_of_the_table_are_those_of_a_variant(variant: dict[str, object]) -> None:
+    config = tiny_config(**variant)
+    recorder, model = Recorder(), tiny_model(config)
+    logits = model(*inputs(config), tap=recorder)
+    table = {p.name: point_shape(p, config, batch=2, source=7, target=5) for p in recorded_points(config)}
+    assert {name: tuple(value.shape) for name, value in recorder.values.items()} == table
+    assert torch.equal(model(*inputs(config)), logits)  # recording changes no bit
+
+
 class Nudge:
     """An edit that changes one point a little: 0.1 added to everything, or every mask cell turned round."""
 
@@ -71,17 +87,17 @@ class Nudge:
         return value + 0.1 * noise
 
 
-CAUSAL_CASES = [
-    (kind, norm, point.name)
-    for kind, norm in [(k, "pre") for k in KINDS] + [("encoder-decoder", "post")]
-    for point in recorded_points(tiny_config(kind, norm=norm))
+CAUSAL_CONFIGS = [
+    *(tiny_config(kind) for kind in KINDS),
+    tiny_config(norm="post"),
+    *(tiny_config(**variant) for variant in VARIANTS),
 ]
+CAUSAL_CASES = [(config, point.name) for config in CAUSAL_CONFIGS for point in recorded_points(config)]
 
 
-@pytest.mark.parametrize(("kind", "norm", "name"), CAUSAL_CASES)
+@pytest.mark.parametrize(("config", "name"), CAUSAL_CASES)
 @torch.no_grad()
-def test_each_recorded_point_is_causal(kind: str, norm: str, name: str) -> None:
-    config = tiny_config(kind, norm=norm)
+def test_each_recorded_point_is_causal(config: ModelConfig, name: str) -> None:
     model = tiny_model(config)
     recorder = Recorder([Nudge(name)])
     before, after = model(*inputs(config)), model(*inputs(config), tap=recorder)

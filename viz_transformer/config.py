@@ -16,6 +16,7 @@ class ModelConfig:
     A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
     the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
     `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
+    The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
     """
 
     source_vocab_size: int | None = None
@@ -29,8 +30,9 @@ class ModelConfig:
     activation: Literal["relu", "gelu", "gelu-tanh"] = "relu"
     norm: Literal["pre", "post"] = "pre"
     final_norm: bool = True
-    norm_kind: Literal["layer"] = "layer"
+    norm_kind: Literal["layer", "bessel"] = "layer"
     norm_epsilon: float = 1e-5
+    encoder_final_norm: Literal["same", "torch"] = "same"
     positions: Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"] = "sinusoidal"
     embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
     merge: Literal["concatenate"] = "concatenate"
@@ -65,6 +67,8 @@ class ModelConfig:
             raise ValueError(f"dropout={self.dropout} must be at least 0 and below 1")
         if not 0 < self.norm_epsilon < 1:
             raise ValueError(f"norm_epsilon={self.norm_epsilon} must be above 0 and below 1")
+        if self.encoder_final_norm != "same" and not (self.has_encoder and self.final_norm):
+            raise ValueError(f"encoder_final_norm={self.encoder_final_norm!r} needs an encoder and final_norm=True")
         if self.has_encoder and self.source_vocab_size is None:
             raise ValueError("a model with an encoder needs source_vocab_size")
         if self.has_decoder and self.target_vocab_size is None:

@@ -49,7 +49,7 @@ FFN = (
 )
 NORM = (
     Point("norm_mean", _NORM, "mean over the features of what this norm reads"),
-    Point("norm_scale", _NORM, "what this norm divides by: the root of variance plus epsilon"),
+    Point("norm_scale", _NORM, "what this norm divides by, epsilon included"),
 )
 RESIDUAL = {
     "residual_in": "the stream that enters the layer",

@@ -11,7 +11,7 @@ from torch import nn
 
 from viz_transformer.model.layers import DecoderLayer, EncoderLayer
 from viz_transformer.model.masks import causal_mask, key_mask
-from viz_transformer.model.norms import LayerNorm
+from viz_transformer.model.norms import BesselNorm, LayerNorm
 from viz_transformer.model.positions import SinusoidalDoubled, sinusoid_table
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.tap import OFF, Recorder
@@ -105,6 +105,35 @@ def test_the_norm_equals_torch_and_its_points_are_mean_and_root() -> None:
     torch.testing.assert_close(recorder.values["norm_mean"].double()[..., 0], exact.mean(-1), atol=1e-6, rtol=0)
     scale = ((exact - exact.mean(-1, keepdim=True)).square().mean(-1) + 1e-5).sqrt()
     torch.testing.assert_close(recorder.values["norm_scale"].double()[..., 0], scale, atol=1e-6, rtol=0)
+
+
+@torch.no_grad()
+def test_the_bessel_norm_divides_by_the_corrected_deviation_plus_epsilon() -> None:
+    norm = randomised(BesselNorm(tiny_config(norm_kind="bessel", norm_epsilon=0.25)))  # an epsilon one can see
+    x = 3 * torch.randn(2, 5, 16) + 1
+    recorder = Recorder()
+    got = norm(x, recorder)
+    for row in range(5):
+        values = x[1, row].tolist()
+        mean = sum(values) / 16
+        deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / 15)
+        want = [(v - mean) / (deviation + 0.25) for v in values]
+        want = [v * g + o for v, g, o in zip(want, norm.gain.tolist(), norm.offset.tolist(), strict=True)]
+        assert got[1, row].tolist() == pytest.approx(want, abs=1e-6)
+        assert recorder.values["norm_mean"][1, row].item() == pytest.approx(mean, abs=1e-6)
+        assert recorder.values["norm_scale"][1, row].item() == pytest.approx(deviation + 0.25, abs=1e-6)
+
+
+@torch.no_grad()
+def test_the_norm_behind_the_encoder_may_be_torch_while_the_others_are_bessel() -> None:
+    model = tiny_model(tiny_config(norm_kind="bessel", norm_epsilon=1e-2, encoder_final_norm="torch"))
+    recorder = Recorder()
+    memory, _ = model.encode(torch.tensor([[5, 6, 7]]), recorder)
+    norm = model.encoder.norm
+    read = recorder.values["encoder.1.residual_out"]
+    want = torch.nn.functional.layer_norm(read, (16,), norm.gain, norm.offset, 1e-5)
+    torch.testing.assert_close(memory, want, atol=1e-6, rtol=0)
+    assert isinstance(model.decoder.norm, BesselNorm) and model.decoder.norm.epsilon == 1e-2
 
 
 def test_sinusoids_follow_the_paper_cell_by_cell() -> None:

@@ -169,6 +169,7 @@ def test_a_tied_output_has_no_weight_of_its_own() -> None:
         ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer"),
         ({"source_vocab_size": None}, "needs source_vocab_size"),
         ({"target_pad": 99}, "target_pad=99 is not an id"),
+        ({"encoder_final_norm": "torch", "final_norm": False}, "needs an encoder and final_norm=True"),
         ({"d_model": 15, "n_heads": 5}, "must be even for sinusoidal"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -26,10 +27,35 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Tensor, tap: Tap) -> Tensor:
         """x: [B, T, D] -> [B, T, D]; the points norm_mean and norm_scale are [B, T, 1]."""
-        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-        mean = tap("norm_mean", mean)
-        scale = tap("norm_scale", (variance + self.epsilon).sqrt())
+        mean, scale = self.mean_and_scale(x)
+        mean, scale = tap("norm_mean", mean), tap("norm_scale", scale)
         return torch.addcmul(self.offset, (x - mean) / scale, self.gain)
 
+    def mean_and_scale(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What is subtracted and what is divided by: [B, T, 1] each."""
+        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+        return mean, (variance + self.epsilon).sqrt()
 
-NORMS: dict[str, Callable[[ModelConfig], nn.Module]] = {"layer": LayerNorm}
+
+class BesselNorm(LayerNorm):
+    """scale = standard deviation with Bessel's correction (divided by D - 1) + epsilon: outside the root.
+
+    Source: "The Annotated Transformer" (Rush 2018), class LayerNorm.
+    """
+
+    def mean_and_scale(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        deviation, mean = torch.std_mean(x, dim=-1, correction=1, keepdim=True)
+        return mean, deviation + self.epsilon
+
+
+def torch_norm(config: ModelConfig) -> LayerNorm:
+    """What nn.LayerNorm computes with its own epsilon of 1e-5, whatever the other norms are."""
+    return LayerNorm(replace(config, norm_epsilon=1e-5))
+
+
+NORMS: dict[str, Callable[[ModelConfig], nn.Module]] = {"layer": LayerNorm, "bessel": BesselNorm}
+
+
+def encoder_final_norm(config: ModelConfig) -> nn.Module:
+    """The norm behind the encoder's last layer: like the others, or nn.LayerNorm's."""
+    return torch_norm(config) if config.encoder_final_norm == "torch" else NORMS[config.norm_kind](config)

@@ -12,7 +12,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
 from viz_transformer.model.masks import causal_mask, key_mask
-from viz_transformer.model.norms import NORMS
+from viz_transformer.model.norms import NORMS, encoder_final_norm
 from viz_transformer.tap import OFF, Tap
 
 
@@ -34,11 +34,11 @@ class Output(nn.Module):
 class Stack(nn.Module):
     """An embedding, the layers, and the norm behind them if there is one."""
 
-    def __init__(self, config: ModelConfig, embedding: Embedding, layers: list[nn.Module]) -> None:
+    def __init__(self, embedding: Embedding, layers: list[nn.Module], norm: nn.Module | None) -> None:
         super().__init__()
         self.embedding = embedding
         self.layers = nn.ModuleList(layers)
-        self.norm = NORMS[config.norm_kind](config) if config.final_norm else None
+        self.norm = norm
 
     def finish(self, x: Tensor, tap: Tap) -> Tensor:
         """The stream after the last layer -> what the stack gives out, [B, T, D]."""
@@ -59,11 +59,13 @@ class Transformer(nn.Module):
         if config.has_encoder:
             assert config.source_vocab_size is not None
             embedding = Embedding(config, config.source_vocab_size, config.max_source)
-            self.encoder = Stack(config, embedding, [EncoderLayer(config) for _ in range(config.encoder_layers)])
+            norm = encoder_final_norm(config) if config.final_norm else None
+            self.encoder = Stack(embedding, [EncoderLayer(config) for _ in range(config.encoder_layers)], norm)
         if config.has_decoder:
             assert config.target_vocab_size is not None
             embedding = Embedding(config, config.target_vocab_size, config.max_target)
-            self.decoder = Stack(config, embedding, [DecoderLayer(config) for _ in range(config.decoder_layers)])
+            norm = NORMS[config.norm_kind](config) if config.final_norm else None
+            self.decoder = Stack(embedding, [DecoderLayer(config) for _ in range(config.decoder_layers)], norm)
         last = self.decoder if config.has_decoder else self.encoder
         vocab_size = config.target_vocab_size
         self.output = Output(config, vocab_size, last.embedding.token) if vocab_size is not None else None
