@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -17,9 +18,12 @@ from viz_transformer.tracing import trace
 TEXTS = ["a", "abc", "hgfedcba", "aaaa", "é?"]
 
 
-def ended(seed: int = 0) -> Checkpoint:
+NOT_CAUSAL: list[dict[str, Any]] = [{"merge": "raw-reshape"}]
+
+
+def ended(seed: int = 0, **changes: Any) -> Checkpoint:
     """A random model that writes the end token now and then: its bias is raised."""
-    ckpt = tiny_checkpoint(seed=seed)
+    ckpt = tiny_checkpoint(seed=seed, **changes)
     with torch.no_grad():
         ckpt.model.output.bias[2] += 1.2
     return ckpt
@@ -43,6 +47,45 @@ def test_cached_greedy_writes_what_uncached_passes_write(text: str, seed: int) -
     run = decode(ckpt, text)
     assert [step.token_id for step in run.steps] == by_hand(ckpt, text)
     assert run.stopped == ("end token" if run.tokens[-1] == "</s>" else "maximum length")
+
+
+@pytest.mark.parametrize(("changes", "text"), list(product(NOT_CAUSAL, ["a", "abc", "hgfedcba"])))
+def test_a_model_that_is_not_causal_is_decoded_in_whole_passes_and_the_trace_says_so(
+    changes: dict[str, Any], text: str
+) -> None:
+    ckpt = ended(1, **changes)
+    run = decode(ckpt, text)
+    assert [step.token_id for step in run.steps] == by_hand(ckpt, text)
+    info = run.trace.info
+    assert (info["cached"], info["causal"]) == (False, False)
+    assert info["reason"] == "later tokens change earlier rows of this model"
+    once = trace(ckpt, text, list(run.trace.tgt_ids))  # the trace is the last step's pass
+    assert all(torch.equal(run.trace[name], once[name]) for name in once.points())
+    assert once.info["causal"] is False
+    if len(run.steps) > 2:  # and the first step saw another row than the trace has
+        assert not torch.allclose(run.steps[0].logits, run.trace["logits"][0, 0], atol=1e-4)
+
+
+def test_a_causal_model_is_cached_and_gives_no_reason() -> None:
+    info = decode(ended(), "abc").trace.info
+    assert (info["cached"], info["causal"]) == (True, True)
+    assert "reason" not in info
+
+
+@pytest.mark.parametrize("changes", NOT_CAUSAL)
+@torch.no_grad()
+def test_the_steps_of_a_beam_have_the_probabilities_that_the_search_saw(changes: dict[str, Any]) -> None:
+    ckpt = ended(2, **changes)
+    run = decode(ckpt, "abcd", strategy=Beam(3, length_penalty=0.0), prefix="uv", max_steps=6)
+    src, ids = torch.tensor([run.trace.src_ids]), [1]
+    assert run.steps[1].forced and not run.steps[2].forced
+    for step in run.steps:
+        row = ckpt.model(src, torch.tensor([ids]))[0, -1].log_softmax(-1)
+        assert step.log_prob == pytest.approx(row[step.token_id].item(), abs=1e-5)
+        ids.append(step.token_id)
+    assert run.score == pytest.approx(run.log_prob, abs=1e-4)
+    assert run.trace.info["cached"] is False
+    assert decode(ckpt, "abcd", strategy=Beam(1)).tokens == decode(ckpt, "abcd").tokens
 
 
 def test_the_random_models_stop_both_ways() -> None:
@@ -144,6 +187,15 @@ def test_a_decoder_only_model_goes_on_from_the_source() -> None:
     once = trace(ckpt, list(run.trace.tgt_ids))
     for name in once.points():
         assert_same(run.trace[name], once[name], name)
+
+
+@pytest.mark.parametrize("changes", NOT_CAUSAL)
+def test_a_batch_of_a_model_that_is_not_causal_is_answered_as_one_by_one(changes: dict[str, Any]) -> None:
+    ckpt = ended(1, **changes)
+    sources = [ckpt.source_codec.encode(text).ids for text in ["ab", "ba", "gh", "éa"]]  # of one length: no padding
+    answers = decode_batch(ckpt.model, sources, bos=1, eos=2)
+    for source, answer in zip(sources, answers, strict=True):
+        assert answer == [step.token_id for step in decode(ckpt, list(source)).steps if step.token_id != 2]
 
 
 @pytest.mark.parametrize("beam", [None, 3])

@@ -18,6 +18,7 @@ VARIANTS: list[dict[str, object]] = [
     {"positions": "sinusoidal-doubled"},
     {"embedding_scale": "learned", "divisor": "learned"},
     {"norm_kind": "bessel", "encoder_final_norm": "torch"},
+    {"merge": "raw-reshape"},
 ]
 
 
@@ -90,7 +91,7 @@ class Nudge:
 CAUSAL_CONFIGS = [
     *(tiny_config(kind) for kind in KINDS),
     tiny_config(norm="post"),
-    *(tiny_config(**variant) for variant in VARIANTS),
+    *(tiny_config(**{**variant, "encoder_layers": 1, "decoder_layers": 1}) for variant in VARIANTS),
 ]
 CAUSAL_CASES = [(config, point.name) for config in CAUSAL_CONFIGS for point in recorded_points(config)]
 

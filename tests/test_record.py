@@ -48,6 +48,17 @@ def test_derived_points_are_made_of_recorded_ones_and_give_them_back() -> None:
     assert "encoder.0.self.scores" in recorded.points(derived=True)
 
 
+def test_a_raw_merge_has_no_contribution_by_head_and_says_why() -> None:
+    recorded = trace(tiny_checkpoint(merge="raw-reshape"), "abc", "uv")
+    assert "decoder.1.cross.contribution" not in recorded
+    assert not any(name.endswith("contribution") for name in recorded.points(derived=True))
+    assert "decoder.1.cross.scores" in recorded
+    with pytest.raises(KeyError, match=r"'decoder.1.cross.contribution' is undefined: .* raw reshape"):
+        recorded["decoder.1.cross.contribution"]
+    with pytest.raises(KeyError, match=r"no point named 'decoder.9.cross.contribution'"):
+        recorded["decoder.9.cross.contribution"]
+
+
 @pytest.mark.parametrize("divisor", ["sqrt-head-dim", "sqrt-d-model", "learned"])
 def test_scores_are_divided_by_what_the_model_divided_by(divisor: str, tmp_path: Path) -> None:
     ckpt = tiny_checkpoint(divisor=divisor, embedding_scale="learned")

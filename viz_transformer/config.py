@@ -35,7 +35,7 @@ class ModelConfig:
     encoder_final_norm: Literal["same", "torch"] = "same"
     positions: Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"] = "sinusoidal"
     embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
-    merge: Literal["concatenate"] = "concatenate"
+    merge: Literal["concatenate", "raw-reshape"] = "concatenate"
     divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
     mask_fill: Literal["zero-rows"] = "zero-rows"
     tied_output: bool = False

@@ -1,7 +1,8 @@
 """The answer being written: one step at a time, cached, recorded as it goes.
 
 A step reads the tokens so far and writes one token. A greedy run is recorded while it decodes; a beam search decodes
-unrecorded, and its best hypothesis is then recorded in one pass.
+unrecorded, and its best hypothesis is then recorded in one pass. A model that is not causal has no cache: each of its
+steps is a whole pass with rows of its own, and the trace (the last pass) says so in `info`: cached False, and a reason.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.edits import Edit, check_edits
 from viz_transformer.joined import JoinedSteps
 from viz_transformer.record import Tokens, Trace
-from viz_transformer.search import Beam, DecoderState, Greedy, Strategy, beam_search
+from viz_transformer.search import Beam, DecoderState, Greedy, Strategy, beam_search, whole_passes_because
 from viz_transformer.tracing import TextOrIds, check_edits_ran, decoder_input, encode_source, make_trace, record
 
 CANDIDATES = 10
@@ -157,7 +158,7 @@ def decode_stream(
     if len(forced) > most:
         raise ValueError(f"the prefix has {len(forced)} tokens, the answer at most {most}: shorten the prefix")
     job = _Job(ckpt, src, start, forced, most, edits, strategy)
-    return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_greedy(job))
+    return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_stepwise(job))
 
 
 class DecodeStream:
@@ -213,10 +214,10 @@ class _Job:
         assert self.ckpt.target_codec is not None
         return self.ckpt.target_codec.vocabulary.eos
 
-    @property
-    def cached(self) -> bool:
-        """False if an edit needs all rows of a point at once: then every step is a whole pass."""
-        return all(edit.row_local for edit in self.edits)
+    @cached_property
+    def whole_passes(self) -> str | None:
+        """Why every step is a whole pass; None if the steps are cached."""
+        return whole_passes_because(self.ckpt.model, self.edits)
 
     def stopped(self, ids: Sequence[int]) -> Stopped:
         return "end token" if ids and ids[-1] == self.end else "maximum length"
@@ -228,14 +229,15 @@ class _Job:
 
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
         """What the trace says about how it was made."""
-        return {
+        info = {
             "kind": "decoded",
             "strategy": str(self.strategy),
             "stopped": self.stopped(ids),
             "forced": len(self.forced),
             "written": len(ids),
-            "cached": self.cached,
+            "cached": self.whole_passes is None,
         }
+        return info if self.whole_passes is None else {**info, "reason": self.whole_passes}
 
     def read(self, ids: Sequence[int]) -> Tokens:
         """All that the decoder reads when it writes these ids: the start and all but the last."""
@@ -245,19 +247,24 @@ class _Job:
         return (*self.start.ids[1:], *ids)
 
 
-def _decode_greedy(job: _Job) -> Iterator[Step | Run]:
+def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None = None) -> Iterator[Step | Run]:
+    """Greedily, or along an answer that was found already; recorded as it goes.
+
+    Where every step is a whole pass, the trace is the last one: it read all that was written.
+    """
     passes: list[Mapping[str, Tensor]] = []
     steps: list[Step] = []
     with torch.no_grad():
         src = [job.src.ids] if len(job.src) else None
-        state = DecoderState(job.ckpt.model, src, cached=job.cached, edits=job.edits)
+        state = DecoderState(job.ckpt.model, src, cached=job.whole_passes is None, edits=job.edits)
     fed = list(job.start.ids)
-    while len(steps) < job.most:
+    given = answer or job.forced
+    while len(steps) < (len(answer) or job.most):
         with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
             logits, recorded = state.step([fed])
         passes.append(recorded)
         forced = len(steps) < len(job.forced)
-        chosen = job.forced[len(steps)] if forced else int(logits[0].argmax())
+        chosen = given[len(steps)] if len(steps) < len(given) else int(logits[0].argmax())
         step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits[0], job.vocabulary, recorded, -1)
         steps.append(step)
         yield step
@@ -275,7 +282,7 @@ def _decode_greedy(job: _Job) -> Iterator[Step | Run]:
         edits=job.edits,
         info=job.info(ids),
     )
-    yield job.run(steps, trace)
+    yield job.run(steps, trace, score)
 
 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
@@ -284,6 +291,9 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
         ids, score = beam_search(
             job.ckpt.model, src, job.start.ids, beam, end=job.end, most=job.most, forced=job.forced, edits=job.edits
         )
+    if job.whole_passes is not None:  # one pass would not have the rows that the search saw
+        yield from _decode_stepwise(job, ids, score)
+        return
     trace = record(job.ckpt, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
     first = len(job.start) - 1  # the row that writes the first token
     logits = trace["logits"][0, first:]

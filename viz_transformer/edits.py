@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.points import attention_sites, derived_points, recorded_points, unknown_point
+from viz_transformer.points import attention_sites, derived_points, recorded_points, undefined_point, unknown_point
 
 Values = Mapping[str, Tensor]
 Nested = float | tuple["Nested", ...]
@@ -261,7 +261,7 @@ def check_edits(edits: Sequence[Edit], config: ModelConfig) -> None:
         if edit.point in derived:
             raise ValueError(f"{edit.point!r} is derived: nothing in the run is made from it, so it cannot be edited")
         if edit.point not in recorded:
-            raise ValueError(unknown_point(edit.point, recorded))
+            raise ValueError(undefined_point(edit.point, config) or unknown_point(edit.point, recorded))
         head = getattr(edit, "head", None)
         if head is not None:
             _checked(head, config.n_heads, "head")

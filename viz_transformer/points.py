@@ -90,7 +90,7 @@ def recorded_points(config: ModelConfig) -> Iterator[Point]:
 def derived_points(config: ModelConfig) -> Iterator[Point]:
     """Every point that is computed from recorded ones when asked for, with its full name."""
     for site in attention_sites(config):
-        yield from (_under(site, point) for point in DERIVED)
+        yield from (_under(site, point) for point in DERIVED if not _undefined(point.name, config))
 
 
 def attention_sites(config: ModelConfig) -> tuple[str, ...]:
@@ -115,6 +115,19 @@ def point_shape(point: Point, config: ModelConfig, *, batch: int, source: int, t
     sizes: dict[str, int | None] = {"B": batch, "T": own, "Q": own, "K": keys, "1": 1, "V": config.target_vocab_size}
     sizes |= {"H": config.n_heads, "E": config.head_dim, "D": config.d_model, "F": config.d_ff}
     return tuple(size for letter in point.shape if (size := sizes[letter]) is not None)
+
+
+def undefined_point(name: str, config: ModelConfig) -> str | None:
+    """The sentence why a model of this config has no such point though others do; None for any other name."""
+    site, _, what = name.rpartition(".")
+    reason = _undefined(what, config)
+    return f"{name!r} is undefined: {reason}" if reason and site in attention_sites(config) else None
+
+
+def _undefined(what: str, config: ModelConfig) -> str | None:
+    if what == "contribution" and config.merge == "raw-reshape":
+        return "this model merges its heads by a raw reshape, so one position's output mixes several queries of a head"
+    return None
 
 
 def unknown_point(name: str, known: Collection[str]) -> str:

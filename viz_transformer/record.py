@@ -23,7 +23,7 @@ from viz_transformer.model.attention import DIVISORS, Attention, attention_score
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.points import DERIVED, attention_sites, unknown_point
+from viz_transformer.points import attention_sites, derived_points, undefined_point, unknown_point
 
 FORMAT_VERSION = 1
 _METADATA_KEY = "viz_transformer"
@@ -96,12 +96,12 @@ class Trace:
         return self.tgt.originals
 
     def __getitem__(self, name: str) -> Tensor:
-        """A recorded or derived point. Raises KeyError with near matches for any other name."""
+        """A recorded or derived point. Raises KeyError with near matches, or the reason why this model lacks it."""
         if name in self.values:
             return self.values[name]
         if name in self._derived:
             return self._derive(name)
-        raise KeyError(unknown_point(name, self.points(derived=True)))
+        raise KeyError(undefined_point(name, self.config) or unknown_point(name, self.points(derived=True)))
 
     def __contains__(self, name: object) -> bool:
         return name in self.values or name in self._derived
@@ -118,13 +118,13 @@ class Trace:
 
     @cached_property
     def _derived(self) -> tuple[str, ...]:
-        names = []
+        names, derived = [], [point.name for point in derived_points(self.config)]
         for site in attention_sites(self.config):
             if f"{site}.query" not in self.values:
                 continue
             if f"{site}.weights" not in self.values:  # a long attention ran fused
                 names.append(f"{site}.weights")
-            names += [f"{site}.{point.name}" for point in DERIVED]
+            names += [name for name in derived if name.startswith(f"{site}.")]
         return tuple(names)
 
     def _derive(self, name: str) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from viz_transformer.edits import Edit
 from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.causality import is_causal
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.tap import OFF, Recorder, Tap
 
@@ -50,6 +51,16 @@ class Beam:
 
 
 Strategy = Greedy | Beam
+
+
+def whole_passes_because(model: Transformer, edits: Sequence[Edit] = ()) -> str | None:
+    """Why every step has to read all tokens anew; None if a cache gives the same numbers."""
+    if not is_causal(model):
+        return "later tokens change earlier rows of this model"
+    for edit in edits:
+        if not edit.row_local:
+            return f"the edit '{edit.caption()}' needs all rows at once"
+    return None
 
 
 class DecoderState:
@@ -114,7 +125,7 @@ def beam_search(
 ) -> tuple[list[int], float]:
     """The best hypothesis for one text: its ids, end token included, and its score."""
     # An edit changes the search too, so then its passes go through a Recorder.
-    state = DecoderState(model, src, cached=all(edit.row_local for edit in edits), edits=edits or None)
+    state = DecoderState(model, src, cached=not whole_passes_because(model, edits), edits=edits or None)
     alive: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[tuple[list[int], float]] = []
     fed = [list(start)]
@@ -160,7 +171,9 @@ def decode_batch(
     beam: int | None = None,
     length_penalty: float = 0.6,
 ) -> list[list[int]]:
-    """The answers to many sources, unrecorded and cached: ids without start and end token, in the order given.
+    """The answers to many sources, unrecorded: ids without start and end token, in the order given.
+
+    Cached, or in whole passes for a model that is not causal.
 
     src_ids: ids as the encoder reads them. Greedy unless `beam` is a width. Sort by length to waste little on padding.
     """
@@ -176,7 +189,7 @@ def decode_batch(
 def _greedy_batch(
     model: Transformer, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
 ) -> list[list[int]]:
-    state = DecoderState(model, src_ids, edits=None)
+    state = DecoderState(model, src_ids, cached=not whole_passes_because(model), edits=None)
     answers: list[list[int]] = [[] for _ in src_ids]
     going = list(range(len(src_ids)))  # the answers that row 0, 1, ... of the state are writing
     fed = [[bos] for _ in src_ids]

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.edits import Edit, check_edits
+from viz_transformer.model.causality import is_causal
 from viz_transformer.record import Tokens, Trace, model_scalars, output_maps, trace_value
 from viz_transformer.tap import Recorder
 from viz_transformer.text.codec import Codec
@@ -112,6 +113,8 @@ def make_trace(
     """The frozen record of these values, which are as `trace_value` leaves them."""
     codec = ckpt.target_codec
     names = codec.vocabulary.tokens if codec is not None else ()
+    if ckpt.config.has_decoder:  # False: these rows depend on the tokens after them
+        info = {**info, "causal": is_causal(ckpt.model)}
     return Trace(
         values=values,
         config=ckpt.config,

@@ -12,7 +12,7 @@ from builders import tiny_config
 from torch import nn
 
 from viz_transformer.model import attention as attention_module
-from viz_transformer.model.attention import Attention, concatenate_heads, split_heads
+from viz_transformer.model.attention import Attention, concatenate_heads, landing_place, raw_reshape, split_heads
 from viz_transformer.model.masks import causal_mask, key_mask, softmax_or_zeros
 from viz_transformer.tap import OFF, Recorder
 
@@ -123,6 +123,16 @@ def test_a_row_that_may_attend_to_nothing_gets_zeros_and_the_others_sum_to_one()
     torch.testing.assert_close(sums[:, :, 0], torch.ones(2, 4))
     assert torch.equal(sums[:, :, 1], torch.zeros(2, 4))
     assert torch.equal(weights[..., 1], torch.zeros(2, 4, 2))
+
+
+def test_the_raw_reshape_lands_each_query_of_each_head_in_its_row_and_slot() -> None:
+    x = torch.randn(2, 3, 5, 4)  # [B, H, T, E]
+    merged = raw_reshape(x)
+    assert merged.shape == (2, 5, 12)
+    for head, query in product(range(3), range(5)):
+        row, slot = landing_place(head, query, n_heads=3, length=5)
+        assert (row, slot) == ((head * 5 + query) // 3, (head * 5 + query) % 3)
+        assert torch.equal(merged[:, row, 4 * slot : 4 * slot + 4], x[:, head, query])
 
 
 def test_splitting_and_concatenating_heads_are_inverse_and_heads_own_consecutive_features() -> None:

@@ -33,6 +33,20 @@ def concatenate_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).reshape(batch, length, n_heads * head_dim)
 
 
+def raw_reshape(x: Tensor) -> Tensor:
+    """[B, H, T, E] -> [B, T, D] without moving the heads behind the positions first, as one tutorial does.
+
+    Row t then holds H consecutive queries of one head (see `landing_place`), and so depends on later positions.
+    """
+    batch, n_heads, length, head_dim = x.shape
+    return x.reshape(batch, length, n_heads * head_dim)
+
+
+def landing_place(head: int, query: int, *, n_heads: int, length: int) -> tuple[int, int]:
+    """The output row, and the slot of head_dim features in it, where the raw reshape puts one query of one head."""
+    return divmod(head * length + query, n_heads)
+
+
 def sqrt_head_dim(config: ModelConfig) -> float:
     """What scores are divided by: the square root of head_dim."""
     return math.sqrt(config.head_dim)
@@ -53,7 +67,7 @@ def attention_scores(query: Tensor, key: Tensor, divisor: float | Tensor) -> Ten
     return query @ key.transpose(-2, -1) / divisor
 
 
-MERGES: dict[str, Callable[[Tensor], Tensor]] = {"concatenate": concatenate_heads}
+MERGES: dict[str, Callable[[Tensor], Tensor]] = {"concatenate": concatenate_heads, "raw-reshape": raw_reshape}
 DIVISORS: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
     "sqrt-head-dim": sqrt_head_dim,
     "sqrt-d-model": sqrt_d_model,
