@@ -18,7 +18,7 @@ from viz_transformer.tracing import trace
 TEXTS = ["a", "abc", "hgfedcba", "aaaa", "é?"]
 
 
-NOT_CAUSAL: list[dict[str, Any]] = [{"merge": "raw-reshape"}]
+NOT_CAUSAL: list[dict[str, Any]] = [{"merge": "raw-reshape"}, {"norm_kind": "positions-and-features", "norm": "post"}]
 
 
 def ended(seed: int = 0, **changes: Any) -> Checkpoint:

@@ -19,6 +19,8 @@ VARIANTS: list[dict[str, object]] = [
     {"embedding_scale": "learned", "divisor": "learned"},
     {"norm_kind": "bessel", "encoder_final_norm": "torch"},
     {"merge": "raw-reshape"},
+    {"norm_kind": "positions-and-features", "norm": "post", "final_norm": False},
+    {"norm_kind": "positions-and-features", "encoder_final_norm": "torch"},
 ]
 
 

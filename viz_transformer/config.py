@@ -30,7 +30,7 @@ class ModelConfig:
     activation: Literal["relu", "gelu", "gelu-tanh"] = "relu"
     norm: Literal["pre", "post"] = "pre"
     final_norm: bool = True
-    norm_kind: Literal["layer", "bessel"] = "layer"
+    norm_kind: Literal["layer", "bessel", "positions-and-features"] = "layer"
     norm_epsilon: float = 1e-5
     encoder_final_norm: Literal["same", "torch"] = "same"
     positions: Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"] = "sinusoidal"

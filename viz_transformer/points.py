@@ -25,7 +25,6 @@ class Point:
 
 _ROW = ("B", "T", "D")
 _QUERY, _KEY = ("B", "H", "Q", "E"), ("B", "H", "K", "E")
-_NORM = ("B", "T", "1")
 
 EMBED = (
     Point("token", _ROW, "the tokens' embeddings, already scaled"),
@@ -48,8 +47,12 @@ FFN = (
     Point("out", _ROW, "the feed-forward's output"),
 )
 NORM = (
-    Point("norm_mean", _NORM, "mean over the features of what this norm reads"),
-    Point("norm_scale", _NORM, "what this norm divides by, epsilon included"),
+    Point("norm_mean", ("B", "T", "1"), "mean over the features of what this norm reads"),
+    Point("norm_scale", ("B", "T", "1"), "what this norm divides by, epsilon included"),
+)
+NORM_OVER_POSITIONS = (
+    Point("norm_mean", ("B", "1", "1"), "of a norm over positions and features: one mean for the whole text"),
+    Point("norm_scale", ("B", "1", "1"), "of a norm over positions and features: one number, epsilon included"),
 )
 RESIDUAL = {
     "residual_in": "the stream that enters the layer",
@@ -81,7 +84,8 @@ def recorded_points(config: ModelConfig) -> Iterator[Point]:
         for layer in range(n_layers):
             yield from _layer_points(config, stack, f"{stack}.{layer}")
         if config.final_norm:
-            yield from (_under(stack, point) for point in NORM)
+            alone = stack == "encoder" and config.encoder_final_norm == "torch"
+            yield from (_under(stack, point) for point in (NORM if alone else _norm_points(config)))
         yield Point(f"{stack}.out", _ROW, STACK_OUT[stack])
     if config.target_vocab_size is not None:
         yield LOGITS
@@ -146,12 +150,13 @@ def points_table() -> str:
         Point(f"{name}_sum", _ROW, f"post-norm only: the sum that the norm behind {name} reads")
         for name in list(RESIDUAL)[1:]
     )
+    norms = (*NORM, *NORM_OVER_POSITIONS)
     sections: list[tuple[str, str, Iterator[Point]]] = [
         ("Embedding", "{encoder|decoder}.embed", iter(EMBED)),
         ("Attention", attention, iter(ATTENTION)),
         ("Feed-forward", "{encoder|decoder}.{layer}.ffn", iter(FFN)),
         ("Residual stream", "{encoder|decoder}.{layer}", iter((*residual, *sums))),
-        ("Norms", "{encoder|decoder}.{layer}.{self|cross|ffn}, and {encoder|decoder} for a final norm", iter(NORM)),
+        ("Norms", "{encoder|decoder}.{layer}.{self|cross|ffn}, and {encoder|decoder} for a final norm", iter(norms)),
         ("Outputs", "", iter([Point(f"{s}.out", _ROW, m) for s, m in STACK_OUT.items()] + [LOGITS])),
         ("Derived when asked for", attention, iter(DERIVED)),
     ]
@@ -174,10 +179,14 @@ def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[Point
 
     yield from residual("residual_in")
     for kind in _kinds(config, stack):
-        yield from (_under(f"{layer}.{kind}", point) for point in (*ATTENTION, *NORM))
+        yield from (_under(f"{layer}.{kind}", point) for point in (*ATTENTION, *_norm_points(config)))
         yield from residual(f"residual_after_{kind}")
-    yield from (_under(f"{layer}.ffn", point) for point in (*FFN, *NORM))
+    yield from (_under(f"{layer}.ffn", point) for point in (*FFN, *_norm_points(config)))
     yield from residual("residual_out")
+
+
+def _norm_points(config: ModelConfig) -> tuple[Point, ...]:
+    return NORM_OVER_POSITIONS if config.norm_kind == "positions-and-features" else NORM
 
 
 def _kinds(config: ModelConfig, stack: str) -> tuple[str, ...]:

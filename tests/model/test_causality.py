@@ -27,6 +27,8 @@ CAUSAL: list[dict[str, Any]] = [
 NOT_CAUSAL: list[dict[str, Any]] = [
     {"merge": "raw-reshape"},
     {"merge": "raw-reshape", "kind": "decoder-only"},
+    {"norm_kind": "positions-and-features"},
+    {"norm_kind": "positions-and-features", "norm": "post", "final_norm": False, "kind": "decoder-only"},
     {"kind": "encoder-only"},
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from torch import nn
 
 from viz_transformer.model.layers import DecoderLayer, EncoderLayer
 from viz_transformer.model.masks import causal_mask, key_mask
-from viz_transformer.model.norms import BesselNorm, LayerNorm
+from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.positions import SinusoidalDoubled, sinusoid_table
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.tap import OFF, Recorder
@@ -122,6 +123,23 @@ def test_the_bessel_norm_divides_by_the_corrected_deviation_plus_epsilon() -> No
         assert got[1, row].tolist() == pytest.approx(want, abs=1e-6)
         assert recorder.values["norm_mean"][1, row].item() == pytest.approx(mean, abs=1e-6)
         assert recorder.values["norm_scale"][1, row].item() == pytest.approx(deviation + 0.25, abs=1e-6)
+
+
+@torch.no_grad()
+def test_a_norm_over_positions_and_features_takes_one_mean_and_one_variance_of_a_text() -> None:
+    norm = randomised(PositionsAndFeaturesNorm(tiny_config(norm_epsilon=0.25)))
+    x = 3 * torch.randn(2, 5, 16) + 1
+    recorder = Recorder()
+    got = norm(x, recorder)
+    numbers = [value for row in x[1].tolist() for value in row]
+    mean = sum(numbers) / 80
+    scale = math.sqrt(sum((number - mean) ** 2 for number in numbers) / 80 + 0.25)
+    for row, feature in product(range(5), range(16)):
+        want = (x[1, row, feature].item() - mean) / scale * norm.gain[feature].item() + norm.offset[feature].item()
+        assert got[1, row, feature].item() == pytest.approx(want, abs=1e-6)
+    assert recorder.values["norm_mean"].shape == recorder.values["norm_scale"].shape == (2, 1, 1)
+    assert recorder.values["norm_mean"][1].item() == pytest.approx(mean, abs=1e-6)
+    assert recorder.values["norm_scale"][1].item() == pytest.approx(scale, abs=1e-6)
 
 
 @torch.no_grad()

@@ -26,7 +26,7 @@ class LayerNorm(nn.Module):
         self.epsilon = config.norm_epsilon
 
     def forward(self, x: Tensor, tap: Tap) -> Tensor:
-        """x: [B, T, D] -> [B, T, D]; the points norm_mean and norm_scale are [B, T, 1]."""
+        """x: [B, T, D] -> [B, T, D]; norm_mean and norm_scale are what `mean_and_scale` gives."""
         mean, scale = self.mean_and_scale(x)
         mean, scale = tap("norm_mean", mean), tap("norm_scale", scale)
         return torch.addcmul(self.offset, (x - mean) / scale, self.gain)
@@ -48,12 +48,29 @@ class BesselNorm(LayerNorm):
         return mean, deviation + self.epsilon
 
 
+class PositionsAndFeaturesNorm(LayerNorm):
+    """Mean and biased variance over positions and features together; gain and offset for each feature.
+
+    So every position depends on all others, padding included. Source: a tutorial's `dims = (-1, -2)`; a slip, as Ba et
+    al. (2016) normalise each position alone.
+    """
+
+    def mean_and_scale(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What is subtracted and what is divided by: [B, 1, 1] each."""
+        variance, mean = torch.var_mean(x, dim=(-2, -1), correction=0, keepdim=True)
+        return mean, (variance + self.epsilon).sqrt()
+
+
 def torch_norm(config: ModelConfig) -> LayerNorm:
     """What nn.LayerNorm computes with its own epsilon of 1e-5, whatever the other norms are."""
     return LayerNorm(replace(config, norm_epsilon=1e-5))
 
 
-NORMS: dict[str, Callable[[ModelConfig], nn.Module]] = {"layer": LayerNorm, "bessel": BesselNorm}
+NORMS: dict[str, Callable[[ModelConfig], nn.Module]] = {
+    "layer": LayerNorm,
+    "bessel": BesselNorm,
+    "positions-and-features": PositionsAndFeaturesNorm,
+}
 
 
 def encoder_final_norm(config: ModelConfig) -> nn.Module:
