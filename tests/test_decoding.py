@@ -19,6 +19,7 @@ TEXTS = ["a", "abc", "hgfedcba", "aaaa", "é?"]
 
 
 NOT_CAUSAL: list[dict[str, Any]] = [{"merge": "raw-reshape"}, {"norm_kind": "positions-and-features", "norm": "post"}]
+PADDED = {"max_source": 12, "max_target": 12, "pad_to": 12}
 
 
 def ended(seed: int = 0, **changes: Any) -> Checkpoint:
@@ -64,6 +65,33 @@ def test_a_model_that_is_not_causal_is_decoded_in_whole_passes_and_the_trace_say
     assert once.info["causal"] is False
     if len(run.steps) > 2:  # and the first step saw another row than the trace has
         assert not torch.allclose(run.steps[0].logits, run.trace["logits"][0, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize(("changes", "strategy"), list(product([{}, *NOT_CAUSAL], [Greedy(), Beam(3)])))
+@torch.no_grad()
+def test_a_model_that_pads_reads_its_length_at_every_step(changes: dict[str, Any], strategy: Greedy | Beam) -> None:
+    ckpt = ended(1, **PADDED, **changes)
+    run = decode(ckpt, "abc", strategy=strategy)
+    src = torch.tensor([[1, 4, 5, 6, 2, *[0] * 7]])
+    ids = [1]
+    for step in run.steps:
+        row = ckpt.model(src, torch.tensor([ids + [0] * (12 - len(ids))]))[0, len(ids) - 1]
+        torch.testing.assert_close(step.logits, row, atol=1e-5, rtol=0)
+        if isinstance(strategy, Greedy):
+            assert step.token_id == int(row.argmax())
+        assert step.rows["decoder.1.self.weights"].shape == (1, 4, 1, len(ids))
+        assert step.rows["decoder.1.cross.weights"].shape == (1, 4, 1, 12)
+        ids.append(step.token_id)
+    tail = 12 - len(run.steps)
+    assert run.trace.src_tokens == ("<s>", "a", "b", "c", "</s>", *["<pad>"] * 7)
+    assert run.trace.tgt_tokens == ("<s>", *run.tokens[:-1], *["<pad>"] * tail)
+    assert run.trace.next_tokens == (*run.tokens, *[None] * tail)
+    assert run.trace["logits"].shape[1] == 12
+    assert run.trace.info["cached"] is False
+    assert run.trace.info["reason"] == "the model reads 12 tokens at a time, padding included"
+    sources = [ckpt.source_codec.encode(text).ids for text in ["abc", "a"]]
+    answers = decode_batch(ckpt.model, sources, bos=1, eos=2, beam=None if isinstance(strategy, Greedy) else 3)
+    assert answers[0] == [i for i in ids[1:] if i != 2]
 
 
 def test_a_causal_model_is_cached_and_gives_no_reason() -> None:
@@ -192,7 +220,7 @@ def test_a_decoder_only_model_goes_on_from_the_source() -> None:
 @pytest.mark.parametrize("changes", NOT_CAUSAL)
 def test_a_batch_of_a_model_that_is_not_causal_is_answered_as_one_by_one(changes: dict[str, Any]) -> None:
     ckpt = ended(1, **changes)
-    sources = [ckpt.source_codec.encode(text).ids for text in ["ab", "ba", "gh", "éa"]]  # of one length: no padding
+    sources = [ckpt.source_codec.encode(text).ids for text in ["ab", "ba", "hgfed", "gh", "a", "éa"]]
     answers = decode_batch(ckpt.model, sources, bos=1, eos=2)
     for source, answer in zip(sources, answers, strict=True):
         assert answer == [step.token_id for step in decode(ckpt, list(source)).steps if step.token_id != 2]

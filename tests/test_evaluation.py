@@ -113,6 +113,27 @@ def test_loss_and_accuracy_are_per_token_with_the_end_token(ckpt: Checkpoint):
     assert result["token_accuracy"] == right / tokens
 
 
+@pytest.mark.parametrize("pad_to", [None, 12])
+def test_a_model_whose_numbers_depend_on_padding_is_evaluated_as_it_runs_alone(pad_to: int | None):
+    """In batches of texts of one length, or padded to its own length, never to that of a neighbour."""
+    sizes = {"max_source": 12, "max_target": 12, "pad_to": 12} if pad_to else {}
+    ckpt = writer(seed=1, ending=2.0, merge="raw-reshape", norm_kind="positions-and-features", **sizes)
+    assert ckpt.source_codec is not None and ckpt.target_codec is not None
+    pairs = [("abc", "uvwx"), ("h", "y"), ("gfedcba", "012345"), ("cba", "y"), ("b", "0")]
+    total, tokens = 0.0, 0
+    for source, target in pairs:
+        src, tgt = ckpt.source_codec.encode(source).ids, ckpt.target_codec.encode(target).ids
+        read = [[*ids, *[0] * ((pad_to or 0) - len(ids))] for ids in (src, tgt[:-1])]
+        with torch.no_grad():
+            log_probs = ckpt.model(torch.tensor([read[0]]), torch.tensor([read[1]]))[0].log_softmax(dim=-1)
+        total -= sum(float(log_probs[row, wanted]) for row, wanted in enumerate(tgt[1:]))
+        tokens += len(tgt) - 1
+    result = evaluate(ckpt, pairs)
+    assert result["loss"] == pytest.approx(total / tokens, rel=1e-4)
+    right = [answer == target for answer, (_, target) in zip(answers(ckpt, [s for s, _ in pairs]), pairs, strict=True)]
+    assert result["exact_match"] == sum(right) / len(pairs)
+
+
 def test_a_model_without_padding_is_evaluated_all_the_same():
     unpadded = writer(seed=1, ending=2.0, source_pad=None, target_pad=None)
     pairs = list(zip(SOURCES, answers(unpadded, SOURCES), strict=True))

@@ -26,6 +26,20 @@ def test_ids_are_used_exactly_as_given() -> None:
     assert recorded["logits"].shape[1] == 4
 
 
+def test_a_model_that_pads_has_its_padding_in_the_trace() -> None:
+    ckpt = tiny_checkpoint(max_source=8, max_target=8, pad_to=8, norm_kind="positions-and-features")
+    for recorded in (trace(ckpt, "abc", "uv"), trace(ckpt, [1, 4, 5, 6, 2], [1, 4, 5])):
+        assert recorded.src_tokens == ("<s>", "a", "b", "c", "</s>", "<pad>", "<pad>", "<pad>")
+        assert recorded.tgt_tokens == ("<s>", "u", "v", *["<pad>"] * 5)
+        assert recorded.next_tokens[:2] == ("u", "v")
+        assert recorded.next_tokens[3:] == (None,) * 5
+        with torch.no_grad():
+            want = ckpt.model(torch.tensor([recorded.src_ids]), torch.tensor([recorded.tgt_ids]))
+        assert torch.equal(recorded["logits"], want)
+    with pytest.raises(ValueError, match="source has 9 tokens, the model reads at most 8"):
+        trace(ckpt, "a" * 7, "u")
+
+
 def test_the_logits_are_those_of_the_model_called_by_hand() -> None:
     ckpt = tiny_checkpoint()
     recorded = trace(ckpt, "abc", "uv")

@@ -16,6 +16,7 @@ class ModelConfig:
     A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
     the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
     `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
+    A model with `pad_to` reads exactly so many tokens: its numbers depend on the padding, which belongs to them.
     The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
     """
 
@@ -46,6 +47,7 @@ class ModelConfig:
     max_target: int = 512
     source_pad: int | None = None
     target_pad: int | None = None
+    pad_to: int | None = None
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
@@ -83,6 +85,16 @@ class ModelConfig:
                 raise ValueError(f"{side}_vocab_size={size} must be at least 1")
             if pad is not None and not 0 <= pad < (size or 0):
                 raise ValueError(f"{side}_pad={pad} is not an id of a vocabulary of {size}")
+
+        if self.pad_to is not None:
+            self._check_pad_to()
+
+    def _check_pad_to(self) -> None:
+        for side in ("source",) * self.has_encoder + ("target",) * self.has_decoder:
+            if getattr(self, f"{side}_pad") is None:
+                raise ValueError(f"pad_to={self.pad_to} needs {side}_pad, the id to pad with")
+            if (most := getattr(self, f"max_{side}")) != self.pad_to:
+                raise ValueError(f"pad_to={self.pad_to} and max_{side}={most} must be equal: nothing longer is read")
 
     @property
     def has_encoder(self) -> bool:

@@ -21,7 +21,16 @@ from viz_transformer.edits import Edit, check_edits
 from viz_transformer.joined import JoinedSteps
 from viz_transformer.record import Tokens, Trace
 from viz_transformer.search import Beam, DecoderState, Greedy, Strategy, beam_search, whole_passes_because
-from viz_transformer.tracing import TextOrIds, check_edits_ran, decoder_input, encode_source, make_trace, record
+from viz_transformer.tracing import (
+    TextOrIds,
+    check_edits_ran,
+    decoder_input,
+    encode_source,
+    make_trace,
+    padded_next_ids,
+    padded_tokens,
+    record,
+)
 
 CANDIDATES = 10
 GREEDY = Greedy()
@@ -240,11 +249,11 @@ class _Job:
         return info if self.whole_passes is None else {**info, "reason": self.whole_passes}
 
     def read(self, ids: Sequence[int]) -> Tokens:
-        """All that the decoder reads when it writes these ids: the start and all but the last."""
-        return self.start + _tokens_of(self.ckpt, ids[:-1])
+        """All that the decoder reads when it writes these ids: the start, all but the last, padding if it pads."""
+        return padded_tokens(self.ckpt, self.start + _tokens_of(self.ckpt, ids[:-1]), "target")
 
     def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
-        return (*self.start.ids[1:], *ids)
+        return padded_next_ids(self.ckpt.config, (*self.start.ids[1:], *ids))
 
 
 def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None = None) -> Iterator[Step | Run]:
@@ -265,7 +274,8 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
         passes.append(recorded)
         forced = len(steps) < len(job.forced)
         chosen = given[len(steps)] if len(steps) < len(given) else int(logits[0].argmax())
-        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits[0], job.vocabulary, recorded, -1)
+        row = -1 if state.cached else len(job.start) + len(steps) - 1
+        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits[0], job.vocabulary, recorded, row)
         steps.append(step)
         yield step
         if chosen == job.end and not forced:

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.causality import padding_matters
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.search import decode_batch, padded
 from viz_transformer.text.codec import Codec
@@ -174,7 +175,8 @@ def evaluate(
     items = [_item(ckpt, side, index, pair) for index, pair in enumerate(pairs)]
     answers = [""] * len(pairs)
     log_prob, right, tokens, seconds, done = 0.0, 0, 0, 0.0, 0
-    for batch in _batches(items, equal_lengths=ckpt.config.source_pad is None):
+    no_padding = ckpt.config.source_pad is None or padding_matters(ckpt.model)
+    for batch in _batches(items, equal_lengths=no_padding):
         batch_log_prob, batch_right, batch_tokens = _score(side, batch)
         log_prob, right, tokens = log_prob + batch_log_prob, right + batch_right, tokens + batch_tokens
         start = time.perf_counter()
@@ -284,11 +286,12 @@ def _item(ckpt: Checkpoint, side: _Side, index: int, pair: Pair) -> _Item:
 
 
 def _batches(items: Sequence[_Item], *, equal_lengths: bool) -> Iterator[list[_Item]]:
-    """The items by length, in batches; of one source length each where the model has no padding."""
+    """The items by length, in batches; of one source and one target length each where nothing may be padded."""
     batch: list[_Item] = []
     for item in sorted(items, key=lambda item: (len(item.src), len(item.tgt))):
         longest = max(len(item.src), *(len(other.tgt) for other in [*batch, item]))
-        other_length = equal_lengths and bool(batch) and len(batch[0].src) != len(item.src)
+        lengths = [(len(other.src), len(other.tgt)) for other in [*batch[:1], item]]
+        other_length = equal_lengths and lengths[0] != lengths[-1]
         if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > BATCH_TOKENS):
             yield batch
             batch = []
@@ -301,8 +304,10 @@ def _score(side: _Side, batch: Sequence[_Item]) -> tuple[float, int, int]:
     """Log-probability of the targets, right guesses, and target tokens, the end tokens included."""
     config = side.model.config
     device = next(side.model.parameters()).device
-    src = padded([item.src for item in batch], config.source_pad, device)
-    tgt = padded([item.tgt for item in batch], side.eos if config.target_pad is None else config.target_pad, device)
+    tgt_pad = side.eos if config.target_pad is None else config.target_pad
+    src = padded([item.src for item in batch], config.source_pad, device, length=config.pad_to)
+    tgt_length = None if config.pad_to is None else config.pad_to + 1  # the last token is written and not read
+    tgt = padded([item.tgt for item in batch], tgt_pad, device, length=tgt_length)
     with torch.no_grad():
         log_probs, best = teacher_forced(side.model, src, tgt)
     lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_transformer.edits import Edit
 from viz_transformer.model.cache import DecoderCache
-from viz_transformer.model.causality import is_causal
+from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.tap import OFF, Recorder, Tap
 
@@ -55,6 +55,8 @@ Strategy = Greedy | Beam
 
 def whole_passes_because(model: Transformer, edits: Sequence[Edit] = ()) -> str | None:
     """Why every step has to read all tokens anew; None if a cache gives the same numbers."""
+    if model.config.pad_to is not None:
+        return f"the model reads {model.config.pad_to} tokens at a time, padding included"
     if not is_causal(model):
         return "later tokens change earlier rows of this model"
     for edit in edits:
@@ -86,7 +88,7 @@ class DecoderState:
         self.memory: Tensor | None = None
         self.keep: Tensor | None = None
         if src is not None:
-            self.memory, self.keep = model.encode(padded(src, config.source_pad, self.device), self.tap)
+            self.memory, self.keep = model.encode(self._padded(src, config.source_pad), self.tap)
         self.values = self.recorder.values  # the encoder's points
         self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
         self._read: list[list[int]] = []
@@ -97,9 +99,12 @@ class DecoderState:
             self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             new = self._read
         self.recorder.begin(self.cache.length if self.cache is not None else 0)
-        tgt = torch.tensor(new, dtype=torch.long, device=self.device)
+        tgt = self._padded(new, self.model.config.target_pad)
         logits = self.model.decode(tgt, self.memory, self.keep, cache=self.cache, tap=self.tap)
-        return logits[:, -1], self.recorder.values
+        return logits[:, len(new[0]) - 1], self.recorder.values
+
+    def _padded(self, rows: Sequence[Sequence[int]], pad: int | None) -> Tensor:
+        return padded(rows, pad, self.device, length=self.model.config.pad_to)
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows of the batch, in this order."""
@@ -183,7 +188,22 @@ def decode_batch(
             strategy = Beam(beam, length_penalty=length_penalty)
             found = [beam_search(model, [ids], [bos], strategy, end=eos, most=most)[0] for ids in src_ids]
             return [ids[:-1] if ids and ids[-1] == eos else ids for ids in found]
-        return _greedy_batch(model, src_ids, bos=bos, eos=eos, most=most)
+        answers: list[list[int]] = [[] for _ in src_ids]
+        for places in _batches(model, src_ids):
+            found = _greedy_batch(model, [src_ids[i] for i in places], bos=bos, eos=eos, most=most)
+            for place, answer in zip(places, found, strict=True):
+                answers[place] = answer
+        return answers
+
+
+def _batches(model: Transformer, src_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The places of the sources that may stand in one batch: all, or those of one length if padding changes numbers."""
+    if not padding_matters(model):
+        return [list(range(len(src_ids)))]
+    by_length: dict[int, list[int]] = {}
+    for place, ids in enumerate(src_ids):
+        by_length.setdefault(len(ids), []).append(place)
+    return list(by_length.values())
 
 
 def _greedy_batch(
@@ -207,12 +227,14 @@ def _greedy_batch(
     return answers
 
 
-def padded(rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None) -> Tensor:
-    """Rows of ids as one int64 tensor [B, longest], the shorter ones filled up at the end with `pad`.
+def padded(
+    rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None, *, length: int | None = None
+) -> Tensor:
+    """Rows of ids as one int64 tensor [B, length or the longest], the shorter ones filled up at the end with `pad`.
 
     Raises ValueError if they need padding and there is no id for it.
     """
-    longest = max(map(len, rows))
+    longest = max(map(len, rows)) if length is None else length
     if pad is None and any(len(row) < longest for row in rows):
         raise ValueError("texts of different lengths need a pad token: take them one by one")
     return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.config import ModelConfig
 from viz_transformer.edits import Edit, check_edits
 from viz_transformer.model.causality import is_causal
 from viz_transformer.record import Tokens, Trace, model_scalars, output_maps, trace_value
@@ -23,6 +24,7 @@ def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, 
 
     Text gets the checkpoint's start and end tokens; the decoder reads all but the end token. A list of ids is used
     exactly as given; as target it is the decoder's input. A model of one stack takes `source` alone.
+    A model with `pad_to` reads padding behind all of these, which is then part of the trace.
     Raises ValueError for empty or too long input, a missing or needless target, and an edit that fits nothing.
     """
     config = ckpt.config
@@ -37,15 +39,34 @@ def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, 
     if config.has_decoder:
         given = target if target is not None else source
         tgt, next_ids = decoder_input(ckpt, given)
+        tgt, next_ids = padded_tokens(ckpt, tgt, "target"), padded_next_ids(config, next_ids)
     return record(ckpt, src, tgt, next_ids, edits=edits, info={"kind": "teacher-forced"})
 
 
 def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
-    """What the encoder reads. Raises ValueError if it is empty, too long or outside the vocabulary."""
+    """What the encoder reads, padding included for a model that pads.
+
+    Raises ValueError if it is empty, too long or outside the vocabulary.
+    """
     assert ckpt.source_codec is not None
     tokens = _encode(ckpt.source_codec, source, "source")
     check_length(len(tokens), ckpt.config.max_source, "source")
-    return tokens
+    return padded_tokens(ckpt, tokens, "source")
+
+
+def padded_tokens(ckpt: Checkpoint, tokens: Tokens, side: Literal["source", "target"]) -> Tokens:
+    """The tokens, and padding up to `pad_to` for a model that reads a fixed number of them."""
+    missing = (ckpt.config.pad_to or 0) - len(tokens)
+    if missing <= 0:
+        return tokens
+    codec, pad = getattr(ckpt, f"{side}_codec"), getattr(ckpt.config, f"{side}_pad")
+    name = codec.vocabulary.tokens[pad]
+    return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
+
+
+def padded_next_ids(config: ModelConfig, next_ids: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """None for each row of padding: what it writes is nobody's next token."""
+    return next_ids + (None,) * ((config.pad_to or 0) - len(next_ids))
 
 
 def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int | None, ...]]:

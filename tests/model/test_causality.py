@@ -11,7 +11,7 @@ import torch
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model import causality
-from viz_transformer.model.causality import is_causal
+from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.transformer import Transformer
 
 CAUSAL: list[dict[str, Any]] = [
@@ -60,6 +60,36 @@ def test_a_model_that_is_not_causal_is_found_out(changes: dict[str, Any]) -> Non
     model = tiny_model(tiny_config(**changes))
     assert not is_causal(model)
     assert later_tokens_matter(model)
+
+
+PADDED = {"max_source": 9, "max_target": 9, "pad_to": 9}
+
+
+def test_models_that_pad_are_tried_at_their_length() -> None:
+    assert is_causal(tiny_model(tiny_config(**PADDED)))
+    assert not is_causal(tiny_model(tiny_config(**PADDED, merge="raw-reshape")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "matters"),
+    [
+        ({}, False),
+        ({"kind": "decoder-only"}, False),
+        ({"merge": "raw-reshape"}, True),
+        ({"norm_kind": "positions-and-features"}, True),
+        ({"norm_kind": "positions-and-features", "kind": "encoder-only"}, True),
+        ({"merge": "raw-reshape", **PADDED}, False),  # always the same padding
+        ({"merge": "raw-reshape", "target_pad": None}, False),  # never any padding
+    ],
+)
+@torch.no_grad()
+def test_whether_padding_matters_is_found_by_trying(changes: dict[str, Any], matters: bool) -> None:
+    model = tiny_model(tiny_config(**changes))
+    assert padding_matters(model) is matters
+    if model.config.kind == "encoder-decoder" and model.config.pad_to is None and model.config.target_pad is not None:
+        src, tgt = random_ids(len(SOURCE), 1, 5, seed=7), random_ids(len(TARGET), 1, 4, seed=8)
+        longer = torch.cat([src, torch.zeros(1, 4, dtype=torch.long)], dim=1)
+        assert torch.allclose(model(src, tgt), model(longer, tgt), atol=1e-5) is not matters
 
 
 def test_a_model_is_tried_once_and_not_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,8 @@ def test_a_tied_output_has_no_weight_of_its_own() -> None:
         ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer"),
         ({"source_vocab_size": None}, "needs source_vocab_size"),
         ({"target_pad": 99}, "target_pad=99 is not an id"),
+        ({"pad_to": 20}, "pad_to=20 and max_target=24 must be equal"),
+        ({"pad_to": 24, "max_source": 24, "source_pad": None}, "pad_to=24 needs source_pad"),
         ({"encoder_final_norm": "torch", "final_norm": False}, "needs an encoder and final_norm=True"),
         ({"d_model": 15, "n_heads": 5}, "must be even for sinusoidal"),
     ],
@@ -177,6 +179,15 @@ def test_a_config_that_does_not_fit_together_is_refused(changes: dict[str, objec
     with pytest.raises(ValueError) as error:
         tiny_config(**changes)
     assert sentence in str(error.value)
+
+
+def test_a_model_with_pad_to_reads_nothing_shorter() -> None:
+    model = tiny_model(tiny_config(max_source=9, max_target=9, pad_to=9))
+    src, tgt = random_ids(len(SOURCE), 1, 9), random_ids(len(TARGET), 1, 9)
+    assert model(src, tgt).shape == (1, 9, len(TARGET))
+    for short in ([src[:, :5], tgt], [src, tgt[:, :5]]):
+        with pytest.raises(ValueError, match="this model reads 9 tokens, padding included, not 5"):
+            model(*short)
 
 
 def test_a_config_without_the_newer_fields_is_the_same_model() -> None:

@@ -35,6 +35,15 @@ def test_each_epoch_has_every_pair_once_in_bounded_batches():
         assert all(src.numel() + tgt.numel() <= 120 for src, tgt in batches)
 
 
+def test_pairs_for_a_model_that_pads_all_have_its_length():
+    pairs = EncodedPairs(PAIRS[:50], CODECS, (15, 15), "train.tsv", pad_to=15)
+    batches = pairs.batches(200)
+    assert Counter(pair for batch in batches for pair in texts(batch)) == Counter(PAIRS[:50])
+    for src, tgt in batches:
+        assert (src.size(1), tgt.size(1)) == (15, 16)  # the decoder reads all but the last
+        assert src.numel() + tgt.numel() <= 200
+
+
 def test_a_batch_depends_on_seed_and_step_alone():
     forward = TrainingOrder(encoded(), tokens=120, seed=1)
     backward = TrainingOrder(encoded(), tokens=120, seed=1)

@@ -17,6 +17,7 @@ from viz_transformer.model.transformer import Transformer
 
 _LENGTH = 12  # tokens of a trial
 _causal: WeakKeyDictionary[Transformer, bool] = WeakKeyDictionary()
+_padding: WeakKeyDictionary[Transformer, bool] = WeakKeyDictionary()
 
 
 def is_causal(model: Transformer) -> bool:
@@ -32,23 +33,58 @@ def is_causal(model: Transformer) -> bool:
     return verdict
 
 
+def padding_matters(model: Transformer) -> bool:
+    """True if padding behind a text changes what the model gives out for its tokens by more than rounding.
+
+    Texts of several lengths may then not stand in one batch. Never true of a model with `pad_to`, which always has the
+    same padding, nor of one that has no padding token.
+    """
+    verdict = _padding.get(model)
+    if verdict is None:
+        tried = copy.deepcopy(model).eval() if model.training else model
+        verdict = _padding[model] = _moves_under_padding(tried)
+    return verdict
+
+
 @torch.no_grad()
 def _leaks(model: Transformer) -> bool:
     """True if a later token changes an earlier row of what the model gives out."""
-    config = model.config
-    device = next(model.parameters()).device
-    last_side = "target" if config.has_decoder else "source"
+    last_side = "target" if model.config.has_decoder else "source"
     before, after, places = _trials(model, last_side)
     if not places:
         return False
-    inputs = []
-    if config.kind == "encoder-decoder":
-        source = _tokens(model, "source", _LENGTH // 2)
-        inputs = [torch.tensor([source] * len(places), device=device)]
-    first: Tensor = model(*inputs, torch.tensor(before, device=device))
-    second: Tensor = model(*inputs, torch.tensor(after, device=device))
+    source = _tokens(model, "source", _LENGTH // 2)
+    first, second = _rows(model, source, before), _rows(model, source, after)
     same = (first == second) | (first.isnan() & second.isnan())
     return any(not bool(same[trial, :place].all()) for trial, place in enumerate(places))
+
+
+@torch.no_grad()
+def _moves_under_padding(model: Transformer) -> bool:
+    config = model.config
+    side = "target" if config.has_decoder else "source"
+    pad = getattr(config, f"{side}_pad")
+    if config.pad_to is not None or pad is None:
+        return False
+    source, tokens = (_tokens(model, name, _LENGTH // 2)[:-1] for name in ("source", side))  # [:-1]: room for padding
+    if not tokens or (config.kind == "encoder-decoder" and not source):
+        return False
+    padded_source = source if config.source_pad is None else [*source, config.source_pad]
+    alone = _rows(model, source, [tokens])
+    padded = _rows(model, padded_source, [[*tokens, pad]])[:, : len(tokens)]
+    moved = (alone - padded).abs().nan_to_num(nan=torch.inf).max()
+    return bool(moved > 1e-4 * alone.abs().nan_to_num().max())  # rounding moves it by less than a tenth of that
+
+
+def _rows(model: Transformer, source: list[int], tokens: list[list[int]]) -> Tensor:
+    """What the model gives out for each of these rows: [B, T, V or D]. An encoder-decoder reads `source` once."""
+    device = next(model.parameters()).device
+    ids = torch.tensor(tokens, device=device)
+    if model.config.kind != "encoder-decoder":
+        out: Tensor = model(ids)
+        return out
+    memory, keep = model.encode(torch.tensor([source], device=device))
+    return model.decode(ids, memory.expand(len(tokens), -1, -1), keep.expand(len(tokens), -1))
 
 
 def _trials(model: Transformer, side: str) -> tuple[list[list[int]], list[list[int]], list[int]]:
@@ -72,6 +108,7 @@ def _trials(model: Transformer, side: str) -> tuple[list[list[int]], list[list[i
 def _tokens(model: Transformer, side: str, length: int) -> list[int]:
     """Ids of one side without padding, neighbours different where the vocabulary has two tokens."""
     config = model.config
-    size = getattr(config, f"{side}_vocab_size")
+    size = getattr(config, f"{side}_vocab_size") or 1
+    length = config.pad_to or min(length, getattr(config, f"max_{side}"))
     some = [i for i in range(min(size, length + 1)) if i != getattr(config, f"{side}_pad")] or [0]
-    return [some[i % len(some)] for i in range(min(length, getattr(config, f"max_{side}")))]
+    return [some[i % len(some)] for i in range(length)]

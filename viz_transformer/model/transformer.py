@@ -99,9 +99,14 @@ class Transformer(nn.Module):
             raise ValueError("an encoder-decoder needs source and target ids")
         return self.decode(second, memory, keep, tap=tap)
 
+    def _check_length(self, ids: Tensor) -> None:
+        if self.config.pad_to is not None and ids.size(1) != self.config.pad_to:
+            raise ValueError(f"this model reads {self.config.pad_to} tokens, padding included, not {ids.size(1)}")
+
     def encode(self, src: Tensor, tap: Tap = OFF) -> tuple[Tensor, Tensor]:
         """src: [B, S] -> memory [B, S, D] and which positions are tokens, not padding: [B, S]."""
         tap = tap.inside("encoder")
+        self._check_length(src)
         keep = _kept(src, self.config.source_pad)
         mask = key_mask(keep, src.size(1))
         x = self.encoder.embedding(src, tap.inside("embed"))
@@ -120,6 +125,7 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """tgt: [B, T] -> logits [B, T, V]. With a cache, tgt holds the positions after those cached already."""
         inner = tap.inside("decoder")
+        self._check_length(tgt)
         start = cache.length if cache is not None else 0
         new = tgt.size(1)
         keep = _kept(tgt, self.config.target_pad)

@@ -19,10 +19,19 @@ POOL = 16_384  # pairs that are sorted by length together: nearly no padding, an
 class EncodedPairs:
     """All pairs as padded ids: `src` [N, S], `tgt` [N, T] (int16 or int32), and how long each is.
 
+    For a model with `pad_to` all are that long, padding included.
     Raises ValueError for a pair that is longer than the model reads, naming its position and the file.
     """
 
-    def __init__(self, pairs: Sequence[Pair], codecs: tuple[Codec, Codec], limits: tuple[int, int], name: str) -> None:
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        codecs: tuple[Codec, Codec],
+        limits: tuple[int, int],
+        name: str,
+        *,
+        pad_to: int | None = None,
+    ) -> None:
         sides = []
         for side, (codec, limit) in enumerate(zip(codecs, limits, strict=True)):
             rows = [codec.encode(pair[side]).ids for pair in pairs]
@@ -35,7 +44,10 @@ class EncodedPairs:
             pad = codec.vocabulary.pad
             assert pad is not None
             dtype = torch.int16 if len(codec.vocabulary) < 2**15 else torch.int32
-            sides.append((padded(rows, pad).to(dtype), torch.tensor([len(row) for row in rows])))
+            # A target has one token more than the decoder reads.
+            length = None if pad_to is None else pad_to + side
+            lengths = [len(row) if length is None else length for row in rows]
+            sides.append((padded(rows, pad, length=length).to(dtype), torch.tensor(lengths)))
         (self.src, self.src_lengths), (self.tgt, self.tgt_lengths) = sides
 
     def __len__(self) -> int:

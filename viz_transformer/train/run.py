@@ -127,12 +127,14 @@ def _encoded(task: Task, pairs: dict[str, list[Pair]], codecs: Codecs) -> tuple[
     """The order of the training batches, and the two fixed samples that the losses are measured on."""
     limits = (task.model.max_source, task.model.max_target)
     plan = task.plan
-    encoded = EncodedPairs(pairs["train"], codecs, limits, task.train)
+    pad_to = task.model.pad_to
+    encoded = EncodedPairs(pairs["train"], codecs, limits, task.train, pad_to=pad_to)
     samples = [
-        EncodedPairs(evenly(pairs[split], plan.sample), codecs, limits, getattr(task, split)).batches(plan.batch_tokens)
+        EncodedPairs(evenly(pairs[split], plan.sample), codecs, limits, getattr(task, split), pad_to=pad_to)
         for split in ("train", "validation")
     ]
-    return TrainingOrder(encoded, tokens=plan.batch_tokens, seed=plan.seed), samples
+    order = TrainingOrder(encoded, tokens=plan.batch_tokens, seed=plan.seed)
+    return order, [sample.batches(plan.batch_tokens) for sample in samples]
 
 
 def evenly(pairs: Sequence[Pair], n: int) -> list[Pair]:
