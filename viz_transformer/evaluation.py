@@ -125,8 +125,13 @@ def teacher_forced(model: Transformer, src: Tensor, tgt: Tensor) -> tuple[Tensor
     src: [B, S], tgt: [B, T], with start and end tokens. Returns log_probs [B, T-1] and ids [B, T-1]; what stands at
     padding means nothing, and the caller leaves it out. No smoothing; dropout only if the model is in training mode.
     """
-    logits = model(src, tgt[:, :-1]).float()
-    log_probs = -F.cross_entropy(logits.transpose(1, 2), tgt[:, 1:], reduction="none")
+    return _next_tokens(model, src, tgt[:, :-1], tgt[:, 1:])
+
+
+def _next_tokens(model: Transformer, src: Tensor, read: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """`teacher_forced` with what the decoder reads and what it should write given apart: [B, T] each."""
+    logits = model(src, read).float()
+    log_probs = -F.cross_entropy(logits.transpose(1, 2), wanted, reduction="none")
     return log_probs, logits.argmax(dim=-1)
 
 
@@ -306,15 +311,16 @@ def _score(side: _Side, batch: Sequence[_Item]) -> tuple[float, int, int]:
     device = next(side.model.parameters()).device
     tgt_pad = side.eos if config.target_pad is None else config.target_pad
     src = padded([item.src for item in batch], config.source_pad, device, length=config.pad_to)
-    tgt_length = None if config.pad_to is None else config.pad_to + 1  # the last token is written and not read
-    tgt = padded([item.tgt for item in batch], tgt_pad, device, length=tgt_length)
+    # The end token is written and not read, not even behind a shorter text, where a model might see it coming.
+    read = padded([item.tgt[:-1] for item in batch], tgt_pad, device, length=config.pad_to)
+    wanted = padded([item.tgt[1:] for item in batch], tgt_pad, device, length=config.pad_to)
     with torch.no_grad():
-        log_probs, best = teacher_forced(side.model, src, tgt)
+        log_probs, best = _next_tokens(side.model, src, read, wanted)
     lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)
     counted = torch.arange(best.size(1), device=device) < lengths[:, None]  # [B, T-1]
-    hits = counted & (best == tgt[:, 1:])
+    hits = counted & (best == wanted)
     if side.target.vocabulary.unk is not None:
-        hits = hits & (tgt[:, 1:] != side.target.vocabulary.unk)
+        hits = hits & (wanted != side.target.vocabulary.unk)
     total = log_probs.double().masked_fill(~counted, 0.0).sum()
     return float(total), int(hits.sum()), int(counted.sum())
 
