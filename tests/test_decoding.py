@@ -94,6 +94,20 @@ def test_a_model_that_pads_reads_its_length_at_every_step(changes: dict[str, Any
     assert answers[0] == [i for i in ids[1:] if i != 2]
 
 
+@pytest.mark.parametrize(("fill", "cached"), [("zero-rows", True), ("-1e10", False)])
+@torch.no_grad()
+def test_a_text_that_begins_with_padding_is_decoded_as_whole_passes_would(fill: str, cached: bool) -> None:
+    ckpt = tiny_checkpoint("decoder-only", mask_fill=fill)
+    run = decode(ckpt, [0, 5, 6], max_steps=4)
+    ids = [0, 5, 6]
+    for step in run.steps:
+        torch.testing.assert_close(step.logits, ckpt.model(torch.tensor([ids]))[0, -1], atol=1e-5, rtol=0)
+        ids.append(step.token_id)
+    assert run.trace.info["cached"] is cached
+    assert cached or "begins with padding" in run.trace.info["reason"]
+    assert decode(ckpt, "uv", max_steps=2).trace.info["cached"] is True
+
+
 def test_a_causal_model_is_cached_and_gives_no_reason() -> None:
     info = decode(ended(), "abc").trace.info
     assert (info["cached"], info["causal"]) == (True, True)

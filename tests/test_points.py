@@ -19,6 +19,7 @@ VARIANTS: list[dict[str, object]] = [
     {"embedding_scale": "learned", "divisor": "learned"},
     {"norm_kind": "bessel", "encoder_final_norm": "torch"},
     {"merge": "raw-reshape"},
+    *({"mask_fill": fill, "padding_mask": "key-or-query"} for fill in ("-inf", "-1e9", "added-1e9")),
     {"norm_kind": "positions-and-features", "norm": "post", "final_norm": False},
     {"norm_kind": "positions-and-features", "encoder_final_norm": "torch"},
 ]

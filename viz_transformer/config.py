@@ -38,7 +38,8 @@ class ModelConfig:
     embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
     merge: Literal["concatenate", "raw-reshape"] = "concatenate"
     divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
-    mask_fill: Literal["zero-rows"] = "zero-rows"
+    mask_fill: Literal["zero-rows", "-inf", "-1e9", "-1e10", "added-1e9"] = "zero-rows"
+    padding_mask: Literal["key", "key-or-query", "key-or-query-swapped-cross"] = "key"
     tied_output: bool = False
     attention_bias: bool = True
     ffn_bias: bool = True
@@ -86,6 +87,8 @@ class ModelConfig:
             if pad is not None and not 0 <= pad < (size or 0):
                 raise ValueError(f"{side}_pad={pad} is not an id of a vocabulary of {size}")
 
+        if self.padding_mask.endswith("swapped-cross") and (self.pad_to is None or self.kind != "encoder-decoder"):
+            raise ValueError(f"padding_mask={self.padding_mask!r} needs an encoder-decoder with pad_to: equal lengths")
         if self.pad_to is not None:
             self._check_pad_to()
 

@@ -226,7 +226,7 @@ class _Job:
     @cached_property
     def whole_passes(self) -> str | None:
         """Why every step is a whole pass; None if the steps are cached."""
-        return whole_passes_because(self.ckpt.model, self.edits)
+        return whole_passes_because(self.ckpt.model, self.start.ids, self.edits)
 
     def stopped(self, ids: Sequence[int]) -> Stopped:
         return "end token" if ids and ids[-1] == self.end else "maximum length"

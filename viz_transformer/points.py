@@ -105,11 +105,11 @@ def attention_sites(config: ModelConfig) -> tuple[str, ...]:
     return (*encoder, *decoder)
 
 
-def site_is_fused(site: str, source_length: int, target_length: int) -> bool:
+def site_is_fused(site: str, source_length: int, target_length: int, mask_fill: str = "zero-rows") -> bool:
     """True if a whole pass over such lengths runs this attention fused, so that its weights are derived."""
     stack, _, kind = site.split(".")
     queries = source_length if stack == "encoder" else target_length
-    return is_fused(queries, source_length if kind == "cross" else queries)
+    return is_fused(queries, source_length if kind == "cross" else queries, mask_fill)
 
 
 def point_shape(point: Point, config: ModelConfig, *, batch: int, source: int, target: int) -> tuple[int, ...]:

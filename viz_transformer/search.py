@@ -53,12 +53,14 @@ class Beam:
 Strategy = Greedy | Beam
 
 
-def whole_passes_because(model: Transformer, edits: Sequence[Edit] = ()) -> str | None:
-    """Why every step has to read all tokens anew; None if a cache gives the same numbers."""
+def whole_passes_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
+    """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first."""
     if model.config.pad_to is not None:
         return f"the model reads {model.config.pad_to} tokens at a time, padding included"
     if not is_causal(model):
         return "later tokens change earlier rows of this model"
+    if start[0] == model.config.target_pad and model.config.mask_fill != "zero-rows":
+        return "the text begins with padding, which attends to later tokens in this model"
     for edit in edits:
         if not edit.row_local:
             return f"the edit '{edit.caption()}' needs all rows at once"
@@ -130,7 +132,7 @@ def beam_search(
 ) -> tuple[list[int], float]:
     """The best hypothesis for one text: its ids, end token included, and its score."""
     # An edit changes the search too, so then its passes go through a Recorder.
-    state = DecoderState(model, src, cached=not whole_passes_because(model, edits), edits=edits or None)
+    state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
     alive: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[tuple[list[int], float]] = []
     fed = [list(start)]
@@ -209,7 +211,7 @@ def _batches(model: Transformer, src_ids: Sequence[Sequence[int]]) -> list[list[
 def _greedy_batch(
     model: Transformer, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
 ) -> list[list[int]]:
-    state = DecoderState(model, src_ids, cached=not whole_passes_because(model), edits=None)
+    state = DecoderState(model, src_ids, cached=not whole_passes_because(model, [bos]), edits=None)
     answers: list[list[int]] = [[] for _ in src_ids]
     going = list(range(len(src_ids)))  # the answers that row 0, 1, ... of the state are writing
     fed = [[bos] for _ in src_ids]

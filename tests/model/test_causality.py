@@ -62,6 +62,33 @@ def test_a_model_that_is_not_causal_is_found_out(changes: dict[str, Any]) -> Non
     assert later_tokens_matter(model)
 
 
+@pytest.mark.parametrize(
+    ("changes", "causal"),
+    [
+        ({"padding_mask": "key", "mask_fill": "-1e9"}, True),
+        ({"padding_mask": "key", "mask_fill": "-inf"}, True),
+        ({"padding_mask": "key-or-query", "mask_fill": "zero-rows"}, True),
+        # a written padding token: its row is even over all keys, those that come later included
+        ({"padding_mask": "key-or-query", "mask_fill": "-1e10"}, False),
+        # its row is NaN, and zero weight times NaN is NaN in every earlier row
+        ({"padding_mask": "key-or-query", "mask_fill": "-inf"}, False),
+        # later padding closes a key of the memory for every row
+        ({"padding_mask": "key-or-query-swapped-cross", "max_source": 9, "max_target": 9, "pad_to": 9}, False),
+    ],
+)
+@torch.no_grad()
+def test_padding_as_a_written_token_counts(changes: dict[str, Any], causal: bool) -> None:
+    model = tiny_model(tiny_config(**changes))
+    assert is_causal(model) is causal
+    src, plain = random_ids(len(SOURCE), 1, 9), random_ids(len(TARGET), 1, 9, seed=4)
+    padded, last = plain.clone(), plain.clone()
+    padded[0, 3], last[0, 8] = 0, 0
+    both = padded.clone()
+    both[0, 8] = 4 + (both[0, 8] - 3) % 16
+    seen = [torch.equal(model(src, a)[:, :8], model(src, b)[:, :8]) for a, b in ((plain, last), (padded, both))]
+    assert all(seen) is causal
+
+
 PADDED = {"max_source": 9, "max_target": 9, "pad_to": 9}
 
 

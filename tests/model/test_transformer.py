@@ -169,6 +169,7 @@ def test_a_tied_output_has_no_weight_of_its_own() -> None:
         ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer"),
         ({"source_vocab_size": None}, "needs source_vocab_size"),
         ({"target_pad": 99}, "target_pad=99 is not an id"),
+        ({"padding_mask": "key-or-query-swapped-cross"}, "needs an encoder-decoder with pad_to"),
         ({"pad_to": 20}, "pad_to=20 and max_target=24 must be equal"),
         ({"pad_to": 24, "max_source": 24, "source_pad": None}, "pad_to=24 needs source_pad"),
         ({"encoder_final_norm": "torch", "final_norm": False}, "needs an encoder and final_norm=True"),

@@ -75,9 +75,12 @@ DIVISORS: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
 }
 
 
-def is_fused(queries: int, keys: int) -> bool:
-    """True if an attention of this size runs in one kernel, its weights recomputed when looked at."""
-    return queries >= FUSED_FROM and keys >= FUSED_FROM
+def is_fused(queries: int, keys: int, mask_fill: str = "zero-rows") -> bool:
+    """True if an attention of this size runs in one kernel, its weights recomputed when looked at.
+
+    Only with zeros in a row that may attend to nothing: other fills need the weights of such a row.
+    """
+    return queries >= FUSED_FROM and keys >= FUSED_FROM and mask_fill == "zero-rows"
 
 
 class Attention(nn.Module):
@@ -88,6 +91,7 @@ class Attention(nn.Module):
         d_model = config.d_model
         self.n_heads = config.n_heads
         self.divisor: float | nn.Parameter = DIVISORS[config.divisor](config)
+        self.mask_fill = config.mask_fill
         self.masked_softmax = MASK_FILLS[config.mask_fill]
         self.merge_heads = MERGES[config.merge]
         self.to_query = nn.Linear(d_model, d_model, bias=config.attention_bias)
@@ -115,7 +119,7 @@ class Attention(nn.Module):
             if cache is not None:
                 key, value = cache.extend(key, value)
         mask = tap("mask", mask)
-        if is_fused(query.size(-2), key.size(-2)):
+        if is_fused(query.size(-2), key.size(-2), self.mask_fill):
             head_out = tap("head_out", self._fused(query, key, value, mask))
         else:
             scores = attention_scores(query, key, self.divisor)  # [B, H, Q, K]

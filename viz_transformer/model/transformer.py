@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
-from viz_transformer.model.masks import causal_mask, key_mask
+from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
 from viz_transformer.tap import OFF, Tap
 
@@ -56,6 +56,7 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.padding_masks = PADDING_MASKS[config.padding_mask]
         if config.has_encoder:
             assert config.source_vocab_size is not None
             embedding = Embedding(config, config.source_vocab_size, config.max_source)
@@ -108,7 +109,7 @@ class Transformer(nn.Module):
         tap = tap.inside("encoder")
         self._check_length(src)
         keep = _kept(src, self.config.source_pad)
-        mask = key_mask(keep, src.size(1))
+        mask = self.padding_masks.self_attention(keep, keep)
         x = self.encoder.embedding(src, tap.inside("embed"))
         for index, layer in enumerate(self.encoder.layers):
             x = layer(x, mask, tap.inside(str(index)))
@@ -129,9 +130,9 @@ class Transformer(nn.Module):
         start = cache.length if cache is not None else 0
         new = tgt.size(1)
         keep = _kept(tgt, self.config.target_pad)
-        mask = key_mask(cache.kept(keep) if cache is not None else keep, new)
+        mask = self.padding_masks.self_attention(keep, cache.kept(keep) if cache is not None else keep)
         mask = mask & causal_mask(new, start + new, start=start, device=tgt.device)
-        memory_mask = key_mask(memory_keep, new) if memory_keep is not None else None
+        memory_mask = self.padding_masks.cross_attention(keep, memory_keep) if memory_keep is not None else None
         x = self.decoder.embedding(tgt, inner.inside("embed"), start=start)
         for index, layer in enumerate(self.decoder.layers):
             x = layer(
