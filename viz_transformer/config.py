@@ -16,6 +16,7 @@ class ModelConfig:
     A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
     the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
     `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
+    Dropout acts in training alone; `decoder_ffn_dropout` is what it meets where the feed-forward joins the stream.
     A model with `pad_to` reads exactly so many tokens: its numbers depend on the padding, which belongs to them.
     The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
     """
@@ -28,6 +29,10 @@ class ModelConfig:
     n_heads: int
     d_ff: int
     dropout: float = 0.1
+    embedding_dropout: bool = True
+    attention_dropout: bool = True
+    ffn_dropout: Literal["after-activation", "before-activation"] = "after-activation"
+    decoder_ffn_dropout: Literal["output", "none", "stream"] = "output"
     activation: Literal["relu", "gelu", "gelu-tanh"] = "relu"
     norm: Literal["pre", "post"] = "pre"
     final_norm: bool = True

@@ -98,7 +98,7 @@ class Attention(nn.Module):
         self.to_key = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_value = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_out = nn.Linear(d_model, d_model, bias=config.attention_bias)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout if config.attention_dropout else 0.0)
 
     def forward(
         self, x: Tensor, mask: Tensor, tap: Tap, *, memory: Tensor | None = None, cache: AttentionCache | None = None

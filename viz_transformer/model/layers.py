@@ -37,6 +37,45 @@ EMBEDDING_SCALES: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
 }
 
 
+Map = Callable[[Tensor], Tensor]
+
+
+def activate_then_drop(x: Tensor, activation: Map, dropout: Map) -> Tensor:
+    """Dropout of the hidden layer behind the activation."""
+    return dropout(activation(x))
+
+
+def drop_then_activate(x: Tensor, activation: Map, dropout: Map) -> Tensor:
+    """Dropout before the activation: the same for ReLU, which keeps 0 and scale; another thing for GELU."""
+    return activation(dropout(x))
+
+
+def drop_output(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
+    """The stream plus what the sub-layer adds, with dropout of the latter (Vaswani et al. 2017, section 5.4)."""
+    return x + dropout(out)
+
+
+def drop_nothing(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
+    """The sum without dropout: one tutorial defines the third of its decoder layer and never calls it."""
+    return x + out
+
+
+def drop_stream(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
+    """Dropout of the stream, not of what is added: the slip of one tutorial's decoder layer."""
+    return dropout(x) + out
+
+
+FFN_DROPOUTS: dict[str, Callable[[Tensor, Map, Map], Tensor]] = {
+    "after-activation": activate_then_drop,
+    "before-activation": drop_then_activate,
+}
+RESIDUAL_DROPOUTS: dict[str, Callable[[Tensor, Tensor, Map], Tensor]] = {
+    "output": drop_output,
+    "none": drop_nothing,
+    "stream": drop_stream,
+}
+
+
 class Embedding(nn.Module):
     """What a stack starts from: the token's vector, scaled, plus the position's."""
 
@@ -46,7 +85,7 @@ class Embedding(nn.Module):
         self.scale: float | nn.Parameter = EMBEDDING_SCALES[config.embedding_scale](config)
         make_positions = POSITIONS[config.positions]
         self.position = make_positions(max_length, config.d_model) if make_positions else None
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout if config.embedding_dropout else 0.0)
 
     def forward(self, ids: Tensor, tap: Tap, *, start: int = 0) -> Tensor:
         """ids: [B, T], the first at position `start` -> [B, T, D]."""
@@ -66,12 +105,13 @@ class FeedForward(nn.Module):
         self.to_hidden = nn.Linear(config.d_model, config.d_ff, bias=config.ffn_bias)
         self.to_out = nn.Linear(config.d_ff, config.d_model, bias=config.ffn_bias)
         self.activation = ACTIVATIONS[config.activation]
+        self.activate = FFN_DROPOUTS[config.ffn_dropout]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, tap: Tap) -> Tensor:
         """[B, T, D] -> [B, T, D]; the point hidden is [B, T, d_ff], after the activation."""
         x = tap("in", x)
-        hidden = tap("hidden", self.dropout(self.activation(self.to_hidden(x))))
+        hidden = tap("hidden", self.activate(self.to_hidden(x), self.activation, self.dropout))
         out: Tensor = self.to_out(hidden)
         return tap("out", out)
 
@@ -79,19 +119,20 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """A sub-layer's place in the stream: x + sublayer(norm(x)) for pre-norm, norm(x + sublayer(x)) for post-norm."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, *, dropped: str = "output") -> None:
         super().__init__()
         self.norm = NORMS[config.norm_kind](config)
         self.norm_first = config.norm == "pre"
+        self.add = RESIDUAL_DROPOUTS[dropped]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], tap: Tap, *, part: str, after: str) -> Tensor:
         """x: [B, T, D] the stream; `part` names the sub-layer's norm, `after` the stream behind it."""
         norm_tap = tap.inside(part)
         if self.norm_first:
-            x = x + self.dropout(sublayer(self.norm(x, norm_tap)))
+            x = self.add(x, sublayer(self.norm(x, norm_tap)), self.dropout)
         else:
-            total = tap(f"{after}_sum", x + self.dropout(sublayer(x)))
+            total = tap(f"{after}_sum", self.add(x, sublayer(x), self.dropout))
             x = self.norm(total, norm_tap)
         return tap(after, x)
 
@@ -134,7 +175,7 @@ class DecoderLayer(nn.Module):
             self.cross_attention = Attention(config)
             self.cross_residual = Residual(config)
         self.feed_forward = FeedForward(config)
-        self.ffn_residual = Residual(config)
+        self.ffn_residual = Residual(config, dropped=config.decoder_ffn_dropout)
 
     def forward(
         self,
