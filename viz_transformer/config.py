@@ -31,7 +31,7 @@ class ModelConfig:
     dropout: float = 0.1
     embedding_dropout: bool = True
     attention_dropout: bool = True
-    ffn_dropout: Literal["after-activation", "before-activation"] = "after-activation"
+    ffn_dropout: Literal["after-activation", "before-activation", "none"] = "after-activation"
     decoder_ffn_dropout: Literal["output", "none", "stream"] = "output"
     activation: Literal["relu", "gelu", "gelu-tanh"] = "relu"
     norm: Literal["pre", "post"] = "pre"
@@ -137,6 +137,133 @@ class ModelConfig:
             if name not in values:
                 raise ValueError(f"the model setting {name!r} is missing")
         return cls(**values)
+
+
+def base(**changes: Any) -> ModelConfig:
+    """The base model of Vaswani et al. (2017), section 3 and table 3; `changes` are fields that shall be others.
+
+    As its equations have it: no biases in attention and output, dropout of embeddings and sub-layer outputs alone. The
+    paper shares one matrix between both embeddings and the output; here the target's embedding and the output do.
+    """
+    return ModelConfig(**{**_BASE, "source_vocab_size": 37_000, "target_vocab_size": 37_000, **changes})
+
+
+def tutorial(name: str, **changes: Any) -> ModelConfig:
+    """The architecture of a public tutorial with all its slips; `changes` are fields that shall be others.
+
+    `en-it` (an English-Italian notebook; another `pad_to` sets both lengths), `tutorial6` (bentrevett's sixth, as a
+    Multi30k walk-through runs it), `annotated` (The Annotated Transformer, written anew), `upc-lab` (Build your own
+    Transformer) and `fsu` (Taylor series; its later edition has embedding_scale="learned", divisor="learned").
+    Where the tutorial's data decide the vocabularies, `source_vocab_size` and `target_vocab_size` must be given.
+    Raises ValueError for another name or a missing size.
+    """
+    if name not in _TUTORIALS:
+        raise ValueError(f"no tutorial named {name!r}; known are {', '.join(_TUTORIALS)}")
+    values = {**_BASE, "tied_output": False, "attention_bias": True, "output_bias": True, **_TUTORIALS[name]}
+    if "pad_to" in values and changes.get("pad_to") is not None:
+        values |= {"max_source": changes["pad_to"], "max_target": changes["pad_to"]}
+    values |= changes
+    for side in ("source", "target"):
+        if f"{side}_vocab_size" not in values:
+            raise ValueError(f"the data of {name!r} decide its vocabularies: give {side}_vocab_size")
+    return ModelConfig(**values)
+
+
+_BASE: dict[str, Any] = {
+    "encoder_layers": 6,
+    "decoder_layers": 6,
+    "d_model": 512,
+    "n_heads": 8,
+    "d_ff": 2048,
+    "dropout": 0.1,
+    "attention_dropout": False,
+    "ffn_dropout": "none",
+    "norm": "post",
+    "final_norm": False,
+    "positions": "sinusoidal",
+    "embedding_scale": "sqrt",
+    "tied_output": True,
+    "attention_bias": False,
+    "output_bias": False,
+}
+_TUTORIALS: dict[str, dict[str, Any]] = {
+    "en-it": {
+        "ffn_dropout": "after-activation",
+        "decoder_ffn_dropout": "none",
+        "norm_kind": "positions-and-features",
+        "positions": "sinusoidal-doubled",
+        "embedding_scale": "one",
+        "merge": "raw-reshape",
+        "mask_fill": "added-1e9",
+        "padding_mask": "key-or-query-swapped-cross",
+        "max_source": 200,
+        "max_target": 200,
+        "pad_to": 200,
+        "source_pad": 1,
+        "target_pad": 1,
+    },
+    "tutorial6": {  # layers and d_ff are named, not run: two layers, d_ff in the proportion of the original
+        "source_vocab_size": 41,
+        "target_vocab_size": 40,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "d_model": 8,
+        "n_heads": 2,
+        "d_ff": 16,
+        "ffn_dropout": "after-activation",
+        "positions": "learned",
+        "embedding_scale": "one",  # the root of d_model is computed there, and then not used
+        "mask_fill": "-1e10",
+        "max_source": 20,
+        "max_target": 20,
+        "source_pad": 3,
+        "target_pad": 3,
+    },
+    "annotated": {
+        "attention_dropout": True,
+        "ffn_dropout": "after-activation",
+        "norm": "pre",
+        "final_norm": True,
+        "norm_kind": "bessel",
+        "norm_epsilon": 1e-6,
+        "encoder_final_norm": "torch",
+        "mask_fill": "-1e9",
+        "max_source": 5000,
+        "max_target": 5000,
+    },
+    "upc-lab": {
+        "encoder_layers": 3,
+        "decoder_layers": 3,
+        "d_model": 256,
+        "n_heads": 4,
+        "d_ff": 1024,
+        "embedding_dropout": False,
+        "ffn_dropout": "before-activation",
+        "embedding_scale": "one",
+        "mask_fill": "-inf",
+        "max_source": 5000,
+        "max_target": 5000,
+        "source_pad": 3,
+        "target_pad": 3,
+    },
+    "fsu": {
+        "source_vocab_size": 34,
+        "target_vocab_size": 28,
+        "encoder_layers": 4,
+        "decoder_layers": 4,
+        "d_model": 200,
+        "d_ff": 1024,
+        "attention_dropout": True,
+        "ffn_dropout": "after-activation",
+        "decoder_ffn_dropout": "stream",
+        "positions": "learned",
+        "mask_fill": "-1e10",
+        "max_source": 61,
+        "max_target": 200,
+        "source_pad": 0,
+        "target_pad": 0,
+    },
+}
 
 
 def _check_type(name: str, value: object, hint: Any) -> None:

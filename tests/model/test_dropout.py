@@ -71,7 +71,7 @@ def share_dropped_from(difference: torch.Tensor, whole: torch.Tensor) -> float:
     return dropped_share(torch.where(difference.abs() < 1e-5, 0.0, difference), whole)
 
 
-@pytest.mark.parametrize("place", ["after-activation", "before-activation"])
+@pytest.mark.parametrize("place", ["after-activation", "before-activation", "none"])
 @torch.no_grad()
 def test_the_feed_forwards_dropout_stands_before_or_after_the_activation(place: str) -> None:
     config = tiny_config(dropout=DROPPED, activation="gelu", ffn_dropout=place)
@@ -81,6 +81,9 @@ def test_the_feed_forwards_dropout_stands_before_or_after_the_activation(place: 
     feed_forward(x, recorder)
     before = feed_forward.to_hidden(x)
     hidden = recorder.values["hidden"]
+    if place == "none":
+        assert torch.equal(hidden, torch.nn.functional.gelu(before))
+        return
     kept = hidden != 0
     assert float(kept.float().mean()) == pytest.approx(0.5, abs=0.1)
     gelu = torch.nn.functional.gelu

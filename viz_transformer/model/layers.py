@@ -50,6 +50,11 @@ def drop_then_activate(x: Tensor, activation: Map, dropout: Map) -> Tensor:
     return activation(dropout(x))
 
 
+def activate(x: Tensor, activation: Map, dropout: Map) -> Tensor:
+    """The hidden layer without dropout, as the paper's text has it."""
+    return activation(x)
+
+
 def drop_output(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
     """The stream plus what the sub-layer adds, with dropout of the latter (Vaswani et al. 2017, section 5.4)."""
     return x + dropout(out)
@@ -68,6 +73,7 @@ def drop_stream(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
 FFN_DROPOUTS: dict[str, Callable[[Tensor, Map, Map], Tensor]] = {
     "after-activation": activate_then_drop,
     "before-activation": drop_then_activate,
+    "none": activate,
 }
 RESIDUAL_DROPOUTS: dict[str, Callable[[Tensor, Tensor, Map], Tensor]] = {
     "output": drop_output,
