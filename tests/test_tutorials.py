@@ -12,6 +12,7 @@ from builders import random_ids, tiny_model
 from torch import Tensor
 
 from viz_transformer.config import ModelConfig, base, tutorial
+from viz_transformer.describe import unusual
 from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.transformer import Transformer, parameter_count
 
@@ -78,6 +79,18 @@ def test_what_is_missing_or_unknown_is_said() -> None:
     with pytest.raises(ValueError, match="'upc-lab' decide its vocabularies: give source_vocab_size"):
         tutorial("upc-lab")
     assert tutorial("fsu", embedding_scale="learned", divisor="learned").divisor == "learned"
+
+
+def test_inspect_names_the_slips_of_a_model_and_is_silent_about_the_usual() -> None:
+    assert unusual(tutorial("en-it", source_vocab_size=9, target_vocab_size=9)) == [
+        "norm kind positions-and-features",
+        "embedding scale one",
+        "merge raw-reshape",
+        "mask fill added-1e9",
+        "padding mask key-or-query-swapped-cross",
+        "pad to 200",
+    ]
+    assert unusual(base()) == []
 
 
 def test_the_base_model_has_the_papers_size() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,9 +40,20 @@ def architecture(config: ModelConfig) -> str:
             " + ".join(f"{count} {stack} layers" for stack, count in layers.items() if count),
             f"d_model {config.d_model}, {config.n_heads} heads, d_ff {config.d_ff}",
             f"{config.norm}-norm, {config.activation}, {config.positions} positions",
+            *unusual(config),
             "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
         ]
     )
+
+
+def unusual(config: ModelConfig) -> list[str]:
+    """The settings in which the model is not the usual one, as it matters for its numbers."""
+    defaults = {field.name: field.default for field in fields(config)}
+    settings = ((name, getattr(config, name)) for name in _TELLING)
+    return [f"{name.replace('_', ' ')} {value}" for name, value in settings if value != defaults[name]]
+
+
+_TELLING = "norm_kind encoder_final_norm embedding_scale divisor merge mask_fill padding_mask pad_to".split()
 
 
 def vocabulary(codec: Codec | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -44,6 +45,38 @@ def test_a_model_of_each_kind_gives_the_same_logits_after_saving_and_loading(tmp
     assert (loaded.name, loaded.path) == ("ckpt", tmp_path / "ckpt")
     assert loaded.parameter_count == sum(parameter.numel() for parameter in ckpt.model.parameters())
     assert not loaded.model.training
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"divisor": "learned", "embedding_scale": "learned", "norm_kind": "bessel", "encoder_final_norm": "torch"},
+        {"merge": "raw-reshape", "norm_kind": "positions-and-features", "mask_fill": "-1e10", "padding_mask": "key"},
+    ],
+)
+def test_variants_come_back_with_their_own_parameters(tmp_path: Path, changes: dict[str, Any]) -> None:
+    ckpt = tiny_checkpoint(**changes)
+    loaded = load(save(tmp_path / "ckpt", ckpt, dtype="float32"))
+    src, tgt = random_ids(12, 2, 5), random_ids(12, 2, 4)
+    assert torch.equal(loaded.model(src, tgt), ckpt.model(src, tgt))
+    assert loaded.config == ckpt.config
+
+
+def test_a_folder_from_before_the_newer_settings_loads_with_the_same_numbers(tmp_path: Path) -> None:
+    ckpt = tiny_checkpoint()
+    folder = save(tmp_path / "ckpt", ckpt, dtype="float32")
+    content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    dropouts = ("embedding_dropout", "attention_dropout", "ffn_dropout", "decoder_ffn_dropout")
+    for name in (*dropouts, "encoder_final_norm", "padding_mask", "pad_to"):
+        del content["model"][name]
+    (folder / "config.json").write_text(json.dumps(content), encoding="utf-8")
+    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    card["sha256"]["config.json"] = hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
+    (folder / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    loaded = load(folder)
+    src, tgt = random_ids(12, 2, 5), random_ids(12, 2, 4)
+    assert loaded.config == ckpt.config
+    assert torch.equal(loaded.model(src, tgt), ckpt.model(src, tgt))
 
 
 def test_float16_weights_are_rounded_once_and_run_in_float32(tmp_path: Path) -> None:
