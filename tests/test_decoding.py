@@ -63,6 +63,15 @@ def test_a_model_that_is_not_causal_is_decoded_in_whole_passes_and_the_trace_say
     once = trace(ckpt, text, list(run.trace.tgt_ids))  # the trace is the last step's pass
     assert all(torch.equal(run.trace[name], once[name]) for name in once.points())
     assert once.info["causal"] is False
+    for step in run.steps:
+        so_far = trace(ckpt, text, [1, *(s.token_id for s in run.steps[: step.index])])
+        for name, row in step.rows.items():
+            assert torch.equal(row, so_far[name][:, :, step.index, None])
+    # steps hold copies of rows, not the passes that they come from
+    assert all(len(step.recorded) == 6 for step in run.steps)
+    last = run.steps[-1]
+    kept = [*last.recorded.values(), last.logits]
+    assert all(value.untyped_storage().nbytes() == 4 * value.numel() for value in kept)
     if len(run.steps) > 2:  # and the first step saw another row than the trace has
         assert not torch.allclose(run.steps[0].logits, run.trace["logits"][0, 0], atol=1e-4)
 

@@ -57,7 +57,7 @@ class Step:
     forced: bool
     logits: Tensor = field(repr=False)  # [V]
     vocabulary: tuple[str, ...] = field(repr=False)
-    recorded: Mapping[str, Tensor] = field(repr=False)  # the points of the pass that wrote the token
+    recorded: Mapping[str, Tensor] = field(repr=False)  # of the pass that wrote the token, what `rows` needs or more
     row: int = field(repr=False)  # its row in them; -1 is the last
 
     @cached_property
@@ -73,13 +73,7 @@ class Step:
     @property
     def rows(self) -> Mapping[str, Tensor]:
         """The new row of every attention of the decoder, over the keys it could see: [B, H, 1, K], by point."""
-        rows = {}
-        for name, value in self.recorded.items():
-            if name.startswith("decoder.") and name.endswith(".weights"):
-                row = self.row % value.size(2)
-                keys = row + 1 if ".self." in name and value.size(2) == value.size(3) else value.size(3)
-                rows[name] = value[:, :, row, None, :keys]
-        return rows
+        return _attention_rows(self.recorded, self.row)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -87,6 +81,17 @@ class Step:
         log_probs, ids = self.log_probs.topk(min(CANDIDATES, len(self.vocabulary)))
         pairs = zip(ids.tolist(), log_probs.tolist(), strict=True)
         return tuple(Candidate(self.vocabulary[i], i, log_prob) for i, log_prob in pairs)
+
+
+def _attention_rows(recorded: Mapping[str, Tensor], row: int) -> dict[str, Tensor]:
+    """One row of every attention of the decoder, [B, H, 1, K]; out of a whole pass, self-attention's keys so far."""
+    rows = {}
+    for name, value in recorded.items():
+        if name.startswith("decoder.") and name.endswith(".weights"):
+            at = row % value.size(2)
+            keys = at + 1 if ".self." in name and value.size(2) == value.size(3) else value.size(3)
+            rows[name] = value[:, :, at, None, :keys]
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,11 +276,15 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
     while len(steps) < (len(answer) or job.most):
         with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
             logits, recorded = state.step([fed])
-        passes.append(recorded)
+        if state.cached:
+            passes.append(recorded)
+        else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
+            rows = _attention_rows(recorded, len(job.start) + len(steps) - 1)
+            passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
+            logits = logits.clone()
         forced = len(steps) < len(job.forced)
         chosen = given[len(steps)] if len(steps) < len(given) else int(logits[0].argmax())
-        row = -1 if state.cached else len(job.start) + len(steps) - 1
-        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits[0], job.vocabulary, recorded, row)
+        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits[0], job.vocabulary, recorded, -1)
         steps.append(step)
         yield step
         if chosen == job.end and not forced:
@@ -285,7 +294,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
     check_edits_ran(job.edits, state.recorder.ran)
     trace = make_trace(
         job.ckpt,
-        JoinedSteps(state.values, passes if state.cached else passes[-1:]),
+        JoinedSteps(state.values, passes),
         job.src,
         job.read(ids),
         job.next_ids(ids),

@@ -181,7 +181,7 @@ def evaluate(
     answers = [""] * len(pairs)
     log_prob, right, tokens, seconds, done = 0.0, 0, 0, 0.0, 0
     no_padding = ckpt.config.source_pad is None or padding_matters(ckpt.model)
-    for batch in _batches(items, equal_lengths=no_padding):
+    for batch in _batches(items, equal_lengths=no_padding, pad_to=ckpt.config.pad_to):
         batch_log_prob, batch_right, batch_tokens = _score(side, batch)
         log_prob, right, tokens = log_prob + batch_log_prob, right + batch_right, tokens + batch_tokens
         start = time.perf_counter()
@@ -290,11 +290,11 @@ def _item(ckpt: Checkpoint, side: _Side, index: int, pair: Pair) -> _Item:
     return _Item(index, src, tgt)
 
 
-def _batches(items: Sequence[_Item], *, equal_lengths: bool) -> Iterator[list[_Item]]:
+def _batches(items: Sequence[_Item], *, equal_lengths: bool, pad_to: int | None) -> Iterator[list[_Item]]:
     """The items by length, in batches; of one source and one target length each where nothing may be padded."""
     batch: list[_Item] = []
     for item in sorted(items, key=lambda item: (len(item.src), len(item.tgt))):
-        longest = max(len(item.src), *(len(other.tgt) for other in [*batch, item]))
+        longest = pad_to or max(len(item.src), *(len(other.tgt) for other in [*batch, item]))
         lengths = [(len(other.src), len(other.tgt)) for other in [*batch[:1], item]]
         other_length = equal_lengths and lengths[0] != lengths[-1]
         if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > BATCH_TOKENS):
