@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_type_hints
 
 Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
@@ -132,7 +133,9 @@ class ModelConfig:
         known = {field.name for field in fields(cls)}
         for name in values:
             if name not in known:
-                raise ValueError(f"unknown model setting {name!r}; known are {', '.join(sorted(known))}")
+                near = get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else "a newer program may know it"
+                raise ValueError(f"unknown model setting {name!r:.80}: {hint}")
         for name in ("d_model", "n_heads", "d_ff"):
             if name not in values:
                 raise ValueError(f"the model setting {name!r} is missing")

@@ -204,7 +204,7 @@ def test_a_config_without_the_newer_fields_is_the_same_model() -> None:
 def test_a_config_survives_its_dictionary_and_names_what_is_unknown_or_missing() -> None:
     config = tiny_config()
     assert ModelConfig.from_dict(config.to_dict()) == config
-    with pytest.raises(ValueError, match="unknown model setting 'd_modle'"):
+    with pytest.raises(ValueError, match=r"unknown model setting 'd_modle': did you mean 'd_model'\?"):
         ModelConfig.from_dict(config.to_dict() | {"d_modle": 4})
     with pytest.raises(ValueError, match="'d_ff' is missing"):
         ModelConfig.from_dict({k: v for k, v in config.to_dict().items() if k != "d_ff"})
