@@ -72,6 +72,8 @@ class ModelConfig:
             raise ValueError(f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}")
         if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise ValueError(f"d_model={self.d_model} must be even for sinusoidal positions")
+        if self.norm_kind == "bessel" and self.d_model < 2:
+            raise ValueError("norm_kind='bessel' divides by d_model - 1: d_model must be at least 2")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout} must be at least 0 and below 1")
         if not 0 < self.norm_epsilon < 1:

@@ -65,7 +65,9 @@ LOGITS = Point("logits", ("B", "T", "V"), "one number for each entry of the voca
 
 DERIVED = (
     Point("scores", ("B", "H", "Q", "K"), "query @ key^T / divisor, before the mask"),
-    Point("contribution", ("B", "H", "Q", "D"), "head_out @ W_O of each head; they sum to out less W_O's bias"),
+    Point(
+        "contribution", ("B", "H", "Q", "D"), "head_out @ W_O by head, sum: out less W_O's bias; not for a raw reshape"
+    ),
 )
 
 

@@ -172,6 +172,7 @@ def test_a_tied_output_has_no_weight_of_its_own() -> None:
         ({"padding_mask": "key-or-query-swapped-cross"}, "needs an encoder-decoder with pad_to"),
         ({"pad_to": 20}, "pad_to=20 and max_target=24 must be equal"),
         ({"pad_to": 24, "max_source": 24, "source_pad": None}, "pad_to=24 needs source_pad"),
+        ({"norm_kind": "bessel", "d_model": 1, "n_heads": 1, "positions": "none"}, "d_model must be at least 2"),
         ({"encoder_final_norm": "torch", "final_norm": False}, "needs an encoder and final_norm=True"),
         ({"d_model": 15, "n_heads": 5}, "must be even for sinusoidal"),
     ],
