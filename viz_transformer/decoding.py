@@ -275,7 +275,9 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
     given = answer or job.forced
     while len(steps) < (len(answer) or job.most):
         with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
-            logits, recorded = state.step([fed])
+            scored, recorded = state.step([fed])
+            logits = scored[0]  # [V]
+            best = int(logits.argmax())
         if state.cached:
             passes.append(recorded)
         else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
@@ -283,8 +285,8 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
             logits = logits.clone()
         forced = len(steps) < len(job.forced)
-        chosen = given[len(steps)] if len(steps) < len(given) else int(logits[0].argmax())
-        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits[0], job.vocabulary, recorded, -1)
+        chosen = given[len(steps)] if len(steps) < len(given) else best
+        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits, job.vocabulary, recorded, -1)
         steps.append(step)
         yield step
         if chosen == job.end and not forced:

@@ -64,11 +64,10 @@ class Recorder:
         self.values: dict[str, Tensor] = {}
         self.ran: set[int] = set()  # indices of the edits that changed something
         self.start = 0
-        self.has_edits = bool(edits)
         self._edits: dict[str, list[tuple[int, PointEdit]]] = {}
         for index, edit in enumerate(edits):
             self._edits.setdefault(edit.point, []).append((index, edit))
-        self._whole = _Part(self, "")
+        self._whole = (_EditedPart if edits else _Part)(self, "")
 
     def begin(self, start: int) -> None:
         """The next pass: nothing is recorded of it yet."""
@@ -111,14 +110,20 @@ class _Part:
         self._parts: dict[str, _Part] = {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        recorder = self._recorder
-        if recorder.has_edits:
-            return recorder(self._prefix + name, value)
-        recorder.values[self._prefix + name] = value
+        self._recorder.values[self._prefix + name] = value
         return value
 
     def inside(self, part: str) -> Tap:
         found = self._parts.get(part)
         if found is None:
-            found = self._parts[part] = _Part(self._recorder, f"{self._prefix}{part}.")
+            found = self._parts[part] = type(self)(self._recorder, f"{self._prefix}{part}.")
         return found
+
+
+class _EditedPart(_Part):
+    """The same, of a Recorder with edits."""
+
+    __slots__ = ()
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return self._recorder(self._prefix + name, value)
