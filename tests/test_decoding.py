@@ -10,7 +10,7 @@ import pytest
 import torch
 from builders import TARGET, assert_same, tiny_checkpoint
 
-from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint import Checkpoint, load
 from viz_transformer.decoding import decode, decode_stream
 from viz_transformer.search import Beam, Greedy, decode_batch
 from viz_transformer.tracing import trace
@@ -204,6 +204,18 @@ def test_a_wide_beam_finds_the_best_of_all_answers() -> None:
     run = decode(ckpt, "ab", strategy=Beam(100, length_penalty=0.0), max_steps=most)
     assert tuple(step.token_id for step in run.steps) == best[1]
     assert run.score == pytest.approx(best[0], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("source", "answer"),
+    [
+        ("-1,713,023.00", "minus one million, seven hundred and thirteen thousand and twenty-three"),
+        ("7,859.57", "seven thousand, eight hundred and fifty-nine point five seven"),
+    ],
+)
+def test_poor_hypotheses_that_end_early_do_not_stop_a_beam(source: str, answer: str) -> None:
+    ckpt = load("numbers")
+    assert decode(ckpt, source, strategy=Beam(4)).text == answer == decode(ckpt, source).text
 
 
 def test_a_forced_prefix_is_part_of_the_answer_and_its_steps_are_marked() -> None:

@@ -29,7 +29,8 @@ class Beam:
     """The `width` best hypotheses go on at every step; the best finished one is the answer.
 
     Score: log-probability / ((5 + |Y|) / 6)^length_penalty, where |Y| counts the tokens written, end token included.
-    Stop rule: `width` hypotheses have finished, or the maximum length. With width 1 that is greedy decoding.
+    Stop rule: `width` hypotheses have finished and none that goes on has a better score than the worst of the best
+    `width` finished ones, or the maximum length. With width 1 that is greedy decoding.
     Source: Wu et al. (2016), equation 14, without the coverage term.
     """
 
@@ -158,9 +159,14 @@ def beam_search(
                     grown.append(([*alive[parent][0], token], log_prob))
                     parents.append(parent)
             alive = grown
-        at_the_end = not alive or len(alive[0][0]) >= most
-        if len(finished) >= beam.width or at_the_end:
+            finished = sorted(finished, key=lambda hypothesis: -beam.score(hypothesis[1], len(hypothesis[0])))
+            del finished[beam.width :]
+        if not alive or len(alive[0][0]) >= most:
             break
+        if len(finished) == beam.width:
+            worst = beam.score(finished[-1][1], len(finished[-1][0]))
+            if all(beam.score(log_prob, len(ids)) <= worst for ids, log_prob in alive):
+                break
         state.select(parents)
         fed = [[ids[-1]] for ids, _ in alive]
     scored = [(beam.score(log_prob, len(ids)), ids) for ids, log_prob in finished or alive]
