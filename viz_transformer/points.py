@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.attention import is_fused
 
 
 @dataclass(frozen=True)
@@ -105,13 +104,6 @@ def attention_sites(config: ModelConfig) -> tuple[str, ...]:
     kinds = _kinds(config, "decoder")
     decoder = [f"decoder.{layer}.{kind}" for layer in range(config.decoder_layers) for kind in kinds]
     return (*encoder, *decoder)
-
-
-def site_is_fused(site: str, source_length: int, target_length: int, mask_fill: str = "zero-rows") -> bool:
-    """True if a whole pass over such lengths runs this attention fused, so that its weights are derived."""
-    stack, _, kind = site.split(".")
-    queries = source_length if stack == "encoder" else target_length
-    return is_fused(queries, source_length if kind == "cross" else queries, mask_fill)
 
 
 def point_shape(point: Point, config: ModelConfig, *, batch: int, source: int, target: int) -> tuple[int, ...]:
