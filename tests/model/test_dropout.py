@@ -9,6 +9,7 @@ import pytest
 import torch
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.layers import FeedForward
 from viz_transformer.tap import OFF, Recorder
 
@@ -103,3 +104,47 @@ def test_no_place_of_dropout_changes_a_bit_in_evaluation() -> None:
     src, tgt = random_ids(len(SOURCE), 2, 7), random_ids(len(TARGET), 2, 6, seed=2)
     outputs = [tiny_model(tiny_config(dropout=DROPPED, **variant))(src, tgt) for variant in variants]
     assert all(torch.equal(first, second) for first, second in pairwise(outputs))
+
+
+def test_the_dropped_share_and_the_expectation_are_right() -> None:
+    torch.manual_seed(0)
+    n = 1_000_000
+    for p in (0.1, 0.25, 0.5, 0.9):
+        dropped = Dropout(p).train()(torch.ones(n))
+        share = float((dropped == 0).float().mean())
+        assert share == pytest.approx(p, abs=5 * (p * (1 - p) / n) ** 0.5 + 2**-16)
+        kept = dropped[dropped != 0]
+        assert torch.equal(kept, kept[:1].expand_as(kept))  # one factor for all
+        assert float(kept[0]) == pytest.approx(1 / (1 - p), rel=1e-4 / (1 - p))
+
+
+def test_neighbours_are_dropped_independently() -> None:
+    torch.manual_seed(1)
+    zero = (Dropout(0.5).train()(torch.ones(400_000)) == 0).view(-1, 4)
+    for a, b in ((0, 1), (1, 2), (2, 3), (0, 3)):  # four values share one random number
+        assert float((zero[:, a] & zero[:, b]).float().mean()) == pytest.approx(0.25, abs=0.01)
+
+
+def test_gradients_pass_where_values_passed() -> None:
+    torch.manual_seed(2)
+    x = torch.randn(7, 11, requires_grad=True)
+    out = Dropout(0.3).train()(x)
+    out.sum().backward()
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad * x, out)
+    assert torch.equal(x.grad == 0, out == 0)
+
+
+def test_dropout_does_nothing_in_evaluation_or_with_share_zero() -> None:
+    x = torch.randn(5)
+    assert Dropout(0.5).eval()(x) is x and Dropout(0.0).train()(x) is x
+
+
+def test_the_same_seed_drops_the_same_and_half_precision_stays() -> None:
+    x = torch.ones(3, 5, dtype=torch.bfloat16)
+    drawn = []
+    for _ in range(2):
+        torch.manual_seed(7)
+        drawn.append(Dropout(0.5).train()(x))
+    assert torch.equal(*drawn) and drawn[0].dtype == torch.bfloat16
+    assert not torch.equal(drawn[0], Dropout(0.5).train()(x))

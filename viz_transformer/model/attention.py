@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.cache import AttentionCache
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.tap import Tap
 
@@ -98,7 +99,7 @@ class Attention(nn.Module):
         self.to_key = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_value = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_out = nn.Linear(d_model, d_model, bias=config.attention_bias)
-        self.dropout = nn.Dropout(config.dropout if config.attention_dropout else 0.0)
+        self.dropout = Dropout(config.dropout if config.attention_dropout else 0.0)
 
     def forward(
         self, x: Tensor, mask: Tensor, tap: Tap, *, memory: Tensor | None = None, cache: AttentionCache | None = None

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.cache import AttentionCache
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.norms import NORMS
 from viz_transformer.model.positions import POSITIONS
 from viz_transformer.tap import Tap
@@ -91,7 +92,7 @@ class Embedding(nn.Module):
         self.scale: float | nn.Parameter = EMBEDDING_SCALES[config.embedding_scale](config)
         make_positions = POSITIONS[config.positions]
         self.position = make_positions(max_length, config.d_model) if make_positions else None
-        self.dropout = nn.Dropout(config.dropout if config.embedding_dropout else 0.0)
+        self.dropout = Dropout(config.dropout if config.embedding_dropout else 0.0)
 
     def forward(self, ids: Tensor, tap: Tap, *, start: int = 0) -> Tensor:
         """ids: [B, T], the first at position `start` -> [B, T, D]."""
@@ -112,7 +113,7 @@ class FeedForward(nn.Module):
         self.to_out = nn.Linear(config.d_ff, config.d_model, bias=config.ffn_bias)
         self.activation = ACTIVATIONS[config.activation]
         self.activate = FFN_DROPOUTS[config.ffn_dropout]
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, tap: Tap) -> Tensor:
         """[B, T, D] -> [B, T, D]; the point hidden is [B, T, d_ff], after the activation."""
@@ -130,7 +131,7 @@ class Residual(nn.Module):
         self.norm = NORMS[config.norm_kind](config)
         self.norm_first = config.norm == "pre"
         self.add = RESIDUAL_DROPOUTS[dropped]
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], tap: Tap, *, part: str, after: str) -> Tensor:
         """x: [B, T, D] the stream; `part` names the sub-layer's norm, `after` the stream behind it."""
