@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,99 @@ def test_evaluate_as_json_prints_one_object_and_progress_elsewhere(
     assert "2 of 2 pairs" in err
 
 
+def test_evaluate_joins_equal_sources_and_writes_the_wrong_answers(
+    command: Command, folder: Path, ckpt: Checkpoint, tmp_path: Path
+) -> None:
+    answer = decode(ckpt, "ab").text
+    pairs, errors = tmp_path / "pairs.tsv", tmp_path / "errors.tsv"
+    pairs.write_text(f"ab\tuv\nc\tuv\nab\t{answer}\n", encoding="utf-8")
+    words = ("evaluate", folder, "--data", pairs, "--errors", errors, "--bleu", "char")
+    status, out, err = command(*words, "--group", "--json")
+    measured = json.loads(out)
+    assert (status, list(measured)) == (0, METRICS.split())
+    assert (measured["pairs"], measured["exact_match"]) == (2, 0.5)
+    assert "nrefs:var" in measured["bleu_signature"] and "tok:char" in measured["bleu_signature"]
+    assert errors.read_text(encoding="utf-8") == f"c\t{decode(ckpt, 'c').text}\tuv\n"
+    assert f"{errors}: 1 wrong answers\n" in err
+    assert f"{errors}: 2 wrong answers\n" in command(*words)[2]
+
+
+def test_evaluate_reports_every_key_to_people(command: Command, folder: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a\tuv\n", encoding="utf-8")
+    _, out, _ = command("evaluate", folder, "--data", pairs)
+    assert [line.split()[0] for line in out.splitlines()] == METRICS.split()
+    assert dict(line.split() for line in out.splitlines())["exact_match_high"] == "0.7935"  # Wilson: z² / (1 + z²)
+
+
+@pytest.fixture(scope="module")
+def speaker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder-only checkpoint whose card names a text and its windows."""
+    tiny = tiny_checkpoint("decoder-only")
+    return save_checkpoint(
+        tmp_path_factory.mktemp("checkpoints") / "speaking",
+        state_dict=tiny.model.state_dict(),
+        config=tiny.config,
+        source_codec=None,
+        target_codec=tiny.target_codec,
+        card={"task": "speaking", "evaluation": {"data": "toy/text.txt", "window": 5}},
+    )
+
+
+def test_a_text_is_evaluated_in_windows(command: Command, speaker: Path, tmp_path: Path) -> None:
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "text.txt").write_text("uvwxyz0123456789", encoding="utf-8")
+    status, out, err = command("evaluate", speaker, "--data", tmp_path, "--json")  # 15 predictions in windows of 5
+    measured = json.loads(out)
+    assert (status, list(measured), measured["pairs"]) == (0, METRICS.split(), 3)
+    assert measured["loss"] > 0 and measured["exact_match"] is None
+    assert "3 of 3 windows" in err
+    limited = json.loads(
+        command("evaluate", speaker, "--data", tmp_path / "toy" / "text.txt", "--limit", 2, "--json")[1]
+    )
+    assert limited["pairs"] == 2
+
+
+def test_a_name_in_the_data_folder_is_enough(
+    command: Command, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "pairs.tsv").write_text("a\tuv\nb\twx\n", encoding="utf-8")
+    monkeypatch.setenv("VIZ_TRANSFORMER_DATA", str(tmp_path))
+    status, out, _ = command("evaluate", folder, "--data", "toy/pairs.tsv", "--json")
+    assert (status, json.loads(out)["pairs"]) == (0, 2)
+
+
+def test_compare_says_which_of_two_is_better(command: Command, folder: Path, ckpt: Checkpoint, tmp_path: Path) -> None:
+    other = tiny_checkpoint(seed=1)
+    second = save_checkpoint(
+        tmp_path / "rival",
+        state_dict=other.model.state_dict(),
+        config=other.config,
+        source_codec=other.source_codec,
+        target_codec=other.target_codec,
+        card={"task": "spelling"},
+    )
+    pairs = tmp_path / "pairs.tsv"
+    answers = {source: decode(ckpt, source).text for source in ("a", "b", "ab", "ba", "abc", "h", "gg", "hb", "ff")}
+    known = [f"{source}\t{answer}\n" for source, answer in answers.items() if "<unk>" not in answer]
+    pairs.write_text("".join(known), encoding="utf-8")
+    words = ("compare", folder, second, "--data", pairs, "--limit", 6, "--bleu", "char")
+    status, out, err = command(*words, "--json")
+    found = json.loads(out)
+    assert (status, found["pairs"], found["first"], found["second"]) == (0, 6, "spelling", "rival")
+    exact = found["exact_match"]
+    assert (exact["both"], exact["only_first"], exact["p"]) == (0, 6, pytest.approx(2 / 64))
+    assert found["bleu"]["first"]["score"] == pytest.approx(100) and found["bleu"]["p"] < 0.05
+    assert "12 of 12 answers" in err
+    status, out, _ = command(*words)
+    lines = out.splitlines()
+    assert lines[0].split() == ["spelling", "rival", "difference", "p"]
+    assert lines[1].split() == "exact match 100.00% 0.00% +100.00 points 0.0312".split()
+    assert [line.split()[0] for line in lines[2:4]] == ["BLEU", "chrF"]
+    assert "By exact match spelling is better (p = 0.031, McNemar's exact test)." in lines
+
+
 def test_inspect_says_what_the_checkpoint_is(command: Command, folder: Path, ckpt: Checkpoint) -> None:
     status, out, _ = command("inspect", folder)
     assert status == 0
@@ -165,12 +259,27 @@ def test_a_bad_data_file_is_one_sentence(command: Command, folder: Path, tmp_pat
         (["evaluate", "CKPT", "--data", "TMP/none.tsv"], "none.tsv"),
         (["evaluate", "CKPT", "--data", "TMP"], "--data"),
         (["evaluate", "CKPT"], "--data"),
+        (["evaluate", "CKPT", "--data", "PAIRS", "--bleu", "14a"], "13a, intl, char"),
+        (["evaluate", "CKPT", "--data", "PAIRS", "--errors", "TMP"], "is no file"),
+        (
+            ["evaluate", "CKPT", "--data", "PAIRS", "--errors", "TMP/none/errors.tsv"],
+            "none/errors.tsv cannot be written",
+        ),
+        (["evaluate", "CKPT", "--data", "generated:copy/test"], "how many pairs"),
+        (["evaluate", "TEXT", "--data", "PAIRS", "--group", "--beam", "2"], "leave out beam and group"),
+        (["compare", "CKPT", "TEXT", "--data", "PAIRS"], "speaking is decoder-only"),
+        (["compare", "CKPT", "CKPT"], "--data"),
+        (["compare", "CKPT", "CKPT", "--data", "PAIRS", "--bleu", "14a"], "13a, intl, char"),
         (["inspect", "TMP"], "config.json"),
         (["train", "knumbers"], "'numbers'"),
     ],
 )
-def test_bad_input_is_one_sentence(command: Command, folder: Path, tmp_path: Path, words: list[str], hint: str) -> None:
-    given = [word.replace("TMP", str(tmp_path)).replace("CKPT", str(folder)) for word in words]
+def test_bad_input_is_one_sentence(
+    command: Command, folder: Path, speaker: Path, tmp_path: Path, words: list[str], hint: str
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("a\tuv\n", encoding="utf-8")
+    places = {"TMP": tmp_path, "CKPT": folder, "TEXT": speaker, "PAIRS": tmp_path / "pairs.tsv"}
+    given = [reduce(lambda text, name: text.replace(name, str(places[name])), places, word) for word in words]
     status, out, err = command(*given)
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert hint.replace("TMP", str(tmp_path)) in err

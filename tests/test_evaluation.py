@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-import gzip
 import math
-from dataclasses import replace
+import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from builders import tiny_checkpoint
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from scripted import KEYS, SOURCES, answers, script, with_words, writer
 
-import viz_transformer.evaluation as evaluation
+import viz_transformer.answering as answering
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.evaluation import evaluate, evaluate_checkpoint, read_pairs, wilson
+from viz_transformer.evaluation import evaluate, wilson
 from viz_transformer.search import decode_batch
-
-SOURCES = ["abc", "h", "gfedcba", "aab", "dddddd", "bh", "hb", "hhh", "bad", "face"]
-KEYS = (
-    "pairs exact_match exact_match_low exact_match_high exact_match_unseen token_accuracy loss perplexity bleu"
-    " bleu_signature chrf sentences_per_second"
-).split()
-
-
-def writer(seed: int, ending: float, **changes: Any) -> Checkpoint:
-    """A random model that writes no specials; the larger `ending`, the sooner it stops."""
-    ckpt = tiny_checkpoint(seed=seed, **changes)
-    assert ckpt.model.output is not None and ckpt.model.output.bias is not None
-    with torch.no_grad():
-        ckpt.model.output.bias += torch.tensor([-9.0, -9.0, ending, -9.0, *[0.0] * 16])
-    return ckpt
+from viz_transformer.text.tokenizers import RegexTokens
 
 
 @pytest.fixture(scope="module")
 def ckpt() -> Checkpoint:
     """A model that answers SOURCES with one to ten characters."""
     return writer(seed=1, ending=2.0)
-
-
-def answers(ckpt: Checkpoint, sources: list[str]) -> list[str]:
-    """What the model writes, one source at a time."""
-    assert ckpt.source_codec is not None and ckpt.target_codec is not None
-    written = [decode_batch(ckpt.model, [ckpt.source_codec.encode(source).ids], bos=1, eos=2)[0] for source in sources]
-    return [ckpt.target_codec.decode(ids) for ids in written]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +60,7 @@ def test_exact_matches_are_counted_whatever_the_batches(ckpt: Checkpoint, monkey
     seen = {SOURCES[0], SOURCES[1]}  # one right, one wrong
     results = []
     for batch in (1, 3, 128):
-        monkeypatch.setattr(evaluation, "BATCH", batch)
+        monkeypatch.setattr(answering, "BATCH", batch)
         results.append(evaluate(ckpt, pairs, seen_sources=seen))
     for result in results:
         assert list(result) == KEYS
@@ -180,7 +160,7 @@ def test_a_beam_is_what_is_evaluated_when_asked_for():
 
 
 def test_progress_ends_with_all_pairs(ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(evaluation, "BATCH", 4)
+    monkeypatch.setattr(answering, "BATCH", 4)
     calls: list[tuple[int, int]] = []
     evaluate(ckpt, [(source, "u") for source in SOURCES], progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (10, 10) and len(calls) >= 3 and calls == sorted(calls)
@@ -201,72 +181,119 @@ def test_texts_that_do_not_fit_are_refused_with_their_number(ckpt: Checkpoint):
         evaluate(ckpt, [])
 
 
-def test_the_card_says_what_is_evaluated(ckpt: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    folder = tmp_path / "sets"
-    (folder / "toy").mkdir(parents=True)
-    written = answers(ckpt, SOURCES)
-    lines = [f"{source}|{target}\n" for source, target in zip(SOURCES, written, strict=True)]
-    (folder / "toy" / "test.txt").write_text("".join(lines), encoding="utf-8")
-    (folder / "toy" / "train.txt").write_text("abc|u\nzzz|u\n", encoding="utf-8")
-    settings = {"data": "toy/test.txt", "limit": 4, "separator": "|", "seen": "toy/train.txt", "bleu": "char"}
-    named = replace(ckpt, card={"evaluation": settings})
-    result = evaluate_checkpoint(named, data_folder=folder)
-    assert (result["pairs"], result["exact_match"], result["exact_match_unseen"]) == (4, 1.0, 1.0)
-    assert result["bleu"] is not None
-    assert evaluate_checkpoint(named, data_folder=folder, limit=7)["pairs"] == 7
-    assert evaluate_checkpoint(named, folder / "toy" / "test.txt")["pairs"] == 10  # a file: all of it
-    monkeypatch.setenv("VIZ_TRANSFORMER_DATA", str(folder))
-    assert evaluate_checkpoint(named)["pairs"] == 4
-    monkeypatch.setenv("VIZ_TRANSFORMER_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(ValueError, match=r"there is no data folder .*nowhere: give the folder that holds"):
-        evaluate_checkpoint(named)
-    assert evaluate_checkpoint(named, folder / "toy" / "test.txt")["exact_match_unseen"] is None
-    with pytest.raises(ValueError, match="the card of tiny names no test data: give a file with --data"):
-        evaluate_checkpoint(ckpt)
-    (folder / "toy" / "test.txt").unlink()
-    with pytest.raises(ValueError, match=r"test\.txt is missing: put the data set's file toy/test\.txt into"):
-        evaluate_checkpoint(named, data_folder=folder)
+def test_equal_sources_are_joined_and_decoded_once(monkeypatch: pytest.MonkeyPatch):
+    """By hand: "a" and "c" are right by one of their targets, "b" is wrong. Ungrouped, 2 of 6 pairs are right."""
+    ckpt = with_words()
+    pairs = [
+        ("a", "the cat sat on the mat"),
+        ("b", "it ran home"),
+        ("a", "a cat sat on a mat"),
+        ("c", "it is not a dog"),
+        ("b", "the dog ran"),
+        ("a", "the cat sat on the mat"),
+    ]
+    written = {"a": "a cat sat on a mat", "b": "the dog ran home", "c": "it is not a dog"}
+    answered = script(monkeypatch, (ckpt, written))
+    result = evaluate(ckpt, pairs, group=True, bleu="13a", seen_sources={"a"})
+    assert sorted(answered) == ["a", "b", "c"]
+    assert (result["pairs"], result["exact_match"], result["exact_match_unseen"]) == (3, 2 / 3, 1 / 2)
+    assert (result["exact_match_low"], result["exact_match_high"]) == wilson(2, 3)
+    references = [
+        ["the cat sat on the mat", "it ran home", "it is not a dog"],
+        ["a cat sat on a mat", "the dog ran", None],
+    ]
+    metric = BLEU(tokenize="13a", lowercase=True)
+    assert result["bleu"] == pytest.approx(metric.corpus_score(list(written.values()), references).score)  # type: ignore[arg-type]
+    assert result["chrf"] == pytest.approx(CHRF(lowercase=True).corpus_score(list(written.values()), references).score)  # type: ignore[arg-type]
+    assert "nrefs:var|" in result["bleu_signature"]
+    alone = evaluate(ckpt, pairs, bleu="13a")
+    assert (alone["pairs"], alone["exact_match"]) == (6, 2 / 6)
+    assert alone["bleu"] < result["bleu"]
+    for name in ("loss", "perplexity", "token_accuracy"):  # over all six targets in both
+        assert result[name] == pytest.approx(alone[name])
 
 
-def test_pairs_are_read_plain_and_zipped(tmp_path: Path):
-    content = "\ufeffa b\t c\u00e9 \r\nx\ty\n".encode()
-    (tmp_path / "plain.tsv").write_bytes(content)
-    (tmp_path / "zipped.tsv.gz").write_bytes(gzip.compress(content))
-    for name in ("plain.tsv", "zipped.tsv.gz"):
-        assert read_pairs(tmp_path / name) == [("a b", "c\u00e9"), ("x", "y")]
-        assert read_pairs(tmp_path / name, limit=1) == [("a b", "c\u00e9")]
+def test_bleu_of_tokens_is_sacrebleus_of_the_models_own_tokens(monkeypatch: pytest.MonkeyPatch):
+    """Lower-cased spaCy tokens, worked out by hand; an unknown word of a reference stays what it is."""
+    ckpt = with_words()
+    pairs = [("a", "The cat doesn't sit, it sat."), ("b", "A zebra ran home on it."), ("c", "it is <unk> on the mat")]
+    written = {"a": "the cat do n't sat , it sat .", "b": "a zebra ran home on it .", "c": "it is zebra on the mat"}
+    script(monkeypatch, (ckpt, written))
+    result = evaluate(ckpt, pairs, bleu="tokens")
+    answers = [
+        "the cat do n't sat , it sat .",
+        "a X ran home on it .",
+        "it is X on the mat",
+    ]  # X: what no reference has
+    references = ["the cat does n't sit , it sat .", "a zebra ran home on it .", "it is < unk > on the mat"]
+    metric = BLEU(tokenize="none", lowercase=True)
+    assert result["bleu"] == pytest.approx(metric.corpus_score(answers, [references]).score)
+    assert result["bleu_signature"] == str(metric.get_signature())
+    texts = ["the cat don't sat, it sat.", "a <unk> ran home on it.", "it is <unk> on the mat"]  # as people read them
+    assert result["chrf"] == pytest.approx(CHRF(lowercase=True).corpus_score(texts, [[t for _, t in pairs]]).score)
+    assert result["exact_match"] == 0.0
 
 
-def test_a_line_break_of_another_alphabet_ends_no_line(tmp_path: Path):
-    (tmp_path / "p.tsv").write_bytes("a\u2028b\tc\u0085d\n".encode())
-    assert read_pairs(tmp_path / "p.tsv") == [("a\u2028b", "c\u0085d")]
+def test_an_unknown_token_matches_no_reference_that_spells_it(monkeypatch: pytest.MonkeyPatch):
+    ckpt = with_words(RegexTokens(r"\S+"))
+    script(monkeypatch, (ckpt, {"a": "it ran <unk> home .", "b": "it ran on home ."}))
+    pairs = [("a", "it ran <unk> home ."), ("b", "it ran on home .")]
+    result = evaluate(ckpt, pairs, bleu="tokens")
+    assert result["exact_match"] == 1 / 2
+    metric = BLEU(tokenize="none", lowercase=False)
+    wanted = metric.corpus_score(["it ran X home .", "it ran on home ."], [[target for _, target in pairs]]).score
+    assert result["bleu"] == pytest.approx(wanted)
+    assert result["bleu"] < 99
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"a\tb\none column only\n", r"p\.tsv, line 2 has 1 column, each line must be source<TAB>target"),
-        (b"a\tb\tc\n", r"line 1 has 3 columns"),
-        (b"a\tb\n\nc\td\n", r"line 2 has 1 column,"),
-        (b"a\tb\n1\t\xe9\n", r"line 2 is not UTF-8 text: convert"),
-        (b"a\tb\n \tb\n", r"line 2 has no source: fill it in"),
-        (b"a\t\n", r"line 1 has no target: fill it in"),
-        (b"", r"p\.tsv is empty: it must have one pair"),
-        (gzip.compress(b"a\tb\n" * 1000)[:-12], r"p\.tsv is a damaged gzip file: copy it again"),
-        (b"\x1f\x8bnothing", r"p\.tsv is a damaged gzip file"),
-    ],
-)
-def test_bad_files_are_refused_with_the_line(content: bytes, sentence: str, tmp_path: Path):
-    (tmp_path / "p.tsv").write_bytes(content)
-    with pytest.raises(ValueError, match=sentence):
-        read_pairs(tmp_path / "p.tsv")
+def test_unknown_words_for_scores_are_refused_before_anything_is_run(ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch):
+    answered = script(monkeypatch, (ckpt, {"a": "u"}))
+    for options, sentence in (
+        ({"bleu": "14a"}, "there is no BLEU '14a'"),
+        ({"equivalence": "x"}, "no equivalence 'x'"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            evaluate(ckpt, [("a", "u")], **options)
+    assert answered == []
 
 
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"there is no file .*nothing"):
-        read_pairs(tmp_path / "nothing")
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_pairs(tmp_path)
-    (tmp_path / "p.tsv").write_text("a\tb\n")
-    with pytest.raises(ValueError, match="limit=0 must be at least 1"):
-        read_pairs(tmp_path / "p.tsv", limit=0)
+def test_wrong_answers_are_written_in_the_order_of_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    ckpt = with_words()
+    pairs = [("abcdefgh", "the dog"), ("a", "the cat"), ("b", "The  Mat"), ("a", "A\u2028dog"), ("c", "é\tran")]
+    script(monkeypatch, (ckpt, {"abcdefgh": "a cat", "a": "the cat", "b": "the mat", "c": "it ran"}))
+    file = tmp_path / "errors.tsv"
+    evaluate(ckpt, pairs, errors=file)
+    lines = ["abcdefgh\ta cat\tthe dog", "a\tthe cat\tA dog", "c\tit ran\té ran"]
+    assert file.read_bytes() == "".join(line + "\n" for line in lines).encode()
+    evaluate(ckpt, [*pairs, ("c", "ran")], errors=file, group=True)
+    assert file.read_bytes() == "abcdefgh\ta cat\tthe dog\nc\tit ran\té ran | ran\n".encode()
+    evaluate(ckpt, [("a", "the cat")], errors=file)
+    assert file.read_bytes() == b""
+    assert [path.name for path in tmp_path.iterdir()] == ["errors.tsv"]
+
+
+@pytest.mark.parametrize("where", ["folder", "missing/errors.tsv", "file/errors.tsv", "pipe", "x" * 300])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_run(
+    where: str, ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    answered = script(monkeypatch, (ckpt, {"a": "u"}))
+    with pytest.raises(ValueError, match=r"is no file|cannot be written \(.*\): give a file in a folder that is there"):
+        evaluate(ckpt, [("a", "v")], errors=tmp_path / where)
+    assert answered == []
+
+
+def test_an_evaluation_that_fails_leaves_the_errors_of_the_last_one(
+    ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "errors.tsv").write_text("old\n", encoding="utf-8")
+    (tmp_path / "link.tsv").symlink_to("errors.tsv")
+    script(monkeypatch, (ckpt, {"a": "u"}))
+    with pytest.raises(KeyError):
+        evaluate(ckpt, [("a", "u"), ("b", "u")], errors=tmp_path / "errors.tsv")
+    assert (tmp_path / "errors.tsv").read_text(encoding="utf-8") == "old\n"
+    evaluate(ckpt, [("a", "v")], errors=tmp_path / "link.tsv")
+    assert (tmp_path / "errors.tsv").read_text(encoding="utf-8") == "a\tu\tv\n"
+    assert (tmp_path / "link.tsv").is_symlink()

@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
 # Each may import those before it, never those after it.
 ORDER = (
-    *("config", "tap", "memory", "model", "points", "edits", "record", "text", "checkpoint"),
-    *("search", "joined", "tracing", "decoding", "evaluation", "train", "analysis", "describe", "figures", "ui"),
-    *("server", "cli"),
+    *("config", "tap", "memory", "model", "points", "edits", "record", "text", "data", "checkpoint"),
+    *("search", "joined", "tracing", "decoding", "scores", "expressions", "answering", "evaluation", "comparing"),
+    *("train", "analysis", "describe", "figures", "ui", "server", "cli"),
 )
 # library -> the parts that may import it
 ONLY_IN = {

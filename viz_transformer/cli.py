@@ -29,6 +29,22 @@ TEXT_MAY_START_WITH_MINUS = {"ignore_unknown_options": True}  # -79.42 is a text
 CheckpointArgument = Annotated[str, typer.Argument(metavar="CKPT", help="A checkpoint folder, or a bundled name.")]
 TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What the model reads.")]
 BeamOption = Annotated[int | None, typer.Option(metavar="N", help="Beam search of this width instead of greedy.")]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What to test on, a path or a name in the data folder, or the data folder;"
+        " default: what the card names, in the data folder.",
+    ),
+]
+LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Only the first N pairs, or windows of a text.")]
+BleuOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How BLEU splits texts, instead of as the card says: tokens, or one of sacrebleu's: 13a, intl, char, ...",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -153,7 +169,9 @@ def trace(
 
 @cli.command()
 def train(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="numbers or numbers-tiny.")],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="numbers, copy, shakespeare, ...: the name of a bundled checkpoint.")
+    ],
     data: Annotated[Path | None, typer.Option(help="Data folder; default VIZ_TRANSFORMER_DATA, else ./data.")] = None,
     out: Annotated[Path | None, typer.Option(help="Checkpoint folder to write; default runs/TASK.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last save.")] = False,
@@ -186,44 +204,89 @@ def train(
 @cli.command()
 def evaluate(
     ckpt: CheckpointArgument,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Pairs to test on, or the data folder; default: those that the card names, in the data folder.",
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Only the first N pairs.")] = None,
+    data: DataOption = None,
+    limit: LimitOption = None,
     beam: BeamOption = None,
+    bleu: BleuOption = None,
+    group: Annotated[
+        bool, typer.Option("--group", help="Join equal sources: the answer may be any of their targets.")
+    ] = False,
+    errors: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.checkpoint import load
     from viz_transformer.evaluation import evaluate_checkpoint
 
-    is_folder = data is not None and data.is_dir()
+    file, folder = file_or_folder(data)
+    model = load(ckpt)
     measured = evaluate_checkpoint(
-        load(ckpt),
-        None if is_folder else data,
+        model,
+        file,
         limit=limit,
         beam=beam,
-        data_folder=data if is_folder else None,
-        progress=report_progress(),
+        bleu=bleu,
+        group=group,
+        errors=errors,
+        data_folder=folder,
+        progress=report_progress("windows" if model.config.kind == "decoder-only" else "pairs"),
     )
+    if errors is not None:
+        with errors.open("rb") as lines:
+            print(f"{errors}: {sum(1 for _ in lines):,} wrong answers", file=sys.stderr)
     print(as_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
 
 
-def report_progress() -> Callable[[int, int], None]:
-    """Writes pairs done to stderr: over and over in one line of a terminal, else a line for each tenth."""
+@cli.command()
+def compare(
+    first: CheckpointArgument,
+    second: CheckpointArgument,
+    data: DataOption = None,
+    limit: LimitOption = None,
+    beam: BeamOption = None,
+    bleu: BleuOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say which of two checkpoints answers the same pairs better, and whether that may be chance.
+
+    The pairs and BLEU are those that the first one's card names. Exact matches: McNemar's exact test. BLEU and chrF:
+    paired bootstrap.
+    """
+    from viz_transformer.checkpoint import load
+    from viz_transformer.comparing import compare_checkpoints, comparison_rows, verdicts
+
+    file, folder = file_or_folder(data)
+    found = compare_checkpoints(
+        load(first),
+        load(second),
+        file,
+        limit=limit,
+        beam=beam,
+        bleu=bleu,
+        data_folder=folder,
+        progress=report_progress("answers"),
+    )
+    print(as_json(found) if json else "\n".join([table(comparison_rows(found)), "", *verdicts(found)]))
+
+
+def file_or_folder(data: Path | None) -> tuple[Path | None, Path | None]:
+    """What --data names: a file, or the data folder."""
+    return (None, data) if data is not None and data.is_dir() else (data, None)
+
+
+def report_progress(things: str) -> Callable[[int, int], None]:
+    """Writes what is done to stderr: over and over in one line of a terminal, else a line for each tenth."""
     last = -1
 
     def report(done: int, total: int) -> None:
         nonlocal last
         if sys.stderr.isatty():
-            print(f"\revaluated {done:,} of {total:,} pairs", end="\n" if done == total else "", file=sys.stderr)
+            print(f"\revaluated {done:,} of {total:,} {things}", end="\n" if done == total else "", file=sys.stderr)
         elif done * 10 // total > last:
             last = done * 10 // total
-            print(f"evaluated {done:,} of {total:,} pairs", file=sys.stderr, flush=True)
+            print(f"evaluated {done:,} of {total:,} {things}", file=sys.stderr, flush=True)
 
     return report
 

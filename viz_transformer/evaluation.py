@@ -1,107 +1,29 @@
-"""How good a checkpoint is on pairs of texts: exact matches with their interval, loss, accuracy, BLEU, chrF."""
+"""How good a checkpoint is on pairs of texts, or a language model on a text.
+
+Exact matches with their interval, loss, accuracy, BLEU, chrF, equal expressions; the wrong answers as a file.
+"""
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
-import time
-import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor
-
+from viz_transformer.answering import Answer, Progress, TokenScores, answers_of, sides, target_scores, window_scores
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.causality import padding_matters
-from viz_transformer.model.transformer import Transformer
-from viz_transformer.search import decode_batch, padded
-from viz_transformer.text.codec import Codec
-
-Pair = tuple[str, str]
-Progress = Callable[[int, int], None]
-"""Called with the pairs done and the pairs in all."""
-
-DATA_VARIABLE = "VIZ_TRANSFORMER_DATA"
-BATCH = 128
-"""Pairs that are run together, at most; fewer of long texts."""
-BATCH_TOKENS = 16_384
-
-
-def find_data_folder(given: str | Path | None = None) -> Path:
-    """The folder of the data sets: the one given, else VIZ_TRANSFORMER_DATA, else ./data.
-
-    Raises ValueError if there is no such folder.
-    """
-    folder = Path(given or os.environ.get(DATA_VARIABLE) or "data").expanduser()
-    if not folder.is_dir():
-        raise ValueError(
-            f"there is no data folder {folder}: give the folder that holds the data sets"
-            f" (numbers/train_full.tsv.gz and so on) with --data, or name it in {DATA_VARIABLE}"
-        )
-    return folder
-
-
-def find_data_file(folder: Path, name: str) -> Path:
-    """The file `name` of the data folder. Raises ValueError if it is not there."""
-    path = folder / name
-    if not path.is_file():
-        raise ValueError(f"{path} is missing: put the data set's file {name} into the data folder {folder}")
-    return path
-
-
-def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = None) -> list[Pair]:
-    """The pairs of a UTF-8 file with one `source<separator>target` per line, plain or gzip, at most `limit`.
-
-    Blanks around both texts are dropped. Raises ValueError, with the line number, for a line that is not UTF-8, has
-    another number of columns or an empty side, and for a file without pairs.
-    """
-    path = Path(path)
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit={limit} must be at least 1")
-    pairs: list[Pair] = []
-    for number, line in enumerate(_lines(path), start=1):
-        if limit is not None and number > limit:
-            break
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}, line {number} is not UTF-8 text: convert the file to UTF-8") from None
-        columns = text.rstrip("\r\n").split(separator)
-        shown = "<TAB>" if separator == "\t" else separator
-        if len(columns) != 2:
-            raise ValueError(
-                f"{path}, line {number} has {len(columns)} column{'s' * (len(columns) != 1)},"
-                f" each line must be source{shown}target"
-            )
-        source, target = columns[0].strip(), columns[1].strip()
-        if not source or not target:
-            raise ValueError(
-                f"{path}, line {number} has no {'target' if source else 'source'}: fill it in or remove it"
-            )
-        pairs.append((source, target))
-    if not pairs:
-        raise ValueError(f"{path} is empty: it must have one pair of texts per line")
-    return pairs
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """The raw lines of a plain or gzip file, told apart by their first two bytes."""
-    try:
-        with path.open("rb") as plain:
-            zipped = plain.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rb") if zipped else path.open("rb") as file:
-            yield from file
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {path}") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise ValueError(f"{path} is a damaged gzip file: copy it again") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+from viz_transformer.data import GENERATED, Pair, Split, find_data_file, find_data_folder, read_pairs, read_text
+from viz_transformer.expressions import same_expression
+from viz_transformer.scores import (
+    check_bleu,
+    check_equivalence,
+    overlap_metrics,
+    plain,
+    reference_lists,
+    token_line,
+)
 
 
 def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -119,42 +41,6 @@ def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     return (centre - half) / scale if k else 0.0, (centre + half) / scale if k < n else 1.0
 
 
-def teacher_forced(model: Transformer, src: Tensor, tgt: Tensor) -> tuple[Tensor, Tensor]:
-    """What the model says about given targets: log-likelihood in nats and most probable id of each token but the first.
-
-    src: [B, S], tgt: [B, T], with start and end tokens. Returns log_probs [B, T-1] and ids [B, T-1]; what stands at
-    padding means nothing, and the caller leaves it out. No smoothing; dropout only if the model is in training mode.
-    """
-    return _next_tokens(model, src, tgt[:, :-1], tgt[:, 1:])
-
-
-def _next_tokens(model: Transformer, src: Tensor, read: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """`teacher_forced` with what the decoder reads and what it should write given apart: [B, T] each."""
-    logits = model(src, read).float()
-    log_probs = -F.cross_entropy(logits.transpose(1, 2), wanted, reduction="none")
-    return log_probs, logits.argmax(dim=-1)
-
-
-@dataclass(frozen=True)
-class _Item:
-    """One pair as ids, with start and end tokens on the target, and its place in the given order."""
-
-    index: int
-    src: tuple[int, ...]
-    tgt: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class _Side:
-    """What evaluation needs of a checkpoint, present for certain."""
-
-    model: Transformer
-    source: Codec
-    target: Codec
-    bos: int
-    eos: int
-
-
 def evaluate(
     ckpt: Checkpoint,
     pairs: Sequence[Pair],
@@ -162,56 +48,93 @@ def evaluate(
     beam: int | None = None,
     seen_sources: Collection[str] | None = None,
     bleu: str | None = None,
+    group: bool = False,
+    equivalence: str | None = None,
+    errors: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """How good the checkpoint is on the pairs; greedy unless `beam` is a width.
 
-    exact_match: share of answers that equal the target text (with its 95 % Wilson interval); exact_match_unseen: the
-    same over pairs whose source is not in `seen_sources`, None without those. loss: nats per target token, end token
-    included, without smoothing, on the given target; perplexity: its exponential, per token; token_accuracy: how often
-    the most probable next token is the target's, an unknown word counting as wrong. bleu and chrf: of the detokenised
-    answers against the texts, by sacrebleu with the tokenizer `bleu` ("13a", "none", ...), in lower case if the model
-    writes lower case; None without `bleu`. sentences_per_second: of decoding alone.
-    Raises ValueError for a model that is no encoder-decoder with text, for no pairs, and for texts too long for it.
+    pairs: how many there are; with `group` different sources, each with all its targets, in the order of the data.
+    exact_match: share of answers that equal the target text, or one of them (with its 95 % Wilson interval);
+    exact_match_unseen: the same over sources that are not in `seen_sources`, None without those. equivalent, only with
+    `equivalence="sympy"`: share of answers that equal it as mathematical expressions (see `same_expression`).
+    loss: nats per target token, end token included, without smoothing, on all given targets; perplexity: its
+    exponential, per token; token_accuracy: how often the most probable next token is the target's, an unknown word
+    counting as wrong. bleu: by sacrebleu, of the detokenised answers against the texts with the tokenizer `bleu`
+    ("13a", "none", ...), or with "tokens" of the model's own tokens against the target's, unknown words as they stand
+    there; chrf: of the detokenised answers; both against all targets, in lower case if the model writes lower case,
+    and None without `bleu`. sentences_per_second: of decoding alone.
+    `errors` is a file for the answers that are no exact match: source, answer, target (several joined by " | ") with
+    tabs between, in the order of the data, written whole or not at all.
+    Raises ValueError for a model that is no encoder-decoder with text, for no pairs, for texts too long for it, for
+    unknown words as `bleu` and `equivalence`, and before anything is run for a file that cannot be written.
     """
-    side = _side(ckpt)
+    sides(ckpt)
+    check_bleu(bleu)
+    check_equivalence(equivalence)
     if not pairs:
         raise ValueError("there are no pairs to evaluate: give at least one")
-    items = [_item(ckpt, side, index, pair) for index, pair in enumerate(pairs)]
-    answers = [""] * len(pairs)
-    log_prob, right, tokens, seconds, done = 0.0, 0, 0, 0.0, 0
-    no_padding = ckpt.config.source_pad is None or padding_matters(ckpt.model)
-    for batch in _batches(items, equal_lengths=no_padding, pad_to=ckpt.config.pad_to):
-        batch_log_prob, batch_right, batch_tokens = _score(side, batch)
-        log_prob, right, tokens = log_prob + batch_log_prob, right + batch_right, tokens + batch_tokens
-        start = time.perf_counter()
-        written = decode_batch(side.model, [item.src for item in batch], bos=side.bos, eos=side.eos, beam=beam)
-        seconds += time.perf_counter() - start
-        for item, ids in zip(batch, written, strict=True):
-            answers[item.index] = side.target.decode(ids)
-        done += len(batch)
-        if progress is not None:
-            progress(done, len(pairs))
-    lower = bool(getattr(side.target.tokenizer, "lower", False))
-    references = [_plain(target, lower=lower) for _, target in pairs]
-    matches = [_plain(answer, lower=lower) == wanted for answer, wanted in zip(answers, references, strict=True)]
-    unseen = (
-        None
-        if seen_sources is None
-        else [match for match, (source, _) in zip(matches, pairs, strict=True) if source not in seen_sources]
-    )
+    errors_file = None if errors is None else Path(os.path.realpath(errors))  # a link stays one
+    if errors_file is not None:
+        _check_writable(errors_file)
+    sources, targets = _joined(pairs) if group else ([s for s, _ in pairs], [[t] for _, t in pairs])
+    scores = target_scores(ckpt, pairs)
+    answers, seconds = answers_of(ckpt, sources, beam=beam, progress=progress)
+    matches = exact_matches(answers, targets, lower=writes_lower_case(ckpt))
+    if errors_file is not None:
+        wrong = zip(sources, answers, targets, matches, strict=True)
+        _write_rows(errors_file, [(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match])
+    unseen = [match for match, source in zip(matches, sources, strict=True) if source not in (seen_sources or ())]
     low, high = wilson(sum(matches), len(matches))
-    return {
-        "pairs": len(pairs),
+    result = {
+        "pairs": len(sources),
         "exact_match": sum(matches) / len(matches),
         "exact_match_low": low,
         "exact_match_high": high,
-        "exact_match_unseen": sum(unseen) / len(unseen) if unseen else None,
-        "token_accuracy": right / tokens,
-        "loss": -log_prob / tokens,
-        "perplexity": math.exp(-log_prob / tokens) if -log_prob / tokens < 700 else None,  # beyond what a float holds
-        **_overlap_scores(answers, [target for _, target in pairs], bleu, lower=lower),
-        "sentences_per_second": len(pairs) / seconds,
+        "exact_match_unseen": sum(unseen) / len(unseen) if unseen and seen_sources is not None else None,
+        **_per_token(scores),
+        **_overlap_scores(ckpt, answers, targets, bleu),
+        "sentences_per_second": len(sources) / seconds,
+    }
+    if equivalence is not None:
+        judged = zip(matches, answers, targets, strict=True)
+        equal = [match or any(same_expression(a.text, target) for target in t) for match, a, t in judged]
+        result["equivalent"] = sum(equal) / len(equal)
+    return result
+
+
+def evaluate_text(
+    ckpt: Checkpoint, text: str, window: int, limit: int | None = None, *, progress: Progress | None = None
+) -> dict[str, Any]:
+    """How well a decoder-only model predicts a text, cut into consecutive windows of `window` tokens.
+
+    Window i reads the tokens from i * window on and predicts the one after each, so that every token but the first is
+    predicted once, from at most `window` tokens; the last window may be shorter. No start or end token is added.
+    The keys are those of `evaluate`: pairs counts windows (the first `limit`), loss is nats per predicted token, and
+    what belongs to answers is None.
+    Raises ValueError for a model that is not decoder-only with text, for windows that it cannot read, and for a text of
+    fewer than two tokens.
+    """
+    codec, config = ckpt.target_codec, ckpt.config
+    if config.kind != "decoder-only" or codec is None:
+        what = f"is {config.kind}" if config.kind != "decoder-only" else "has no vocabulary"
+        raise ValueError(f"{ckpt.name} {what}: only a decoder-only model with a vocabulary can be evaluated on a text")
+    if not 1 <= window <= config.max_target:
+        raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {config.max_target} at a time")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit={limit} must be at least 1")
+    ids = codec.encode(text).ids
+    ids = ids[codec.add_bos : len(ids) - codec.add_eos]
+    if len(ids) < 2:
+        raise ValueError("the text has one token, and nothing to predict after it: give a longer one")
+    scores, count = window_scores(ckpt, codec, ids, window, limit, progress)
+    nothing = dict.fromkeys(["exact_match", "exact_match_low", "exact_match_high", "exact_match_unseen"])
+    return {
+        "pairs": count,
+        **nothing,
+        **_per_token(scores),
+        **dict.fromkeys(["bleu", "bleu_signature", "chrf", "sentences_per_second"]),
     }
 
 
@@ -221,124 +144,207 @@ def evaluate_checkpoint(
     *,
     limit: int | None = None,
     beam: int | None = None,
+    bleu: str | None = None,
+    group: bool = False,
+    errors: str | Path | None = None,
     data_folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """`evaluate` on a file, or on the test data and as many pairs as the card names; `limit` replaces that number.
+    """`evaluate` on `chosen_pairs`, or `evaluate_text` for a decoder-only model.
 
-    The card also says how the file's columns are separated, which BLEU belongs to the data, and where the training
-    sources are; exact_match_unseen is None if that file is not there. Raises ValueError as `evaluate` and `read_pairs`,
-    and if there is neither a file nor a card that names one.
+    The card says which BLEU belongs to the data (`bleu` replaces that), whether expressions are compared, and where the
+    training sources are; exact_match_unseen is None if one of those files is not there. For a text the card names the
+    file, the window (else the longest that the model reads) and the number of windows; `data_file` and `limit` replace
+    these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for options that belong to answers.
     """
-    _side(ckpt)
+    settings = _settings(ckpt.card)
+    if ckpt.config.kind == "decoder-only":
+        given = {"beam": beam, "bleu": bleu, "group": group or None, "errors": errors}
+        if meant := [name for name, value in given.items() if value is not None]:
+            raise ValueError(f"{ckpt.name} is decoder-only and writes no answers: leave out {' and '.join(meant)}")
+        if data_file is None:
+            path = find_data_file(find_data_folder(data_folder), _named_data(ckpt))
+            limit = limit if limit is not None else settings.get("limit")
+        else:
+            path = _given_file(data_file, data_folder)
+        window = settings.get("window", ckpt.config.max_target)
+        return evaluate_text(ckpt, read_text(path), window, limit, progress=progress)
+    pairs = chosen_pairs(ckpt, data_file, limit=limit, data_folder=data_folder)
+    return evaluate(
+        ckpt,
+        pairs,
+        beam=beam,
+        seen_sources=_seen_sources(ckpt, data_folder),
+        bleu=bleu if bleu is not None else settings.get("bleu"),
+        group=group,
+        equivalence=settings.get("equivalence"),
+        errors=errors,
+        progress=progress,
+    )
+
+
+def chosen_pairs(
+    ckpt: Checkpoint,
+    data_file: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    data_folder: str | Path | None = None,
+) -> list[Pair]:
+    """The pairs to test a checkpoint on: those that its card names, or all of a file; at most `limit`.
+
+    `data_file` is a path, a name in the data folder, or a generated set; the card says how its columns are separated.
+    Raises ValueError for a model that is no encoder-decoder with text, if there is neither a file nor a card that names
+    one, and as `read_pairs` and `Split`.
+    """
+    side = sides(ckpt)
     settings = _settings(ckpt.card)
     if data_file is None:
-        if not settings.get("data"):
-            raise ValueError(f"the card of {ckpt.name} names no test data: give a file with --data")
-        data_file = find_data_file(find_data_folder(data_folder), settings["data"])
-        limit = limit if limit is not None else settings.get("limit")
-    separator = settings.get("separator") or "\t"
-    pairs = read_pairs(data_file, separator, limit=limit)
-    seen = _seen_sources(settings.get("seen"), data_folder, separator)
-    return evaluate(ckpt, pairs, beam=beam, seen_sources=seen, bleu=settings.get("bleu"), progress=progress)
+        named = {name: settings[name] for name in ("separator", "longest", "skip", "limit") if name in settings}
+        named |= {} if limit is None else {"limit": limit}
+        return Split(file=_named_data(ckpt), **named).read(data_folder, (side.source.tokenizer, side.target.tokenizer))
+    if str(data_file).startswith(GENERATED):
+        return Split(file=str(data_file), limit=limit).read()
+    return read_pairs(_given_file(data_file, data_folder), settings.get("separator", "\t"), limit=limit)
 
 
-def _settings(card: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card says about its evaluation: data, limit, separator, seen, bleu; a card may be anybody's."""
-    named = card.get("evaluation")
-    if not isinstance(named, dict):
-        return {}
-    kinds = {"data": str, "limit": int, "separator": str, "seen": str, "bleu": str}
-    return {name: named[name] for name, kind in kinds.items() if isinstance(named.get(name), kind)}
+def card_bleu(ckpt: Checkpoint) -> str | None:
+    """The BLEU that the card names for its data."""
+    return _settings(ckpt.card).get("bleu")
 
 
-def _seen_sources(name: str | None, folder: str | Path | None, separator: str) -> set[str] | None:
-    """The sources of the training data, None if the file is not at hand."""
-    if name is None:
-        return None
-    try:
-        path = find_data_file(find_data_folder(folder), name)
-    except ValueError:
-        return None
-    return {source for source, _ in read_pairs(path, separator)}
+def exact_matches(answers: Sequence[Answer], targets: Sequence[Sequence[str]], *, lower: bool) -> list[bool]:
+    """Whether each answer equals one of its targets, blanks collapsed; in lower case if asked for."""
+    return [
+        answer.complete and plain(answer.text, lower=lower) in {plain(target, lower=lower) for target in wanted}
+        for answer, wanted in zip(answers, targets, strict=True)
+    ]
 
 
-def _side(ckpt: Checkpoint) -> _Side:
-    """The parts of a checkpoint that translates text. Raises ValueError for any other."""
-    source, target = ckpt.source_codec, ckpt.target_codec
-    if ckpt.config.kind != "encoder-decoder":
-        raise ValueError(f"{ckpt.name} is {ckpt.config.kind}: only an encoder-decoder can be evaluated on pairs")
-    if source is None or target is None:
-        raise ValueError(f"{ckpt.name} has no vocabulary of its {'target' if source else 'source'} side: add it first")
-    bos, eos = target.vocabulary.bos, target.vocabulary.eos
-    if bos is None or eos is None:
-        raise ValueError(f"{ckpt.name} has no {'start' if bos is None else 'end'} token: its config must name one")
-    return _Side(ckpt.model, source, target, bos, eos)
+def bleu_lines(
+    ckpt: Checkpoint, answers: Sequence[Answer], targets: Sequence[Sequence[str]], bleu: str
+) -> tuple[list[str], list[list[str]]]:
+    """Answers and targets as this BLEU reads them: texts, or for "tokens" as the checkpoint's tokenizer splits them."""
+    if bleu != "tokens":
+        return [answer.text for answer in answers], [list(wanted) for wanted in targets]
+    tokenize = sides(ckpt).target.tokenizer.tokenize
+    return (
+        [token_line(answer.tokens) for answer in answers],
+        [[token_line(tokenize(target)) for target in wanted] for wanted in targets],
+    )
 
 
-def _item(ckpt: Checkpoint, side: _Side, index: int, pair: Pair) -> _Item:
-    try:
-        src, tgt = side.source.encode(pair[0]).ids, side.target.encode(pair[1]).ids
-    except ValueError as error:
-        raise ValueError(f"pair {index + 1}: {error}") from None
-    tgt = tgt if tgt[0] == side.bos else (side.bos, *tgt)
-    tgt = tgt if tgt[-1] == side.eos else (*tgt, side.eos)
-    config = ckpt.config
-    for name, length, most in (("source", len(src), config.max_source), ("target", len(tgt) - 1, config.max_target)):
-        if length > most:
-            raise ValueError(f"pair {index + 1}: the {name} has {length} tokens, the model reads at most {most}")
-    return _Item(index, src, tgt)
+def writes_lower_case(ckpt: Checkpoint) -> bool:
+    """Whether the target side reads and writes lower case only."""
+    return bool(getattr(sides(ckpt).target.tokenizer, "lower", False))
 
 
-def _batches(items: Sequence[_Item], *, equal_lengths: bool, pad_to: int | None) -> Iterator[list[_Item]]:
-    """The items by length, in batches; of one source and one target length each where nothing may be padded."""
-    batch: list[_Item] = []
-    for item in sorted(items, key=lambda item: (len(item.src), len(item.tgt))):
-        longest = pad_to or max(len(item.src), *(len(other.tgt) for other in [*batch, item]))
-        lengths = [(len(other.src), len(other.tgt)) for other in [*batch[:1], item]]
-        other_length = equal_lengths and lengths[0] != lengths[-1]
-        if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > BATCH_TOKENS):
-            yield batch
-            batch = []
-        batch.append(item)
-    if batch:
-        yield batch
+def _joined(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
+    """The different sources, and the different targets of each, in the order given."""
+    targets: dict[str, dict[str, None]] = {}
+    for source, target in pairs:
+        targets.setdefault(source, {})[target] = None
+    return list(targets), [list(wanted) for wanted in targets.values()]
 
 
-def _score(side: _Side, batch: Sequence[_Item]) -> tuple[float, int, int]:
-    """Log-probability of the targets, right guesses, and target tokens, the end tokens included."""
-    config = side.model.config
-    device = next(side.model.parameters()).device
-    tgt_pad = side.eos if config.target_pad is None else config.target_pad
-    src = padded([item.src for item in batch], config.source_pad, device, length=config.pad_to)
-    # The end token is written and not read, not even behind a shorter text, where a model might see it coming.
-    read = padded([item.tgt[:-1] for item in batch], tgt_pad, device, length=config.pad_to)
-    wanted = padded([item.tgt[1:] for item in batch], tgt_pad, device, length=config.pad_to)
-    with torch.no_grad():
-        log_probs, best = _next_tokens(side.model, src, read, wanted)
-    lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)
-    counted = torch.arange(best.size(1), device=device) < lengths[:, None]  # [B, T-1]
-    hits = counted & (best == wanted)
-    if side.target.vocabulary.unk is not None:
-        hits = hits & (wanted != side.target.vocabulary.unk)
-    total = log_probs.double().masked_fill(~counted, 0.0).sum()
-    return float(total), int(hits.sum()), int(counted.sum())
+def _per_token(scores: TokenScores) -> dict[str, Any]:
+    loss = -scores.log_prob / scores.tokens
+    return {
+        "token_accuracy": scores.right / scores.tokens,
+        "loss": loss,
+        "perplexity": math.exp(loss) if loss < 700 else None,  # beyond what a float holds
+    }
 
 
-def _plain(text: str, *, lower: bool) -> str:
-    """The text for comparing: blanks collapsed, in lower case if the model writes that."""
-    text = " ".join(text.split())
-    return text.lower() if lower else text
-
-
-def _overlap_scores(answers: list[str], references: list[str], bleu: str | None, *, lower: bool) -> dict[str, Any]:
+def _overlap_scores(
+    ckpt: Checkpoint, answers: Sequence[Answer], targets: Sequence[Sequence[str]], bleu: str | None
+) -> dict[str, Any]:
     """BLEU with its signature and chrF, 0 to 100, of whole corpora; None where BLEU is not asked for."""
     if bleu is None:
         return {"bleu": None, "bleu_signature": None, "chrf": None}
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
+    metric, chrf = overlap_metrics(bleu, lower=writes_lower_case(ckpt))
+    lines, wanted = bleu_lines(ckpt, answers, targets, bleu)
+    score = metric.corpus_score(lines, reference_lists(wanted)).score
+    characters = chrf.corpus_score([answer.text for answer in answers], reference_lists(targets)).score
+    return {"bleu": score, "bleu_signature": str(metric.get_signature()), "chrf": characters}
 
-    metric = BLEU(tokenize=bleu, lowercase=lower)
-    score = metric.corpus_score(answers, [references]).score
-    chrf = CHRF(lowercase=lower).corpus_score(answers, [references]).score
-    return {"bleu": score, "bleu_signature": str(metric.get_signature()), "chrf": chrf}
+
+def _check_writable(path: Path) -> None:
+    """Raises ValueError unless the file can be made, or replaced."""
+    if os.path.exists(path) and not os.path.isfile(path):  # these never raise
+        raise ValueError(f"{path} is no file, so the wrong answers cannot be written to it: give the name of a file")
+    try:
+        new = _beside(path)
+        new.write_bytes(b"")
+        new.unlink()
+    except OSError as error:
+        why = error.strerror or error
+        raise ValueError(f"{path} cannot be written ({why}): give a file in a folder that is there and yours") from None
+
+
+def _write_rows(path: Path, rows: Sequence[tuple[str, ...]]) -> None:
+    """One line for each row with tabs between; the whole file or nothing."""
+    lines = ["\t".join(_ENDS_CELL.sub(" ", cell) for cell in row) + "\n" for row in rows]
+    new = _beside(path)
+    try:
+        new.write_bytes("".join(lines).encode("utf-8", "replace"))
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
+
+
+_ENDS_CELL = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+
+
+def _settings(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card says about its evaluation, as far as it has the right type: a card may be anybody's."""
+    named = card.get("evaluation")
+    if not isinstance(named, dict):
+        return {}
+    words, numbers = ("data", "separator", "bleu", "equivalence"), ("skip", "limit", "window")
+    settings = {name: named[name] for name in words if isinstance(named.get(name), str) and named[name]}
+    settings |= {name: named[name] for name in numbers if type(named.get(name)) is int}
+    longest = named.get("longest")
+    if isinstance(longest, list) and len(longest) == 2 and all(type(n) is int for n in longest):
+        settings["longest"] = tuple(longest)
+    return settings
+
+
+def _named_data(ckpt: Checkpoint) -> str:
+    data = _settings(ckpt.card).get("data")
+    if data is None:
+        raise ValueError(f"the card of {ckpt.name} names no test data: give a file with --data")
+    return str(data)
+
+
+def _given_file(name: str | Path, data_folder: str | Path | None) -> Path:
+    """The file, here or in the data folder. Raises ValueError if there is none."""
+    if os.path.exists(name):
+        return Path(name)
+    try:
+        return find_data_file(find_data_folder(data_folder), str(name))
+    except ValueError:
+        raise ValueError(f"there is no file {name}, neither here nor in the data folder: check the name") from None
+
+
+def _seen_sources(ckpt: Checkpoint, folder: str | Path | None) -> set[str] | None:
+    """The sources of the training data that the card names, None if it names none or a file is not at hand."""
+    side, settings = sides(ckpt), _settings(ckpt.card)
+    evaluation = ckpt.card.get("evaluation")
+    named = evaluation.get("seen") if isinstance(evaluation, dict) else None
+    if isinstance(named, str):
+        named = [{"file": named, "separator": settings.get("separator", "\t")}]
+    if not isinstance(named, list) or not named or not all(isinstance(part, dict) for part in named):
+        return None
+    try:
+        splits = [Split.from_dict(part) for part in named]
+        for split in splits:
+            if not split.file.startswith(GENERATED):
+                find_data_file(find_data_folder(folder), split.file)
+    except ValueError:
+        return None
+    tokenizers = (side.source.tokenizer, side.target.tokenizer)
+    return {source for split in splits for source, _ in split.read(folder, tokenizers)}

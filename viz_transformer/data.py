@@ -1,0 +1,214 @@
+"""The data sets' files: finding them, reading pairs or plain text, and the part of a file that a split is."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import os
+import random
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from viz_transformer.text.tokenizers import Tokenizer
+
+Pair = tuple[str, str]
+Tokenizers = tuple[Tokenizer, Tokenizer]
+
+DATA_VARIABLE = "VIZ_TRANSFORMER_DATA"
+GENERATED = "generated:"
+MOST_GENERATED = 1_000_000
+"""Pairs that are made at once: their number may come from anybody's card."""
+
+
+def find_data_folder(given: str | Path | None = None) -> Path:
+    """The folder of the data sets: the one given, else VIZ_TRANSFORMER_DATA, else ./data.
+
+    Raises ValueError if there is no such folder.
+    """
+    folder = Path(given or os.environ.get(DATA_VARIABLE) or "data").expanduser()
+    if not folder.is_dir():
+        raise ValueError(
+            f"there is no data folder {folder}: give the folder that holds the data sets"
+            f" (numbers/train_full.tsv.gz and so on) with --data, or name it in {DATA_VARIABLE}"
+        )
+    return folder
+
+
+def find_data_file(folder: Path, name: str) -> Path:
+    """The file `name` of the data folder. Raises ValueError if it is not there."""
+    path = folder / name
+    if not path.is_file():
+        raise ValueError(f"{path} is missing: put the data set's file {name} into the data folder {folder}")
+    return path
+
+
+def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = None) -> list[Pair]:
+    """The pairs of a UTF-8 file with one `source<separator>target` per line, plain or gzip, at most `limit`.
+
+    Blanks around both texts are dropped. Raises ValueError, with the line number, for a line that is not UTF-8, has
+    another number of columns or an empty side, and for a file without pairs.
+    """
+    path = Path(path)
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit={limit} must be at least 1")
+    pairs: list[Pair] = []
+    for number, line in enumerate(_lines(path), start=1):
+        if limit is not None and number > limit:
+            break
+        columns = _decoded(line, path, number).rstrip("\r\n").split(separator)
+        shown = "<TAB>" if separator == "\t" else separator
+        if len(columns) != 2:
+            raise ValueError(
+                f"{path}, line {number} has {len(columns)} column{'s' * (len(columns) != 1)},"
+                f" each line must be source{shown}target"
+            )
+        source, target = columns[0].strip(), columns[1].strip()
+        if not source or not target:
+            raise ValueError(
+                f"{path}, line {number} has no {'target' if source else 'source'}: fill it in or remove it"
+            )
+        pairs.append((source, target))
+    if not pairs:
+        raise ValueError(f"{path} is empty: it must have one pair of texts per line")
+    return pairs
+
+
+def read_text(path: str | Path) -> str:
+    """The whole text of a UTF-8 file, plain or gzip, every character as it stands there.
+
+    Raises ValueError, with the line number, for what is not UTF-8, and for an empty file.
+    """
+    path = Path(path)
+    text = "".join(_decoded(line, path, number) for number, line in enumerate(_lines(path), start=1))
+    if not text:
+        raise ValueError(f"{path} is empty: it must have a text")
+    return text
+
+
+def _decoded(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}, line {number} is not UTF-8 text: convert the file to UTF-8") from None
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The raw lines of a plain or gzip file, told apart by their first two bytes."""
+    try:
+        with path.open("rb") as plain:
+            zipped = plain.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if zipped else path.open("rb") as file:
+            yield from file
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise ValueError(f"{path} is a damaged gzip file: copy it again") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Some pairs of one file: those of at most `longest` tokens (source, target), without the first `skip` of them.
+
+    `file` is a name in the data folder, or "generated:copy/train" and "generated:copy/test". Tokens are counted without
+    start and end tokens. Raises ValueError for numbers that cannot be.
+    """
+
+    file: str
+    separator: str = "\t"
+    longest: tuple[int, int] | None = None
+    skip: int = 0
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.skip < 0:
+            raise ValueError(f"skip={self.skip} must not be negative")
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"limit={self.limit} must be at least 1")
+        if self.longest is not None and self.file.startswith(GENERATED):
+            raise ValueError(f"{self.file} is made to measure: leave out longest={self.longest}")
+
+    def read(self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None) -> list[Pair]:
+        """The pairs; `tokenizers` count what `longest` limits. `folder` is the data folder, looked up if needed.
+
+        Raises ValueError for a missing folder or file, as `read_pairs`, and if no pair is left.
+        """
+        end = None if self.limit is None else self.skip + self.limit
+        if self.file.startswith(GENERATED):
+            pairs = generated_pairs(self.file, end)
+        else:
+            path = find_data_file(find_data_folder(folder), self.file)
+            pairs = read_pairs(path, self.separator, limit=end if self.longest is None else None)
+        if self.longest is not None:
+            assert tokenizers is not None
+            pairs = [pair for pair in pairs if fits(pair, tokenizers, self.longest)]
+        if not pairs[self.skip : end]:
+            raise ValueError(f"{self.file} has {len(pairs)} pairs that fit, none behind the first {self.skip}")
+        return pairs[self.skip : end]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain JSON values, defaults left out."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            field.name: list(values[field.name]) if isinstance(values[field.name], tuple) else values[field.name]
+            for field in dataclasses.fields(self)
+            if values[field.name] != field.default
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> Split:
+        """The split that `to_dict` described. Raises ValueError for anything else."""
+        kinds = {"file": str, "separator": str, "longest": list, "skip": int, "limit": int}
+        values = dict(d)
+        for name, value in values.items():
+            if name not in kinds or type(value) is not kinds[name]:
+                raise ValueError(f"{name!r:.40}: {value!r:.40} does not describe a part of a data file")
+        if "file" not in values:
+            raise ValueError("a part of a data file needs the name of its file")
+        if "longest" in values:
+            longest = tuple(values["longest"])
+            if len(longest) != 2 or not all(type(n) is int for n in longest):
+                raise ValueError("'longest' has to be two numbers of tokens: source and target")
+            values["longest"] = longest
+        return cls(**values)
+
+
+def fits(pair: Pair, tokenizers: Tokenizers, longest: tuple[int, int]) -> bool:
+    """Whether source and target have at most that many tokens."""
+    sides = zip(pair, tokenizers, longest, strict=True)
+    return all(len(tokenizer.split(text)) <= most for text, tokenizer, most in sides)
+
+
+COPY_SYMBOLS = "abcdefghij"
+COPY_LONGEST = 20
+
+
+def generated_pairs(name: str, n: int | None) -> list[Pair]:
+    """The first n pairs of a data set that is made here, by the same rule on every machine.
+
+    "generated:copy/train" and ".../test": strings of 1 to 20 of ten letters, each its own target; lengths and letters
+    are even. A checksum decides the side of each string, so no test string is ever trained on; test strings are
+    different. Raises ValueError for another name, without n, and for an n above MOST_GENERATED.
+    """
+    sides = {f"{GENERATED}copy/train": False, f"{GENERATED}copy/test": True}
+    if name not in sides:
+        raise ValueError(f"{name!r:.60} is not made here: choose {' or '.join(sides)}")
+    if n is None:
+        raise ValueError(f"{name} has no end: say how many pairs")
+    if n > MOST_GENERATED:
+        raise ValueError(f"{n:,} pairs of {name} are too many: take at most {MOST_GENERATED:,}")
+    source = random.Random(f"viz-transformer {name}")  # the generator is the same in all Python versions
+    tested = sides[name]
+    pairs: list[Pair] = []
+    seen: set[str] = set()
+    while len(pairs) < n:
+        text = "".join(source.choices(COPY_SYMBOLS, k=source.randint(1, COPY_LONGEST)))
+        if (zlib.crc32(text.encode()) % 10 == 0) != tested or (tested and text in seen):
+            continue
+        seen.add(text)
+        pairs.append((text, text))
+    return pairs
