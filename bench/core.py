@@ -4,28 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
 from bench.ratios import Ratio, compare
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import decode
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.search import decode_batch
 from viz_transformer.tap import Recorder
+from viz_transformer.text.codec import Codec
 from viz_transformer.train.tasks import TASKS
+from viz_transformer.train.tasks.task import PairTask
 
 TEXT = "29,284.30"
 STEPS = 64
 
 
+def numbers_codecs() -> tuple[Codec, Codec]:
+    task = TASKS["numbers"]
+    assert isinstance(task, PairTask)
+    return task.codecs(task.tokenizers, [])
+
+
+def numbers_config() -> ModelConfig:
+    task = TASKS["numbers"]
+    assert isinstance(task, PairTask)
+    return task.model(*numbers_codecs())
+
+
 def endless_checkpoint() -> Checkpoint:
     """A model of the size of `numbers` that never writes its end token."""
-    task = TASKS["numbers"]
-    source, target = task.codecs(Path("no data folder is needed"))
+    source, target = numbers_codecs()
+    config = numbers_config()
     torch.manual_seed(0)
-    model = Transformer(task.model).eval()
+    model = Transformer(config).eval()
     assert model.output is not None and model.output.bias is not None
     with torch.no_grad():
         model.output.bias[target.vocabulary.eos] = -1e9
@@ -33,7 +47,7 @@ def endless_checkpoint() -> Checkpoint:
         name="endless",
         path=None,
         model=model,
-        config=task.model,
+        config=config,
         source_codec=source,
         target_codec=target,
         card={},
@@ -52,7 +66,7 @@ def naive(model: Transformer, src: list[int], bos: int, steps: int) -> list[int]
 
 def forward_ratios() -> Iterator[Ratio]:
     """A recorded pass over an unrecorded one, at three lengths."""
-    config = replace(TASKS["numbers"].model, max_source=256, max_target=256)
+    config = replace(numbers_config(), max_source=256, max_target=256)
     torch.manual_seed(0)
     model = Transformer(config).eval()
     for length, rounds in ((16, 101), (64, 61), (256, 31)):

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 from viz_transformer.config import ModelConfig
+from viz_transformer.data import Pair, Split, Tokenizers
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
-from viz_transformer.text.vocabulary import Vocabulary
-from viz_transformer.train.tasks import SPECIALS, Codecs, Plan, Task
+from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
+from viz_transformer.train.tasks.task import Measure, PairTask, Plan
+
+CHARACTERS = (Characters(), Characters())
 
 
-def backwards_codecs(folder: Path) -> Codecs:
-    codec = Codec(Characters(), Vocabulary(("<s>", "</s>", "<unk>", "<pad>", *"abcde"), SPECIALS))
+def backwards_codecs(tokenizers: Tokenizers = CHARACTERS, pairs: Sequence[Pair] = ()) -> tuple[Codec, Codec]:
+    codec = Codec(tokenizers[0], Vocabulary((*SPECIALS.values(), *"abcde"), SPECIALS))
     return codec, codec
 
 
-def backwards_task(**plan: object) -> Task:
+def backwards_model(source: Codec, target: Codec) -> ModelConfig:
+    return ModelConfig(
+        source_vocab_size=len(source.vocabulary),
+        target_vocab_size=len(target.vocabulary),
+        encoder_layers=1,
+        decoder_layers=1,
+        d_model=16,
+        n_heads=2,
+        d_ff=32,
+        dropout=0.1,
+        max_source=12,
+        max_target=12,
+        source_pad=3,
+        target_pad=3,
+    )
+
+
+def backwards_task(**plan: object) -> PairTask:
     """The task with some of the plan replaced; about 40 steps an epoch."""
     settings: dict[str, object] = {
         "epochs": 1,
@@ -30,29 +51,19 @@ def backwards_task(**plan: object) -> Task:
         "sample": 20,
         "snapshots": (0, 1, 3, 12),
     }
-    return Task(
+    return PairTask(
         name="backwards",
         title="Words backwards",
-        train="backwards/train.tsv",
-        validation="backwards/dev.tsv",
-        test="backwards/test.tsv",
-        test_limit=20,
-        test_split="test, first 20",
-        codecs=backwards_codecs,
-        model=ModelConfig(
-            source_vocab_size=9,
-            target_vocab_size=9,
-            encoder_layers=1,
-            decoder_layers=1,
-            d_model=16,
-            n_heads=2,
-            d_ff=32,
-            dropout=0.1,
-            max_source=12,
-            max_target=12,
-            source_pad=3,
-            target_pad=3,
+        train=(Split(file="backwards/train.tsv"),),
+        validation=Split(file="backwards/dev.tsv"),
+        test=Split(file="backwards/test.tsv", limit=20),
+        measures=(
+            Measure(split="test, first 20"),
+            Measure(split="dev", data="backwards/dev.tsv", beam=2, bleu="tokens"),
         ),
+        tokenizers=CHARACTERS,
+        codecs=backwards_codecs,
+        model=backwards_model,
         plan=Plan(**(settings | plan)),  # type: ignore[arg-type]
         data_name="made in the test",
         data_licence="CC0",

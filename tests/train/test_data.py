@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import torch
 from backwards import backwards_codecs, backwards_pairs
 
-from viz_transformer.train.data import Batches, EncodedPairs, TrainingOrder
+from viz_transformer.train.data import Batch, Batches, EncodedPairs, TrainingOrder
 
 PAIRS = backwards_pairs(seed=0, n=300)
-CODECS = backwards_codecs(Path())
+CODECS = backwards_codecs()
 PAD = 3
 
 
@@ -21,8 +20,9 @@ def encoded(limit: int = 12) -> EncodedPairs:
     return EncodedPairs(PAIRS, CODECS, (limit, limit), "train.tsv")
 
 
-def texts(batch: tuple[torch.Tensor, torch.Tensor]) -> list[tuple[str, str]]:
+def texts(batch: Batch) -> list[tuple[str, str]]:
     src, tgt = batch
+    assert src is not None
     return [(CODECS[0].decode(s), CODECS[1].decode(t)) for s, t in zip(src.tolist(), tgt.tolist(), strict=True)]
 
 
@@ -86,5 +86,5 @@ def test_processes_share_the_batches_without_overlap():
 
 def test_a_pair_that_is_too_long_is_refused_with_its_line():
     line = next(i for i, (source, _) in enumerate(PAIRS, start=1) if len(source) == 8)
-    with pytest.raises(ValueError, match=rf"train.tsv, line {line}: the source has 10 tokens, .* at most 9"):
+    with pytest.raises(ValueError, match=rf"train.tsv, pair {line}: the source has 10 tokens, .* at most 9"):
         encoded(limit=9)

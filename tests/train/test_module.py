@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import torch
-from backwards import backwards_codecs, backwards_pairs, backwards_task
+from backwards import backwards_codecs, backwards_model, backwards_pairs, backwards_task
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model.transformer import Transformer
@@ -16,14 +15,16 @@ from viz_transformer.train.data import EncodedPairs, TrainingOrder
 from viz_transformer.train.keeper import history_csv, mean_loss
 from viz_transformer.train.module import TrainingModule, rate_factor
 
-CODECS = backwards_codecs(Path())
+CODECS = backwards_codecs()
 
 
 def module(smoothing: float) -> TrainingModule:
     task = backwards_task(smoothing=smoothing)
     torch.manual_seed(0)
     pairs = EncodedPairs(backwards_pairs(0, 50), CODECS, (12, 12), "train")
-    made = TrainingModule(Transformer(task.model), TrainingOrder(pairs, tokens=120, seed=1), task.plan, total=10)
+    made = TrainingModule(
+        Transformer(backwards_model(*CODECS)), TrainingOrder(pairs, tokens=120, seed=1), task.plan, total=10
+    )
     made.log = lambda *_, **__: None  # type: ignore[method-assign]  # there is no trainer
     return made.eval()
 

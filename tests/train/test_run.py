@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 import torch
-from backwards import backwards_pairs, backwards_task
+from backwards import backwards_codecs, backwards_pairs, backwards_task
 from lightning.pytorch import Callback
 
 from viz_transformer.checkpoint import load
 from viz_transformer.evaluation import evaluate
 from viz_transformer.train.keeper import last_path, mean_loss
-from viz_transformer.train.run import evenly, train
+from viz_transformer.train.run import train
+from viz_transformer.train.tasks.task import evenly
 
 STEPS = 24
 METRICS = (
@@ -108,7 +109,10 @@ def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, ca
     assert card["training_command"] == f"viz-transformer train backwards --steps {STEPS} --device cpu"
     seen = {source for source, _ in backwards_pairs(0, 300)}
     assert card["overlap"]["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(2, 30)[:20]) > 0
-    metrics = card["metrics"][0]
+    metrics, second = card["metrics"]
+    assert metrics["command"] == "viz-transformer evaluate backwards" and second["bleu_signature"] is not None
+    assert second["command"] == ("viz-transformer evaluate backwards --data backwards/dev.tsv --beam 2 --bleu tokens")
+    assert second["pairs"] == 40 and second["split"] == "dev"
     assert list(metrics) == ["split", "command", *METRICS] and metrics["pairs"] == 20
     # no other field may be taken for a result
     assert not {"loss", "bleu", "exact_match"} & {key for key in json.loads(json.dumps(card)) if key != "metrics"}
@@ -144,7 +148,7 @@ def test_the_best_weights_are_exported_not_the_last(data: Path, tmp_path: Path):
     assert ckpt.card["exported_step"] == best < STEPS
     from viz_transformer.train.data import EncodedPairs
 
-    sample = EncodedPairs(evenly(backwards_pairs(1, 40), 20), backwards_task().codecs(data), (12, 12), "dev")
+    sample = EncodedPairs(evenly(backwards_pairs(1, 40), 20), backwards_codecs(), (12, 12), "dev")
     assert mean_loss(ckpt.model, sample.batches(120)) == pytest.approx(losses[best], rel=1e-3)  # float16
 
 

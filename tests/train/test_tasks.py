@@ -1,14 +1,55 @@
-"""The table of tasks, and the numbers task against the examples of its specification."""
+"""The table of tasks: codecs and models against the specifications of the data, on pairs written here."""
 
 from __future__ import annotations
 
-import json
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from viz_transformer.checkpoint import load
+from viz_transformer.config import tutorial
+from viz_transformer.data import Pair, generated_pairs
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.train.tasks import NUMBERS_SOURCE, NUMBERS_TARGET, TASKS, Plan, find_task, numbers_codecs
+from viz_transformer.text.codec import Codec
+from viz_transformer.train.run import train
+from viz_transformer.train.tasks import TASKS, find_task
+from viz_transformer.train.tasks.numbers import NUMBERS_SOURCE, NUMBERS_TARGET, numbers_codecs
+from viz_transformer.train.tasks.task import Measure, PairTask, Plan, TextTask, consecutive_lines, evenly, windows
+
+GERMAN = [
+    ("Ein Hund läuft im Schnee.", "A dog runs in the snow."),
+    ("Ein Hund schläft.", "A dog doesn't sleep."),
+    ("Ein Mann läuft.", "A man runs, and, well, he doesn't stop."),
+]
+ITALIAN = [
+    ("Tom doesn't run.", "Tom non corre."),
+    ("Tom can't run.", "Tom non sa correre."),
+    ("Tom ran.", "Tom corse."),
+]
+SERIES = [("cos(d*x)*tanh(g*x)", "g*x+x**3*(-d**2*g/2-g**3/3)+O(x**6)")]
+PAIRS: dict[str, list[Pair]] = {
+    "multi30k-de-en": GERMAN,
+    "multi30k-tutorial6": GERMAN,
+    "tatoeba-en-it": ITALIAN,
+    "en-it-slips": ITALIAN,
+    "taylor-2terms": SERIES,
+    "taylor": SERIES,
+    "copy": [("abc", "abc")],
+    "numbers": [("12", "twelve")],
+    "numbers-tiny": [("12", "twelve")],
+}
+PAIR_TASKS = {name: task for name, task in TASKS.items() if isinstance(task, PairTask)}
+
+
+def codecs(name: str) -> tuple[Codec, Codec]:
+    task = PAIR_TASKS[name]
+    return task.codecs(task.tokenizers, PAIRS[name])
+
+
+def test_the_ten_tasks_are_there():
+    assert set(TASKS) == {*PAIRS, "shakespeare"}
 
 
 def test_an_unknown_task_names_near_ones():
@@ -16,8 +57,8 @@ def test_an_unknown_task_names_near_ones():
         find_task("number")
 
 
-def test_numbers_have_the_ids_of_their_specification(tmp_path: Path):
-    source, target = numbers_codecs(tmp_path)
+def test_numbers_have_the_ids_of_their_specification():
+    source, target = numbers_codecs(PAIR_TASKS["numbers"].tokenizers, [])
     assert len(NUMBERS_SOURCE) == 17 and len(NUMBERS_TARGET) == 41
     words = "minus thirty-one thousand and thirteen point six six"
     assert source.encode("-31,013.66").ids == (0, 16, 12, 7, 5, 4, 7, 12, 6, 10, 10, 1)
@@ -33,39 +74,148 @@ def test_numbers_have_the_ids_of_their_specification(tmp_path: Path):
         "zero",
     ],
 )
-def test_number_words_survive_encoding_and_decoding(words: str, tmp_path: Path):
-    target = numbers_codecs(tmp_path)[1]
+def test_number_words_survive_encoding_and_decoding(words: str):
+    target = codecs("numbers")[1]
     encoded = target.encode(words)
     assert not encoded.unknown and target.decode(encoded.ids) == words
 
 
-def test_another_vocabulary_in_the_data_folder_is_refused(tmp_path: Path):
-    (tmp_path / "numbers").mkdir()
-    lists = {"src": list(NUMBERS_SOURCE), "tgt": list(NUMBERS_TARGET)}
-    stored = tmp_path / "numbers" / "vocab.json"
-    stored.write_text(json.dumps(lists), encoding="utf-8")
-    numbers_codecs(tmp_path)
-    lists["tgt"][4:6] = reversed(lists["tgt"][4:6])
-    stored.write_text(json.dumps(lists), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"vocab\.json is not the vocabulary"):
-        numbers_codecs(tmp_path)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_codecs_fit_the_model(name: str, tmp_path: Path):
-    task = TASKS[name]
-    source, target = task.codecs(tmp_path)
-    config = task.model
+@pytest.mark.parametrize("name", PAIR_TASKS)
+def test_codecs_fit_the_model(name: str):
+    source, target = codecs(name)
+    config = PAIR_TASKS[name].model(source, target)
     assert (len(source.vocabulary), len(target.vocabulary)) == (config.source_vocab_size, config.target_vocab_size)
     assert (source.vocabulary.pad, target.vocabulary.pad) == (config.source_pad, config.target_pad)
     Transformer(config)
+    lengths = [len(codec.encode(text)) for text, codec in zip(PAIRS[name][0], (source, target), strict=True)]
+    assert lengths[0] <= config.max_source and lengths[1] <= config.max_target
 
 
-def test_the_tiny_task_keeps_many_early_snapshots():
-    snapshots = TASKS["numbers-tiny"].plan.snapshots
-    assert len(snapshots) >= 12 and snapshots[:3] == (0, 1, 2) and sum(step <= 100 for step in snapshots) >= 8
+@pytest.mark.parametrize("name", ["multi30k-de-en", "tatoeba-en-it"])
+def test_words_that_occur_once_are_unknown_and_case_is_dropped(name: str):
+    source, target = codecs(name)
+    assert source.vocabulary.tokens[:4] == ("<s>", "</s>", "<unk>", "<pad>")
+    assert source.encode("EIN Ein Tom tom schnee corse").ids[1:-1].count(2) == 4  # two are known to each
+    assert target.vocabulary.id("snow") == target.vocabulary.id("corse") == 2
+    assert "non" in codecs("tatoeba-en-it")[1].vocabulary and "a" in codecs("multi30k-de-en")[1].vocabulary
+
+
+def test_words_are_joined_as_the_training_texts_join_them():
+    target = codecs("multi30k-de-en")[1]
+    assert target.decode(target.encode("A dog runs, a man doesn't.").ids) == "a dog runs, a <unk> doesn't."
+    source = codecs("tatoeba-en-it")[0]
+    assert source.tokenizer.detokenize(["tom", "does", "n't", "run", "."]) == "tom doesn't run."
+
+
+def test_the_tutorials_keep_their_order_of_special_tokens():
+    source, target = codecs("multi30k-tutorial6")
+    assert source.vocabulary.tokens[:4] == target.vocabulary.tokens[:4] == ("<unk>", "<BOS>", "<EOS>", "<PAD>")
+    source, target = codecs("en-it-slips")
+    for vocabulary in (source.vocabulary, target.vocabulary):
+        assert vocabulary.tokens[:2] == ("<START>", "<PADDING>") and vocabulary.tokens[-1] == "<END>"
+    assert source.encode("Tom ran.").tokens == ("tom", "<UNKNOWN>", ".", "<END>")  # no start token
+    assert target.encode("Tom corse.").tokens == ("<START>", "tom", "<UNKNOWN>", ".", "<END>")
+
+
+def test_the_slips_are_all_in_the_model_that_is_to_show_them():
+    config = PAIR_TASKS["en-it-slips"].model(*codecs("en-it-slips"))
+    original = tutorial("en-it", source_vocab_size=9, target_vocab_size=9)
+    sizes = {"source_vocab_size", "target_vocab_size", "encoder_layers", "decoder_layers", "d_model", "d_ff"}
+    lengths = {"max_source", "max_target", "pad_to"}
+    changed = {name for name, value in config.to_dict().items() if original.to_dict()[name] != value}
+    assert changed <= sizes | lengths
+
+
+def test_expressions_are_cut_as_the_specification_says():
+    source, target = codecs("taylor-2terms")
+    assert (len(source.vocabulary), len(target.vocabulary)) == (37, 30)
+    assert source.vocabulary.tokens[:3] == ("<pad>", "<sos>", "<eos>")
+    assert list(source.vocabulary.tokens[3:]) == sorted(source.vocabulary.tokens[3:])
+    pieces = "<sos> 2 5 9 * h ** 5 * x ** 5 / 1 2 0 + O(x**6) <eos>".split()
+    assert target.encode("259*h**5*x**5/120+O(x**6)").tokens == tuple(pieces)
+    assert source.encode("tanh(g*x)").tokens == ("<sos>", "tanh", "(", "g", "*", "x", ")", "<eos>")
+    for text, codec in zip(SERIES[0], (source, target), strict=True):
+        assert codec.decode(codec.encode(text).ids) == text
+    source, target = codecs("taylor")
+    assert (len(source.vocabulary), len(target.vocabulary)) == (34, 28)
+
+
+def test_the_two_terms_are_split_in_file_order_without_gap_or_overlap():
+    task = PAIR_TASKS["taylor-2terms"]
+    splits = (*task.train, task.validation, task.test)
+    assert [(split.skip, split.limit) for split in splits] == [(0, 10_072), (10_072, 1_185), (11_257, 593)]
+    assert {split.longest for split in splits} == {(20, 83)} and 11_850 * 17 // 20 == 10_072
+
+
+@pytest.mark.parametrize("name", [name for name, task in TASKS.items() if task.plan.snapshots])
+def test_snapshots_are_dense_where_learning_is_fast(name: str):
+    snapshots = TASKS[name].plan.snapshots
+    assert len(snapshots) >= 10 and snapshots[0] == 0 and list(snapshots) == sorted(set(snapshots))
+    assert sum(step <= 500 for step in snapshots) >= 5
 
 
 def test_a_plan_that_cannot_be_is_refused():
     with pytest.raises(ValueError, match="row_every=0 must be at least 1"):
         Plan(epochs=1, batch_tokens=10, peak_rate=1.0, warmup=1, row_every=0)
+
+
+def test_a_measurement_states_the_command_that_makes_it():
+    measure = Measure(split="x", data="a b.tsv", beam=4, bleu="13a", group=True)
+    assert measure.command("m") == "viz-transformer evaluate m --data 'a b.tsv' --beam 4 --bleu 13a --group"
+    assert measure.options() == {"data_file": "a b.tsv", "beam": 4, "bleu": "13a", "group": True}
+    assert Measure(split="x").command("m") == "viz-transformer evaluate m" and Measure(split="x").options() == {}
+
+
+def test_evenly_takes_from_the_whole_list():
+    pairs = [(str(i), "") for i in range(10)]
+    assert [pair[0] for pair in evenly(pairs, 4)] == ["0", "2", "5", "7"] and evenly(pairs, 99) == pairs
+
+
+def test_windows_cut_a_text_without_losing_any_of_it():
+    assert windows("abcdefg", 3) == ["abc", "def", "g"]
+
+
+def test_lines_to_start_from_are_followed_by_the_next_line():
+    text = "A line that is long enough.\nThe next one, also long.\nshort\n\nAnother line, long enough too.\n\n"
+    assert consecutive_lines(text) == [
+        ("A line that is long enough.", "The next one, also long."),
+        ("The next one, also long.", "short"),
+    ]
+
+
+def test_copy_is_learned_to_perfection(tmp_path: Path):
+    """The task as it is, in its own time: 1,000 strings that it was not trained on, all right."""
+    ckpt = load(train("copy", out=tmp_path / "copy", quiet=True, device="cpu"))
+    measured = ckpt.card["metrics"][0]
+    assert (measured["pairs"], measured["exact_match"], measured["exact_match_unseen"]) == (1000, 1.0, 1.0)
+    assert ckpt.card["overlap"] == {"test_pairs": 1000, "with_source_in_train": 0}
+    assert len(ckpt.snapshots()) == len(TASKS["copy"].plan.snapshots)
+    assert ckpt.examples() == evenly(generated_pairs("generated:copy/test", 1000), 200)
+
+
+def test_a_decoder_alone_is_trained_on_a_text_and_measured_on_all_of_another(tmp_path: Path):
+    """A text in which every letter follows from the one before: the loss falls far below that of guessing."""
+    draw = random.Random(0)
+    (tmp_path / "toy").mkdir()
+    for name, repeats in (("train", 300), ("val", 30)):
+        text = "".join(draw.choice(["abcdefgh\n", "hgfedcba\n"]) for _ in range(repeats))
+        (tmp_path / "toy" / f"{name}.txt").write_text(text, encoding="utf-8")
+    original = TASKS["shakespeare"]
+    assert isinstance(original, TextTask)
+    plan = Plan(epochs=6, batch_tokens=256, peak_rate=1e-2, warmup=10, smoothing=0.0, row_every=20, sample=8)
+    task = replace(
+        original,
+        train="toy/train.txt",
+        test="toy/val.txt",
+        held_out=300,
+        window=16,
+        plan=plan,
+        model=lambda codec: replace(original.model(codec), d_model=16, n_heads=2, d_ff=32, max_target=16),
+    )
+    ckpt = load(train(task, data=tmp_path, out=tmp_path / "out", quiet=True, device="cpu", threads=1))
+    measured = ckpt.card["metrics"][0]
+    assert ckpt.config.kind == "decoder-only" and ckpt.source_codec is None
+    assert measured["pairs"] == -(-(270 - 1) // 16) and measured["loss"] < 0.5 < 2.19722  # ln 9: guessing
+    assert measured["exact_match"] is None
+    assert ckpt.history()[-1]["validation_loss"] < 0.5
+    assert ckpt.card["overlap"]["test_windows"] == 17

@@ -1,26 +1,43 @@
-"""Pairs of texts -> padded batches of ids, bucketed by length, in an order that depends on (seed, step) alone."""
+"""Pairs, or one long text -> batches of ids, bucketed by length, in an order that depends on (seed, step) alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from viz_transformer.evaluation import Pair
+from viz_transformer.data import Pair
 from viz_transformer.search import padded
 from viz_transformer.text.codec import Codec
 
-Batch = tuple[Tensor, Tensor]  # source ids [B, S], target ids [B, T], both with start, end and padding
+Batch = tuple[Tensor | None, Tensor]  # source ids [B, S] (None for a decoder alone) and target ids [B, T]
 POOL = 16_384  # pairs that are sorted by length together: nearly no padding, and still a mixture of lengths
+
+
+class Examples(Protocol):
+    """What is trained on, as ids: examples with an index, and how long each is."""
+
+    src_lengths: Tensor  # [N]
+    tgt_lengths: Tensor  # [N]
+
+    def epoch(self, generator: torch.Generator) -> Tensor:
+        """The indices of one pass over the data, shuffled."""
+
+    def batch(self, indices: Tensor) -> Batch:
+        """The examples at these indices."""
+
+    def batches(self, tokens: int) -> list[Batch]:
+        """All examples once, in batches of at most `tokens` padded tokens: for measuring."""
 
 
 class EncodedPairs:
     """All pairs as padded ids: `src` [N, S], `tgt` [N, T] (int16 or int32), and how long each is.
 
     For a model with `pad_to` all are that long, padding included.
-    Raises ValueError for a pair that is longer than the model reads, naming its position and the file.
+    Raises ValueError for a pair that is longer than the model reads, naming its place in the file.
     """
 
     def __init__(
@@ -39,7 +56,7 @@ class EncodedPairs:
                 if len(row) > limit:
                     word = ("source", "target")[side]
                     raise ValueError(
-                        f"{name}, line {index + 1}: the {word} has {len(row)} tokens, the model reads at most {limit}"
+                        f"{name}, pair {index + 1}: the {word} has {len(row)} tokens, the model reads at most {limit}"
                     )
             pad = codec.vocabulary.pad
             assert pad is not None
@@ -53,6 +70,10 @@ class EncodedPairs:
     def __len__(self) -> int:
         return len(self.src)
 
+    def epoch(self, generator: torch.Generator) -> Tensor:
+        """The indices of all pairs, shuffled."""
+        return torch.randperm(len(self), generator=generator)
+
     def batch(self, indices: Tensor) -> Batch:
         """The pairs at these indices, cut to the longest of them."""
         longest_src = int(self.src_lengths[indices].max())
@@ -65,15 +86,51 @@ class EncodedPairs:
         return [self.batch(indices) for indices in _cut(order, self.src_lengths, self.tgt_lengths, tokens)]
 
 
-class TrainingOrder:
-    """Which pairs the batch at each step has: a pure function of (seed, step), whatever came before.
+class EncodedText:
+    """One long text for a decoder alone: window i reads `window` tokens from token i on and predicts those after each.
 
-    Each epoch shuffles all pairs, sorts pools of them by length, cuts batches of at most `tokens` padded tokens
+    Raises ValueError for a text that is shorter than a window.
+    """
+
+    def __init__(self, ids: Sequence[int] | Tensor, window: int, starts: Tensor | None = None) -> None:
+        if len(ids) <= window:
+            raise ValueError(f"the text has {len(ids)} tokens: it must have more than the {window} of a window")
+        self.ids = torch.as_tensor(ids)
+        self.window = window
+        self.starts = torch.arange(len(ids) - window) if starts is None else starts
+        self.src_lengths = torch.zeros(len(self.starts), dtype=torch.long)
+        self.tgt_lengths = torch.full((len(self.starts),), window)
+
+    def epoch(self, generator: torch.Generator) -> Tensor:
+        """Windows side by side, from a random place on, shuffled: each token is read once."""
+        first = int(torch.randint(min(self.window, len(self.starts)), (1,), generator=generator))
+        indices = torch.arange(first, len(self.starts), self.window)
+        return indices[torch.randperm(len(indices), generator=generator)]
+
+    def evenly(self, n: int) -> EncodedText:
+        """The same text with n windows at even distances."""
+        step = max(1, len(self.starts) // n)
+        return EncodedText(self.ids, self.window, self.starts[::step][:n])
+
+    def batch(self, indices: Tensor) -> Batch:
+        """The windows at these indices, with the token after each: no source, [B, window + 1]."""
+        places = self.starts[indices][:, None] + torch.arange(self.window + 1)
+        return None, self.ids[places]
+
+    def batches(self, tokens: int) -> list[Batch]:
+        """All windows once, in batches of at most `tokens` tokens: for measuring."""
+        return [self.batch(part) for part in torch.split(torch.arange(len(self.starts)), max(1, tokens // self.window))]
+
+
+class TrainingOrder:
+    """Which examples the batch at each step has: a pure function of (seed, step), whatever came before.
+
+    Each epoch shuffles all examples, sorts pools of them by length, cuts batches of at most `tokens` padded tokens
     (source and target together) and shuffles the batches.
     """
 
-    def __init__(self, pairs: EncodedPairs, *, tokens: int, seed: int) -> None:
-        self.pairs, self.tokens, self.seed = pairs, tokens, seed
+    def __init__(self, examples: Examples, *, tokens: int, seed: int) -> None:
+        self.examples, self.tokens, self.seed = examples, tokens, seed
         self._starts = [0]  # first step of each epoch
         self._epoch = lru_cache(maxsize=1)(self._plan)
 
@@ -87,16 +144,16 @@ class TrainingOrder:
         epoch = 0
         while self.steps(epoch + 1) <= step:
             epoch += 1
-        return self.pairs.batch(self._epoch(epoch)[step - self._starts[epoch]])
+        return self.examples.batch(self._epoch(epoch)[step - self._starts[epoch]])
 
     def _plan(self, epoch: int) -> list[Tensor]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
-        shuffled = torch.randperm(len(self.pairs), generator=generator)
+        shuffled = self.examples.epoch(generator)
         batches: list[Tensor] = []
         for pool in torch.split(shuffled, POOL):
-            key = self.pairs.tgt_lengths[pool] * 65536 + self.pairs.src_lengths[pool]
+            key = self.examples.tgt_lengths[pool] * 65536 + self.examples.src_lengths[pool]
             pool = pool[torch.argsort(key, stable=True)]
-            batches += _cut(pool, self.pairs.src_lengths, self.pairs.tgt_lengths, self.tokens)
+            batches += _cut(pool, self.examples.src_lengths, self.examples.tgt_lengths, self.tokens)
         return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
 
 

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
-from viz_transformer.train.module import TrainingModule
-from viz_transformer.train.tasks import Plan
+from viz_transformer.train.module import TrainingModule, predicted
+from viz_transformer.train.tasks.task import Plan
 
 COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
 Row = dict[str, float]
@@ -84,6 +84,7 @@ class Keeper(Callback):
         row["learning_rate"] = module.rate
         row["gradient_norm"] = float(module.gradient_norm)
         self.history.append(row)
+        module.log("validation", row["validation_loss"], prog_bar=True)
         # What is trained decides: under label smoothing the plain loss is lowest before the training is at its best.
         smoothing = self.plan.smoothing
         loss = (
@@ -104,15 +105,15 @@ def mean_loss(model: Transformer, batches: Sequence[Batch], smoothing: float = 0
     With `smoothing`, that share of each token's probability is spread evenly over the vocabulary.
     """
     device = next(model.parameters()).device
-    pad = model.config.target_pad
-    assert pad is not None
+    pad = -100 if model.config.target_pad is None else model.config.target_pad
     was_training = model.training
     model.eval()
     total, tokens = 0.0, 0
     with torch.no_grad(), torch.autocast(device.type, enabled=False):
         for src, tgt in batches:
-            logits: Tensor = model(src.to(device), tgt[:, :-1].to(device))
-            wanted = tgt[:, 1:].flatten().to(device)
+            batch = (None if src is None else src.to(device), tgt.to(device))
+            logits, wanted = predicted(model, batch)
+            wanted = wanted.flatten()
             losses = F.cross_entropy(
                 logits.flatten(0, 1).float(), wanted, ignore_index=pad, label_smoothing=smoothing, reduction="none"
             )

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch, Batches, TrainingOrder
-from viz_transformer.train.tasks import Plan
+from viz_transformer.train.tasks.task import Plan
 
 
 def rate_factor(step: int, *, warmup: int, total: int) -> float:
@@ -26,8 +26,16 @@ def rate_factor(step: int, *, warmup: int, total: int) -> float:
     return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warmup) / max(1, total - warmup))))
 
 
+def predicted(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The model's logits [B, T, V] for a batch, teacher-forced, and the ids [B, T] that should have been predicted."""
+    src, tgt = batch
+    read = tgt[:, :-1]
+    logits: Tensor = model(read) if src is None else model(src, read)
+    return logits, tgt[:, 1:]
+
+
 class TrainingModule(LightningModule):
-    """An encoder-decoder and its training step; `total` is the number of optimiser steps of the whole training."""
+    """A model and its training step; `total` is the number of optimiser steps of the whole training."""
 
     def __init__(self, model: Transformer, order: TrainingOrder, plan: Plan, total: int) -> None:
         super().__init__()
@@ -47,12 +55,11 @@ class TrainingModule(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The smoothed cross-entropy per target token, end token included, padding left out."""
-        src, tgt = batch
-        logits: Tensor = self.model(src, tgt[:, :-1])
+        logits, wanted = predicted(self.model, batch)
         pad = self.model.config.target_pad
         loss = F.cross_entropy(
             logits.flatten(0, 1).float(),
-            tgt[:, 1:].flatten(),
+            wanted.flatten(),
             ignore_index=-100 if pad is None else pad,
             label_smoothing=self.plan.smoothing,
         )

@@ -23,12 +23,13 @@ from lightning.pytorch.utilities import rank_zero_only
 
 from viz_transformer.checkpoint import load, save_checkpoint
 from viz_transformer.config import ModelConfig
-from viz_transformer.evaluation import Pair, evaluate, find_data_file, find_data_folder, read_pairs
+from viz_transformer.evaluation import evaluate_checkpoint
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.train.data import EncodedPairs, TrainingOrder
+from viz_transformer.train.data import TrainingOrder
 from viz_transformer.train.keeper import Keeper, history_csv, last_path, snapshot_path, write_atomically
 from viz_transformer.train.module import TrainingModule
-from viz_transformer.train.tasks import Codecs, Plan, Task, find_task
+from viz_transformer.train.tasks import find_task
+from viz_transformer.train.tasks.task import Material, Plan, Task
 
 
 def train(
@@ -61,18 +62,17 @@ def train(
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
     state = out.with_name(out.name + ".training")
-    folder = find_data_folder(data)
-    codecs = task.codecs(folder)
-    pairs = {split: read_pairs(find_data_file(folder, getattr(task, split)), task.separator) for split in _SPLITS}
+    material = task.prepare(data)
     if accelerator == "cpu":
         torch.set_num_threads(threads or min(os.cpu_count() or 1, 8))
 
-    order, samples = _encoded(task, pairs, codecs)
+    order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed)
+    samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
     length = training_length(order, task.plan, epochs=epochs, steps=steps)
     if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any
-        _prepare_state(state, _identity(task, length, pairs), resume=resume)
+        _prepare_state(state, _identity(task, length, material), resume=resume)
     torch.manual_seed(task.plan.seed)
-    model = Transformer(task.model)
+    model = Transformer(material.model)
     keeper = Keeper(state, task.plan, *samples)
     with _quiet_lightning():
         trainer = Trainer(
@@ -94,12 +94,9 @@ def train(
         saved = last_path(state) if resume and last_path(state).is_file() else None
         trainer.fit(module, ckpt_path=saved, weights_only=True)
     if trainer.is_global_zero:
-        _export(task, out, state, keeper, codecs, pairs, _command(task, epochs, steps, device), quiet=quiet)
+        _export(task, material, out, state, keeper, data, _command(task, epochs, steps, device), quiet=quiet)
     trainer.strategy.barrier()
     return out
-
-
-_SPLITS = ("train", "validation", "test")
 
 
 def chosen_device(device: str) -> str:
@@ -123,31 +120,11 @@ def training_length(order: TrainingOrder, plan: Plan, *, epochs: int | None, ste
     return steps if steps is not None else order.steps(epochs if epochs is not None else plan.epochs)
 
 
-def _encoded(task: Task, pairs: dict[str, list[Pair]], codecs: Codecs) -> tuple[TrainingOrder, list[Any]]:
-    """The order of the training batches, and the two fixed samples that the losses are measured on."""
-    limits = (task.model.max_source, task.model.max_target)
-    plan = task.plan
-    pad_to = task.model.pad_to
-    encoded = EncodedPairs(pairs["train"], codecs, limits, task.train, pad_to=pad_to)
-    samples = [
-        EncodedPairs(evenly(pairs[split], plan.sample), codecs, limits, getattr(task, split), pad_to=pad_to)
-        for split in ("train", "validation")
-    ]
-    order = TrainingOrder(encoded, tokens=plan.batch_tokens, seed=plan.seed)
-    return order, [sample.batches(plan.batch_tokens) for sample in samples]
-
-
-def evenly(pairs: Sequence[Pair], n: int) -> list[Pair]:
-    """n of the pairs at even distances, all if there are fewer."""
-    n = min(n, len(pairs))
-    return [pairs[i * len(pairs) // n] for i in range(n)]
-
-
-def _identity(task: Task, length: int, pairs: dict[str, list[Pair]]) -> dict[str, Any]:
+def _identity(task: Task, length: int, material: Material) -> dict[str, Any]:
     """What must be the same for a saved training to go on."""
     plan = {name: value for name, value in dataclasses.asdict(task.plan).items() if name not in _FREE}
-    counts = {split: len(texts) for split, texts in pairs.items()}
-    identity = {"task": task.name, "batches": length, "model": task.model.to_dict(), "plan": plan, "pairs": counts}
+    model = material.model.to_dict()
+    identity = {"task": task.name, "batches": length, "model": model, "plan": plan, "pairs": material.counts}
     plain: dict[str, Any] = json.loads(json.dumps(identity))
     return plain
 
@@ -181,11 +158,11 @@ def _prepare_state(state: Path, identity: dict[str, Any], *, resume: bool) -> No
 
 def _export(
     task: Task,
+    material: Material,
     out: Path,
     state: Path,
     keeper: Keeper,
-    codecs: Codecs,
-    pairs: dict[str, list[Pair]],
+    data: str | Path | None,
     command: str,
     *,
     quiet: bool,
@@ -196,20 +173,13 @@ def _export(
         for step in task.plan.snapshots
         if snapshot_path(state, step).is_file()
     }
-    tested = pairs["test"][: task.test_limit]
-    seen = {source for source, _ in pairs["train"]}
     card = task.card() | {
         "seed": task.plan.seed,
         "date": datetime.date.today().isoformat(),
         "training_command": command,
         "exported_step": keeper.best_step,
         "steps": int(keeper.history[-1]["step"]),
-        "overlap": {
-            "test_pairs": len(tested),
-            "with_source_in_train": sum(source in seen for source, _ in tested),
-            "all_test_pairs": len(pairs["test"]),
-            "all_with_source_in_train": sum(source in seen for source, _ in pairs["test"]),
-        },
+        "overlap": material.overlap,
         "metrics": [],
     }
 
@@ -217,21 +187,23 @@ def _export(
         save_checkpoint(
             out,
             state_dict=keeper.best_weights,
-            config=task.model,
-            source_codec=codecs[0],
-            target_codec=codecs[1],
+            config=material.model,
+            source_codec=material.codecs[0],
+            target_codec=material.codecs[1],
             card=card,
             history_csv=history_csv(keeper.history),
-            examples=evenly(tested, task.examples),
+            examples=material.examples,
             snapshots=snapshots,
             dtype="float16",
         )
 
     write()
-    measured = evaluate(load(out), tested, seen_sources=seen, bleu=task.bleu, progress=None if quiet else _report)
-    card["metrics"] = [
-        {"split": task.test_split, "command": f"viz-transformer evaluate {task.name}", **measured},
-    ]
+    stored = load(out)
+    for measure in task.measures:
+        measured = evaluate_checkpoint(
+            stored, **measure.options(), data_folder=data, progress=None if quiet else _report
+        )
+        card["metrics"].append({"split": measure.split, "command": measure.command(task.name), **measured})
     write()
     write_atomically(state / "exported", b"")
 

@@ -1,0 +1,230 @@
+"""What a task is: data, codecs, model and plan of one training, and how its result is measured."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.data import Pair, Split, Tokenizers, find_data_file, find_data_folder, read_text
+from viz_transformer.text.codec import Codec
+from viz_transformer.train.data import EncodedPairs, EncodedText, Examples
+
+Codecs = tuple[Codec | None, Codec]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How long and how fast a model learns; lengths in optimiser steps, raises ValueError for values that cannot be.
+
+    The learning rate rises linearly to `peak_rate` and falls along half a cosine to zero at the last step.
+    """
+
+    epochs: int
+    batch_tokens: int  # padded tokens of source and target together, at most
+    peak_rate: float
+    warmup: int
+    smoothing: float = 0.1  # share of the target's probability that is spread over the vocabulary
+    weight_decay: float = 0.01
+    clip: float = 1.0  # largest norm of the gradient
+    precision: Literal["bf16-mixed", "32-true"] = "32-true"
+    first_rows: tuple[int, ...] = (0, 1, 2, 5, 10, 20, 50)
+    row_every: int = 100  # later rows of the history
+    save_every: int = 200
+    sample: int = 512  # pairs of training and of validation data that the losses are measured on
+    snapshots: tuple[int, ...] = ()
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_tokens", "row_every", "save_every", "sample"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing={self.smoothing} must be at least 0 and below 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """One measurement of the trained model: the options of `viz-transformer evaluate`, and what the pairs are called.
+
+    Without options it is the one that `evaluate` makes by itself.
+    """
+
+    split: str
+    data: str | None = None
+    limit: int | None = None
+    beam: int | None = None
+    bleu: str | None = None
+    group: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of `evaluate_checkpoint`."""
+        named = {"data_file": self.data, "limit": self.limit, "beam": self.beam, "bleu": self.bleu, "group": self.group}
+        return {name: value for name, value in named.items() if value}
+
+    def command(self, checkpoint: str) -> str:
+        """The command that measures it again."""
+        words = ["viz-transformer", "evaluate", checkpoint]
+        for name in ("data", "limit", "beam", "bleu"):
+            if getattr(self, name) is not None:
+                words += [f"--{name}", str(getattr(self, name))]
+        return shlex.join([*words, "--group"] if self.group else words)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What one training works on: the data as ids, the codecs, the model, and what the card says about the data."""
+
+    codecs: Codecs
+    model: ModelConfig
+    train: Examples
+    samples: tuple[Examples, Examples]  # of training and validation data, to measure the losses on
+    counts: dict[str, int]  # examples of each split: they tell one data set from another
+    overlap: dict[str, int]  # how much of the test data is in the training data
+    examples: list[Pair]  # for the app
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What all tasks have; `prepare` reads the data. `measures` are made after training, the first is the main one."""
+
+    name: str
+    title: str
+    plan: Plan
+    measures: tuple[Measure, ...]
+    data_name: str
+    data_licence: str
+    weights_terms: str
+    notes: tuple[str, ...] = ()
+    examples: int = 200
+
+    def prepare(self, folder: str | Path | None) -> Material:
+        """Read the data and encode them. Raises ValueError for missing or bad data."""
+        raise AssertionError("a task is a PairTask or a TextTask")
+
+    def evaluation(self) -> dict[str, Any]:
+        """What the card says about measuring the model, as `evaluate_checkpoint` reads it."""
+        return {"split": self.measures[0].split}
+
+    def card(self) -> dict[str, Any]:
+        """What the card says before anything is trained."""
+        return {
+            "task": self.name,
+            "title": self.title,
+            "data": self.data_name,
+            "data_licence": self.data_licence,
+            "weights_terms": self.weights_terms,
+            "notes": list(self.notes),
+            "evaluation": self.evaluation(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTask(Task):
+    """Learns to write a target for a source."""
+
+    train: tuple[Split, ...]
+    validation: Split
+    test: Split
+    tokenizers: Tokenizers
+    codecs: Callable[[Tokenizers, Sequence[Pair]], tuple[Codec, Codec]]  # tokenizers and training pairs -> codecs
+    model: Callable[[Codec, Codec], ModelConfig]
+    bleu: str | None = None
+    equivalence: str | None = None
+
+    def prepare(self, folder: str | Path | None) -> Material:
+        train = [pair for split in self.train for pair in split.read(folder, self.tokenizers)]
+        validation = self.validation.read(folder, self.tokenizers)
+        test = self.test.read(folder, self.tokenizers)
+        codecs = self.codecs(self.tokenizers, train)
+        model = self.model(*codecs)
+        seen = {source for source, _ in train}
+
+        def encoded(pairs: Sequence[Pair], *splits: Split) -> EncodedPairs:
+            name = " + ".join(split.file for split in splits)
+            return EncodedPairs(pairs, codecs, (model.max_source, model.max_target), name, pad_to=model.pad_to)
+
+        sample = self.plan.sample
+        return Material(
+            codecs=codecs,
+            model=model,
+            train=encoded(train, *self.train),
+            samples=(
+                encoded(evenly(train, sample), *self.train),
+                encoded(evenly(validation, sample), self.validation),
+            ),
+            counts={"train": len(train), "validation": len(validation), "test": len(test)},
+            overlap={
+                "test_pairs": len(test),
+                "with_source_in_train": sum(source in seen for source, _ in test),
+            },
+            examples=evenly(test, self.examples),
+        )
+
+    def evaluation(self) -> dict[str, Any]:
+        test = self.test.to_dict()
+        settings = {
+            "data": test.pop("file"),
+            **test,
+            "seen": [split.to_dict() for split in self.train],
+            "bleu": self.bleu,
+            "equivalence": self.equivalence,
+        }
+        return super().evaluation() | {name: value for name, value in settings.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextTask(Task):
+    """Learns to go on writing: a decoder alone, on windows of a long text. Files are named as in the data folder."""
+
+    train: str
+    held_out: int  # characters at the end of the training text that are for validation
+    test: str
+    codec: Callable[[str], Codec]  # training text -> codec
+    model: Callable[[Codec], ModelConfig]
+    window: int
+
+    def prepare(self, folder: str | Path | None) -> Material:
+        found = find_data_folder(folder)
+        text, test = (read_text(find_data_file(found, name)) for name in (self.train, self.test))
+        codec = self.codec(text)
+        parts = (text[: -self.held_out], text[-self.held_out :])
+        train, validation = (EncodedText(codec.encode(part).ids, self.window) for part in parts)
+        sample = self.plan.sample
+        tested = windows(test, self.window)
+        return Material(
+            codecs=(None, codec),
+            model=self.model(codec),
+            train=train,
+            samples=(train.evenly(sample), validation.evenly(sample)),
+            counts={"train": len(parts[0]), "validation": len(parts[1]), "test": len(test)},
+            overlap={
+                "test_windows": len(tested),
+                "with_text_in_train": sum(window in text for window in tested),
+            },
+            examples=evenly(consecutive_lines(test), self.examples),
+        )
+
+    def evaluation(self) -> dict[str, Any]:
+        return super().evaluation() | {"data": self.test, "window": self.window}
+
+
+def evenly(pairs: Sequence[Pair], n: int) -> list[Pair]:
+    """n of the pairs at even distances, all if there are fewer."""
+    n = min(n, len(pairs))
+    return [pairs[i * len(pairs) // n] for i in range(n)]
+
+
+def windows(text: str, length: int) -> list[str]:
+    """The text cut into pieces of this length, the last one maybe shorter."""
+    return [text[start : start + length] for start in range(0, len(text), length)]
+
+
+def consecutive_lines(text: str) -> list[Pair]:
+    """Each line of some length with the line after it: something to start from, and how the original goes on."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [(line, after) for line, after in pairwise(lines) if len(line) > 20 and after]
