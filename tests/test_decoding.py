@@ -253,12 +253,16 @@ def test_a_decoder_only_model_goes_on_from_the_source() -> None:
 
 
 @pytest.mark.parametrize("changes", NOT_CAUSAL)
-def test_a_batch_of_a_model_that_is_not_causal_is_answered_as_one_by_one(changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("beam", [None, 3])
+def test_a_batch_of_a_model_that_is_not_causal_is_answered_as_one_by_one(
+    changes: dict[str, Any], beam: int | None
+) -> None:
     ckpt = ended(1, **changes)
     sources = [ckpt.source_codec.encode(text).ids for text in ["ab", "ba", "hgfed", "gh", "a", "éa"]]
-    answers = decode_batch(ckpt.model, sources, bos=1, eos=2)
+    answers = decode_batch(ckpt.model, sources, bos=1, eos=2, beam=beam)
     for source, answer in zip(sources, answers, strict=True):
-        assert answer == [step.token_id for step in decode(ckpt, list(source)).steps if step.token_id != 2]
+        run = decode(ckpt, list(source), strategy=Beam(beam) if beam else Greedy())
+        assert answer == [step.token_id for step in run.steps if step.token_id != 2]
 
 
 @pytest.mark.parametrize("beam", [None, 3])

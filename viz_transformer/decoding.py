@@ -309,7 +309,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
     with torch.no_grad():
         src = [job.src.ids] if len(job.src) else None
-        ids, score = beam_search(
+        ((ids, score),) = beam_search(
             job.ckpt.model, src, job.start.ids, beam, end=job.end, most=job.most, forced=job.forced, edits=job.edits
         )
     if job.whole_passes is not None:  # one pass would not have the rows that the search saw

@@ -120,6 +120,64 @@ class DecoderState:
             self._read = [self._read[row] for row in rows]
 
 
+@dataclass
+class _Search:
+    """The search for one text: hypotheses that go on, all of one length, and the best finished ones (ids, log_prob)."""
+
+    beam: Beam
+    end: int | None
+    alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])
+    finished: list[tuple[list[int], float]] = field(default_factory=list)
+
+    def grow(self, log_probs: Tensor, forced: int | None) -> list[int]:
+        """Take one step: log_probs [hypotheses, V] (float64) of the next token, or the one that is forced.
+
+        Returns the place of each new hypothesis' parent.
+        """
+        if forced is not None:
+            ids, log_prob = self.alive[0]
+            self.alive = [([*ids, forced], log_prob + float(log_probs[0, forced]))]
+            return [0]
+        width, vocabulary = self.beam.width, log_probs.size(1)
+        total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
+        best, flat = total.flatten().topk(min(2 * width, total.numel()))
+        grown: list[tuple[list[int], float]] = []
+        parents = []
+        for rank, (log_prob, place) in enumerate(zip(best.tolist(), flat.tolist(), strict=True)):
+            parent, token = divmod(place, vocabulary)
+            hypothesis = ([*self.alive[parent][0], token], log_prob)
+            if token == self.end:
+                if rank < width:
+                    self.finished.append(hypothesis)
+            elif len(grown) < width:
+                grown.append(hypothesis)
+                parents.append(parent)
+        self.alive = grown
+        self.finished = sorted(self.finished, key=self.score, reverse=True)[:width]
+        return parents
+
+    def score(self, hypothesis: tuple[list[int], float]) -> float:
+        ids, log_prob = hypothesis
+        return self.beam.score(log_prob, len(ids))
+
+    def is_over(self, most: int) -> bool:
+        """The stop rule of `Beam`, for hypotheses of at most `most` tokens."""
+        if not self.alive or len(self.alive[0][0]) >= most:
+            return True
+        if len(self.finished) < self.beam.width:
+            return False
+        worst = self.score(self.finished[-1])
+        return all(self.score(hypothesis) <= worst for hypothesis in self.alive)
+
+    def answer(self) -> tuple[list[int], float]:
+        """The best hypothesis, end token included, and its score."""
+        score, ids = max(
+            ((self.score(hypothesis), hypothesis[0]) for hypothesis in self.finished or self.alive),
+            key=lambda pair: pair[0],
+        )
+        return ids, score
+
+
 def beam_search(
     model: Transformer,
     src: Sequence[Sequence[int]] | None,
@@ -130,48 +188,34 @@ def beam_search(
     most: int,
     forced: Sequence[int] = (),
     edits: Sequence[Edit] = (),
-) -> tuple[list[int], float]:
-    """The best hypothesis for one text: its ids, end token included, and its score."""
+) -> list[tuple[list[int], float]]:
+    """The best hypothesis for each text: its ids, end token included, and its score.
+
+    src: the texts, searched side by side; None for a decoder alone, which writes one.
+    """
     # An edit changes the search too, so then its passes go through a Recorder.
     state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
-    alive: list[tuple[list[int], float]] = [([], 0.0)]
-    finished: list[tuple[list[int], float]] = []
-    fed = [list(start)]
+    searches = [_Search(beam, end) for _ in src or [()]]
+    going = searches
+    fed = [list(start) for _ in going]
     while True:
-        log_probs = state.step(fed)[0].double().log_softmax(dim=-1)  # [hypotheses, V]
-        length = len(alive[0][0])
-        if length < len(forced):
-            token = forced[length]
-            alive = [([*alive[0][0], token], alive[0][1] + float(log_probs[0, token]))]
-            parents = [0]
-        else:
-            total = log_probs + torch.tensor([[p] for _, p in alive], dtype=torch.float64, device=log_probs.device)
-            best, flat = total.flatten().topk(min(2 * beam.width, total.numel()))
-            grown: list[tuple[list[int], float]] = []
-            parents = []
-            vocabulary = total.size(1)
-            for rank, (log_prob, place) in enumerate(zip(best.tolist(), flat.tolist(), strict=True)):
-                parent, token = divmod(place, vocabulary)
-                if token == end:
-                    if rank < beam.width:
-                        finished.append(([*alive[parent][0], token], log_prob))
-                elif len(grown) < beam.width:
-                    grown.append(([*alive[parent][0], token], log_prob))
-                    parents.append(parent)
-            alive = grown
-            finished = sorted(finished, key=lambda hypothesis: -beam.score(hypothesis[1], len(hypothesis[0])))
-            del finished[beam.width :]
-        if not alive or len(alive[0][0]) >= most:
-            break
-        if len(finished) == beam.width:
-            worst = beam.score(finished[-1][1], len(finished[-1][0]))
-            if all(beam.score(log_prob, len(ids)) <= worst for ids, log_prob in alive):
-                break
-        state.select(parents)
-        fed = [[ids[-1]] for ids, _ in alive]
-    scored = [(beam.score(log_prob, len(ids)), ids) for ids, log_prob in finished or alive]
-    score, ids = max(scored, key=lambda pair: pair[0])
-    return ids, score
+        log_probs = state.step(fed)[0].double().log_softmax(dim=-1)  # [all hypotheses, V]
+        length = len(going[0].alive[0][0])
+        token = forced[length] if length < len(forced) else None
+        rows: list[int] = []
+        fed, left, row = [], [], 0
+        for search in going:
+            count = len(search.alive)
+            parents = search.grow(log_probs[row : row + count], token)
+            if not search.is_over(most):
+                left.append(search)
+                rows += [row + parent for parent in parents]
+                fed += [[ids[-1]] for ids, _ in search.alive]
+            row += count
+        going = left
+        if not going:
+            return [search.answer() for search in searches]
+        state.select(rows)
 
 
 def decode_batch(
@@ -192,13 +236,15 @@ def decode_batch(
     """
     most = min(max_steps or model.config.max_target, model.config.max_target)
     with torch.no_grad():
-        if beam is not None:
-            strategy = Beam(beam, length_penalty=length_penalty)
-            found = [beam_search(model, [ids], [bos], strategy, end=eos, most=most)[0] for ids in src_ids]
-            return [ids[:-1] if ids and ids[-1] == eos else ids for ids in found]
         answers: list[list[int]] = [[] for _ in src_ids]
         for places in _batches(model, src_ids):
-            found = _greedy_batch(model, [src_ids[i] for i in places], bos=bos, eos=eos, most=most)
+            sources = [src_ids[i] for i in places]
+            if beam is None:
+                found = _greedy_batch(model, sources, bos=bos, eos=eos, most=most)
+            else:
+                strategy = Beam(beam, length_penalty=length_penalty)
+                best = beam_search(model, sources, [bos], strategy, end=eos, most=most)
+                found = [ids[:-1] if ids and ids[-1] == eos else ids for ids, _ in best]
             for place, answer in zip(places, found, strict=True):
                 answers[place] = answer
         return answers
