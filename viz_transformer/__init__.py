@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import list_checkpoints as list_checkpoints
     from viz_transformer.checkpoint import load as load
     from viz_transformer.checkpoint import save_checkpoint as save_checkpoint
+    from viz_transformer.comparing import compare as compare
     from viz_transformer.config import ModelConfig as ModelConfig
     from viz_transformer.decoding import Candidate as Candidate
     from viz_transformer.decoding import Run as Run
@@ -41,6 +42,7 @@ _HOMES = {
     "load": "checkpoint",
     "save_checkpoint": "checkpoint",
     "ModelConfig": "config",
+    "compare": "comparing",
     "Beam": "search",
     "Candidate": "decoding",
     "Greedy": "search",
