@@ -109,6 +109,9 @@ def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, ca
     assert card["training_command"] == f"viz-transformer train backwards --steps {STEPS} --device cpu"
     seen = {source for source, _ in backwards_pairs(0, 300)}
     assert card["overlap"]["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(2, 30)[:20]) > 0
+    (other,) = card["overlap"]["others"]
+    assert other == {"split": "dev", "test_pairs": 40, "with_source_in_train": other["with_source_in_train"]}
+    assert other["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(1, 40)) > 0
     metrics, second = card["metrics"]
     assert metrics["command"] == "viz-transformer evaluate backwards" and second["bleu_signature"] is not None
     assert second["command"] == ("viz-transformer evaluate backwards --data backwards/dev.tsv --beam 2 --bleu tokens")

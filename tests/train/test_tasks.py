@@ -96,8 +96,8 @@ def test_words_that_occur_once_are_unknown_and_case_is_dropped(name: str):
     source, target = codecs(name)
     assert source.vocabulary.tokens[:4] == ("<s>", "</s>", "<unk>", "<pad>")
     assert source.encode("EIN Ein Tom tom schnee corse").ids[1:-1].count(2) == 4  # two are known to each
-    assert target.vocabulary.id("snow") == target.vocabulary.id("corse") == 2
-    assert "non" in codecs("tatoeba-en-it")[1].vocabulary and "a" in codecs("multi30k-de-en")[1].vocabulary
+    known = {"multi30k-de-en": "dog", "tatoeba-en-it": "corse"}  # every Italian word is known
+    assert known[name] in target.vocabulary and "snow" not in target.vocabulary
 
 
 def test_words_are_joined_as_the_training_texts_join_them():

@@ -84,7 +84,7 @@ class Material:
     train: Examples
     samples: tuple[Examples, Examples]  # of training and validation data, to measure the losses on
     counts: dict[str, int]  # examples of each split: they tell one data set from another
-    overlap: dict[str, int]  # how much of the test data is in the training data
+    overlap: dict[str, Any]  # how much of the test data is in the training data
     examples: list[Pair]  # for the app
 
 
@@ -158,12 +158,17 @@ class PairTask(Task):
                 encoded(evenly(validation, sample), self.validation),
             ),
             counts={"train": len(train), "validation": len(validation), "test": len(test)},
-            overlap={
-                "test_pairs": len(test),
-                "with_source_in_train": sum(source in seen for source, _ in test),
-            },
+            overlap=_overlap(test, seen) | ({"others": others} if (others := self._others(folder, seen)) else {}),
             examples=evenly(test, self.examples),
         )
+
+    def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:
+        """The overlap of the other files that the model is measured on."""
+        files = {measure.split: measure.data for measure in self.measures if measure.data is not None}
+        return [
+            {"split": split} | _overlap(Split(file=file, separator=self.test.separator).read(folder), seen)
+            for split, file in files.items()
+        ]
 
     def evaluation(self) -> dict[str, Any]:
         test = self.test.to_dict()
@@ -211,6 +216,10 @@ class TextTask(Task):
 
     def evaluation(self) -> dict[str, Any]:
         return super().evaluation() | {"data": self.test, "window": self.window}
+
+
+def _overlap(pairs: Sequence[Pair], seen: set[str]) -> dict[str, Any]:
+    return {"test_pairs": len(pairs), "with_source_in_train": sum(source in seen for source, _ in pairs)}
 
 
 def evenly(pairs: Sequence[Pair], n: int) -> list[Pair]:
