@@ -17,7 +17,7 @@ def shakespeare_codec(text: str) -> Codec:
 
 
 def shakespeare_model(codec: Codec) -> ModelConfig:
-    """Four layers, pre-norm, learned positions, which start small as the output is tied: large ones would stay noise."""
+    """Four layers, pre-norm, learned positions, small at first as the output is tied: large, they stay noise."""
     return ModelConfig(
         target_vocab_size=len(codec.vocabulary),
         decoder_layers=4,
