@@ -12,13 +12,19 @@ from viz_transformer.ui import cached, frame, model_view, state, text
 
 HOW = (
     "Exact match is the share of test texts that the model wrote letter by letter as asked, with the 95 % interval that"
-    " this number of pairs allows, and the command that measures it again. Loss is the plain negative log-likelihood of"
-    " the given targets, without smoothing."
+    " this number of pairs allows. BLEU and chrF, from 0 to 100, say how many sequences of words and of letters the"
+    " answers share with the references; a beam search finds other answers than greedy decoding. Loss is the plain"
+    " negative log-likelihood of the given targets, without smoothing. The command measures it again."
 )
 NOT = (
     "A number holds for texts like those it was measured on. Two models whose intervals overlap may be equally good. A"
-    " few examples, right or wrong, say less than the interval."
+    " few examples, right or wrong, say less than the interval. A translation that differs from the reference may be as"
+    " good as it."
 )
+WRITES_ON = (
+    "This model goes on writing from any text: there is no right answer. The Run page has beginnings to start it with."
+)
+ACROSS = 3
 EXAMPLES = 200
 SHOWN = 6
 
@@ -26,10 +32,12 @@ SHOWN = 6
 def cards() -> None:
     """One card per model; the selected one is framed."""
     selected = state.selection()["checkpoint"]
-    columns = st.columns(3, gap="medium")
-    for number, summary in enumerate(cached.summaries()):
-        with columns[number % len(columns)]:
-            model_view.card(summary, selected=summary.name == selected)
+    summaries = cached.summaries()
+    for start in range(0, len(summaries), ACROSS):
+        columns = st.columns(ACROSS, gap="medium")
+        for column, summary in zip(columns, summaries[start : start + ACROSS], strict=False):
+            with column:
+                model_view.card(summary, selected=summary.name == selected)
 
 
 def loss(summary: Summary) -> None:
@@ -46,9 +54,12 @@ def loss(summary: Summary) -> None:
 
 
 def answers(summary: Summary) -> None:
-    """Test pairs that the model has just been run on, wrong ones first."""
+    """Test pairs that the model has just been run on, those first whose answers are not as asked for."""
     place = frame.place("examples")
     status = place.empty()
+    if summary.config.kind == "decoder-only":
+        frame.say(status, WRITES_ON)
+        return
     available = min(len(summary.examples()), EXAMPLES)
     if not available:
         frame.say(status, "No example pairs were kept with this model.")
@@ -56,15 +67,10 @@ def answers(summary: Summary) -> None:
     with frame.waiting(f"Running the model on {available} test pairs ...", status):
         done = cached.example_answers(summary, available)
     status.empty()
-    right = [answer for answer in done if answer.right]
-    wrong = [answer for answer in done if not answer.right]
+    translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
     with place:
-        text.paragraph(
-            f"{len(done)} test pairs were run, greedily, with the weights that are loaded: {len(right)} right,"
-            f" {len(wrong)} wrong."
-        )
-        model_view.answer_table("Wrong", wrong[:SHOWN], len(wrong))
-        model_view.answer_table("Right", right[:SHOWN], len(right))
+        text.paragraph(model_view.answer_lines(done, translates=translates))
+        model_view.answer_tables(done, SHOWN, translates=translates)
 
 
 def origin(summary: Summary) -> None:

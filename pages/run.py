@@ -24,18 +24,31 @@ NOT = (
     "A dark cell is neither a translation link nor a cause of the answer. A probability is the model's, not the chance"
     " of being right. A mean over heads is no head's attention."
 )
+NOT_CAUSAL = (
+    "In this model later tokens change earlier rows: every step was a pass of its own, over all tokens. Probabilities"
+    " are those of the steps; the picture is of the last pass, and an earlier step may have looked elsewhere."
+)
 
 
-def inputs(task: object) -> DeltaGenerator:
+def inputs(summary: Summary | None) -> DeltaGenerator:
     """The sentence box, with examples and, for numbers, a slider that writes into the box; the place beside it."""
     left, right = st.columns([5, 3], gap="medium")
-    offered = examples.examples(task)
+    task = None if summary is None else summary.card.get("task")
+    offered = () if summary is None else examples.offered(summary)
     with left:
         st.text_input(examples.label(task), autocomplete="off", **state.bind("text", key="run_text"))
         if offered:
             key, text_now = "run_example", state.selection()["text"]
             st.session_state[key] = text_now if text_now in offered else None
-            st.pills("Examples", offered, key=key, on_change=take_example, args=(key,), label_visibility="collapsed")
+            st.pills(
+                "Examples",
+                offered,
+                format_func=text.literal,
+                key=key,
+                on_change=take_example,
+                args=(key,),
+                label_visibility="collapsed",
+            )
     if examples.takes_numbers(task):
         with right:
             slider()
@@ -88,9 +101,10 @@ def site_controls(summary: Summary) -> None:
 
 def show_answer(ckpt: Checkpoint, run: Run) -> None:
     """The text in large, and under it what was read and written, token by token."""
-    from viz_transformer.ui.strip import run_strip
+    from viz_transformer.ui.strip import answer_text, run_strip
 
-    text.paragraph(run.text or "(nothing but the end token)", style="vt-answer")
+    lead, written = answer_text(ckpt, run)
+    text.paragraph(written or "(nothing but the end token)", style="vt-answer", lead=lead)
     run_strip(ckpt, run, selected=state.selection()["step"], on_pick=lambda step: state.select(step=step))
 
 
@@ -150,13 +164,24 @@ def remarks(ckpt: Checkpoint, run: Run) -> list[str]:
     if unknown := unknown_sentence(ckpt, run):
         sentences.append(unknown)
     if run.stopped == "maximum length":
-        sentences.append(f"The model stopped at its maximum of {len(run.steps)} steps, without an end token.")
+        sentences.append(stopped(ckpt, run))
+    if not run.trace.info.get("causal", True):
+        sentences.append(NOT_CAUSAL)
     return sentences
+
+
+def stopped(ckpt: Checkpoint, run: Run) -> str:
+    """Why a run ended without an end token."""
+    most, steps = ckpt.config.max_target, len(run.steps)
+    assert ckpt.target_codec is not None
+    if ckpt.target_codec.vocabulary.eos is None:
+        return f"This model knows no end: it stopped after {steps} steps, when it had read {most} tokens, its maximum."
+    return f"The model stopped at its maximum of {steps} steps, without an end token."
 
 
 frame.title("Run")
 summary = frame.selected()
-status = inputs(None if isinstance(summary, str) else summary.card.get("task"))
+status = inputs(None if isinstance(summary, str) else summary)
 answer = frame.place("answer")
 left, right = st.columns([5, 3], gap="medium")
 with left:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -48,9 +50,14 @@ def architecture(config: ModelConfig) -> str:
 
 def unusual(config: ModelConfig) -> list[str]:
     """The settings in which the model is not the usual one, as it matters for its numbers."""
+    return [f"{name} {value}" for name, value in unusual_settings(config)]
+
+
+def unusual_settings(config: ModelConfig) -> list[tuple[str, str]]:
+    """The same as names and values."""
     defaults = {field.name: field.default for field in fields(config)}
     settings = ((name, getattr(config, name)) for name in _TELLING)
-    return [f"{name.replace('_', ' ')} {value}" for name, value in settings if value != defaults[name]]
+    return [(name.replace("_", " "), str(value)) for name, value in settings if value != defaults[name]]
 
 
 _TELLING = "norm_kind encoder_final_norm embedding_scale divisor merge mask_fill padding_mask pad_to".split()
@@ -73,20 +80,64 @@ def metrics(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def metric(entry: Mapping[str, Any]) -> str:
-    """One measurement in one line: the best known of its numbers, with the interval, the pairs and the split."""
+    """One measurement in one line: the best known of its numbers, with the interval, the pairs and the split.
+
+    The loss only where there is nothing else.
+    """
     parts = []
-    exact, low, high = (entry.get(name) for name in ("exact_match", "exact_match_low", "exact_match_high"))
-    if isinstance(exact, int | float):
-        parts.append(f"exact match {exact:.2%}")
-        if isinstance(low, int | float) and isinstance(high, int | float):
-            parts[-1] += f" ({low:.2%} to {high:.2%})"
-    if isinstance(unseen := entry.get("exact_match_unseen"), int | float):
+    if (bleu := measured(entry, "bleu")) is not None:
+        tokenizer = bleu_tokenizer(entry)
+        parts.append(f"BLEU {bleu:.1f}" + (f" ({tokenizer})" if tokenizer else ""))
+        if (chrf := measured(entry, "chrf")) is not None:
+            parts.append(f"chrF {chrf:.1f}")
+    if (exact := measured(entry, "exact_match")) is not None:
+        low, high = (measured(entry, f"exact_match_{end}") for end in ("low", "high"))
+        interval = "" if low is None or high is None else f" ({low:.2%} to {high:.2%})"
+        parts.append(f"exact match {exact:.2%}{interval}")
+    if (equivalent := measured(entry, "equivalent")) is not None:
+        parts.append(f"{equivalent:.2%} equal as expressions")
+    if (unseen := measured(entry, "exact_match_unseen")) is not None:
         parts.append(f"{unseen:.2%} of sources not trained on")
-    if isinstance(bleu := entry.get("bleu"), int | float):
-        parts.append(f"BLEU {bleu:.1f}")
-    if isinstance(pairs := entry.get("pairs"), int):
-        parts.append(f"{pairs:,} pairs")
+    if not parts and (loss := measured(entry, "loss")) is not None:
+        parts.append(f"loss {loss:.4f} nats per token")
+        if (perplexity := measured(entry, "perplexity")) is not None:
+            parts.append(f"perplexity {perplexity:.2f}")
+    if width := beam(entry):
+        parts.append(f"beam {width}")
+    if what := counted(entry):
+        parts.append(what)
     return ", ".join([*parts, str(entry.get("split", "split not stated"))])
+
+
+def measured(entry: Mapping[str, Any], name: str) -> float | None:
+    """A number of a measurement; None if it does not apply, is not there, or is no finite number."""
+    value = entry.get(name)
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if known else None
+
+
+def counted(entry: Mapping[str, Any]) -> str:
+    """How many pairs were measured, or windows of a text, which has no answers that could match.
+
+    "" if that is not stated, or if the split's name says it already.
+    """
+    pairs, split = entry.get("pairs"), str(entry.get("split"))
+    if type(pairs) is not int:
+        return ""
+    count = f"{pairs:,} {'windows' if entry.get('exact_match', 0) is None else 'pairs'}"
+    return "" if split.startswith(f"{pairs:,} ") or count in split else count
+
+
+def beam(entry: Mapping[str, Any]) -> int | None:
+    """The width of the beam search by which the answers were found, as the command has it; None for greedy ones."""
+    found = re.search(r"(?:^|\s)--beam[\s=](\d{1,3})(?:\s|$)", str(entry.get("command")))
+    return int(found[1]) if found else None
+
+
+def bleu_tokenizer(entry: Mapping[str, Any]) -> str | None:
+    """How texts were split for BLEU, in the words of sacrebleu's signature ("tok:13a")."""
+    found = re.search(r"(?:^|\|)(tok:[\w.-]{1,40})(?:\||$)", str(entry.get("bleu_signature")))
+    return found[1] if found else None
 
 
 def number(value: object) -> str:

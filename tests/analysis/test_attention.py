@@ -82,6 +82,17 @@ def test_steps_of_a_translation_start_at_row_0(run):
     assert [step_row(run, step.index) for step in run.steps] == list(range(len(run.steps)))
 
 
+def test_rows_of_padding_come_after_the_steps_and_are_named():
+    run = decode(tiny_checkpoint(pad_to=20, max_target=20), "abcaz", max_steps=4)
+    rows = [step_row(run, step.index) for step in run.steps]
+    assert rows == list(range(len(run.steps)))
+    view = head_view(run.trace, "cross", 0, 0)
+    assert view.query_writes[: len(rows)] == run.tokens
+    assert set(view.query_writes[len(rows) :]) == {"(unused)"}
+    assert view.query_tokens[len(rows) :] == view.query_originals[len(rows) :] == ("<pad>",) * (20 - len(rows))
+    assert view.key_originals == ("<s>", "a", "b", "c", "a", "z", "</s>", *["<pad>"] * 13)
+
+
 @pytest.mark.parametrize(
     ("kind", "layer", "head", "sentence"),
     [

@@ -114,6 +114,22 @@ def test_unknown_text_is_shown_with_what_the_model_reads_instead():
     assert "key 1: “&lt;unk&gt;”, typed “&amp;”" in figure.data[0].text[0][1]
 
 
+def test_a_token_in_another_case_is_the_same_word():
+    figure = draw(weights_of(1, 2), key_tokens=["hund", "<unk>"], key_originals=["Hund", "<UNK>"])
+    assert [label.strip() for label in figure.layout.xaxis.ticktext] == ["hund", "&lt;unk&gt;"]
+    assert "key 0: “hund”, typed “Hund”" in figure.data[0].text[0][0]
+
+
+def test_upright_labels_of_two_parts_have_room_above_the_cells():
+    def top(**changes):
+        return draw(weights_of(1, 30), **changes).layout.margin.t
+
+    word, unknown = "favourite", "<UNKNOWN>"
+    plain = top(key_tokens=[word] * 30)
+    both = top(key_tokens=[unknown] * 30, key_originals=[word] * 30)
+    assert both - plain >= len(unknown) * 0.5 * 8  # the second part at 8 pixels, half a pixel's width for each
+
+
 def test_long_labels_are_shortened_and_whole_on_hover():
     word = "internationalisation"
     figure = draw(weights_of(1, 2), key_tokens=[word, "a"])

@@ -1,13 +1,16 @@
-"""Two small checkpoints with random weights in place of the bundled ones, and the app on top of them."""
+"""Small checkpoints with random weights in place of the bundled ones, and the app on top of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from builders import SPECIALS as TINY_SPECIALS
+from builders import tiny_checkpoint
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer.checkpoint import contents, load, save_checkpoint
@@ -79,9 +82,55 @@ def make_checkpoint(folder: Path, layers: int, seed: int) -> None:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
-    make_checkpoint(folder / "numbers", layers=3, seed=1)
+    make_checkpoint(folder / "numbers", layers=3, seed=3)
     make_checkpoint(folder / "numbers-tiny", layers=2, seed=2)
     return folder
+
+
+TRANSLATED = {"pairs": 1000, "bleu": 40.96, "chrf": 61.04, "exact_match": 0.25, "bleu_signature": "case:lc|tok:none"}
+WINDOWS = {"pairs": 872, "exact_match": None, "bleu": None, "loss": 1.523, "perplexity": 4.586}
+SLIPS = {"pad_to": 20, "max_target": 20, "norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}
+SLIPS |= {"merge": "raw-reshape", "mask_fill": "added-1e9", "padding_mask": "key-or-query-swapped-cross"}
+
+
+def make_tiny(folder: Path, metric: dict[str, Any], examples: list[tuple[str, str]], **changes: Any) -> None:
+    """A random model of letters that writes lower case; of the kind of the task that the folder is named after."""
+    decoder_only = folder.name == "shakespeare"
+    ckpt = tiny_checkpoint("decoder-only" if decoder_only else "encoder-decoder", **changes)
+    target = Codec(Characters(lower=True), Vocabulary((*TINY_SPECIALS.values(), *"uvwxyz0123456789"), TINY_SPECIALS))
+    if decoder_only:
+        letters = Vocabulary(["\n", *" !,-.:;?ABORTabcdefg"][: len(target.vocabulary)])
+        target = Codec(Characters(strip=False), letters, add_bos=False, add_eos=False)
+    save_checkpoint(
+        folder,
+        state_dict=ckpt.model.state_dict(),
+        config=ckpt.config,
+        source_codec=ckpt.source_codec,
+        target_codec=target,
+        card={"task": folder.name, "metrics": [{"split": "test", "command": "evaluate --beam 4", **metric}]},
+        examples=examples,
+    )
+
+
+@pytest.fixture(scope="session")
+def zoo(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models of other kinds: a translator, one with slips, one that only writes on, and one of a task of its own."""
+    zoo = tmp_path_factory.mktemp("zoo")
+    (zoo / "numbers").symlink_to(folder / "numbers")
+    make_tiny(zoo / "multi30k-de-en", TRANSLATED, [("abc", "UVW"), ("ba", "x")])
+    written = decode(load(zoo / "multi30k-de-en"), "abc").text
+    make_tiny(zoo / "multi30k-de-en", TRANSLATED, [("abc", written.upper()), ("ba", "x y")])
+    make_tiny(zoo / "en-it-slips", TRANSLATED | {"command": "evaluate"}, [("abc", "uv")], **SLIPS)
+    make_tiny(zoo / "own", {}, [("bad", "u"), ("face", "v")])
+    make_tiny(zoo / "shakespeare", WINDOWS, [("ABBA", "B")], target_vocab_size=20, target_pad=None)
+    return zoo
+
+
+@pytest.fixture
+def at_the_zoo(app: AppTest, zoo: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The app with the models of the zoo, not yet run."""
+    monkeypatch.setattr(contents, "bundled_folder", lambda: zoo)
+    return app
 
 
 @pytest.fixture

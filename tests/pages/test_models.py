@@ -1,13 +1,14 @@
 import base64
 import html
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from viz_transformer.checkpoint import contents
 from viz_transformer.config import ModelConfig
-from viz_transformer.ui import model_view
+from viz_transformer.ui import cached, examples, model_view
 
 
 def opened(app, **address):
@@ -136,6 +137,80 @@ def test_a_card_without_measurements_says_so():
     assert model_view.metric_lines({"metrics": "many"})[0] == ("vt-card-value", "–")
 
 
+def values_and_lines(**entry):
+    lines = model_view.metric_lines({"metrics": [entry]})
+    assert [style for style, _ in lines] == ["vt-card-value"] + ["vt-card-what"] * (len(lines) - 1)
+    return [line for _, line in lines]
+
+
+BLEU = {"bleu": 40.96, "chrf": 61.04, "bleu_signature": "nrefs:1|case:lc|tok:none", "exact_match": 0.25}
+INTERVAL = {"exact_match": 0.25, "exact_match_low": 0.2, "exact_match_high": 0.3}
+
+
+def test_a_translator_is_judged_by_bleu_with_how_it_was_measured():
+    beam = values_and_lines(split="flickr", pairs=1000, command="evaluate x --beam 4", **BLEU)
+    assert beam == ["41.0", "BLEU, sacrebleu tok:none, beam 4", "chrF 61.0", "1,000 pairs of flickr"]
+    assert values_and_lines(bleu=3, command="evaluate x") == ["3.0", "BLEU, greedy", "a split not stated"]
+
+
+def test_equal_expressions_stand_under_exact_matches():
+    assert values_and_lines(split="test, 593 pairs", pairs=593, equivalent=0.5, **INTERVAL) == [
+        "25.00 %",
+        "exact match, 95 % interval 20.00–30.00",
+        "test, 593 pairs",
+        "equal as expressions: 50.00 %",
+    ]
+
+
+def test_a_model_without_answers_is_judged_by_its_loss():
+    entry = {"split": "val", "pairs": 872, "exact_match": None, "bleu": None, "loss": 1.523}
+    assert values_and_lines(**entry, perplexity=4.586) == [
+        "1.52 nats per token",
+        "loss, perplexity 4.59",
+        "872 windows of val",
+    ]
+    assert values_and_lines(**entry, perplexity=None)[1] == "loss"
+    assert values_and_lines(**entry | INTERVAL)[0] == "25.00 %"
+
+
+def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wrong(at_the_zoo):
+    said = html_of(opened(at_the_zoo, checkpoint="multi30k-de-en"))
+    assert "loaded: 1 equal the reference letter by letter, in lower case, 1 differ." in said
+    assert "Different from the reference, 1 shown" in said and "Equal to the reference, 1 shown" in said
+    assert ">reference</span>" in said and ">asked for<" not in said
+    tables = said[said.index("<table") : said.rindex("</table>")]
+    assert "✕" not in tables and "vt-bad" not in tables and "Wrong" not in tables
+
+
+def test_a_model_that_was_not_measured_by_bleu_is_right_or_wrong(at_the_zoo):
+    said = html_of(opened(at_the_zoo, checkpoint="own"))
+    assert "2 test pairs were run" in said and ": 0 right, 2 wrong." in said
+    assert "Wrong, 2 shown" in said and "✕" in said
+
+
+def test_a_model_that_writes_on_has_no_right_answers_and_is_not_run(at_the_zoo, monkeypatch):
+    monkeypatch.setattr(cached, "example_answers", lambda *_: pytest.fail("the pairs were run"))
+    said = html_of(opened(at_the_zoo, checkpoint="shakespeare"))
+    assert "goes on writing from any text: there is no right answer" in said
+    assert "test pairs were run" not in said
+
+
+def test_the_pairs_of_a_model_with_slips_are_run_and_its_slips_named(at_the_zoo):
+    said = html_of(opened(at_the_zoo, checkpoint="en-it-slips"))
+    assert "1 test pairs were run" in said
+    for name, value in (("merge", "raw-reshape"), ("mask fill", "added-1e9"), ("pad to", "20")):
+        assert f"<th>{name}</th><td>{value}</td>" in said
+    assert said.count("<th>embedding scale</th>") == 1
+
+
+def test_selecting_a_model_brings_a_text_that_fits_it(at_the_zoo):
+    opened(at_the_zoo)
+    at_the_zoo.button(key="select_multi30k-de-en").click().run()
+    at_the_zoo.switch_page("pages/run.py").run()
+    assert not at_the_zoo.exception
+    assert at_the_zoo.text_input(key="run_text").value == examples.examples("multi30k")[0]
+
+
 @pytest.mark.parametrize(("share", "text"), [(1, "100 %"), (1.0, "100 %"), (0.99999, "99.99 %"), (0.9955, "99.55 %")])
 def test_a_share_is_never_rounded_up_to_all(share, text):
     assert model_view.percent(share) == text
@@ -148,3 +223,6 @@ def test_the_rows_of_other_kinds_of_models_are_right():
     assert rows["target"] == "65 tokens (ids only), at most 512"
     assert "source" not in rows
     assert html.escape(rows["output layer"]) == "tied to the embedding"
+    assert rows["embedding scale"] == "sqrt(d_model)"
+    learned = dict(model_view.config_rows(replace(config, embedding_scale="learned"), {}))
+    assert learned["embedding scale"] == "learned"

@@ -9,6 +9,7 @@ import pytest
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.decoding import decode
 from viz_transformer.ui import examples
+from viz_transformer.ui.text import literal
 
 
 def opened(app, **address):
@@ -172,6 +173,77 @@ def test_a_run_without_an_end_token_says_so(app, bundled):
     run = the_run(bundled, "29,284.30")
     sentence = f"stopped at its maximum of {len(run.steps)} steps"
     assert (sentence in html_of(opened(app))) == (run.stopped == "maximum length")
+
+
+def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
+    opened(at_the_zoo)
+    for name, label in (
+        ("multi30k-de-en", "A sentence in German"),
+        ("en-it-slips", "A sentence in English"),
+        ("own", "A text"),
+        ("numbers", "A number, written as 29,284.30"),
+    ):
+        at_the_zoo.selectbox(key="sidebar_model").set_value(name).run()
+        assert not at_the_zoo.exception
+        box = at_the_zoo.text_input(key="run_text")
+        expected = {"own": ("bad", "face")}.get(name) or examples.examples(name)
+        assert (box.label, box.value) == (label, expected[0])
+        assert at_the_zoo.button_group(key="run_example").options == [literal(offered) for offered in expected]
+
+
+def test_an_address_with_a_model_alone_starts_with_its_first_example(at_the_zoo):
+    opened(at_the_zoo, checkpoint="own")
+    assert at_the_zoo.text_input(key="run_text").value == "bad"
+    assert len(figures(at_the_zoo)) == 2
+
+
+def test_a_text_that_was_typed_stays_with_another_model(at_the_zoo):
+    opened(at_the_zoo)
+    at_the_zoo.text_input(key="run_text").set_value("-5.00").run()
+    at_the_zoo.selectbox(key="sidebar_model").set_value("own").run()
+    assert at_the_zoo.text_input(key="run_text").value == "-5.00"
+
+
+def test_a_model_whose_examples_are_damaged_runs(at_the_zoo, zoo, tmp_path, monkeypatch):
+    (tmp_path / "own").mkdir()
+    for file in (zoo / "own").iterdir():
+        (tmp_path / "own" / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "own" / "examples.tsv").write_bytes(b"\xff no tab\n")
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    opened(at_the_zoo, checkpoint="own", text="abc")
+    assert len(figures(at_the_zoo)) == 2
+
+
+def test_a_model_that_goes_on_writing_is_shown_with_its_beginning(at_the_zoo, zoo):
+    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", step="2")
+    run = the_run(zoo, "ROT:", "shakespeare")
+    reads, writes = chips(at_the_zoo)["rows"]
+    assert [chip["text"] for chip in reads["chips"]] == list("ROT:")
+    assert len(writes["chips"]) == len(run.steps) == 21
+    said = html_of(at_the_zoo)
+    assert f'<span class="vt-lead">ROT:</span>{html.escape(run.text)}</p>' in said
+    assert "This model knows no end: it stopped after 21 steps, when it had read 24 tokens, its maximum." in said
+    assert "without an end token" not in said
+    heatmap = figures(at_the_zoo)[0]
+    assert heatmap["layout"]["title"]["text"] == "decoder layer 1, head 0, self-attention"
+    assert heatmap["layout"]["shapes"][0]["y0"] == 4.5  # three rows only read, the fourth writes step 0
+
+
+def test_a_beginning_that_fills_the_model_gets_one_step_and_a_longer_one_a_sentence(at_the_zoo):
+    opened(at_the_zoo, checkpoint="shakespeare", text="A" * 24)
+    assert "The answer has a single step, step 0." in html_of(at_the_zoo)
+    at_the_zoo.text_input(key="run_text").set_value("A" * 25).run()
+    assert "source has 25 tokens, the model reads at most 24" in html_of(at_the_zoo)
+
+
+def test_a_model_that_sees_ahead_says_what_the_picture_is(at_the_zoo):
+    sentence = "later tokens change earlier rows"
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", step="2")
+    assert sentence in html_of(at_the_zoo)
+    heatmap = figures(at_the_zoo)[0]
+    assert heatmap["layout"]["shapes"][0]["y0"] == 1.5  # padding comes after the steps
+    at_the_zoo.selectbox(key="sidebar_model").set_value("multi30k-de-en").run()
+    assert sentence not in html_of(at_the_zoo)
 
 
 def test_another_model_clips_the_selection_and_says_so(app):

@@ -125,6 +125,92 @@ def test_a_long_text_stays_but_not_in_the_address_and_that_is_said():
     assert app.query_params["text"] in ("7" * 1500, ["7" * 1500])
 
 
+def choosing():
+    """A page whose model is chosen by a widget or by a callback, with texts offered for each but one."""
+    import streamlit as st
+
+    from viz_transformer.ui import state
+
+    offers = {"numbers": ["29,284.30", "0.07"], "numbers-tiny": ["29,284.30", "0.07"], "copy": ["badge", "abc"]}
+    names = ["numbers", "numbers-tiny", "copy", "unknown"]
+    state.begin(names, lambda name: offers.get(name, []))
+    st.selectbox("model", names, **state.bind("checkpoint", key="model"))
+    st.text_input("text", **state.bind("text", key="text"))
+    st.button("select", key="select", on_click=state.select, kwargs={"checkpoint": "copy"})
+    state.end()
+
+
+def choose(**address):
+    app = AppTest.from_function(choosing, default_timeout=30)
+    for name, value in address.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def chosen(app):
+    return selection(app)["checkpoint"], selection(app)["text"], selection(app)["step"]
+
+
+@pytest.mark.parametrize("text", ["29,284.30", "0.07"])
+def test_an_offered_text_gives_way_to_one_that_fits_the_new_model(text):
+    app = choose(text=text, step="3")
+    app.selectbox(key="model").set_value("copy").run()
+    assert chosen(app) == ("copy", "badge", 0)
+    assert app.text_input(key="text").value == "badge"
+    assert app.query_params["text"] in ("badge", ["badge"])
+    app.selectbox(key="model").set_value("numbers-tiny").run()
+    assert chosen(app) == ("numbers-tiny", "29,284.30", 0)
+
+
+def test_a_callback_that_selects_a_model_brings_its_text_too():
+    app = choose()
+    app.button(key="select").click().run()
+    assert chosen(app) == ("copy", "badge", 0)
+
+
+def test_a_text_that_was_typed_stays_with_every_model():
+    app = choose()
+    app.text_input(key="text").set_value("12.00").run()
+    app.selectbox(key="model").set_value("copy").run()
+    assert chosen(app) == ("copy", "12.00", 0)
+
+
+def test_an_offered_text_that_fits_the_new_model_too_stays_with_its_step():
+    app = choose(text="0.07", step="3")
+    app.selectbox(key="model").set_value("numbers-tiny").run()
+    assert chosen(app) == ("numbers-tiny", "0.07", 3)
+
+
+def test_a_model_without_texts_leaves_the_text_and_the_default_never_sticks():
+    app = choose()
+    app.selectbox(key="model").set_value("unknown").run()
+    assert chosen(app) == ("unknown", "29,284.30", 0)
+    app.selectbox(key="model").set_value("copy").run()
+    assert chosen(app) == ("copy", "badge", 0)
+
+
+@pytest.mark.parametrize("text", ["29,284.30", "", "badge"])
+def test_a_link_with_a_text_is_never_overridden(text):
+    app = choose(checkpoint="copy", text=text)
+    assert chosen(app) == ("copy", text, 0)
+    app.button(key="select").click().run()
+    assert chosen(app) == ("copy", text, 0)
+
+
+def test_a_link_without_a_text_starts_with_the_model_s_first_one():
+    assert chosen(choose(checkpoint="copy")) == ("copy", "badge", 0)
+    assert chosen(choose(checkpoint="copy", step="2")) == ("copy", "badge", 2)
+    assert chosen(choose(checkpoint="nope")) == ("numbers", "29,284.30", 0)
+
+
+def test_the_back_button_brings_model_and_text_back_together():
+    app = choose(text="0.07")
+    app.selectbox(key="model").set_value("copy").run()
+    app.query_params["checkpoint"], app.query_params["text"] = "numbers", "0.07"
+    app.run()
+    assert chosen(app) == ("numbers", "0.07", 0)
+
+
 def clipped():
     import streamlit as st
 

@@ -1,10 +1,12 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from builders import tiny_checkpoint
 
 from viz_transformer.decoding import decode
+from viz_transformer.text import RegexTokens
 from viz_transformer.ui import strip
 from viz_transformer.ui.components.chips import Chip
 
@@ -28,6 +30,40 @@ def test_read_chips_are_the_source_as_the_model_reads_it(ckpt):
         "unknown": True,
     }
     assert chips[2].title == "position 2: <unk>, stands for <, which is not in the vocabulary"
+
+
+def test_the_beginning_that_a_decoder_goes_on_from_is_read():
+    ckpt = tiny_checkpoint("decoder-only")
+    run = decode(ckpt, "u€w", max_steps=5)
+    chips = strip.read_chips(ckpt, run)
+    assert [chip.token for chip in chips] == ["<s>", "u", "<unk>", "w"]
+    assert [chip.original for chip in chips] == ["<s>", "u", "€", "w"]
+    assert len(chips) + len(run.steps) == len(run.trace.tgt_tokens) + 1
+    assert {chip.data()["ink"] for chip in chips} == {"target"}
+    assert "instead: €" in strip.unknown_sentence(ckpt, run)
+
+
+def test_an_answer_follows_the_beginning_as_one_text():
+    ckpt = tiny_checkpoint("decoder-only")
+    run = decode(ckpt, "uvw", max_steps=5)
+    assert strip.answer_text(ckpt, run) == ("uvw", run.text)
+    words = replace(ckpt, target_codec=replace(ckpt.target_codec, tokenizer=RegexTokens(r"\w")))
+    assert strip.answer_text(words, decode(words, "u v", max_steps=2)) == (
+        "u v",
+        " " + decode(words, "u v", max_steps=2).text,
+    )
+    translator = tiny_checkpoint()
+    run = decode(translator, "abc", max_steps=5)
+    assert strip.answer_text(translator, run) == ("", run.text)
+
+
+def test_padding_that_the_model_reads_is_one_chip():
+    ckpt = tiny_checkpoint(pad_to=20, max_target=20)
+    run = decode(ckpt, "abc", max_steps=2)
+    assert len(run.trace.src_tokens) == 20
+    chips = strip.read_chips(ckpt, run)
+    assert [chip.token for chip in chips] == ["<s>", "a", "b", "c", "</s>", "<pad>×15"]
+    assert chips[-1].special
 
 
 def test_written_chips_have_the_probability_of_their_step(ckpt):

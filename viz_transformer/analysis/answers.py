@@ -7,53 +7,43 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viz_transformer.analysis.difference import Piece, aligned_difference
+from viz_transformer.answering import answers_of
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.search import decode_batch
-
-BATCH = 50
+from viz_transformer.evaluation import exact_matches, writes_lower_case
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A source, the target that was asked for, and what the model wrote."""
+    """A source, the target that was asked for, what the model wrote, and whether the two are equal.
+
+    `right` is `evaluate`'s exact match: letter by letter, blanks collapsed, in lower case for a model that writes
+    `lower` case only, and never with an unknown word in what was written.
+    """
 
     source: str
     wanted: str
     written: str
-
-    @property
-    def right(self) -> bool:
-        """Whether the texts are equal, letter by letter."""
-        return self.wanted == self.written
+    right: bool
+    lower: bool = False
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
         """Both texts aligned word by word."""
-        return aligned_difference(_words(self.wanted), _words(self.written))
+        return aligned_difference(_words(self.wanted), _words(self.written), key=str.lower if self.lower else str)
 
 
 def greedy_answers(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> tuple[Answer, ...]:
-    """The greedy answers of an encoder-decoder, in the order of the pairs.
+    """The greedy answers of an encoder-decoder, in the order of the pairs; they are those that `evaluate` counts.
 
-    Raises ValueError for a model of another kind, and for a source that it cannot read.
+    Raises ValueError for a model that does not turn one text into another, and for a source that it cannot read.
     """
-    source, target = ckpt.source_codec, ckpt.target_codec
-    if source is None or target is None or target.vocabulary.bos is None or target.vocabulary.eos is None:
-        raise ValueError(f"{ckpt.name} does not turn one text into another: its example pairs cannot be run")
-    encoded = [source.encode(text).ids for text, _ in pairs]
-    written = [""] * len(pairs)
-    groups: dict[int, list[int]] = {}
-    for index, ids in enumerate(encoded):
-        groups.setdefault(len(ids), []).append(index)
-    for indices in groups.values():  # texts of one length need no padding
-        for start in range(0, len(indices), BATCH):
-            batch = indices[start : start + BATCH]
-            rows = decode_batch(
-                ckpt.model, [encoded[i] for i in batch], bos=target.vocabulary.bos, eos=target.vocabulary.eos
-            )
-            for index, row in zip(batch, rows, strict=True):
-                written[index] = target.decode(row)
-    return tuple(Answer(*pair, text) for pair, text in zip(pairs, written, strict=True))
+    written, _ = answers_of(ckpt, [source for source, _ in pairs])
+    lower = writes_lower_case(ckpt)
+    matches = exact_matches(written, [[wanted] for _, wanted in pairs], lower=lower)
+    return tuple(
+        Answer(source, wanted, answer.text, right, lower)
+        for (source, wanted), answer, right in zip(pairs, written, matches, strict=True)
+    )
 
 
 def _words(text: str) -> list[str]:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from viz_transformer.decoding import Run
-from viz_transformer.record import Trace
+from viz_transformer.record import Tokens, Trace
 
 Kind = Literal["encoder", "decoder", "cross"]
 
@@ -86,8 +86,8 @@ def head_view(trace: Trace, kind: Kind, layer: int, head: int | None) -> HeadVie
         mask=np.asarray(mask.any(dim=0) if head is None else mask[head], dtype=bool),
         query_tokens=queries.tokens,
         key_tokens=keys.tokens,
-        query_originals=queries.originals,
-        key_originals=keys.originals,
+        query_originals=_originals(queries),
+        key_originals=_originals(keys),
         query_writes=None if kind == "encoder" else _written(trace),
         kind=kind,
         layer=layer,
@@ -97,13 +97,26 @@ def head_view(trace: Trace, kind: Kind, layer: int, head: int | None) -> HeadVie
 
 
 def step_row(run: Run, step: int) -> int:
-    """The decoder row that writes the token of this step: rows that only read a given text come before the first."""
-    return len(run.trace.tgt_tokens) - len(run.steps) + step
+    """The decoder row that writes the token of this step.
+
+    Rows that only read a given text come before the first, rows of padding, which write nothing, after the last.
+    """
+    rows = sum(token is not None for token in run.trace.next_ids)
+    return rows - len(run.steps) + step
 
 
 def _written(trace: Trace) -> tuple[str, ...]:
-    """What each decoder row writes, in words where that is not known."""
-    return tuple("(not known)" if token is None else token for token in trace.next_tokens)
+    """What each decoder row writes, in words where that is not known, or nobody's next token behind padding."""
+    padding = (typed == "" for typed in trace.tgt.originals)
+    return tuple(
+        token if token is not None else "(unused)" if is_padding else "(not known)"
+        for token, is_padding in zip(trace.next_tokens, padding, strict=True)
+    )
+
+
+def _originals(side: Tokens) -> tuple[str, ...]:
+    """What was typed; padding, which nobody types, is itself."""
+    return tuple(typed or token for typed, token in zip(side.originals, side.tokens, strict=True))
 
 
 def _array(values: torch.Tensor) -> NDArray[np.float32]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -13,16 +13,17 @@ class Piece:
 
     wanted: tuple[str, ...]
     written: tuple[str, ...]
-
-    @property
-    def same(self) -> bool:
-        return self.wanted == self.written
+    same: bool
 
 
-def aligned_difference(wanted: Sequence[str], written: Sequence[str]) -> tuple[Piece, ...]:
+def aligned_difference(
+    wanted: Sequence[str], written: Sequence[str], *, key: Callable[[str], str] = str
+) -> tuple[Piece, ...]:
     """Both sequences cut into pieces that agree and pieces that differ, in order; nothing is left out of either.
 
-    The alignment keeps the longest common blocks (difflib), which is not always the fewest edits.
+    Words agree if their keys are equal: str.lower compares without case. The alignment keeps the longest common blocks
+    (difflib), which is not always the fewest edits.
     """
-    blocks = SequenceMatcher(None, list(wanted), list(written), autojunk=False).get_opcodes()
-    return tuple(Piece(tuple(wanted[a:b]), tuple(written[c:d])) for _, a, b, c, d in blocks)
+    matcher = SequenceMatcher(None, [key(word) for word in wanted], [key(word) for word in written], autojunk=False)
+    blocks = matcher.get_opcodes()
+    return tuple(Piece(tuple(wanted[a:b]), tuple(written[c:d]), tag == "equal") for tag, a, b, c, d in blocks)

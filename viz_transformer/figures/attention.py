@@ -102,25 +102,32 @@ class _Labels:
     def of(cls, tokens: Sequence[str], originals: Sequence[str] | None = None) -> _Labels:
         return cls(tuple(tokens), tuple(tokens if originals is None else originals))
 
-    @property
-    def any_unknown(self) -> bool:
-        return self.tokens != self.originals
+    def replaced(self, i: int) -> bool:
+        """Whether the model reads something else than what was typed; another case of it is the same."""
+        return self.originals[i].lower() != self.tokens[i].lower()
 
-    def columns(self, i: int) -> float:
-        """How wide the label is, in columns of the font."""
-        width = min(_LABEL_COLUMNS, labels.width(labels.visible(self.originals[i])))
-        return max(width, labels.width(self.tokens[i]) * _SMALL / 14) if self.originals[i] != self.tokens[i] else width
+    @property
+    def any_replaced(self) -> bool:
+        return any(map(self.replaced, range(len(self.tokens))))
+
+    def columns(self, i: int, *, side_by_side: bool = False) -> float:
+        """How wide the label is, in columns of the font; its two parts stand one above the other or side by side."""
+        if not self.replaced(i):
+            return _columns(self.tokens[i])
+        typed, read = _columns(self.originals[i]), _columns(self.tokens[i]) * _SMALL / 14
+        return typed + 1 + read if side_by_side else max(typed, read)
 
     @property
     def longest(self) -> float:
-        return max(self.columns(i) for i in range(len(self.tokens)))
+        """The widest label, in one line."""
+        return max(self.columns(i, side_by_side=True) for i in range(len(self.tokens)))
 
     def tick(self, i: int, join: str, *, bold: bool) -> str:
-        """What was typed, and where the model reads something else, that in small."""
-        text = labels.tick(self.originals[i], _LABEL_COLUMNS)
-        if self.originals[i] != self.tokens[i]:
-            small = f'<span style="font-size:{_SMALL}px">{labels.tick(self.tokens[i], _LABEL_COLUMNS)}</span>'
-            text = f"{text}{join}{small}"
+        """What the model reads, in small behind what was typed where that is something else."""
+        text = labels.tick(self.tokens[i], _LABEL_COLUMNS)
+        if self.replaced(i):
+            small = f'<span style="font-size:{_SMALL}px">{text}</span>'
+            text = f"{labels.tick(self.originals[i], _LABEL_COLUMNS)}{join}{small}"
         return f" <b>{text}</b> " if bold else f" {text} "
 
     def named(self, i: int) -> str:
@@ -153,11 +160,15 @@ class _Sizes:
         fitting = [size for size in (14, 13, 12, 11) if widest * size * _CHARACTER + 1 <= column]
         upright = not fitting
         key_font = max(8, min(14, column * 0.82)) if upright else fitting[0]
-        label_height = keys.longest * key_font * _CHARACTER + 4 if upright else 18 + 12 * keys.any_unknown
+        label_height = keys.longest * key_font * _CHARACTER + 4 if upright else 18 + 12 * keys.any_replaced
         top = _TOP + _AXIS_TITLE + label_height
         shown_rows = max(float(rows), (height - top - _BOTTOM) / _TALLEST_ROW)
         row = (height - top - _BOTTOM) / shown_rows
         return cls(left, right, top, row, column, shown_rows, upright, key_font)
+
+
+def _columns(token: str) -> int:
+    return min(_LABEL_COLUMNS, labels.width(labels.visible(token)))
 
 
 def _margin(side: _Labels) -> float:

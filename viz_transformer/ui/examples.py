@@ -1,32 +1,94 @@
-"""What to try first with a model, by its task."""
+"""What to try first with a model: texts that fit its task, or sources of the example pairs that came with it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
+from viz_transformer.checkpoint.contents import Summary, Unreadable
+
 NUMBER_LIMIT = 100_000.0
 NUMBER_STEP = 0.1
 
+_ENGLISH = (
+    "My favourite animal is the raccoon.",  # raccoon stands nowhere in the training sentences
+    "Where is the library?",
+    "I have never been to Italy.",
+    "Would you like a cup of coffee?",
+    "She has been living here for ten years.",
+)
+# task -> texts; a task may have more words behind a hyphen: "numbers-tiny" is trained on the same texts as "numbers"
 _EXAMPLES: Mapping[str, Sequence[str]] = {
     "numbers": ("29,284.30", "-79.42", "1,000,000.00", "0.07", "190,089,265,152.00"),
+    "multi30k": (
+        "Ein brauner Hund schwimmt durch einen See.",
+        "Zwei Kinder bauen eine Burg am Strand.",
+        "Eine Frau spielt im Park Gitarre.",
+        "Drei Freunde sitzen um ein Lagerfeuer und lachen.",
+    ),
+    "tatoeba": _ENGLISH,
+    "en-it": _ENGLISH,
+    "taylor": (
+        "cosh(a*x)**3+tanh(b*x)",
+        "sin(a*x)**2*cos(b*x)",
+        "tan(a*x)-sinh(f*x)",
+        "cos(a*x)**2-exp(c*x)",
+        "tanh(f*x)**2",
+    ),
+    "copy": (
+        "badge",
+        "jihgfedcba",
+        "aaaabbbbaaaa",
+        "abcdefghijjihgfedcba",  # 20 letters, the most in training
+        "abcdefghabcdefghabcdefgh",  # 24
+    ),
+    "shakespeare": ("ROMEO:", "To be, or not to be", "First Citizen:", "What light", "My gracious lord,"),
 }
-_LABELS: Mapping[str, str] = {"numbers": "A number, written as 29,284.30"}
+_LABELS: Mapping[str, str] = {
+    "numbers": "A number, written as 29,284.30",
+    "multi30k": "A sentence in German",
+    "tatoeba": "A sentence in English",
+    "en-it": "A sentence in English",
+    "taylor": "An expression of x, written as tanh(a*x)",
+    "copy": "Letters from a to j",
+    "shakespeare": "The beginning of a text",
+}
+OWN, OWN_LENGTH = 5, 60
+"""How many sources of a model's own pairs are offered, and how long one may be to be called short."""
 
 
-def family(task: object) -> str:
-    """The task without its size: "numbers-tiny" is trained on the same texts as "numbers"."""
-    return str(task).split("-", 1)[0]
+def family(task: object) -> str | None:
+    """The task without its size or variant, if it is one for which there are texts here."""
+    return next((name for name in _EXAMPLES if f"{task}-".startswith(f"{name}-")), None)
 
 
 def examples(task: object) -> tuple[str, ...]:
     """Texts worth trying; none for a task that is not known."""
-    return tuple(_EXAMPLES.get(family(task), ()))
+    return tuple(_EXAMPLES.get(family(task) or "", ()))
+
+
+def offered(summary: Summary | Unreadable) -> tuple[str, ...]:
+    """Texts to try with a model: those of its task, else the first short sources of its own example pairs.
+
+    None for a model that has neither, and where its files cannot be read: other places say what is wrong with them.
+    """
+    if isinstance(summary, Unreadable):
+        return ()
+    return examples(summary.card.get("task")) or _own(summary)
+
+
+def _own(summary: Summary) -> tuple[str, ...]:
+    try:
+        sources = list(dict.fromkeys(source for source, _ in summary.examples() if source.strip()))
+    except ValueError:
+        return ()
+    short = [source for source in sources if len(source) <= OWN_LENGTH]
+    return tuple((short or sources[:1])[:OWN])
 
 
 def label(task: object) -> str:
     """What to type."""
-    return _LABELS.get(family(task), "A text")
+    return _LABELS.get(family(task) or "", "A text")
 
 
 def takes_numbers(task: object) -> bool:

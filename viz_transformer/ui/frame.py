@@ -12,7 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures.theme import Theme
-from viz_transformer.ui import cached, state, style, text
+from viz_transformer.ui import cached, examples, state, style, text
 from viz_transformer.ui.components.address import keep_back_button
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ NO_MODELS = "There is no trained model here yet: train one with “viz-transform
 def begin() -> None:
     """What comes first in each run: the style, and the selection as the address has it."""
     style.apply()
-    state.begin([summary.name for summary in cached.summaries()])
+    found = {summary.name: summary for summary in cached.summaries()}
+    state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
 
 
 def title(name: str) -> None:

@@ -31,7 +31,8 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
         task = str(summary.card.get("title") or summary.card.get("task") or "task not stated")
         lines += [("vt-card-task", task), *metric_lines(summary.card), ("vt-card-size", size)]
     body = "".join(f'<div class="{style}">{html.escape(line)}</div>' for style, line in lines)
-    with st.container(border=True, key=f"card_selected_{summary.name}" if selected else f"card_{summary.name}"):
+    key = f"card_selected_{summary.name}" if selected else f"card_{summary.name}"
+    with st.container(border=True, height="stretch", key=key):
         st.html(f'<div class="vt-card">{body}</div>')
         if error is not None:
             text.paragraph(error, tone="bad")
@@ -47,21 +48,51 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
 
 
 def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The first measurement of a card: the number, its 95 % interval, and what it was measured on."""
+    """The first measurement of a card: its best known number with what belongs to it, and what it was measured on.
+
+    That is BLEU for a model that translates, else exact matches with their 95 % interval, else the loss.
+    """
     entry = next(iter(describe.metrics(card)), {})
-    value, low, high = (entry.get(name) for name in ("exact_match", "exact_match_low", "exact_match_high"))
-    if not all(isinstance(number, int | float) for number in (value, low, high)):
+    lines = _bleu_lines(entry) or _match_lines(entry) or _loss_lines(entry)
+    if not lines:
         return [("vt-card-value", "–"), ("vt-card-what", "not measured yet")]
-    pairs, unseen = entry.get("pairs"), entry.get("exact_match_unseen")
-    measured = f"{pairs:,} pairs of " if isinstance(pairs, int) else ""
-    lines = [
-        ("vt-card-value", percent(value)),
-        ("vt-card-what", f"exact match, 95 % interval {percent(low, '')}–{percent(high, '')}"),
-        ("vt-card-what", f"{measured}{entry.get('split', 'a split not stated')}"),
-    ]
-    if isinstance(unseen, int | float):
-        lines.append(("vt-card-what", f"sources not in the training data: {percent(unseen)}"))
+    return [("vt-card-value", lines[0]), *(("vt-card-what", line) for line in lines[1:])]
+
+
+def _measured_on(entry: Mapping[str, Any]) -> str:
+    split = str(entry.get("split", "a split not stated"))
+    return f"{count} of {split}" if (count := describe.counted(entry)) else split
+
+
+def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
+    bleu, chrf = describe.measured(entry, "bleu"), describe.measured(entry, "chrf")
+    if bleu is None:
+        return []
+    tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
+    how = ["BLEU", f"sacrebleu {tokenizer}" if tokenizer else "", f"beam {width}" if width else "greedy"]
+    second = [] if chrf is None else [f"chrF {chrf:.1f}"]
+    return [f"{bleu:.1f}", ", ".join(filter(None, how)), *second, _measured_on(entry)]
+
+
+def _match_lines(entry: Mapping[str, Any]) -> list[str]:
+    exact, low, high = (describe.measured(entry, f"exact_match{end}") for end in ("", "_low", "_high"))
+    if exact is None or low is None or high is None:
+        return []
+    interval = f"exact match, 95 % interval {percent(low, '')}–{percent(high, '')}"
+    lines = [percent(exact), interval, _measured_on(entry)]
+    if (equivalent := describe.measured(entry, "equivalent")) is not None:
+        lines.append(f"equal as expressions: {percent(equivalent)}")
+    if (unseen := describe.measured(entry, "exact_match_unseen")) is not None:
+        lines.append(f"sources not in the training data: {percent(unseen)}")
     return lines
+
+
+def _loss_lines(entry: Mapping[str, Any]) -> list[str]:
+    loss, perplexity = describe.measured(entry, "loss"), describe.measured(entry, "perplexity")
+    if loss is None:
+        return []
+    second = "loss" if perplexity is None else f"loss, perplexity {perplexity:.2f}"
+    return [f"{loss:.2f} nats per token", second, _measured_on(entry)]
 
 
 def percent(share: Any, unit: str = " %") -> str:
@@ -85,10 +116,12 @@ def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[st
         ("d_ff", f"{config.d_ff}, {config.activation}"),
         ("norm", f"{config.norm}-norm, {'with' if config.final_norm else 'without'} final norm"),
         ("positions", config.positions),
-        ("embedding scale", "sqrt(d_model)" if config.embedding_scale == "sqrt" else "1"),
+        ("embedding scale", {"sqrt": "sqrt(d_model)", "one": "1"}.get(config.embedding_scale, config.embedding_scale)),
         ("dropout in training", f"{config.dropout:g}"),
         ("output layer", "tied to the embedding" if config.tied_output else "of its own"),
     ]
+    stated = {name for name, _ in rows}
+    rows += [row for row in describe.unusual_settings(config) if row[0] not in stated]
     for side, most in (("source", config.max_source), ("target", config.max_target)):
         size = getattr(config, f"{side}_vocab_size")
         if size is not None:
@@ -110,28 +143,58 @@ def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(label, str(card[name])) for name, label in names.items() if card.get(name) is not None]
 
 
-def answer_table(title: str, answers: Sequence[Answer], total: int) -> None:
-    """Sources with their answers; where an answer is wrong, what was asked for stands above it, differences marked."""
+def answer_lines(answers: Sequence[Answer], *, translates: bool) -> str:
+    """How many pairs were run, and how many of the answers are as asked for, in a sentence."""
+    right = sum(answer.right for answer in answers)
+    wrong = len(answers) - right
+    run = f"{len(answers)} test pairs were run, greedily, with the weights that are loaded"
+    if not translates:
+        return f"{run}: {right} right, {wrong} wrong."
+    case = ", in lower case" if answers and answers[0].lower else ""
+    return f"{run}: {right} equal the reference letter by letter{case}, {wrong} differ."
+
+
+def answer_tables(answers: Sequence[Answer], shown: int, *, translates: bool) -> None:
+    """The first answers of each kind; a translation that is not the reference may be as good, so it is not wrong."""
+    right = [answer for answer in answers if answer.right]
+    wrong = [answer for answer in answers if not answer.right]
+    if translates:
+        _answer_table("Different from the reference", wrong[:shown], len(wrong), sides=("reference", "written"))
+        _answer_table("Equal to the reference", right[:shown], len(right))
+    else:
+        _answer_table("Wrong", wrong[:shown], len(wrong), tone="bad", sides=("asked for", "written"))
+        _answer_table("Right", right[:shown], len(right), tone="ok")
+
+
+def _answer_table(
+    title: str,
+    answers: Sequence[Answer],
+    total: int,
+    *,
+    tone: text.Tone = "plain",
+    sides: tuple[str, str] | None = None,
+) -> None:
+    """Sources with their answers; with `sides`, what was asked for stands above the answer, differences marked."""
     if not answers:
         return
-    rows = "".join(_answer_row(answer) for answer in answers)
+    rows = "".join(_answer_row(answer, sides) for answer in answers)
     shown = f"{len(answers)} of {total}" if len(answers) < total else str(total)
-    tone = "ok" if answers[0].right else "bad"
-    icon = "✓" if answers[0].right else "✕"
+    sign = {"ok": "✓", "bad": "✕"}.get(tone)
+    icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>' if sign else ""
     st.html(
-        f'<table class="vt-answers"><caption class="vt-{tone}"><span class="vt-icon" aria-hidden="true">{icon}</span>'
+        f'<table class="vt-answers vt-answers-{tone}"><caption class="vt-{tone}">{icon}'
         f"{html.escape(title)}, {shown} shown</caption>{rows}</table>"
     )
 
 
-def _answer_row(answer: Answer) -> str:
+def _answer_row(answer: Answer, sides: tuple[str, str] | None) -> str:
     source = f"<th>{html.escape(answer.source)}</th>"
-    if answer.right:
+    if sides is None:
         return f"<tr>{source}<td>{html.escape(answer.written)}</td></tr>"
     wanted = "".join(_marked("".join(piece.wanted), "del", piece.same) for piece in answer.pieces)
     written = "".join(_marked("".join(piece.written), "ins", piece.same) for piece in answer.pieces)
-    sides = (("asked for", wanted), ("written", written or "(nothing)"))
-    lines = "".join(f'<div class="vt-side"><span>{name}</span><span>{marked}</span></div>' for name, marked in sides)
+    marked = zip(sides, (wanted, written or "(nothing)"), strict=True)
+    lines = "".join(f'<div class="vt-side"><span>{name}</span><span>{words}</span></div>' for name, words in marked)
     return f"<tr>{source}<td>{lines}</td></tr>"
 
 

@@ -6,6 +6,9 @@ dict before the next run.
 
 The address is believed when it is not the one that was written last (a link, a reload, the Back button), unless the
 run was caused by a widget: then the browser has only not seen the latest address yet.
+
+A text that was only offered goes with its model: when another is selected, the first text offered for that one takes
+its place. A text that a person typed, and one that stands in a link, stays.
 """
 
 from __future__ import annotations
@@ -19,8 +22,12 @@ LONGEST_LINKED_TEXT = 1500
 MEAN = "mean"
 DEFAULTS: Mapping[str, Any] = {"checkpoint": "numbers", "text": "29,284.30", "layer": 1, "head": 0, "step": 0}
 
-_SELECTION, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN = (
+Offers = Callable[[str], Sequence[str]]
+"""The texts that are offered for the model of this name."""
+
+_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN = (
     "selection",
+    "selection_model",
     "address_written",
     "selection_touched",
     "selection_remarks",
@@ -28,19 +35,26 @@ _SELECTION, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN = (
 )
 
 
-def begin(checkpoints: Sequence[str]) -> None:
-    """Bring the selection up to date with the address; called once at the start of each run."""
+def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
+    """Bring the selection up to date with the address; called once at the start of each run.
+
+    `offers` is asked when another model is selected than in the run before.
+    """
     memory = st.session_state
     memory[_REMARKS], memory[_BEGUN] = [], True
     selection = memory.setdefault(_SELECTION, dict(DEFAULTS))
-    address = st.query_params.to_dict()
+    address, given = st.query_params.to_dict(), dict[str, Any]()
     if not memory.pop(_TOUCHED, False) and address and address != memory.get(_WRITTEN):
-        selection.update(_understood(address))
+        given = _understood(address)
+        selection.update(given)
     if checkpoints and selection["checkpoint"] not in checkpoints:
         instead = DEFAULTS["checkpoint"] if DEFAULTS["checkpoint"] in checkpoints else checkpoints[0]
         if address.get("checkpoint") == selection["checkpoint"]:
             remark(f"There is no model named {_cited(selection['checkpoint'])} here: {instead} is shown.")
         selection["checkpoint"] = instead
+    if "text" not in given:
+        _follow_model(memory.get(_MODEL), offers, step=given.get("step", 0))
+    memory[_MODEL] = selection["checkpoint"]
     if not text_fits_address():
         remark(f"A text of over {LONGEST_LINKED_TEXT:,} characters is not put into the address: a link leaves it out.")
     if _WRITTEN in memory:
@@ -111,6 +125,17 @@ def remark(sentence: str) -> None:
 
 def remarks() -> tuple[str, ...]:
     return tuple(st.session_state[_REMARKS])
+
+
+def _follow_model(before: str | None, offers: Offers, step: int) -> None:
+    """After a change of the model, put a text that fits it in the place of one that was only offered for the other."""
+    selected = selection()
+    model, text = selected["checkpoint"], selected["text"]
+    if model == before or (text != DEFAULTS["text"] and (before is None or text not in offers(before))):
+        return
+    offered = offers(model)
+    if offered and text not in offered:
+        selected.update(text=offered[0], step=step)
 
 
 def _write() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from viz_transformer.analysis.attention import step_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import Run
 from viz_transformer.figures import labels
@@ -13,28 +14,50 @@ from viz_transformer.ui.components.chips import Chip, chip_rows
 
 def run_strip(ckpt: Checkpoint, run: Run, *, selected: int, on_pick: Callable[[int], None]) -> None:
     """Draw the run; a click on a written token picks its step."""
-    rows = [("writes", written_chips(ckpt, run))]
-    if run.trace.src_tokens:
-        rows.insert(0, ("reads", read_chips(ckpt, run)))
-    chip_rows(rows, key="run_strip", picks=len(rows) - 1, selected=selected, on_pick=on_pick)
+    rows = [("reads", read_chips(ckpt, run)), ("writes", written_chips(ckpt, run))]
+    chip_rows(rows, key="run_strip", picks=1, selected=selected, on_pick=on_pick)
+
+
+def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
+    """The beginning that a decoder alone was given ("" for other models), and what was written after it."""
+    if run.trace.config.has_encoder:
+        return "", run.text
+    codec = ckpt.target_codec
+    assert codec is not None
+    begin = run.trace.tgt.ids[: step_row(run, 0) + 1]
+    lead, whole = codec.decode(begin), codec.decode([*begin, *(step.token_id for step in run.steps)])
+    return lead, whole.removeprefix(lead) if whole.startswith(lead) else run.text
 
 
 def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
-    """The source as the model reads it; unknown text keeps what was typed."""
-    assert ckpt.source_codec is not None
-    vocabulary = ckpt.source_codec.vocabulary
-    src = run.trace.src
-    return [
+    """What was given, as the model reads it: the source, or the beginning of the text for a decoder alone.
+
+    Unknown text keeps what was typed. Padding, for a model that reads it, is one chip.
+    """
+    trace = run.trace
+    encoder = trace.config.has_encoder
+    codec, read = (ckpt.source_codec, trace.src) if encoder else (ckpt.target_codec, trace.tgt)
+    assert codec is not None
+    padding = sum(typed == "" for typed in read.originals) if encoder else 0
+    given = len(read) - padding if encoder else step_row(run, 0) + 1
+    vocabulary = codec.vocabulary
+    chips = [
         Chip(
             token=token,
             original=original,
-            side="source",
+            side="source" if encoder else "target",
             position=position,
             special=token_id in vocabulary.special_ids and token_id != vocabulary.unk,
             unknown=token_id == vocabulary.unk,
         )
-        for position, (token_id, token, original) in enumerate(zip(src.ids, src.tokens, src.originals, strict=True))
+        for position, (token_id, token, original) in enumerate(
+            zip(read.ids[:given], read.tokens[:given], read.originals[:given], strict=True)
+        )
     ]
+    if padding:
+        together = f"{read.tokens[-1]}×{padding}"
+        chips.append(Chip(token=together, original=together, side="source", position=given, special=True))
+    return chips
 
 
 def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
@@ -56,7 +79,7 @@ def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 
 def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     """Which parts of the text the model does not see, or None if it sees all of them."""
-    chips = [chip for chip in (read_chips(ckpt, run) if run.trace.src_tokens else ()) if chip.unknown]
+    chips = [chip for chip in read_chips(ckpt, run) if chip.unknown]
     if not chips:
         return None
     different = list(dict.fromkeys(labels.visible(chip.original) for chip in chips))

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 Tone = Literal["plain", "bad", "warning", "ok"]
 _ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
 
 
-def paragraph(text: str, *, style: str = "vt-note", tone: Tone = "plain", place: DeltaGenerator | None = None) -> None:
-    """One paragraph; a tone other than plain has its icon in front, so that no meaning hangs on colour alone."""
+def paragraph(text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: str = "") -> None:
+    """One paragraph; a tone other than plain has its icon in front, so that no meaning hangs on colour alone.
+
+    `lead` is text that comes first, in the muted colour.
+    """
     icon = f'<span class="vt-icon" aria-hidden="true">{_ICONS[tone]}</span>' if _ICONS[tone] else ""
     role = ' role="status"' if tone == "bad" else ""
-    body = f'<p class="{style} vt-{tone}"{role}>{icon}{html.escape(text)}</p>'
-    (place or st).html(body)
+    first = f'<span class="vt-lead">{html.escape(lead)}</span>' if lead else ""
+    st.html(f'<p class="{style} vt-{tone}"{role}>{icon}{first}{html.escape(text)}</p>')
 
 
 def section(title: str) -> None:
@@ -38,3 +41,11 @@ def definitions(rows: Sequence[tuple[str, str]], *, mono: bool = True) -> None:
     """Names and values as a quiet two-column table."""
     body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
     st.html(f'<table class="vt-definitions{" vt-mono" if mono else ""}">{body}</table>')
+
+
+def literal(text: str) -> str:
+    """The text so that a widget's label shows it as it is: Streamlit reads labels as Markdown.
+
+    A backslash stops Markdown, the word joiner behind it, which has no width, what is read later: emoji, arrows.
+    """
+    return re.sub(r"([!-/:-@\[-`{-~])", "\\\\\\1\u2060", text)
