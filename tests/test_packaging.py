@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -15,6 +16,9 @@ import viz_transformer
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+SHIPPED = ("numbers", "numbers-tiny", "copy")
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +65,18 @@ def test_the_wheel_brings_the_types_the_app_and_the_licence(wheel: zipfile.ZipFi
 def test_the_wheel_brings_all_files_of_the_small_checkpoints_only(wheel: zipfile.ZipFile) -> None:
     prefix = "viz_transformer/_app/checkpoints/"
     packed = {name.removeprefix(prefix) for name in wheel.namelist() if name.startswith(prefix)}
-    folders = [ROOT / "checkpoints" / name for name in ("numbers", "numbers-tiny")]
+    folders = [ROOT / "checkpoints" / name for name in SHIPPED]
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     assert packed == {file.relative_to(ROOT / "checkpoints").as_posix() for file in files}
+
+
+def test_the_source_package_brings_the_same_checkpoints(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as package:
+        parts = [name.split("/") for name in package.getnames()]
+    assert {part[2] for part in parts if part[1] == "checkpoints"} == set(SHIPPED)
 
 
 def test_an_installed_app_draws_its_first_page_from_its_own_files(installed: Path) -> None:
