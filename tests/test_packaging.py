@@ -92,7 +92,7 @@ def test_an_installed_app_draws_its_first_page_from_its_own_files(installed: Pat
 
 def test_an_installed_command_finds_its_own_checkpoints(installed: Path) -> None:
     lines = run_installed(installed, "from viz_transformer.cli import main; main(['list'])").splitlines()
-    assert [line.split()[0] for line in lines] == ["name", "numbers", "numbers-tiny"]
+    assert [line.split()[0] for line in lines] == ["name", *sorted(SHIPPED)]
 
 
 def test_requirements_pin_what_the_project_asks_for() -> None:
