@@ -111,7 +111,9 @@ def test_a_view_is_restored_by_its_address_in_another_browser_and_after_a_reload
         type_text(page, "-79.42")
         answer(page, "minus seventy-nine point four two")
         page.locator(".st-key-run_layer").get_by_role("radio", name="2").click()
+        expect(title(page, HEATMAP)).to_contain_text("decoder layer 2")
         page.locator(".st-key-run_head").get_by_role("radio", name="mean").click()
+        expect(title(page, HEATMAP)).to_contain_text("mean of 4 heads")
         page.locator("button.chip").nth(1).click()
         view = {"checkpoint": "numbers", "text": "-79.42", "layer": "2", "head": "mean", "step": "1"}
         expect_address(page, **view)

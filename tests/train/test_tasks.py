@@ -202,7 +202,7 @@ def test_a_decoder_alone_is_trained_on_a_text_and_measured_on_all_of_another(tmp
         (tmp_path / "toy" / f"{name}.txt").write_text(text, encoding="utf-8")
     original = TASKS["shakespeare"]
     assert isinstance(original, TextTask)
-    plan = Plan(epochs=6, batch_tokens=256, peak_rate=1e-2, warmup=10, smoothing=0.0, row_every=20, sample=8)
+    plan = Plan(epochs=10, batch_tokens=128, peak_rate=1e-2, warmup=10, smoothing=0.0, row_every=20, sample=8)
     task = replace(
         original,
         train="toy/train.txt",
