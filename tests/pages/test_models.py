@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from viz_transformer.analysis.answers import Answer
 from viz_transformer.checkpoint import contents
 from viz_transformer.config import ModelConfig
 from viz_transformer.ui import cached, examples, model_view
@@ -226,3 +227,14 @@ def test_the_rows_of_other_kinds_of_models_are_right():
     assert rows["embedding scale"] == "sqrt(d_model)"
     learned = dict(model_view.config_rows(replace(config, embedding_scale="learned"), {}))
     assert learned["embedding scale"] == "learned"
+
+
+@pytest.mark.parametrize(("translates", "captions"), [(True, ["9 shown"]), (False, ["6 of 9 shown"])])
+def test_all_answers_of_a_translator_are_there_to_be_read(translates, captions, monkeypatch):
+    shown = []
+    monkeypatch.setattr(model_view.st, "html", shown.append)
+    answers = [Answer(f"source {i}", "a", "b", right=False) for i in range(9)]
+    model_view.answer_tables(answers, 6, translates=translates)
+    assert len(shown) == len(captions)
+    assert all(caption in table for caption, table in zip(captions, shown, strict=True))
+    assert shown[0].count("<tr>") == (9 if translates else 6)

@@ -155,12 +155,12 @@ def answer_lines(answers: Sequence[Answer], *, translates: bool) -> str:
 
 
 def answer_tables(answers: Sequence[Answer], shown: int, *, translates: bool) -> None:
-    """The first answers of each kind; a translation that is not the reference may be as good, so it is not wrong."""
+    """The first answers of each kind; of a translator all, to be read: one that is not the reference may be as good."""
     right = [answer for answer in answers if answer.right]
     wrong = [answer for answer in answers if not answer.right]
     if translates:
-        _answer_table("Different from the reference", wrong[:shown], len(wrong), sides=("reference", "written"))
-        _answer_table("Equal to the reference", right[:shown], len(right))
+        _answer_table("Different from the reference", wrong, len(wrong), sides=("reference", "written"))
+        _answer_table("Equal to the reference", right, len(right))
     else:
         _answer_table("Wrong", wrong[:shown], len(wrong), tone="bad", sides=("asked for", "written"))
         _answer_table("Right", right[:shown], len(right), tone="ok")
