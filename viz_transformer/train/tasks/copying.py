@@ -9,7 +9,7 @@ from viz_transformer.data import COPY_LONGEST, COPY_SYMBOLS, Pair, Split, Tokeni
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
-from viz_transformer.train.tasks.task import Measure, PairTask, Plan
+from viz_transformer.train.tasks.task import Measure, PairTask, Plan, vocabulary_sizes
 
 
 def copy_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, Codec]:
@@ -21,8 +21,6 @@ def copy_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, C
 def copy_model(source: Codec, target: Codec) -> ModelConfig:
     """Two layers on each side, pre-norm, sinusoidal positions."""
     return ModelConfig(
-        source_vocab_size=len(source.vocabulary),
-        target_vocab_size=len(target.vocabulary),
         encoder_layers=2,
         decoder_layers=2,
         d_model=64,
@@ -31,8 +29,7 @@ def copy_model(source: Codec, target: Codec) -> ModelConfig:
         dropout=0.0,
         max_source=COPY_LONGEST + 12,  # longer than anything it has seen may be tried
         max_target=COPY_LONGEST + 12,
-        source_pad=source.vocabulary.pad,
-        target_pad=target.vocabulary.pad,
+        **vocabulary_sizes(source, target),
     )
 
 

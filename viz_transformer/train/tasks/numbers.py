@@ -11,7 +11,7 @@ from viz_transformer.data import Pair, Split, Tokenizers
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, numbers_target_tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
-from viz_transformer.train.tasks.task import Measure, PairTask, Plan
+from viz_transformer.train.tasks.task import Measure, PairTask, Plan, vocabulary_sizes
 
 NUMBERS_SOURCE = tuple("<s> </s> <unk> <pad> 0 , . 1 2 4 6 8 3 5 7 9 -".split())
 NUMBERS_TARGET = tuple(
@@ -27,16 +27,13 @@ def numbers_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec
     return Codec(source, Vocabulary(NUMBERS_SOURCE, SPECIALS)), Codec(target, Vocabulary(NUMBERS_TARGET, SPECIALS))
 
 
-def _numbers_model(source: Codec, target: Codec, *, dropout: float, **sizes: int) -> ModelConfig:
+def _numbers_model(source: Codec, target: Codec, *, dropout: float, **sizes: Any) -> ModelConfig:
     return ModelConfig(
-        source_vocab_size=len(source.vocabulary),
-        target_vocab_size=len(target.vocabulary),
         dropout=dropout,
         max_source=48,
         max_target=64,
-        source_pad=source.vocabulary.pad,
-        target_pad=target.vocabulary.pad,
-        **sizes,  # type: ignore[arg-type]
+        **vocabulary_sizes(source, target),
+        **sizes,
     )
 
 

@@ -17,7 +17,7 @@ def shakespeare_codec(text: str) -> Codec:
 
 
 def shakespeare_model(codec: Codec) -> ModelConfig:
-    """Four layers, pre-norm, learned positions, small at first as the output is tied: large, they stay noise."""
+    """Four layers, pre-norm, learned positions, the output tied to the embedding."""
     return ModelConfig(
         target_vocab_size=len(codec.vocabulary),
         decoder_layers=4,

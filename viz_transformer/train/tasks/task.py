@@ -218,6 +218,16 @@ class TextTask(Task):
         return super().evaluation() | {"data": self.test, "window": self.window}
 
 
+def vocabulary_sizes(source: Codec, target: Codec) -> dict[str, Any]:
+    """What a model has to know of its vocabularies."""
+    return {
+        "source_vocab_size": len(source.vocabulary),
+        "target_vocab_size": len(target.vocabulary),
+        "source_pad": source.vocabulary.pad,
+        "target_pad": target.vocabulary.pad,
+    }
+
+
 def _overlap(pairs: Sequence[Pair], seen: set[str]) -> dict[str, Any]:
     return {"test_pairs": len(pairs), "with_source_in_train": sum(source in seen for source, _ in pairs)}
 

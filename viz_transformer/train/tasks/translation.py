@@ -12,7 +12,7 @@ from viz_transformer.data import Pair, Split, Tokenizers
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import SpacyWords
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
-from viz_transformer.train.tasks.task import Measure, PairTask, Plan
+from viz_transformer.train.tasks.task import Measure, PairTask, Plan, vocabulary_sizes
 
 
 def word_codecs(
@@ -35,16 +35,6 @@ def word_codecs(
         add_bos, add_eos = source_ends if side == 0 else (True, True)
         codecs.append(Codec(tokenizer.learn(texts), vocabulary, add_bos=add_bos, add_eos=add_eos))
     return codecs[0], codecs[1]
-
-
-def vocabulary_sizes(source: Codec, target: Codec) -> dict[str, Any]:
-    """What a model has to know of its vocabularies."""
-    return {
-        "source_vocab_size": len(source.vocabulary),
-        "target_vocab_size": len(target.vocabulary),
-        "source_pad": source.vocabulary.pad,
-        "target_pad": target.vocabulary.pad,
-    }
 
 
 def clean_model(source: Codec, target: Codec, *, dropout: float) -> ModelConfig:
