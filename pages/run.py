@@ -21,8 +21,8 @@ HOW = (
     " over the whole vocabulary, before anything is chosen."
 )
 NOT = (
-    "A dark cell is neither a translation link nor a cause of the answer. A probability is the model's, not the chance"
-    " of being right. A mean over heads is no head's attention."
+    "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
+    " chance of being right. A mean over heads is no head's attention."
 )
 NOT_CAUSAL = (
     "In this model later tokens change earlier rows: every step was a pass of its own, over all tokens. Probabilities"
