@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -140,3 +141,25 @@ def test_the_files_and_headings_that_it_names_exist() -> None:
     for row in re.findall(r"^\| .* \| (.*) \|$", PROSE, flags=re.MULTILINE):
         for file in re.findall(r"[\w/]+\.py", row):
             assert (ROOT / "viz_transformer" / file).is_file(), file
+
+
+def test_the_table_of_slips_beside_no_slips_states_the_cards() -> None:
+    section = SECTIONS["en-it"].split("### What do all the slips together do")[1]
+    columns = [
+        [f"{of['loss']:.2f}", f"{100 * of['token_accuracy']:.1f} %", f"{of['bleu']:.1f}", f"{of['chrf']:.1f}"]
+        for of in (greedy_metrics("en-it-slips"), greedy_metrics("tatoeba-en-it"))
+    ]
+    ends = [f"{float(last_row(name)[2]):.2f}" for name in ("en-it-slips", "tatoeba-en-it")]
+    stated = re.findall(
+        r"^\| (?:teacher-forced|free|its training).*?\| ([\d.]+(?: %)?) \| ([\d.]+(?: %)?) \|$", section, flags=re.M
+    )
+    assert stated == [*zip(*columns, strict=True), tuple(ends)]
+
+
+def greedy_metrics(name: str) -> dict[str, float]:
+    card = json.loads((ROOT / "checkpoints" / name / "card.json").read_text(encoding="utf-8"))
+    return next(entry for entry in card["metrics"] if entry["command"] == f"viz-transformer evaluate {name}")
+
+
+def last_row(name: str) -> list[str]:
+    return (ROOT / "checkpoints" / name / "history.csv").read_text(encoding="utf-8").splitlines()[-1].split(",")
