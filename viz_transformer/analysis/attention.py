@@ -1,28 +1,45 @@
-"""One attention map of a trace, with everything a figure of it needs."""
+"""Attention maps of a trace, with everything a figure of them needs: one head, several, combined, or weighed by what
+their values move."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.decoding import Run
+from viz_transformer.model.attention import split_heads
+from viz_transformer.points import undefined_point
 from viz_transformer.record import Tokens, Trace
+from viz_transformer.text import Vocabulary
 
 Kind = Literal["encoder", "decoder", "cross"]
+HeadsCombined = Literal["mean", "max"]
+Combined = Literal["mean", "max", "rollout"]
 
+MOSTLY_HIDDEN = 0.9
+"""Rows of which more than this is hidden say little about what is left."""
+
+_ROWS_AT_ONCE = 64  # queries for which the vectors of all heads are put together in one go
 _SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
+_SCALE_NAMES = {
+    "mean": "mean attention weight (derived)",
+    "max": "largest attention weight of the heads (derived)",
+    "rollout": "attention rollout (derived)",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class HeadView:
-    """The weights of one head, or the mean of a layer's heads, with the tokens of rows and columns.
+    """The weights of one head, or what was made of several, with the tokens of rows and columns.
 
-    weights: [Q, K] float32. mask: [Q, K], True = may attend. `head` is None for the mean, which is no head's
-    attention: `derived` is then True. `query_writes` is what each decoder row writes, None in an encoder.
+    weights: [Q, K] float32. mask: [Q, K], True = may attend. `head` is None for what is no head's attention: `derived`
+    is then True, and `combined` says how it was made. The mean's rows sum to what the heads' rows do; the rows of the
+    maximum are no distribution. `query_writes` is what each decoder row writes, None in an encoder.
     """
 
     weights: NDArray[np.float32]
@@ -36,6 +53,7 @@ class HeadView:
     layer: int
     head: int | None
     n_heads: int
+    combined: Combined = "mean"  # of a view without a head
 
     @property
     def derived(self) -> bool:
@@ -44,14 +62,61 @@ class HeadView:
     @property
     def title(self) -> str:
         """What is seen, in words: "decoder layer 1, head 3, cross-attention"."""
-        stack = "encoder" if self.kind == "encoder" else "decoder"
-        heads = f"mean of {self.n_heads} heads" if self.head is None else f"head {self.head}"
-        return f"{stack} layer {self.layer}, {heads}, {'cross' if self.kind == 'cross' else 'self'}-attention"
+        if self.head is not None:
+            return _place(self.kind, self.layer, f"head {self.head}")
+        if self.combined == "rollout":
+            share = {"encoder": "encoder", "decoder": "decoder, target share", "cross": "decoder, source share"}
+            return f"attention rollout after layer {self.layer} of the {share[self.kind]}"
+        combined = "maximum" if self.combined == "max" else "mean"
+        return _place(self.kind, self.layer, f"{combined} of {self.n_heads} heads")
 
     @property
     def scale_name(self) -> str:
         """What a colour stands for."""
-        return "mean attention weight (derived)" if self.head is None else "attention weight"
+        return _SCALE_NAMES[self.combined] if self.head is None else "attention weight"
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """How far each key's value, weighed by attention, moves each query's sub-layer output; beside it the weights.
+
+    norms: [Q, K] float32, at least 0, in units of the residual stream. value_norms: [K] float32, what a weight of 1
+    would move; None for all heads together, which share no weight.
+    """
+
+    norms: NDArray[np.float32]
+    value_norms: NDArray[np.float32] | None
+    view: HeadView
+
+    @property
+    def title(self) -> str:
+        """What is seen, in words."""
+        view = self.view
+        heads = f"{view.n_heads} heads together" if view.head is None else f"head {view.head}"
+        return f"{_place(view.kind, view.layer, heads)}: norm of what each key adds"
+
+    @property
+    def scale_name(self) -> str:
+        """What a colour stands for."""
+        return "norm of weight × value × W_O"
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenKeys:
+    """Weights after some keys were hidden, and how much of each row that hid.
+
+    weights: [..., Q, K] float32, hidden columns are 0. hidden: [K], True = hidden. hidden_mass: [..., Q] float64.
+    """
+
+    weights: NDArray[np.float32]
+    hidden: NDArray[np.bool_]
+    hidden_mass: NDArray[np.float64]
+    renormalised: bool
+
+    @property
+    def mostly_hidden(self) -> NDArray[np.bool_]:
+        """[..., Q], True for a row of which more than 0.9 is hidden."""
+        return self.hidden_mass > MOSTLY_HIDDEN
 
 
 def attention_kinds(trace: Trace) -> tuple[Kind, ...]:
@@ -62,38 +127,106 @@ def attention_kinds(trace: Trace) -> tuple[Kind, ...]:
     return ("encoder",) if config.has_encoder else ("decoder",)
 
 
-def head_view(trace: Trace, kind: Kind, layer: int, head: int | None) -> HeadView:
-    """The map of one head of the trace; head None gives the mean over the layer's heads.
-
-    Raises ValueError for a kind, layer or head that the trace's model does not have.
-    """
-    config = trace.config
-    kinds = attention_kinds(trace)
+def layer_count(trace: Trace, kind: Kind) -> int:
+    """How many layers have this kind of attention. Raises ValueError for a kind that the trace's model lacks."""
+    config, kinds = trace.config, attention_kinds(trace)
     if kind not in kinds:
         raise ValueError(f"a {config.kind} model has no {kind!r} attention: choose {' or '.join(map(repr, kinds))}")
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
-    if not 0 <= layer < layers:
-        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
-    if head is not None and not 0 <= head < config.n_heads:
-        raise ValueError(f"there is no head {head}: heads go from 0 to {config.n_heads - 1}")
-    site = _SITES[kind].format(layer)
-    weights = trace[f"{site}.weights"][0]  # [H, Q, K]
-    mask = trace[f"{site}.mask"].expand(1, *weights.shape)[0]  # [H, Q, K]
-    queries = trace.src if kind == "encoder" else trace.tgt
-    keys = trace.tgt if kind == "decoder" else trace.src
-    return HeadView(
-        weights=_array(weights.mean(dim=0) if head is None else weights[head]),
-        mask=np.asarray(mask.any(dim=0) if head is None else mask[head], dtype=bool),
-        query_tokens=queries.tokens,
-        key_tokens=keys.tokens,
-        query_originals=_originals(queries),
-        key_originals=_originals(keys),
-        query_writes=None if kind == "encoder" else _written(trace),
-        kind=kind,
-        layer=layer,
-        head=head,
-        n_heads=config.n_heads,
-    )
+    return config.encoder_layers if kind == "encoder" else config.decoder_layers
+
+
+def layer_weights(trace: Trace, kind: Kind, layer: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """All heads of one layer: weights [H, Q, K] as recorded, and mask [H, Q, K], True = may attend.
+
+    Both are the record itself: read them. Raises ValueError for a kind or layer that the trace's model lacks.
+    """
+    site = _site(trace, kind, layer)
+    weights = trace[f"{site}.weights"][0]
+    mask = trace[f"{site}.mask"].expand(1, *weights.shape)[0]
+    return _array(weights), np.asarray(mask.numpy(), dtype=bool)
+
+
+def head_view(trace: Trace, kind: Kind, layer: int, head: int | HeadsCombined | None) -> HeadView:
+    """The map of one head of the trace, or the "mean" (also: None) or "max" over the layer's heads.
+
+    A cell of a combined map counts as masked if it is in every head. Raises ValueError for a kind, layer or head that
+    the trace's model does not have, and for another combination.
+    """
+    return head_views(trace, kind, layer, [head])[0]
+
+
+def head_views(
+    trace: Trace, kind: Kind, layer: int, heads: Sequence[int | HeadsCombined | None]
+) -> tuple[HeadView, ...]:
+    """`head_view` of each of these heads, in their order."""
+    weights, mask = layer_weights(trace, kind, layer)
+    return tuple(_head_view(trace, kind, layer, head, weights, mask) for head in heads)
+
+
+def contribution_norms(trace: Trace, kind: Kind, layer: int, head: int | None) -> Contribution:
+    """|| weight_ij * (v_j W_O of the head) || for each query i and key j; head None: of the sum over all heads.
+
+    The value's bias is in, the output's bias, which belongs to no key, is not. For all heads it is the norm of the
+    summed vectors, not the sum of norms: heads may cancel. Made of weights and values as recorded, so an edit of
+    head_out does not show. Residual and norm are left out (Kobayashi et al. 2021 put them in). Raises ValueError for
+    a model that merges its heads by a raw reshape, where no key adds to one position alone, and as `head_view` does.
+    Source: Kobayashi et al. (2020).
+    """
+    site = _site(trace, kind, layer)
+    if undefined := undefined_point(f"{site}.contribution", trace.config):
+        raise ValueError(undefined)
+    if site not in trace.output_maps:
+        raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
+    weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
+    view = _head_view(trace, kind, layer, head, weights, mask)
+    by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
+    moved = trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)  # [H, K, D]
+    if head is not None:
+        value_norms = moved[head].norm(dim=-1)  # [K]
+        return Contribution(np.abs(view.weights) * _array(value_norms), _array(value_norms), view)
+    # || sum_h w_h u_h ||^2 = sum_gh w_g (u_g . u_h) w_h: the vectors of all cells, [Q, K, D], are never made
+    products = torch.einsum("gkd,hkd->kgh", moved, moved)
+    squares = []
+    for first in range(0, weights.shape[1], _ROWS_AT_ONCE):
+        rows = torch.from_numpy(weights[:, first : first + _ROWS_AT_ONCE]).double()
+        squares.append(torch.einsum("gqk,kgh,hqk->qk", rows, products, rows))
+    return Contribution(_array(torch.cat(squares).clamp(min=0).sqrt()), None, view)
+
+
+def hidden_keys(weights: ArrayLike, hidden: Sequence[bool] | NDArray[np.bool_], *, renormalise: bool) -> HiddenKeys:
+    """The weights without some keys, and the mass that they held.
+
+    weights: [..., Q, K]. hidden: [K], True = hide. With `renormalise`, what is left of a row is divided by its sum;
+    where nothing is left of it, it is NaN, and where nothing was hidden of it, it stays as it was. Raises ValueError
+    if `hidden` does not fit.
+    """
+    given = np.asarray(weights, dtype=np.float64)
+    which = np.asarray(hidden, dtype=bool)
+    if given.ndim < 2 or which.shape != given.shape[-1:]:
+        raise ValueError(f"{which.size} keys are marked as hidden or not, weights have shape {list(given.shape)}")
+    mass = given[..., which].sum(axis=-1)
+    left = np.where(which, 0.0, given)
+    if renormalise:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = left / left.sum(axis=-1, keepdims=True)
+        left = np.where(which | (mass == 0)[..., None], left, share)
+    return HiddenKeys(left.astype(np.float32), which, mass, renormalise)
+
+
+def special_positions(side: Tokens, vocabulary: Vocabulary) -> tuple[bool, ...]:
+    """True where a start, end or padding token stands; the unknown token stands for a word and is none of them."""
+    special = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    return tuple(i in special for i in side.ids)
+
+
+def added_padding(side: Tokens) -> NDArray[np.bool_]:
+    """True for padding that a run added behind what was given: nobody typed it."""
+    return np.array([typed == "" for typed in side.originals], dtype=bool)
+
+
+def sides(trace: Trace, kind: Kind) -> tuple[Tokens, Tokens]:
+    """What the rows and what the columns of this kind of attention stand for: queries, keys."""
+    return trace.src if kind == "encoder" else trace.tgt, trace.tgt if kind == "decoder" else trace.src
 
 
 def step_row(run: Run, step: int) -> int:
@@ -103,6 +236,68 @@ def step_row(run: Run, step: int) -> int:
     """
     rows = sum(token is not None for token in run.trace.next_ids)
     return rows - len(run.steps) + step
+
+
+def view_of(
+    trace: Trace,
+    kind: Kind,
+    layer: int,
+    weights: NDArray[np.float32],
+    mask: NDArray[np.bool_],
+    *,
+    head: int | None = None,
+    combined: Combined = "mean",
+) -> HeadView:
+    """A map [Q, K] with the trace's tokens; without a head it is a derived one, and `combined` says how it was made."""
+    queries, keys = sides(trace, kind)
+    return HeadView(
+        weights=weights,
+        mask=mask,
+        query_tokens=queries.tokens,
+        key_tokens=keys.tokens,
+        query_originals=_originals(queries),
+        key_originals=_originals(keys),
+        query_writes=None if kind == "encoder" else _written(trace),
+        kind=kind,
+        layer=layer,
+        head=head,
+        n_heads=trace.config.n_heads,
+        combined=combined,
+    )
+
+
+def _head_view(
+    trace: Trace,
+    kind: Kind,
+    layer: int,
+    head: int | HeadsCombined | None,
+    weights: NDArray[np.float32],
+    mask: NDArray[np.bool_],
+) -> HeadView:
+    """weights, mask: [H, Q, K] of the layer. Raises ValueError for a head or a combination that there is not."""
+    if head is None or isinstance(head, str):
+        combined = head or "mean"
+        if combined not in get_args(HeadsCombined):
+            raise ValueError(f"heads are not combined as {head!r}: choose 'mean' or 'max', or a head's number")
+        together = weights.max(axis=0) if combined == "max" else weights.mean(axis=0)
+        return view_of(trace, kind, layer, together, np.asarray(mask.any(axis=0)), combined=combined)
+    if not 0 <= head < len(weights):
+        raise ValueError(f"there is no head {head}: heads go from 0 to {len(weights) - 1}")
+    return view_of(trace, kind, layer, weights[head], mask[head], head=head)
+
+
+def _place(kind: Kind, layer: int, heads: str) -> str:
+    """Where in the model, in words: "decoder layer 1, head 3, cross-attention"."""
+    stack = "encoder" if kind == "encoder" else "decoder"
+    return f"{stack} layer {layer}, {heads}, {'cross' if kind == 'cross' else 'self'}-attention"
+
+
+def _site(trace: Trace, kind: Kind, layer: int) -> str:
+    """The name of the attention. Raises ValueError if the trace's model does not have it."""
+    layers = layer_count(trace, kind)
+    if not 0 <= layer < layers:
+        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
+    return _SITES[kind].format(layer)
 
 
 def _written(trace: Trace) -> tuple[str, ...]:

@@ -1,0 +1,97 @@
+"""Attention between words where tokens are pieces of them: sum over the pieces read, mean over the pieces that read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one side: the positions of each one's tokens, in order, and what stands there."""
+
+    positions: tuple[tuple[int, ...], ...]
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def word_at(self, position: int) -> int:
+        """The index of the word that a token belongs to. Raises ValueError if it belongs to none."""
+        for index, positions in enumerate(self.positions):
+            if position in positions:
+                return index
+        raise ValueError(f"position {position} belongs to no word")
+
+    def joined(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Texts that stand one at each token, put together by word: what the rows of a word write, say."""
+        return tuple("".join(texts[i] for i in positions) for positions in self.positions)
+
+
+@dataclass(frozen=True, eq=False)
+class WordMap:
+    """weights: [..., words, words] float32. mask: the same shape, True where some piece may attend to some piece."""
+
+    weights: NDArray[np.float32]
+    mask: NDArray[np.bool_]
+    queries: Words
+    keys: Words
+
+
+def word_groups(tokens: Sequence[str], originals: Sequence[str], *, special: Sequence[bool], characters: bool) -> Words:
+    """Which tokens make up one word, every token in exactly one group.
+
+    characters: True if a token is a character, as `codec.tokenizer.kind == "characters"` says; then all characters
+    between blanks are one word. Otherwise a token is a word already. Each special token, each blank and each token of
+    padding, whose original is "", stands alone. Labels are what was typed, for specials and padding the tokens.
+    Raises ValueError if the three lists are not equally long.
+    """
+    if not len(tokens) == len(originals) == len(special):
+        raise ValueError(f"{len(tokens)} tokens, {len(originals)} originals and {len(special)} marks do not fit")
+    groups: list[list[int]] = []
+    joins = False  # whether the next character goes on with the last group
+    for position, (typed, is_special) in enumerate(zip(originals, special, strict=True)):
+        in_word = characters and not is_special and typed.strip() != ""
+        if in_word and joins:
+            groups[-1].append(position)
+        else:
+            groups.append([position])
+        joins = in_word
+    shown = [
+        token if is_special else typed or token
+        for token, typed, is_special in zip(tokens, originals, special, strict=True)
+    ]
+    positions = tuple(map(tuple, groups))
+    return Words(positions, tuple("".join(shown[i] for i in group) for group in positions))
+
+
+def word_map(weights: ArrayLike, mask: ArrayLike, queries: Words, keys: Words) -> WordMap:
+    """Weights between words: summed over the tokens of the word read, averaged over the tokens of the word that reads.
+
+    weights, mask: [..., Q, K]. Rows that sum to 1 still do if the words hold all keys; a token that may attend to
+    nothing, a row of zeros, counts in its word's mean. The result is derived: no head attends from word to word.
+    Raises ValueError for a position outside, in two words or in an empty word, and for shapes that do not fit.
+    """
+    values, allowed = np.asarray(weights, dtype=np.float64), np.asarray(mask, dtype=bool)
+    if values.ndim < 2 or values.shape != allowed.shape:
+        raise ValueError(f"weights of shape {list(values.shape)} and a mask of {list(allowed.shape)} do not fit")
+    for words, size, name in ((queries, values.shape[-2], "query"), (keys, values.shape[-1], "key")):
+        _check(words, size, name)
+    by_key = np.stack([values[..., list(group)].sum(axis=-1) for group in keys.positions], axis=-1)
+    merged = np.stack([by_key[..., list(group), :].mean(axis=-2) for group in queries.positions], axis=-2)
+    any_key = np.stack([allowed[..., list(group)].any(axis=-1) for group in keys.positions], axis=-1)
+    any_query = np.stack([any_key[..., list(group), :].any(axis=-2) for group in queries.positions], axis=-2)
+    return WordMap(merged.astype(np.float32), any_query, queries, keys)
+
+
+def _check(words: Words, size: int, name: str) -> None:
+    flat = [position for group in words.positions for position in group]
+    if not words.positions or not all(words.positions):
+        raise ValueError(f"a {name} word without tokens: give each word at least one position")
+    if outside := [position for position in flat if not 0 <= position < size]:
+        raise ValueError(f"{name} position {outside[0]} is outside: positions go from 0 to {size - 1}")
+    if len(set(flat)) < len(flat):
+        raise ValueError(f"a {name} position stands in two words, or twice in one")
