@@ -212,6 +212,10 @@ def test_a_decoder_alone_is_trained_on_a_text_and_measured_on_all_of_another(tmp
         plan=plan,
         model=lambda codec: replace(original.model(codec), d_model=16, n_heads=2, d_ff=32, max_target=16),
     )
+    material = task.prepare(tmp_path)
+    text = (tmp_path / "toy" / "train.txt").read_text(encoding="utf-8")
+    parts = [material.codecs[1].decode(part.ids.tolist()) for part in (material.samples[1], material.train)]
+    assert parts == [text[:300], text[300:]], "the beginning is held out, and nothing is lost"
     ckpt = load(train(task, data=tmp_path, out=tmp_path / "out", quiet=True, device="cpu", threads=1))
     measured = ckpt.card["metrics"][0]
     assert ckpt.config.kind == "decoder-only" and ckpt.source_codec is None

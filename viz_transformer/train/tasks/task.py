@@ -187,7 +187,7 @@ class TextTask(Task):
     """Learns to go on writing: a decoder alone, on windows of a long text. Files are named as in the data folder."""
 
     train: str
-    held_out: int  # characters at the end of the training text that are for validation
+    held_out: int  # characters at the start of the training text that are for validation
     test: str
     codec: Callable[[str], Codec]  # training text -> codec
     model: Callable[[Codec], ModelConfig]
@@ -197,7 +197,7 @@ class TextTask(Task):
         found = find_data_folder(folder)
         text, test = (read_text(find_data_file(found, name)) for name in (self.train, self.test))
         codec = self.codec(text)
-        parts = (text[: -self.held_out], text[-self.held_out :])
+        parts = (text[self.held_out :], text[: self.held_out])
         train, validation = (EncodedText(codec.encode(part).ids, self.window) for part in parts)
         sample = self.plan.sample
         tested = windows(test, self.window)

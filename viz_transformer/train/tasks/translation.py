@@ -62,7 +62,7 @@ def tutorial6_model(source: Codec, target: Codec) -> ModelConfig:
         d_model=128,
         n_heads=8,
         d_ff=256,
-        dropout=0.2,
+        dropout=0.15,
         attention_dropout=True,
         max_source=100,
         max_target=100,
@@ -155,7 +155,7 @@ TASKS = (
         title="German image captions to English, as a tutorial has it",
         codecs=partial(word_codecs, specials=TUTORIAL6_SPECIALS),
         model=tutorial6_model,
-        plan=Plan(epochs=16, batch_tokens=2500, peak_rate=1.5e-3, warmup=1000, precision="bf16-mixed", row_every=200),
+        plan=Plan(epochs=36, batch_tokens=2500, peak_rate=1.5e-3, warmup=1000, precision="bf16-mixed", row_every=400),
         measures=_multi30k_measures(full=False),
         notes=(
             "Post-norm without a final norm, learned positions, embeddings that are not scaled: as the tutorial has.",
