@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui import frame, state
+from viz_transformer.ui import frame
 
 st.set_page_config(page_title="Viz Transformer", layout="wide", initial_sidebar_state=240)
 page = st.navigation(
     {
         "RUN": [st.Page("pages/run.py", title="Run", default=True)],
+        "INSIDE": [
+            st.Page("pages/attention.py", title="Attention"),
+            st.Page("pages/tensors.py", title="Tensors"),
+        ],
         "MODELS": [st.Page("pages/models.py", title="Models")],
     }
 )
 frame.begin()
 frame.sidebar()
 page.run()
-state.end()
+frame.end()

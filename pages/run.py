@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import cached, examples, frame, state, text
+from viz_transformer.ui import cached, controls, examples, frame, pictures, recorded, state, steps, text
+from viz_transformer.ui.components.chips import chip_rows
+from viz_transformer.ui.components.matrix import matrix
+from viz_transformer.ui.components.scrubber import scrubber
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
-    from viz_transformer.decoding import Run
+    from viz_transformer.config import ModelConfig
+    from viz_transformer.ui.recorded import Recording
+    from viz_transformer.ui.runs import Shown
 
 HOW = (
     "A row is one step: it reads the token on the left and writes the one on the right. A cell is the share that a"
@@ -82,131 +87,116 @@ def take_number(key: str) -> None:
     state.select(text=examples.number_text(st.session_state[key]))
 
 
-def site_controls(summary: Summary) -> None:
+def site_controls(config: ModelConfig) -> None:
     """Which head's picture is shown."""
-    config = summary.config
-    layers = config.decoder_layers or config.encoder_layers
-    state.fit("layer", layers, summary.name)
-    state.fit_head(config.n_heads, summary.name)
-    choices = {"layer": [*range(layers)], "head": [*range(config.n_heads), state.MEAN]}
-    few = layers + config.n_heads <= 8
+    kind = state.selection()["kind"]
+    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
     with st.container(horizontal=True, key="site"):
-        for name, options in choices.items():
-            bound = state.bind(name, key=f"run_{name}")
-            if few:
-                st.segmented_control(name.capitalize(), options, required=True, **bound)
-            else:
-                st.selectbox(name.capitalize(), options, width=120, **bound)
+        controls.number("Layer", layers, **state.bind("layer", key="run_layer"))
+        controls.heads(config.n_heads, key="run_head")
 
 
-def show_answer(ckpt: Checkpoint, run: Run) -> None:
-    """The text in large, and under it what was read and written, token by token."""
-    from viz_transformer.ui.strip import answer_text, run_strip
+def show_answer(shown: Shown) -> None:
+    """The text in large."""
+    from viz_transformer.ui.strip import answer_text
 
-    lead, written = answer_text(ckpt, run)
+    lead, written = answer_text(shown.ckpt, shown.run)
     text.paragraph(written or "(nothing but the end token)", style="vt-answer", lead=lead)
-    run_strip(ckpt, run, selected=state.selection()["step"], on_pick=lambda step: state.select(step=step))
 
 
-def show_picture(run: Run) -> None:
+def show_picture(both: frame.Runs) -> None:
     """The attention of the chosen head, the chosen step marked."""
-    from viz_transformer.analysis.attention import attention_kinds, head_view, step_row
-    from viz_transformer.figures import attention_heatmap
-
-    chosen = state.selection()
-    head = None if chosen["head"] == state.MEAN else chosen["head"]
-    view = head_view(run.trace, attention_kinds(run.trace)[0], chosen["layer"], head)
-    figure = attention_heatmap(
-        view.weights,
-        view.query_tokens,
-        view.key_tokens,
-        mask=view.mask,
-        title=view.title,
-        kind=view.kind,
-        theme=frame.theme(),
-        selected_query=step_row(run, chosen["step"]),
-        query_writes=view.query_writes,
-        query_originals=view.query_originals,
-        key_originals=view.key_originals,
-        derived=view.derived,
-        scale_name=view.scale_name,
-    )
-    frame.chart(figure, key="run_heatmap", alt=f"Heatmap of {view.title}: rows are steps, columns are the tokens read")
+    try:
+        pictures.matrix_of(pictures.selected_picture(both), key="run_matrix")
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
 
 
-def show_step(run: Run) -> None:
-    """The scrubber, and the candidates of the chosen step."""
-    from viz_transformer.figures import candidate_bars
-
-    last = len(run.steps) - 1
-    if last:
-        st.slider("Step", 0, last, **state.bind("step", key="run_step"))
-    else:
-        text.paragraph("The answer has a single step, step 0.")
-    step = run.steps[state.selection()["step"]]
-    ids = [candidate.token_id for candidate in step.candidates]
-    figure = candidate_bars(
-        [candidate.token for candidate in step.candidates],
-        [candidate.log_prob for candidate in step.candidates],
-        chosen=ids.index(step.token_id) if step.token_id in ids else None,
-        vocabulary=run.trace.config.target_vocab_size,
-        title=f"Candidates of step {step.index}",
-        theme=frame.theme(),
-    )
-    frame.chart(figure, key="run_candidates", alt=f"Bars: the most probable tokens of step {step.index}")
-
-
-def remarks(ckpt: Checkpoint, run: Run) -> list[str]:
+def remarks(shown: Shown) -> list[str]:
     """What there is to say about the text and the selection."""
     from viz_transformer.ui.strip import unknown_sentence
 
+    ckpt, run = shown.ckpt, shown.run
     sentences = [*state.remarks()]
     if unknown := unknown_sentence(ckpt, run):
         sentences.append(unknown)
     if run.stopped == "maximum length":
-        sentences.append(stopped(ckpt, run))
+        sentences.append(stopped(shown))
     if not run.trace.info.get("causal", True):
         sentences.append(NOT_CAUSAL)
     return sentences
 
 
-def stopped(ckpt: Checkpoint, run: Run) -> str:
+def stopped(shown: Shown) -> str:
     """Why a run ended without an end token."""
-    most, steps = ckpt.config.max_target, len(run.steps)
-    assert ckpt.target_codec is not None
-    if ckpt.target_codec.vocabulary.eos is None:
+    most, steps = shown.ckpt.config.max_target, len(shown.run.steps)
+    assert shown.ckpt.target_codec is not None
+    if shown.ckpt.target_codec.vocabulary.eos is None:
         return f"This model knows no end: it stopped after {steps} steps, when it had read {most} tokens, its maximum."
     return f"The model stopped at its maximum of {steps} steps, without an end token."
 
 
+def show_recording(summary: Summary, recording: Recording) -> None:
+    """The opening view as it was recorded, before anything heavy is imported; then the run, and the page anew."""
+    state.start_at(recording.first_row)
+    with answer:
+        text.paragraph(recording.answer, style="vt-answer")
+        with frame.strip_columns()[0]:
+            chip_rows(recording.rows, key="run_strip")
+    with panel:
+        site_controls(summary.config)
+        scrubber(recording.scrubber, key="run_scrubber")
+    with picture:
+        matrix(recording.matrix, key="run_matrix")
+    frame.say(status, f"Recorded run of {summary.name}, live in a moment.")
+    frame.end()
+    cached.run(summary, recording.text)
+    st.rerun()
+
+
+def compared(shown: Shown) -> str | None:
+    """What the live run is beside the recorded one, found out by comparing all that is drawn."""
+    recording = recorded.recording_of(shown.summary, state.selection())
+    if recording is None:
+        return None
+    gap = recording.difference(recorded.recorded(shown, state.selection()))
+    if gap == 0:
+        return "Live, identical to the recording. Click any cell."
+    if math.isinf(gap):
+        return "Live; the recording was another one. Click any cell."
+    return f"Live, within {gap:.1e} of the recording. Click any cell."
+
+
 frame.title("Run")
 summary = frame.selected()
-status = inputs(None if isinstance(summary, str) else summary)
+with st.container(key="inputs"):
+    status = inputs(None if isinstance(summary, str) else summary)
 answer = frame.place("answer")
 left, right = st.columns([5, 3], gap="medium")
 with left:
     picture = frame.place("picture")
 with right:
     panel = frame.place("panel")
-if isinstance(summary, str):
-    frame.say(status, error=summary)
-else:
+if not isinstance(summary, str) and not cached.is_warm():
+    recording = recorded.recording_of(summary, state.selection())
+    if recording is not None:
+        show_recording(summary, recording)
+both = frame.runs(status)
+if both is not None:
+    with answer:
+        show_answer(both.main)
+        frame.strip(both)
     with panel:
-        site_controls(summary)
-    try:
-        with frame.waiting("Loading the model ...", status):
-            ckpt = cached.checkpoint(summary)
-        with frame.waiting("Running the model ...", status):
-            run = cached.run(summary, state.selection()["text"])
-    except ValueError as error:
-        frame.say(status, *state.remarks(), error=str(error))
-    else:
-        state.fit("step", len(run.steps), "the answer")
-        with answer:
-            show_answer(ckpt, run)
-        with picture:
-            show_picture(run)
-        with panel:
-            show_step(run)
-            text.explained(HOW, NOT)
-        frame.say(status, *remarks(ckpt, run))
+        site_controls(both.main.trace.config)
+        scrubber(steps.scrubber_data(both.main), key="run_scrubber")
+        pictures.table(
+            lambda: steps.candidate_table(both.main),
+            note=f"{both.main.caption('candidates')}. Probabilities are over the whole vocabulary.",
+            name=f"{both.main.summary.name}-candidates",
+            key="run_scrubber_table",
+        )
+        text.explained(HOW, NOT)
+    with picture:
+        show_picture(both)
+    frame.say(status, *remarks(both.main), good=compared(both.main))
+    frame.stage(both, ("picture", "panel"))

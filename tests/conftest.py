@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ BROWSER_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+APP = [sys.executable, "-m", "viz_transformer.cli", "app", "--no-browser", "--port", "0"]
 
 REMEDY = "They need Chrome, Chromium or Edge, and are run by `make test`."
 
@@ -115,11 +118,48 @@ def app_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def app_server(app_log: Path) -> Iterator[str]:
     """The address of the app, started as `viz-transformer app` starts it."""
-    command = [sys.executable, "-m", "viz_transformer.cli", "app", "--no-browser", "--port", "0"]
-    with app_log.open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    with serving(APP, app_log) as found:
+        yield found
+
+
+@pytest.fixture
+def fresh_server(tmp_path: Path) -> Iterator[str]:
+    """The address of an app that nobody has opened yet."""
+    with serving(APP, tmp_path / "app.log") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def random_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of random checkpoints: browser/checkpoints.py says which."""
+    from browser.checkpoints import save_random_checkpoints
+
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_random_checkpoints(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def random_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that `random_server` writes its output to, errors included."""
+    return tmp_path_factory.mktemp("random") / "app.log"
+
+
+@pytest.fixture(scope="session")
+def random_server(random_folder: Path, random_log: Path) -> Iterator[str]:
+    """The address of the same app with the checkpoints of `random_folder`."""
+    script = ROOT / "tests" / "browser" / "serve.py"
+    with serving([sys.executable, str(script), str(random_folder)], random_log) as found:
+        yield found
+
+
+@contextmanager
+def serving(command: list[str], log: Path) -> Iterator[str]:
+    """The address that the app prints when it is started by this command; it is stopped in the end."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
-        yield address(process, app_log)
+        yield address(process, log)
     finally:
         process.terminate()
         process.wait(timeout=20)

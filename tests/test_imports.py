@@ -15,7 +15,18 @@ PACKAGE = "viz_transformer"
 # Each may import those before it, never those after it.
 ORDER = (
     *("config", "tap", "memory", "model", "points", "edits", "record", "text", "data", "checkpoint"),
-    *("search", "joined", "tracing", "decoding", "scores", "expressions", "answering", "evaluation", "comparing"),
+    *(
+        "search",
+        "joined",
+        "tracing",
+        "training_mode",
+        "decoding",
+        "scores",
+        "expressions",
+        "answering",
+        "evaluation",
+        "comparing",
+    ),
     *("train", "analysis", "describe", "figures", "ui", "server", "cli"),
 )
 # library -> the parts that may import it

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from viz_transformer import analysis as analysis
     from viz_transformer import edits as edits
     from viz_transformer import figures as figures
     from viz_transformer.checkpoint import Checkpoint as Checkpoint
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 
 # public name -> module that has it; a name that maps to itself is a module
 _HOMES = {
+    "analysis": "analysis",
     "edits": "edits",
     "figures": "figures",
     "Checkpoint": "checkpoint",

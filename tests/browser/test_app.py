@@ -3,106 +3,119 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from browser.driving import (
+    BOX,
+    MATRIX,
+    SCRUBBER,
+    address,
+    choose,
+    drawn,
+    expect_address,
+    expect_chosen,
+    expect_ring,
+    go_to,
+    opened,
+    survey,
+    tab_to,
+    tooltip,
+    type_text,
+)
+from playwright.sync_api import Page, expect
 
-from viz_transformer.figures import theme
+import viz_transformer as vt
+from viz_transformer.figures import labels, theme
 
+NUMBER = "29,284.30"
 ANSWER = "twenty-nine thousand, two hundred and eighty-four point three"
-BOX = ".st-key-run_text input"
-HEATMAP, BARS = ".st-key-run_heatmap .js-plotly-plot", ".st-key-run_candidates .js-plotly-plot"
-SECONDS = 60_000  # imports and the first run may share the machine with other work
+HEADER = ".scrubber .says"
 
 
-@contextmanager
-def opened(browser: Browser, server: str, path: str = "/", scheme: str = "light") -> Iterator[Page]:
-    """A page in a context of its own; console errors, exceptions and requests to elsewhere fail the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    page.set_default_timeout(SECONDS)
-    problems: list[str] = []
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("dialog", lambda dialog: problems.append(f"a dialog opened: {dialog.message}"))
-    page.on("request", lambda request: None if is_ours(request.url, server) else problems.append(request.url))
-    try:
-        page.goto(server + path)
-        yield page
-        expect(page.get_by_test_id("stException")).to_have_count(0)
-        assert problems == []
-    finally:
-        context.close()
-
-
-def is_ours(url: str, server: str) -> bool:
-    return url.startswith((server, server.replace("http", "ws"), "data:", "blob:"))
+@pytest.fixture(scope="module")
+def number_run():
+    """The run that the app opens with."""
+    return vt.decode(vt.load("numbers"), NUMBER)
 
 
 def answer(page: Page, text: str) -> None:
     """Wait until this is the answer, and the pictures are drawn."""
-    expect(page.locator(".vt-answer")).to_have_text(text, timeout=SECONDS)
-    for chart in (HEATMAP, BARS):
-        expect(page.locator(f"{chart} .main-svg").first).to_be_visible(timeout=SECONDS)
+    expect(page.locator(".vt-answer")).to_have_text(text)
+    drawn(page, MATRIX)
+    drawn(page, SCRUBBER)
 
 
-def type_text(page: Page, text: str) -> None:
-    page.fill(BOX, text)
-    page.press(BOX, "Enter")
+# ---- Run
 
 
-def address(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
+def test_the_recorded_run_comes_first_and_the_live_one_says_whether_it_is_the_same(fresh_server, browser):
+    with opened(browser, fresh_server, script=LISTENER) as page:
+        expect(page.locator(".st-key-status")).to_contain_text("Live")
+        answer(page, ANSWER)
+        said = page.evaluate("window.said")
+        assert said[0] == ["Recorded run of numbers, live in a moment.", ANSWER]
+        assert re.fullmatch("✓Live, (identical to|within [0-9.e-]+ of) the recording. Click any cell.", said[-1][0])
 
 
-def expect_address(page: Page, **fields: str) -> None:
-    def there(url: str) -> bool:
-        query = parse_qs(urlsplit(url).query, keep_blank_values=True)
-        return all(query.get(name) == [value] for name, value in fields.items())
-
-    page.wait_for_url(there, timeout=SECONDS)
-
-
-def title(page: Page, chart: str) -> Locator:
-    """The title of a chart; the chart of the run before stands beside the new one for a moment."""
-    return page.locator(f"{chart} .gtitle").first
+LISTENER = """
+  window.said = []
+  new MutationObserver(() => {
+    const status = document.querySelector(".st-key-status")?.textContent.trim()
+    const answer = document.querySelector(".vt-answer")?.textContent
+    if (status && status !== window.said.at(-1)?.[0]) window.said.push([status, answer])
+  }).observe(document, { childList: true, subtree: true, characterData: true })
+"""
 
 
-def ticks(page: Page, axis: str) -> list[str]:
-    return [text.strip() for text in page.locator(f"{HEATMAP} .{axis}tick text").all_text_contents()]
-
-
-def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app_server, browser):
+def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app_server, browser, number_run):
     with opened(browser, app_server) as page:
         expect(page.locator("h1")).to_have_text("Run")
-        expect(page.locator(BOX)).to_have_value("29,284.30")
+        expect(page.locator(BOX)).to_have_value(NUMBER)
         answer(page, ANSWER)
-        assert ticks(page, "x") == ["<s>", *"29,284.30", "</s>"]
-        assert ticks(page, "y")[:4] == ["<s>", "twenty", "-", "nine"]
-        assert ticks(page, "y2")[-2:] == ["three", "</s>"]
-        chips = page.locator("button.chip")
-        expect(chips).to_have_count(14)
-        chips.nth(3).click()
-        expect(title(page, BARS)).to_have_text("Candidates of step 3")
-        expect(page.locator("button.chip.selected .token")).to_have_text("thousand")
+        reads, writes = (page.get_by_role("group", name=name).locator(".token") for name in ("reads", "writes"))
+        expect(reads).to_have_text(["<s>", *NUMBER, "</s>"])
+        expect(writes).to_have_text([step.token for step in number_run.steps])
+        stage = drawn(page, MATRIX, "decoder layer 1, head 0, cross-attention")
+        where = survey(stage)
+        assert list(where.rows) == list(range(14)) and list(where.columns) == list(range(11))
+        writes.nth(3).click()
+        expect(page.locator(HEADER)).to_contain_text("Step 3 of 14: reads “nine”,")
+        expect(page.locator(HEADER)).to_contain_text(f"writes “thousand”, probability {probability(number_run, 3)}")
+        expect_ring(stage, where.at(3, 0))
+        expect(page.locator("button.chip.selected .token")).to_have_text(["<s>", "thousand"])
         page.keyboard.press("ArrowRight")
-        expect(title(page, BARS)).to_have_text("Candidates of step 4")
-        page.locator(".st-key-run_head").get_by_role("radio", name="mean").click()
-        expect(title(page, HEATMAP)).to_contain_text("mean of 4 heads")
+        expect(page.locator(HEADER)).to_contain_text("Step 4 of 14")
+        choose(page, "run_head", "mean")
+        stage = drawn(page, MATRIX, "decoder layer 1, mean of 4 heads, cross-attention")
+        expect_ring(stage, where.at(4, 0))
         type_text(page, "-79.42")
         answer(page, "minus seventy-nine point four two")
+        expect_address(page, t=0, heads="mean")
+
+
+def probability(run, step):
+    return labels.share(float(np.exp(run.steps[step].log_prob)))
 
 
 def test_the_slider_is_moved_by_the_keyboard_and_writes_into_the_box(app_server, browser):
     with opened(browser, app_server) as page:
         answer(page, ANSWER)
-        page.locator(".st-key-run_slider input[type=range]").focus()
+        tab_to(page, page.locator(".st-key-run_slider input[type=range]"))
         page.keyboard.press("ArrowRight")
         expect(page.locator(BOX)).to_have_value("29,284.40")
         answer(page, ANSWER.replace("point three", "point four"))
+
+
+def test_an_example_writes_into_the_box(app_server, browser):
+    with opened(browser, app_server) as page:
+        answer(page, ANSWER)
+        page.get_by_role("button", name="0.07").or_(page.get_by_role("radio", name="0.07")).click()
+        expect(page.locator(BOX)).to_have_value("0.07")
+        answer(page, "zero point zero seven")
+
+
+# ---- one selection: the address, other pages, the Back button
 
 
 def test_a_view_is_restored_by_its_address_in_another_browser_and_after_a_reload(app_server, browser):
@@ -110,21 +123,33 @@ def test_a_view_is_restored_by_its_address_in_another_browser_and_after_a_reload
         answer(page, ANSWER)
         type_text(page, "-79.42")
         answer(page, "minus seventy-nine point four two")
-        page.locator(".st-key-run_layer").get_by_role("radio", name="2").click()
-        expect(title(page, HEATMAP)).to_contain_text("decoder layer 2")
-        page.locator(".st-key-run_head").get_by_role("radio", name="mean").click()
-        expect(title(page, HEATMAP)).to_contain_text("mean of 4 heads")
-        page.locator("button.chip").nth(1).click()
-        view = {"checkpoint": "numbers", "text": "-79.42", "layer": "2", "head": "mean", "step": "1"}
+        choose(page, "run_layer", "2")
+        drawn(page, MATRIX, "decoder layer 2")
+        choose(page, "run_head", "3")
+        stage = drawn(page, MATRIX, "decoder layer 2, head 3")
+        stage.click(position=survey(stage).at(1, 2))
+        view = {
+            "checkpoint": "numbers",
+            "text": "-79.42",
+            "kind": "cross",
+            "layer": "2",
+            "heads": "3",
+            "t": "1",
+            "i": "2",
+        }
         expect_address(page, **view)
-        assert address(page) == view
+        assert address(page) == {**view, "j": "0", "u": "0"}
         link = page.url.removeprefix(app_server)
-    with opened(browser, app_server, link) as page:
+    with opened(browser, app_server, link, another=True) as page:
         for _ in range(2):
             answer(page, "minus seventy-nine point four two")
-            expect(title(page, HEATMAP)).to_contain_text("decoder layer 2, mean of 4 heads")
-            expect(title(page, BARS)).to_have_text("Candidates of step 1")
-            expect(page.locator("button.chip.selected .token")).to_have_text("seventy")
+            stage = drawn(page, MATRIX, "decoder layer 2, head 3, cross-attention")
+            expect_ring(stage, survey(stage).at(1, 2))
+            expect_chosen(page, "run_layer", "2")
+            expect_chosen(page, "run_head", "3")
+            expect(page.locator(HEADER)).to_contain_text("Step 1 of")
+            expect(page.locator("button.chip.selected .token")).to_have_text(["7", "seventy"])
+            assert page.url.removeprefix(app_server) == link
             page.reload()
 
 
@@ -134,109 +159,64 @@ def test_the_selection_survives_a_change_of_page_and_one_step_back_undoes_one_ch
         type_text(page, "0.07")
         answer(page, "zero point zero seven")
         expect_address(page, text="0.07")
-        page.get_by_test_id("stSidebarNavLink").filter(has_text="Models").click()
-        expect(page.locator("h1")).to_have_text("Models")
+        go_to(page, "Attention")
+        drawn(page, MATRIX)
         expect_address(page, text="0.07")
-        page.get_by_test_id("stSidebarNavLink").filter(has_text="Run").click()
+        go_to(page, "Run")
         answer(page, "zero point zero seven")
         expect_address(page, text="0.07")
         page.go_back()
-        expect(page.locator("h1")).to_have_text("Models")
+        expect(page.locator("h1")).to_have_text("Attention")
         page.go_back()
         expect(page.locator("h1")).to_have_text("Run")
         answer(page, "zero point zero seven")
         page.go_back()
         answer(page, ANSWER)
-        expect(page.locator(BOX)).to_have_value("29,284.30")
+        expect(page.locator(BOX)).to_have_value(NUMBER)
         page.go_forward()
         answer(page, "zero point zero seven")
 
 
+# ---- how it looks
+
+
 @pytest.mark.parametrize("scheme", theme.THEMES)
-def test_both_pages_have_the_colours_and_fonts_of_the_theme(app_server, browser, scheme):
+def test_the_pages_have_the_colours_and_fonts_of_the_theme(app_server, browser, scheme):
     palette = theme.palette(scheme)
-    with opened(browser, app_server, "/", scheme) as page:
+    with opened(browser, app_server, scheme=scheme) as page:
         answer(page, ANSWER)
-        assert background(page, ".stApp") == palette.page
-        assert background(page, '[data-testid="stSidebar"]') == palette.surface
-        assert background(page, f"{HEATMAP} .main-svg", "background") == palette.page
-        assert color(page, "button.chip .token", "color") == palette.target_ink
+        assert colour(page, ".stApp") == palette.page
+        assert colour(page, '[data-testid="stSidebar"]') == palette.surface
+        assert colour(page, "button.chip.target .token", "color") == palette.target_ink
+        assert colour(page, "button.chip.source:not(.special) .token", "color") == palette.source_ink
         page.wait_for_function(
             "document.fonts.check('16px \"IBM Plex Sans\"') && document.fonts.check('15px \"IBM Plex Mono\"')"
         )
         assert page.evaluate("[...document.fonts].filter(f => f.status === 'loaded').length") >= 3
         assert "IBM Plex Sans" in page.evaluate("getComputedStyle(document.querySelector('h1')).fontFamily")
-    with opened(browser, app_server, "/models", scheme) as page:
-        expect(page.locator(".st-key-models_loss .js-plotly-plot .main-svg").first).to_be_visible(timeout=SECONDS)
-        assert background(page, ".stApp") == palette.page
+        go_to(page, "Models")
+        chart = page.locator(".st-key-models_loss .js-plotly-plot .main-svg").first
+        expect(chart).to_be_visible()
+        assert colour(page, ".st-key-models_loss .js-plotly-plot .main-svg", "background") == palette.page
 
 
-def background(page: Page, selector: str, name: str = "backgroundColor") -> str:
-    return color(page, selector, name)
-
-
-def color(page: Page, selector: str, name: str) -> str:
+def colour(page: Page, selector: str, name: str = "backgroundColor") -> str:
     """A computed colour as #RRGGBB."""
     value = page.locator(selector).first.evaluate("(element, name) => getComputedStyle(element)[name]", name)
     red, green, blue = re.findall(r"\d+", value)[:3]
     return f"#{int(red):02X}{int(green):02X}{int(blue):02X}"
 
 
-def test_the_models_page_shows_what_each_model_is_and_how_it_does(app_server, browser):
-    with opened(browser, app_server, "/models") as page:
-        expect(page.locator("h1")).to_have_text("Models")
-        expect(page.locator(".vt-card-name").filter(has_text="numbers")).to_have_text(["numbers", "numbers-tiny"])
-        expect(page.locator(".vt-answers").first).to_be_visible(timeout=SECONDS)
-        expect(page.get_by_text("test pairs were run, greedily")).to_be_visible()
-        page.locator(".st-key-select_numbers-tiny button").click()
-        expect_address(page, checkpoint="numbers-tiny")
-        expect(page.get_by_role("heading", name="numbers-tiny", exact=True)).to_be_visible()
-
-
-def test_markup_in_the_text_is_shown_and_never_read(app_server, browser):
-    text = '<img src=x onerror="alert(1)"><b>1</b>&amp;'
-    with opened(browser, app_server) as page:
-        answer(page, ANSWER)
-        type_text(page, text)
-        expect(page.locator(".st-key-status")).to_contain_text("not in the vocabulary")
-        expect(page.locator("span.chip.unknown .note").first).to_have_text("<")
-        expect(page.locator(BOX)).to_have_value(text)
-        assert page.locator('[data-testid="stMain"] img[src="x"]').count() == 0
-        assert "<" in "".join(ticks(page, "x"))
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", "the text is empty"),
-        ("7" * 10_000, "source has 10,002 tokens"),
-        ("🙂 and שלום", "not in the vocabulary"),
-        ("1\u0007\u001b\u202e2", "not in the vocabulary"),
-    ],
-    ids=["empty", "long", "emoji and right-to-left", "control characters"],
-)
-def test_bad_input_gets_a_sentence_beside_the_box_and_no_traceback_in_the_log(
-    app_server, browser, app_log, text, sentence
-):
-    with opened(browser, app_server) as page:
-        answer(page, ANSWER)
-        type_text(page, text)
-        status = page.locator(".st-key-status")
-        expect(status).to_contain_text(sentence)
-        expect(page.locator(BOX)).to_have_value(text)
-        box, beside = page.locator(BOX).bounding_box(), status.bounding_box()
-        assert beside["x"] > box["x"] + box["width"]
-        assert abs(beside["y"] - box["y"]) < 200
-    assert "Traceback" not in app_log.read_text(encoding="utf-8")
-
-
 def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_server, browser):
     def boxes(*places):
         return [page.locator(place).first.bounding_box() for place in places]
 
-    controls, pictures = [BOX, ".st-key-status", ".st-key-answer", ".st-key-site"], [".vt-answer", HEATMAP, BARS]
+    controls, pictures = (
+        [BOX, ".st-key-status", ".st-key-answer", ".st-key-site"],
+        [".vt-answer", ".matrix", ".scrubber"],
+    )
     with opened(browser, app_server) as page:
-        expect(page.locator(".st-key-site")).to_be_visible(timeout=SECONDS)
+        expect(page.locator(".st-key-site")).to_be_visible()
         loading = boxes(*controls)
         for _ in range(50):  # Streamlit's own frame moves while it opens: until its style and the fonts are there
             page.wait_for_timeout(100)
@@ -246,11 +226,63 @@ def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_s
         answer(page, ANSWER)
         assert boxes(*controls) == loading
         before = boxes(*pictures)
-        page.locator("button.chip").nth(7).click()
-        expect(title(page, BARS)).to_have_text("Candidates of step 7")
-        page.locator(".st-key-run_head").get_by_role("radio", name="3").click()
-        expect(title(page, HEATMAP)).to_contain_text("head 3")
+        page.get_by_role("group", name="writes").locator("button").nth(7).click()
+        expect(page.locator(HEADER)).to_contain_text("Step 7 of 14")
+        expect_address(page, t=7)
+        choose(page, "run_head", "3")
+        drawn(page, MATRIX, "head 3")
         assert boxes(*controls, *pictures) == loading + before
         type_text(page, "")
         expect(page.locator(".vt-answer")).to_have_count(0)
         assert boxes(*controls) == loading
+
+
+# ---- what can be typed
+
+
+def test_markup_in_the_text_is_shown_and_never_read(app_server, browser):
+    text = '<img src=x onerror="alert(1)"><b>1</b>&amp;'
+    with opened(browser, app_server, text=text) as page:
+        expect(page.locator(".st-key-status")).to_contain_text("not in the vocabulary")
+        expect(page.locator("button.chip.unknown .note").first).to_have_text("<")
+        expect(page.locator(BOX)).to_have_value(text)
+        stage = drawn(page, MATRIX)
+        assert page.locator('[data-testid="stMain"] img[src="x"]').count() == 0
+        where = survey(stage)
+        stage.hover(position=where.at(0, 1))
+        assert tooltip(stage)[1] == "key 1: “<unk>”, typed “<”"
+
+
+def test_bad_input_gets_a_sentence_beside_the_box_and_no_traceback_in_the_log(app_server, browser, app_log):
+    with opened(browser, app_server) as page:
+        answer(page, ANSWER)
+        status = page.locator(".st-key-status")
+        for text, sentence in (
+            ("", "the text is empty"),
+            ("7" * 10_000, "source has 10,002 tokens"),
+            ("🙂 and שלום", "not in the vocabulary"),
+            ("1\u0007\u001b\u202e2", "not in the vocabulary"),
+        ):
+            type_text(page, text)
+            expect(status).to_contain_text(sentence)
+            expect(page.locator(BOX)).to_have_value(text)
+            box, beside = page.locator(BOX).bounding_box(), status.bounding_box()
+            assert beside["x"] > box["x"] + box["width"]
+            assert abs(beside["y"] - box["y"]) < 200
+            type_text(page, "0.07")
+            answer(page, "zero point zero seven")
+    assert "Traceback" not in app_log.read_text(encoding="utf-8")
+
+
+# ---- Models
+
+
+def test_the_models_page_shows_what_each_model_is_and_how_it_does(app_server, browser):
+    with opened(browser, app_server, "/models") as page:
+        expect(page.locator("h1")).to_have_text("Models")
+        expect(page.locator(".vt-card-name").filter(has_text="numbers")).to_have_text(["numbers", "numbers-tiny"])
+        expect(page.locator(".vt-answers").first).to_be_visible()
+        expect(page.get_by_text("test pairs were run, greedily")).to_be_visible()
+        page.locator(".st-key-select_numbers-tiny button").click()
+        expect_address(page, checkpoint="numbers-tiny")
+        expect(page.get_by_role("heading", name="numbers-tiny", exact=True)).to_be_visible()

@@ -141,9 +141,15 @@ def bundled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def app(bundled: Path) -> AppTest:
+def new_app(bundled: Path) -> Callable[[], AppTest]:
+    """The app in another browser, not yet run."""
+    return lambda: AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+
+
+@pytest.fixture
+def app(new_app: Callable[[], AppTest]) -> AppTest:
     """The app, not yet run."""
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    return new_app()
 
 
 @pytest.fixture

@@ -87,11 +87,11 @@ def test_licence_and_commands_are_stated(app):
 
 
 def test_the_selection_stays_when_the_page_changes(app):
-    opened(app, text="0.07", head="mean", step="1")
+    opened(app, text="0.07", heads="mean", t="1")
     app.switch_page("pages/run.py").run()
     assert not app.exception
     assert app.text_input(key="run_text").value == "0.07"
-    assert app.session_state["selection"]["head"] == "mean"
+    assert app.session_state["selection"]["heads"] == "mean"
 
 
 def test_the_page_runs_alone(alone):

@@ -1,14 +1,17 @@
-import base64
+import csv
 import html
+import io
 import json
 import math
 
 import numpy as np
 import pytest
+import streamlit as st
 
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.decoding import decode
-from viz_transformer.ui import examples
+from viz_transformer.ui import examples, state
+from viz_transformer.ui.components import payload
 from viz_transformer.ui.text import literal
 
 
@@ -24,23 +27,39 @@ def html_of(app):
     return "".join(element.proto.body for element in app.get("html"))
 
 
-def figures(app):
-    return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+def components(app, name):
+    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
 
 
-def numbers_in(values):
-    """A typed array as plotly sends it."""
-    array = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
-    return array.reshape([int(n) for n in values["shape"].split(",")]) if "shape" in values else array
+def sent(app, name):
+    """Header and arrays that a component of the page got."""
+    (component,) = components(app, name)
+    return payload.unpack(component.bytes)
+
+
+def drawn(app):
+    """Whether the map and the steps are there."""
+    return [len(components(app, name)) for name in ("matrix", "scrubber")] == [1, 1]
 
 
 def chips(app):
-    (component,) = [c for c in app.get("bidi_component") if c.proto.component_name == "viz_transformer_chips"]
-    return json.loads(component.proto.json)
+    (component,) = components(app, "chips")
+    return json.loads(component.json)
+
+
+def chosen(app):
+    """What the components of the page are told that is chosen."""
+    (component,) = components(app, "selection")
+    return json.loads(component.json)["chosen"]
 
 
 def the_run(bundled, text, name="numbers"):
     return decode(load(bundled / name), text)
+
+
+def recorded(run, kind, layer, head):
+    site = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}[kind]
+    return run.trace[f"{site.format(layer)}.weights"][0, head].numpy()
 
 
 def test_the_page_opens_with_the_example_and_its_answer(app, bundled):
@@ -55,56 +74,114 @@ def test_the_page_opens_with_the_example_and_its_answer(app, bundled):
     assert [chip["share"] for chip in writes["chips"]] == [math.exp(step.log_prob) for step in run.steps]
 
 
-def test_the_heatmap_is_the_recorded_attention_of_the_chosen_head(app, bundled):
-    opened(app, text="29,284.30", layer="2", head="3", step="1")
-    heatmap = figures(app)[0]
-    recorded = the_run(bundled, "29,284.30").trace["decoder.2.cross.weights"][0, 3].numpy()
-    assert np.array_equal(numbers_in(heatmap["data"][0]["z"]), recorded)
-    assert heatmap["layout"]["title"]["text"] == "decoder layer 2, head 3, cross-attention"
-    ticks = [label.strip() for label in heatmap["layout"]["xaxis"]["ticktext"]]
-    assert ticks == ["&lt;s&gt;", *"29,284.30", "&lt;/s&gt;"]  # 2 stands twice
+def test_the_map_is_the_recorded_attention_of_the_chosen_head(app, bundled):
+    opened(app, text="29,284.30", layer="2", heads="3", t="1")
+    header, arrays = sent(app, "matrix")
+    run = the_run(bundled, "29,284.30")
+    assert np.array_equal(arrays["values"], recorded(run, "cross", 2, 3))
+    assert header["title"] == "D-E  decoder layer 2, head 3, cross-attention"
+    assert [token["text"] for token in header["columns"]["tokens"]] == ["<s>", *"29,284.30", "</s>"]  # 2 stands twice
+    assert [token["text"] for token in header["writes"]] == list(run.tokens)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_the_kind_that_was_chosen_elsewhere_is_shown(app, bundled, kind):
+    header, arrays = sent(opened(app, kind=kind, layer="0", heads="2"), "matrix")
+    assert np.array_equal(arrays["values"], recorded(the_run(bundled, "29,284.30"), kind, 0, 2))
+    assert header["scale"] == kind
+    assert app.button_group(key="run_layer").options == (["0"] if kind == "encoder" else ["0", "1", "2"])
 
 
 def test_the_mean_is_grey_and_called_derived(app):
-    heatmap = figures(opened(app, head="mean"))[0]
-    assert heatmap["layout"]["title"]["text"] == "decoder layer 1, mean of 4 heads, cross-attention"
-    assert heatmap["data"][0]["colorscale"][0][1] == "#F4F7FB"
-    assert any("derived" in note["text"] for note in heatmap["layout"]["annotations"])
+    header, _ = sent(opened(app, heads="mean"), "matrix")
+    assert header["title"] == "D-E  decoder layer 1, mean of 4 heads, cross-attention"
+    assert (header["scale"], header["unit"]) == ("derived", "mean attention weight (derived)")
 
 
-def test_the_step_marks_its_row_and_shows_its_candidates(app, bundled):
-    opened(app, step="2")
-    heatmap, bars = figures(app)
-    step = the_run(bundled, "29,284.30").steps[2]
-    assert heatmap["layout"]["shapes"][0]["y0"] == 1.5
-    assert chips(app)["selected"] == 2
-    shown = numbers_in(bars["data"][0]["x"])
-    assert np.array_equal(shown[:10], np.array([math.exp(c.log_prob) for c in step.candidates], np.float32))
-    assert abs(shown.sum() - 1) < 1e-6  # float32 shares of a whole
-    assert bars["layout"]["title"]["text"] == "Candidates of step 2"
-    app.slider(key="run_step").set_value(3).run()
-    assert figures(app)[1]["layout"]["title"]["text"] == "Candidates of step 3"
-    assert app.session_state["selection"]["step"] == 3
+@pytest.mark.parametrize("heads", ["max", "rollout"])
+def test_no_head_is_marked_as_chosen_under_a_picture_that_is_none(app, heads):
+    assert sent(opened(app, heads=heads), "matrix")[0]["scale"] == "derived"
+    assert app.button_group(key="run_head").value != 0
+
+
+def test_how_much_is_hidden_is_said_on_this_page_too(app, bundled):
+    opened(app, options="hidden")
+    weights = recorded(the_run(bundled, "29,284.30"), "cross", 1, 0)
+    assert sent(app, "matrix")[1]["values"].shape[1] == weights.shape[1] - 2
+    assert f"{100 * (weights[:, 0] + weights[:, -1]).mean():.1f} %" in html_of(app)
+
+
+def test_all_steps_are_sent_at_once_with_their_candidates(app, bundled):
+    opened(app, t="2")
+    header, arrays = sent(app, "scrubber")
+    run = the_run(bundled, "29,284.30")
+    assert (header["first_row"], len(header["candidates"])) == (0, len(run.steps))
+    assert header["vocabulary"] == run.trace.config.target_vocab_size
+    for step, places, log_probs in zip(run.steps, header["candidates"], arrays["log_probs"], strict=True):
+        expected = np.array([each.log_prob for each in step.candidates], np.float32)
+        assert np.array_equal(log_probs[: len(expected)], expected)
+        tokens = [header["tokens"][place]["text"] for place in places]
+        assert tokens[: len(expected)] == [each.token for each in step.candidates]
+        assert tokens[header["written"][step.index]] == step.token
+        left = 1 - sum(math.exp(each.log_prob) for each in step.candidates)
+        assert arrays["rest"][step.index] == pytest.approx(left, abs=1e-6)  # float32
+    assert [token["text"] for token in header["reads"]] == ["<s>", *run.tokens[:-1]]
+
+
+def test_the_chosen_step_is_a_row_of_the_map_and_a_chip_of_the_answer(app):
+    opened(app, t="2")
+    assert chosen(app)["t"] == 2
+    assert sent(app, "matrix")[0]["rows"]["field"] == "t"
+    reads, writes = chips(app)["rows"]
+    assert (reads["field"], reads["first"], writes["field"], writes["first"]) == ("i", 0, "t", 0)
+
+
+def test_the_first_step_is_chosen_to_begin_with(app):
+    opened(app)
+    assert chosen(app)["t"] == 0
+    assert app.query_params["t"] in ("0", ["0"])
 
 
 def test_layer_and_head_are_chosen_by_their_numbers(app):
     opened(app)
     app.button_group(key="run_layer").set_value(2).run()
+    app.button_group(key="run_head").set_value(3).run()
+    assert app.session_state["selection"] == {**state.DEFAULTS, "layer": 2, "heads": (3,), "t": 0}
     app.button_group(key="run_head").set_value("mean").run()
-    assert app.session_state["selection"] | {"text": ""} == {
-        "checkpoint": "numbers",
-        "text": "",
-        "layer": 2,
-        "head": "mean",
-        "step": 0,
-    }
+    assert app.session_state["selection"]["heads"] == "mean"
+    assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 2, mean of 4 heads, cross-attention"
+
+
+def test_the_tables_have_the_same_numbers(app, bundled, monkeypatch):
+    saved = {}
+    monkeypatch.setattr(st, "download_button", lambda label, **given: saved.update({given["key"]: given}))
+    opened(app, layer="0", heads="1")
+    assert len(app.dataframe) == 0
+    app.session_state["run_matrix_table"] = app.session_state["run_scrubber_table"] = True
+    app.run()
+    assert not app.exception
+    run = the_run(bundled, "29,284.30")
+    lines = {key: csv_of(given["data"]()) for key, given in saved.items()}
+    weights = np.array([line[1:] for line in lines["run_matrix_table_csv"][1:]], np.float32)
+    assert np.array_equal(weights, recorded(run, "cross", 0, 1))
+    names, *rows = lines["run_scrubber_table_csv"]
+    expected = [(step.index, each.token, each.log_prob) for step in run.steps for each in step.candidates]
+    shown = [dict(zip(names, row, strict=True)) for row in rows]
+    assert [(int(row["step"]), row["token"]) for row in shown] == [(step, token) for step, token, _ in expected]
+    np.testing.assert_allclose(
+        [float(row["probability"]) for row in shown], [math.exp(log_prob) for _, _, log_prob in expected], rtol=1e-6
+    )
+
+
+def csv_of(data):
+    return list(csv.reader(io.StringIO(data.decode("utf-8"))))
 
 
 def test_an_example_goes_into_the_box(app):
-    opened(app, step="3")
+    opened(app, t="3")
     app.button_group(key="run_example").set_value("-79.42").run()
     assert app.text_input(key="run_text").value == "-79.42"
-    assert app.session_state["selection"]["step"] == 0
+    assert app.session_state["selection"]["t"] == 0
     assert not app.exception
 
 
@@ -123,7 +200,7 @@ def test_the_examples_can_all_be_run(app):
     for text in examples.examples("numbers"):
         app.text_input(key="run_text").set_value(text).run()
         assert not app.exception
-        assert len(figures(app)) == 2
+        assert drawn(app)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +243,7 @@ def test_unknown_characters_are_marked_with_what_was_typed(app):
 
 def test_a_text_of_the_longest_length_is_read(app):
     opened(app, text="7" * 46)
-    assert len(figures(app)) == 2
+    assert drawn(app)
 
 
 def test_a_run_without_an_end_token_says_so(app, bundled):
@@ -194,7 +271,7 @@ def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
 def test_an_address_with_a_model_alone_starts_with_its_first_example(at_the_zoo):
     opened(at_the_zoo, checkpoint="own")
     assert at_the_zoo.text_input(key="run_text").value == "bad"
-    assert len(figures(at_the_zoo)) == 2
+    assert drawn(at_the_zoo)
 
 
 def test_a_text_that_was_typed_stays_with_another_model(at_the_zoo):
@@ -211,11 +288,11 @@ def test_a_model_whose_examples_are_damaged_runs(at_the_zoo, zoo, tmp_path, monk
     (tmp_path / "own" / "examples.tsv").write_bytes(b"\xff no tab\n")
     monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
     opened(at_the_zoo, checkpoint="own", text="abc")
-    assert len(figures(at_the_zoo)) == 2
+    assert drawn(at_the_zoo)
 
 
 def test_a_model_that_goes_on_writing_is_shown_with_its_beginning(at_the_zoo, zoo):
-    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", step="2")
+    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", t="2")
     run = the_run(zoo, "ROT:", "shakespeare")
     reads, writes = chips(at_the_zoo)["rows"]
     assert [chip["text"] for chip in reads["chips"]] == list("ROT:")
@@ -224,55 +301,102 @@ def test_a_model_that_goes_on_writing_is_shown_with_its_beginning(at_the_zoo, zo
     assert f'<span class="vt-lead">ROT:</span>{html.escape(run.text)}</p>' in said
     assert "This model knows no end: it stopped after 21 steps, when it had read 24 tokens, its maximum." in said
     assert "without an end token" not in said
-    heatmap = figures(at_the_zoo)[0]
-    assert heatmap["layout"]["title"]["text"] == "decoder layer 1, head 0, self-attention"
-    assert heatmap["layout"]["shapes"][0]["y0"] == 4.5  # three rows only read, the fourth writes step 0
+    assert sent(at_the_zoo, "matrix")[0]["title"] == "D-D  decoder layer 1, head 0, self-attention"
+    assert (reads["field"], reads["first"], writes["field"], writes["first"]) == ("t", 0, "t", 3)
+    assert sent(at_the_zoo, "scrubber")[0]["first_row"] == 3  # three rows only read, the fourth writes step 0
+
+
+def test_a_beginning_has_its_last_row_chosen_which_writes_the_first_step(at_the_zoo):
+    assert chosen(opened(at_the_zoo, checkpoint="shakespeare", text="ROT:"))["t"] == 3
 
 
 def test_a_beginning_that_fills_the_model_gets_one_step_and_a_longer_one_a_sentence(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="A" * 24)
-    assert "The answer has a single step, step 0." in html_of(at_the_zoo)
+    assert len(sent(at_the_zoo, "scrubber")[0]["candidates"]) == 1
     at_the_zoo.text_input(key="run_text").set_value("A" * 25).run()
     assert "source has 25 tokens, the model reads at most 24" in html_of(at_the_zoo)
 
 
 def test_a_model_that_sees_ahead_says_what_the_picture_is(at_the_zoo):
     sentence = "later tokens change earlier rows"
-    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", step="2")
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", t="2")
     assert sentence in html_of(at_the_zoo)
-    heatmap = figures(at_the_zoo)[0]
-    assert heatmap["layout"]["shapes"][0]["y0"] == 1.5  # padding comes after the steps
+    assert sent(at_the_zoo, "scrubber")[0]["first_row"] == 0  # padding comes after the steps
     at_the_zoo.selectbox(key="sidebar_model").set_value("multi30k-de-en").run()
     assert sentence not in html_of(at_the_zoo)
 
 
+def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
+    opened(app, text="-1.50", heads="1")
+    app.button(key="pin_set").click().run()
+    app.text_input(key="run_text").set_value("7").run()
+    for shown, text in (("B", "-1.50"), ("A", "7")):
+        app.button_group(key="pin_shown").set_value(shown).run()
+        assert not app.exception
+        run = the_run(bundled, text)
+        assert f">{html.escape(run.text)}</p>" in html_of(app)
+        assert [chip["text"] for chip in chips(app)["rows"][0]["chips"]] == ["<s>", *text, "</s>"]
+        assert len(sent(app, "scrubber")[0]["candidates"]) == len(run.steps)
+        assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1))
+    app.button(key="pin_off").click().run()
+    assert [button.key for button in app.button] == ["pin_set"]
+
+
+def test_a_difference_that_there_is_not_is_a_sentence_in_the_place_of_the_map(app):
+    opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
+    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in html_of(app)
+    assert components(app, "matrix") == []
+    assert len(components(app, "scrubber")) == 1
+
+
+def test_what_is_undefined_in_a_model_is_a_sentence_in_the_place_of_the_map(at_the_zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", heads="rollout")
+    assert "rollout is undefined: this model merges its heads by a raw reshape" in html_of(at_the_zoo)
+    assert components(at_the_zoo, "matrix") == []
+    at_the_zoo.button_group(key="run_head").set_value(1).run()
+    assert drawn(at_the_zoo)
+
+
 def test_another_model_clips_the_selection_and_says_so(app):
-    opened(app, layer="2", head="3")
+    opened(app, layer="2", heads="3")
     app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
     assert not app.exception
     assert app.session_state["selection"]["layer"] == 1
     assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in html_of(app)
-    assert figures(app)[0]["layout"]["title"]["text"].startswith("decoder layer 1, head 3")
+    assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 1, head 3, cross-attention"
 
 
 def test_what_an_address_cannot_mean_is_said(app):
-    opened(app, layer="9", head="x", step="77", checkpoint="nope")
+    opened(app, layer="9", heads="x", t="77", i="-1", colour="red", checkpoint="nope")
     said = html_of(app)
-    for sentence in ("no layer 9", "asks for head “x”", "no step 77", "no model named “nope”"):
+    for sentence in (
+        "no layer 9",
+        "asks for heads “x”",
+        "no target position 77",
+        "asks for i “-1”",
+        "“colour”",
+        "no model named “nope”",
+    ):
         assert sentence in said
 
 
 def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
     said = html_of(opened(app))
     assert "How to read it" in said and "What not to conclude" in said
-    assert "neither a translation link nor a cause" in said
+    for claim in (
+        "it reads the token on the left and writes the one on the right",
+        "a row sums to 1 if nothing is masked",
+    ):
+        assert claim in said
+    for claim in ("neither a translation link nor a cause", "A mean over heads is no head&#x27;s attention."):
+        assert claim in said
 
 
 def test_the_page_runs_alone(alone):
     app = alone("run.py")
     assert not app.exception
     assert [title.value for title in app.title] == ["Run"]
-    assert len(figures(app)) == 2
+    assert drawn(app)
 
 
 def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):

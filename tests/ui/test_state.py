@@ -3,6 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from viz_transformer.ui import state
+
 
 def page():
     """A page with one widget per field, and its remarks."""
@@ -13,8 +15,10 @@ def page():
     state.begin(["numbers", "numbers-tiny"])
     st.text_input("text", **state.bind("text", key="text"))
     st.number_input("layer", min_value=0, **state.bind("layer", key="layer"))
-    st.number_input("step", min_value=0, **state.bind("step", key="step"))
-    st.selectbox("head", [0, 1, 2, "mean"], **state.bind("head", key="head"))
+    st.number_input("t", min_value=0, **state.bind("t", key="t"))
+    first = heads if isinstance(heads := state.selection()["heads"], str) else heads[0]
+    one = state.bind("heads", key="head", value=first, taken=lambda head: head if isinstance(head, str) else (head,))
+    st.selectbox("head", [0, 1, 2, "mean"], **one)
     for sentence in state.remarks():
         st.text(sentence)
     state.end()
@@ -37,17 +41,25 @@ def remarks(app):
 
 def test_without_an_address_the_defaults_are_shown_and_written():
     app = opened()
-    defaults = {"checkpoint": "numbers", "text": "29,284.30", "layer": 1, "head": 0, "step": 0}
-    assert selection(app) == defaults
-    assert app.query_params == {name: [str(value)] for name, value in defaults.items()} or app.query_params == {
-        name: str(value) for name, value in defaults.items()
+    assert selection(app) == state.DEFAULTS
+    written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    assert written == {
+        "checkpoint": "numbers",
+        "text": "29,284.30",
+        "kind": "cross",
+        "layer": "1",
+        "heads": "0",
+        "i": "0",
+        "j": "0",
+        "u": "0",  # no t: there was no run that could say which
     }
     assert remarks(app) == []
 
 
 def test_an_address_is_taken_over_by_selection_and_widgets():
-    app = opened(checkpoint="numbers-tiny", text="<b> & é", layer="2", head="mean", step="7")
-    assert selection(app) == {"checkpoint": "numbers-tiny", "text": "<b> & é", "layer": 2, "head": "mean", "step": 7}
+    given = {"checkpoint": "numbers-tiny", "text": "<b> & é", "kind": "decoder", "layer": "2", "heads": "mean"}
+    app = opened(**given, i="1", j="2", t="7", u="3")
+    assert selection(app) == {**state.VIEW, **given, "layer": 2, "i": 1, "j": 2, "t": 7, "u": 3}
     assert app.text_input(key="text").value == "<b> & é"
     assert app.selectbox(key="head").value == "mean"
 
@@ -67,6 +79,30 @@ def test_a_layer_that_is_no_number_is_dropped_and_said(given):
     assert remarks(app) == [f"The address asks for layer “{given}”, which is not a whole number from 0 on."]
 
 
+@pytest.mark.parametrize("given", ["x", "", "0,", "0,0", "-1", "0,1,2,3,4,5,6", "mean,0", "Mean"])
+def test_heads_are_a_few_different_numbers_or_a_word(given):
+    app = opened(heads=given)
+    assert selection(app)["heads"] == (0,)
+    assert remarks(app)[0].startswith(f"The address asks for heads “{given}”, which is not at most 6 different")
+
+
+def test_several_heads_are_told_by_commas():
+    assert selection(opened(heads="3,1"))["heads"] == (1, 3)
+    assert selection(opened(kind="self"))["kind"] == "cross"
+
+
+def test_how_things_are_shown_is_in_the_address_only_where_it_is_not_as_usual():
+    view = {"options": "words,hidden", "scale": "row", "sort": "first token", "panel": "text", "scene": "1"}
+    app = opened(checkpoint="numbers", **view, pin_checkpoint="numbers-tiny", pin_text="1", shown="A-B")
+    assert selection(app)["options"] == ("words", "hidden") and selection(app)["scene"] == 1
+    written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    assert written.items() >= view.items()
+    for name in (*view, "pin_checkpoint", "pin_text", "shown"):
+        del app.query_params[name]
+    app.run()
+    assert {name: selection(app)[name] for name in state.VIEW} == dict(state.VIEW)
+
+
 def test_unknown_models_and_fields_are_dropped_and_said():
     app = opened(checkpoint="nope", colour="red")
     assert selection(app)["checkpoint"] == "numbers"
@@ -83,10 +119,10 @@ def test_a_widget_changes_selection_and_address():
     assert app.query_params["layer"] in ("2", ["2"])
 
 
-def test_another_text_goes_back_to_step_0():
-    app = opened(step="5")
+def test_another_text_goes_back_to_the_first_positions():
+    app = opened(t="5")
     app.text_input(key="text").set_value("0.07").run()
-    assert (selection(app)["text"], selection(app)["step"]) == ("0.07", 0)
+    assert (selection(app)["text"], selection(app)["t"]) == ("0.07", None)
 
 
 def test_the_back_button_brings_the_old_selection_back():
@@ -102,17 +138,17 @@ def test_what_a_person_did_beats_an_address_that_is_one_step_behind():
     app = opened(text="1.00")
     app.number_input(key="layer").set_value(2).run()
     app.query_params["layer"] = "1"  # the browser has not seen the latest address when the next change is sent
-    app.number_input(key="step").set_value(3).run()
-    assert (selection(app)["layer"], selection(app)["step"]) == (2, 3)
+    app.number_input(key="t").set_value(3).run()
+    assert (selection(app)["layer"], selection(app)["t"]) == (2, 3)
 
 
 def test_an_address_without_a_selection_keeps_it():
-    app = opened(text="1.00", head="mean")
-    for name in list(selection(app)):
+    app = opened(text="1.00", heads="mean")
+    for name in list(app.query_params):
         del app.query_params[name]  # as Streamlit does when the page changes
     app.run()
-    assert (selection(app)["text"], selection(app)["head"]) == ("1.00", "mean")
-    assert app.query_params["head"] in ("mean", ["mean"])
+    assert (selection(app)["text"], selection(app)["heads"]) == ("1.00", "mean")
+    assert app.query_params["heads"] in ("mean", ["mean"])
 
 
 def test_a_long_text_stays_but_not_in_the_address_and_that_is_said():
@@ -148,35 +184,35 @@ def choose(**address):
 
 
 def chosen(app):
-    return selection(app)["checkpoint"], selection(app)["text"], selection(app)["step"]
+    return selection(app)["checkpoint"], selection(app)["text"], selection(app)["t"]
 
 
 @pytest.mark.parametrize("text", ["29,284.30", "0.07"])
 def test_an_offered_text_gives_way_to_one_that_fits_the_new_model(text):
-    app = choose(text=text, step="3")
+    app = choose(text=text, t="3")
     app.selectbox(key="model").set_value("copy").run()
-    assert chosen(app) == ("copy", "badge", 0)
+    assert chosen(app) == ("copy", "badge", None)
     assert app.text_input(key="text").value == "badge"
     assert app.query_params["text"] in ("badge", ["badge"])
     app.selectbox(key="model").set_value("numbers-tiny").run()
-    assert chosen(app) == ("numbers-tiny", "29,284.30", 0)
+    assert chosen(app) == ("numbers-tiny", "29,284.30", None)
 
 
 def test_a_callback_that_selects_a_model_brings_its_text_too():
     app = choose()
     app.button(key="select").click().run()
-    assert chosen(app) == ("copy", "badge", 0)
+    assert chosen(app) == ("copy", "badge", None)
 
 
 def test_a_text_that_was_typed_stays_with_every_model():
     app = choose()
     app.text_input(key="text").set_value("12.00").run()
     app.selectbox(key="model").set_value("copy").run()
-    assert chosen(app) == ("copy", "12.00", 0)
+    assert chosen(app) == ("copy", "12.00", None)
 
 
 def test_an_offered_text_that_fits_the_new_model_too_stays_with_its_step():
-    app = choose(text="0.07", step="3")
+    app = choose(text="0.07", t="3")
     app.selectbox(key="model").set_value("numbers-tiny").run()
     assert chosen(app) == ("numbers-tiny", "0.07", 3)
 
@@ -184,23 +220,23 @@ def test_an_offered_text_that_fits_the_new_model_too_stays_with_its_step():
 def test_a_model_without_texts_leaves_the_text_and_the_default_never_sticks():
     app = choose()
     app.selectbox(key="model").set_value("unknown").run()
-    assert chosen(app) == ("unknown", "29,284.30", 0)
+    assert chosen(app) == ("unknown", "29,284.30", None)
     app.selectbox(key="model").set_value("copy").run()
-    assert chosen(app) == ("copy", "badge", 0)
+    assert chosen(app) == ("copy", "badge", None)
 
 
 @pytest.mark.parametrize("text", ["29,284.30", "", "badge"])
 def test_a_link_with_a_text_is_never_overridden(text):
     app = choose(checkpoint="copy", text=text)
-    assert chosen(app) == ("copy", text, 0)
+    assert chosen(app) == ("copy", text, None)
     app.button(key="select").click().run()
-    assert chosen(app) == ("copy", text, 0)
+    assert chosen(app) == ("copy", text, None)
 
 
 def test_a_link_without_a_text_starts_with_the_model_s_first_one():
-    assert chosen(choose(checkpoint="copy")) == ("copy", "badge", 0)
-    assert chosen(choose(checkpoint="copy", step="2")) == ("copy", "badge", 2)
-    assert chosen(choose(checkpoint="nope")) == ("numbers", "29,284.30", 0)
+    assert chosen(choose(checkpoint="copy")) == ("copy", "badge", None)
+    assert chosen(choose(checkpoint="copy", t="2")) == ("copy", "badge", 2)
+    assert chosen(choose(checkpoint="nope")) == ("numbers", "29,284.30", None)
 
 
 def test_the_back_button_brings_model_and_text_back_together():
@@ -208,7 +244,7 @@ def test_the_back_button_brings_model_and_text_back_together():
     app.selectbox(key="model").set_value("copy").run()
     app.query_params["checkpoint"], app.query_params["text"] = "numbers", "0.07"
     app.run()
-    assert chosen(app) == ("numbers", "0.07", 0)
+    assert chosen(app) == ("numbers", "0.07", None)
 
 
 def clipped():
@@ -217,7 +253,10 @@ def clipped():
     from viz_transformer.ui import state
 
     state.begin(["numbers"])
-    st.text(f"{state.fit('layer', 3, 'numbers')} {state.fit_head(4, 'numbers')} {state.fit('step', 1, 'the answer')}")
+    st.text(f"{state.fit_kind(['decoder', 'encoder'], 'numbers')} {state.fit('layer', 3, 'numbers')}")
+    st.text(state.fit_heads(4, "numbers"))
+    state.fit_positions(5, 3, first_row=1)
+    st.text(" ".join(f"{name}={state.selection()[name]}" for name in state.POSITIONS))
     for sentence in state.remarks():
         st.text(sentence)
     state.end()
@@ -225,19 +264,48 @@ def clipped():
 
 def test_what_the_model_does_not_have_is_clipped_and_said():
     app = AppTest.from_function(clipped)
-    for name in ("layer", "head", "step"):
+    for name in ("layer", "heads", "i", "t"):
         app.query_params[name] = "9"
     app.run()
     assert remarks(app) == [
-        "2 3 0",
+        "decoder 2",
+        "(3,)",
+        "i=4 j=0 t=2 u=0",
         "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown.",
         "There is no head 9: numbers has heads 0 to 3, so head 3 is shown.",
-        "There is no step 9: the answer has step 0, so step 0 is shown.",
+        "There is no source position 9: the run has source positions 0 to 4, so source position 4 is shown.",
+        "There is no target position 9: the run has target positions 0 to 2, so target position 2 is shown.",
     ]
-    assert app.query_params["step"] in ("0", ["0"])
+    assert app.query_params["t"] in ("2", ["2"])
 
 
-def test_the_mean_has_no_number():
+def test_of_several_heads_those_stay_that_the_model_has():
     app = AppTest.from_function(clipped)
-    app.query_params["head"] = "mean"
-    assert remarks(app.run()) == ["1 None 0"]
+    app.query_params["heads"] = "1,2,7"
+    assert remarks(app.run())[1] == "(1, 2)"
+    assert remarks(app)[3] == "There is no head 7: numbers has heads 0 to 3, so heads 1, 2 are shown."
+
+
+def test_without_a_position_the_first_step_is_chosen_and_a_derived_picture_has_no_number():
+    app = AppTest.from_function(clipped)
+    app.query_params["heads"] = "rollout"
+    assert remarks(app.run()) == ["decoder 1", "rollout", "i=0 j=0 t=1 u=0"]
+
+
+def picking():
+    """A page whose selection is changed by what a component sends."""
+    import streamlit as st
+
+    from viz_transformer.ui import state
+
+    state.begin(["numbers"])
+    st.button("pick", key="pick", on_click=lambda: state.pick(st.session_state["sent"]))
+    state.end()
+
+
+def test_of_what_a_component_sends_only_what_can_be_used_is_taken():
+    app = AppTest.from_function(picking)
+    app.session_state["sent"] = {"t": 3, "i": -1, "u": "x", "heads": [2, 0], "layer": 1.5, "kind": None, "text": "<b>"}
+    app.run()
+    app.button(key="pick").click().run()
+    assert selection(app) == {**state.DEFAULTS, "t": 3, "heads": (0, 2)}

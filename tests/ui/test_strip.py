@@ -8,7 +8,6 @@ from builders import tiny_checkpoint
 from viz_transformer.decoding import decode
 from viz_transformer.text import RegexTokens
 from viz_transformer.ui import strip
-from viz_transformer.ui.components.chips import Chip
 
 
 @pytest.fixture(scope="module")
@@ -73,18 +72,32 @@ def test_written_chips_have_the_probability_of_their_step(ckpt):
         assert chip.data()["share"] == math.exp(step.log_prob)
 
 
-def test_an_unsure_token_says_so_in_words_too():
-    chip = Chip(token="two", original="two", side="target", position=3, probability=0.25)
-    assert chip.data()["sure"] is False
-    assert chip.title == "step 3: two, probability 0.2500, unsure: below 0.5"
-    assert Chip(token="two", original="two", side="target", position=3, probability=0.5).data()["sure"] is True
+def test_the_two_rows_stand_for_positions_of_the_selection(ckpt):
+    run = decode(ckpt, "abc", max_steps=5)
+    reads, writes = strip.chip_data(ckpt, run)
+    assert (reads["label"], reads["field"], reads["first"]) == ("reads", "i", 0)
+    assert (writes["label"], writes["field"], writes["first"]) == ("writes", "t", 0)
+    assert [chip["text"] for chip in reads["chips"]] == list(run.trace.src_tokens)
+    assert [chip["text"] for chip in writes["chips"]] == list(run.tokens)
+    assert [chip["title"].split(":")[0] for chip in writes["chips"]] == [f"step {i}" for i in range(5)]
+    json.dumps([reads, writes])
 
 
-def test_chips_are_plain_json_and_show_signs_for_what_cannot_be_seen():
-    chip = Chip(token=" \n\x07\u202e", original=" ", side="source", position=0)
-    assert chip.data()["text"] == "␣↵␇U+202E"
-    json.dumps(chip.data())
-    assert len(Chip(token="x" * 5000, original="", side="source", position=0).data()["text"]) == 40
+def test_a_decoder_alone_writes_from_the_last_row_of_its_beginning_on():
+    ckpt = tiny_checkpoint("decoder-only")
+    run = decode(ckpt, "uvw", max_steps=5)
+    reads, writes = strip.chip_data(ckpt, run)
+    assert (reads["field"], reads["first"], len(reads["chips"])) == ("t", 0, 4)
+    assert (writes["field"], writes["first"], len(writes["chips"])) == ("t", 3, 5)
+    for step, chip in enumerate(writes["chips"]):  # the row of a step is the one that writes its token
+        assert chip["text"] == run.trace.next_tokens[writes["first"] + step]
+
+
+def test_padding_behind_the_answer_moves_no_step():
+    ckpt = tiny_checkpoint(pad_to=20, max_target=20)
+    run = decode(ckpt, "abc", max_steps=2)
+    assert len(run.trace.tgt_tokens) == 20
+    assert strip.chip_data(ckpt, run)[1]["first"] == 0
 
 
 def test_unknown_text_is_said_in_one_sentence(ckpt):

@@ -12,9 +12,27 @@ if TYPE_CHECKING:
     from viz_transformer.figures.attention import attention_heatmap as attention_heatmap
     from viz_transformer.figures.candidates import candidate_bars as candidate_bars
     from viz_transformer.figures.curves import loss_curves as loss_curves
+    from viz_transformer.figures.grid import head_grid as head_grid
+    from viz_transformer.figures.lines import attention_lines as attention_lines
+    from viz_transformer.figures.scores import score_table as score_table
+    from viz_transformer.figures.tensors import AxisLabels as AxisLabels
+    from viz_transformer.figures.tensors import tensor_heatmap as tensor_heatmap
+    from viz_transformer.figures.tensors import value_histogram as value_histogram
 
-_HOMES = {"attention_heatmap": "attention", "candidate_bars": "candidates", "loss_curves": "curves"}
-__all__ = ["attention_heatmap", "candidate_bars", "loss_curves"]
+# public name -> module that has it
+_HOMES = {
+    "AxisLabels": "tensors",
+    "attention_heatmap": "attention",
+    "attention_lines": "lines",
+    "candidate_bars": "candidates",
+    "head_grid": "grid",
+    "loss_curves": "curves",
+    "score_table": "scores",
+    "tensor_heatmap": "tensors",
+    "value_histogram": "tensors",
+}
+
+__all__ = [*_HOMES]  # noqa: PLE0604 (all of them are strings)
 
 
 def __getattr__(name: str) -> Any:

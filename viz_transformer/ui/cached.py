@@ -6,6 +6,7 @@ A checkpoint's key has the time at which its card was written: a model that was 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 def summaries() -> tuple[Summary | Unreadable, ...]:
     """The bundled checkpoints, without their weights; reads small JSON files only."""
     return list_checkpoints()
+
+
+def is_warm() -> bool:
+    """Whether what a run needs has been imported in this process."""
+    return "viz_transformer.decoding" in sys.modules
 
 
 def warm_up() -> None:

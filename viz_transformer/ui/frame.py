@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,12 +13,23 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures.theme import Theme
-from viz_transformer.ui import cached, examples, state, style, text
+from viz_transformer.ui import cached, examples, projector, state, style, text
 from viz_transformer.ui.components.address import keep_back_button
+from viz_transformer.ui.components.chips import chip_rows
+from viz_transformer.ui.components.keys import keys
+from viz_transformer.ui.components.selection import join_selection
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from viz_transformer.ui.runs import Shown
+
+KIND_WORDS = {
+    "cross": "cross-attention",
+    "decoder": "decoder self-attention",
+    "encoder": "encoder self-attention",
+}
+_STAGE = "page_stage"
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
@@ -48,7 +60,46 @@ def sidebar() -> None:
     with st.sidebar:
         if names:
             st.selectbox("Model", names, **state.bind("checkpoint", key="sidebar_model"))
+        projected = state.bind(
+            "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
+        )
+        st.toggle("Projector", **projected)
         keep_back_button()
+
+
+def end() -> None:
+    """What comes last in each run: the selection, as this run has brought it into the model's bounds, goes out."""
+    scenes, rows = memory_of_page()
+    with st.sidebar:
+        keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
+        join_selection(state.picked(), state.pick)
+    state.end()
+
+
+def stage(both: Runs, scenes: Sequence[str]) -> None:
+    """Say which containers of the page are scenes, for the projector and its keys; shows one of them if it is on."""
+    from viz_transformer.analysis.attention import step_row
+
+    shown = both.main
+    first = step_row(shown.run, 0)
+    st.session_state[_STAGE] = (tuple(scenes), (first, first + len(shown.run.steps) - 1))
+    if projector.is_on():
+        projector.show(scenes, shown.caption(_in_words(shown)))
+
+
+def memory_of_page() -> tuple[tuple[str, ...], tuple[int, int] | None]:
+    """The scenes and the rows with steps that this run's page has stated; none for a page without."""
+    stated: tuple[tuple[str, ...], tuple[int, int] | None] = st.session_state.pop(_STAGE, ((), None))
+    return stated
+
+
+def _in_words(shown: Shown) -> str:
+    """The selection as a projector's caption says it."""
+    chosen = state.selection()
+    heads = chosen["heads"]
+    which = heads if isinstance(heads, str) else f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}"
+    position = f"target position {chosen['t']}" if chosen["kind"] != "encoder" else f"source position {chosen['i']}"
+    return f"{KIND_WORDS[chosen['kind']]}, layer {chosen['layer']}, {which}, {position}"
 
 
 def theme() -> Theme:
@@ -79,9 +130,109 @@ def selected() -> Summary | str:
     return summary.error if isinstance(summary, Unreadable) else summary
 
 
-def say(place: DeltaGenerator, *sentences: str, error: str | None = None) -> None:
-    """What is wrong, if anything, and the sentences, in `place`, which is cleared first."""
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The selected run A, the pinned run B if there is one, and which of them is looked at."""
+
+    a: Shown
+    b: Shown | None = None
+    looked_at: Literal["A", "B", "A-B"] = "A"
+
+    @property
+    def main(self) -> Shown:
+        """The run whose tokens stand on the axes."""
+        return self.b if self.b is not None and self.looked_at == "B" else self.a
+
+    @property
+    def difference(self) -> bool:
+        """Whether A - B is looked at."""
+        return self.b is not None and self.looked_at == "A-B"
+
+
+def runs(status: DeltaGenerator) -> Runs | None:
+    """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why."""
+    from viz_transformer.ui.runs import load
+
+    summary = selected()
+    if isinstance(summary, str):
+        say(status, error=summary)
+        return None
+    chosen = state.selection()
+    try:
+        both = Runs(load("A", summary, chosen["text"], status))
+    except ValueError as error:
+        say(status, *state.remarks(), error=str(error))
+        return None
+    if chosen["pin_checkpoint"] is not None:
+        both = _with_pinned(both, status)
+    fit(both.main)
+    return both
+
+
+def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
+    """The runs with B, or without it and a remark why."""
+    from viz_transformer.ui.runs import load
+
+    chosen = state.selection()
+    found = {summary.name: summary for summary in cached.summaries()}
+    summary = found.get(chosen["pin_checkpoint"])
+    try:
+        if summary is None or isinstance(summary, Unreadable):
+            raise ValueError(f"the model {chosen['pin_checkpoint']!r} cannot be read")
+        return Runs(both.a, load("B", summary, chosen["pin_text"] or "", status), chosen["shown"] or "A")
+    except ValueError as error:
+        state.remark(f"The pinned run is not there: {error}.")
+        chosen.update(state.PIN)
+        return both
+
+
+def fit(shown: Shown) -> None:
+    """Bring kind, layer, heads and positions into what this run has."""
+    from viz_transformer.analysis.attention import attention_kinds, step_row
+
+    config, name = shown.trace.config, shown.summary.name
+    kind = state.fit_kind(attention_kinds(shown.trace), name)
+    state.fit("layer", config.encoder_layers if kind == "encoder" else config.decoder_layers, name)
+    state.fit_heads(config.n_heads, name)
+    state.fit_positions(len(shown.trace.src), len(shown.trace.tgt), step_row(shown.run, 0))
+
+
+def strip_columns() -> list[DeltaGenerator]:
+    """Where the chips stand, and the pin."""
+    return st.columns([5, 2], gap="medium")
+
+
+def strip(both: Runs) -> None:
+    """The run as chips, and the pin that keeps it as B."""
+    from viz_transformer.ui.strip import chip_data
+
+    left, right = strip_columns()
+    with left:
+        chip_rows(chip_data(both.main.ckpt, both.main.run), key="run_strip")
+    with right.container(key="pin", horizontal=True, horizontal_alignment="right"):
+        if both.b is None:
+            st.button("Pin as B", key="pin_set", on_click=state.pin, help="Keep this run, to compare others with it")
+        else:
+            options = {"A": "A", "B": "B", "A-B": "A − B"}
+            bound = state.bind("shown", key="pin_shown", value=both.looked_at)
+            names = f"A: {both.a.summary.name}, {both.a.text}. B: {both.b.summary.name}, {both.b.text}."
+            st.segmented_control(
+                "Shown run",
+                [*options],
+                required=True,
+                format_func=options.__getitem__,
+                label_visibility="collapsed",
+                help=text.literal(names),
+                **bound,
+            )
+            st.button("Unpin", key="pin_off", on_click=state.unpin)
+
+
+def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: str | None = None) -> None:
+    """What is wrong, if anything, what is right, and the sentences, in `place`, which is cleared first."""
     with place.container():
+        if good is not None:
+            text.paragraph(good, tone="ok")
         if error is not None:
             text.paragraph(error, tone="bad")
         for sentence in sentences:

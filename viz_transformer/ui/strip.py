@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import Any
 
 from viz_transformer.analysis.attention import step_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import Run
 from viz_transformer.figures import labels
-from viz_transformer.ui.components.chips import Chip, chip_rows
+from viz_transformer.ui.components.chips import Chip, ChipRow
 
 
-def run_strip(ckpt: Checkpoint, run: Run, *, selected: int, on_pick: Callable[[int], None]) -> None:
-    """Draw the run; a click on a written token picks its step."""
-    rows = [("reads", read_chips(ckpt, run)), ("writes", written_chips(ckpt, run))]
-    chip_rows(rows, key="run_strip", picks=1, selected=selected, on_pick=on_pick)
+def chip_data(ckpt: Checkpoint, run: Run) -> list[dict[str, Any]]:
+    """The two rows of chips as the browser gets them."""
+    rows = [
+        ChipRow(label="reads", chips=read_chips(ckpt, run), field="i" if ckpt.config.has_encoder else "t"),
+        ChipRow(label="writes", chips=written_chips(ckpt, run), field="t", first=step_row(run, 0)),
+    ]
+    return [row.data() for row in rows]
 
 
 def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:

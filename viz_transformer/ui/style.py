@@ -22,10 +22,18 @@ def _css() -> str:
 
 
 def variables() -> str:
-    """The single colours as CSS variables; the browser takes the light or the dark one with the theme it shows."""
-    names = [field.name for field in fields(theme.Palette) if isinstance(getattr(theme.LIGHT, field.name), str)]
-    colors = [
-        f"--vt-{name.replace('_', '-')}: light-dark({getattr(theme.LIGHT, name)}, {getattr(theme.DARK, name)});"
-        for name in names
-    ]
+    """All colours as CSS variables, scales numbered; the browser takes the light or dark one of its theme."""
+    colors = []
+    for field in fields(theme.Palette):
+        name, light, dark = (
+            field.name.replace("_", "-"),
+            getattr(theme.LIGHT, field.name),
+            getattr(theme.DARK, field.name),
+        )
+        if isinstance(light, str):
+            colors.append(f"--vt-{name}: light-dark({light}, {dark});")
+        else:
+            colors += [
+                f"--vt-{name}-{i}: light-dark({a}, {b});" for i, (a, b) in enumerate(zip(light, dark, strict=True))
+            ]
     return f".stApp {{ {' '.join(colors)} --vt-sans: {theme.SANS_STACK}; --vt-mono: {theme.MONO_STACK}; }}\n"

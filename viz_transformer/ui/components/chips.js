@@ -1,66 +1,79 @@
-// Rows of token chips. data: {rows: [{label, chips: [{text, note, title, ink, special, unknown, share, sure}]}],
-// picks, selected}: `picks` is the row whose chips can be picked, `selected` the chip that is.
-const make = (name, className, text) => {
-  const element = document.createElement(name)
-  element.className = className
-  if (text !== undefined) element.textContent = text
-  return element
-}
+import { selection, element } from "./shared.js"
 
-const chipOf = (chip, pickable, selected) => {
-  const kinds = ["chip", chip.ink, chip.special && "special", chip.unknown && "unknown", selected && "selected"]
-  const element = make(pickable ? "button" : "span", kinds.filter(Boolean).join(" "))
-  element.title = chip.title
-  if (chip.note) element.append(make("span", "note", chip.note))
-  element.append(make("bdi", "token", chip.text))
+// Rows of token chips. data: {rows: [{label, field, first, chips: [{text, note, title, ink, special, unknown, share,
+// sure}]}]}; a chip of a row with a `field` of the selection can be picked, it stands for position first, first + 1, ...
+const chipOf = (chip, pickable) => {
+  const kinds = ["chip", chip.ink, chip.special && "special", chip.unknown && "unknown"]
+  const made = element(pickable ? "button" : "span", kinds.filter(Boolean).join(" "))
+  made.title = chip.title
+  if (chip.note) made.append(element("span", "note", chip.note))
+  made.append(element("bdi", "token", chip.text))
   if (chip.share !== undefined) {
-    const bar = make("span", chip.sure ? "share" : "share unsure")
-    const part = make("span", "part")
+    const bar = element("span", chip.sure ? "share" : "share unsure")
+    const part = element("span", "part")
     part.style.width = `${100 * chip.share}%`
     bar.append(part)
-    element.append(bar)
-    if (!chip.sure) element.append(make("span", "mark", "!"))
+    made.append(bar)
+    if (!chip.sure) made.append(element("span", "mark", "!"))
   }
   if (pickable) {
-    element.type = "button"
-    element.setAttribute("aria-label", chip.title)
-    element.setAttribute("aria-pressed", String(selected))
-    element.tabIndex = selected ? 0 : -1
+    made.type = "button"
+    made.setAttribute("aria-label", chip.title)
   }
-  return element
+  return made
 }
 
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  let root = parentElement.querySelector(".strip")
-  if (!root) {
-    root = make("div", "strip")
-    parentElement.append(root)
-  }
-  const hadFocus = root.contains(parentElement.activeElement ?? document.activeElement)
-  const rows = data.rows.map((row, number) => {
-    const element = make("div", "row")
-    const chips = make("div", "chips")
-    const pickable = number === data.picks
-    chips.setAttribute("role", "group")
-    chips.setAttribute("aria-label", row.label)
-    chips.append(...row.chips.map((chip, i) => chipOf(chip, pickable, pickable && i === data.selected)))
-    element.append(make("span", "label", row.label), chips)
-    return element
-  })
-  root.replaceChildren(...rows)
-  if (data.picks === undefined) return
+const rowOf = (row) => {
+  const line = element("div", "row")
+  const chips = element("div", "chips")
+  chips.setAttribute("role", "group")
+  chips.setAttribute("aria-label", row.label)
+  chips.append(...row.chips.map((chip) => chipOf(chip, row.field !== undefined)))
+  line.append(element("span", "label", row.label), chips)
+  if (row.field === undefined) return { line, mark() {} }
 
-  const buttons = [...root.querySelectorAll("button")]
-  if (hadFocus) buttons[data.selected]?.focus()
-  const pick = (i) => i >= 0 && i < buttons.length && i !== data.selected && setTriggerValue("pick", i)
+  const buttons = [...chips.children]
+  const pick = (i, settle) => {
+    if (i < 0 || i >= buttons.length) return
+    selection.pick({ [row.field]: row.first + i }, settle)
+    buttons[i].focus()
+  }
   buttons.forEach((button, i) => {
-    button.onclick = () => pick(i)
+    button.onclick = () => pick(i, 0)
     button.onkeydown = (event) => {
       const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: buttons.length - 1 }[event.key]
       if (to === undefined) return
       event.preventDefault()
-      pick(to)
+      pick(to, 150)
     }
   })
+  return {
+    line,
+    mark() {
+      const chosen = selection.chosen[row.field] - row.first
+      buttons.forEach((button, i) => {
+        button.classList.toggle("selected", i === chosen)
+        button.setAttribute("aria-pressed", String(i === chosen))
+        button.tabIndex = i === chosen || (i === 0 && !(chosen >= 0 && chosen < buttons.length)) ? 0 : -1
+      })
+    },
+  }
+}
+
+export default function ({ data, parentElement }) {
+  let root = parentElement.querySelector(":scope > .strip")
+  if (!root) {
+    root = element("div", "strip")
+    parentElement.append(root)
+    root.vt = { rows: [], given: "" }
+    root.vt.deaf = selection.listen(() => root.vt.rows.forEach((row) => row.mark()))
+  }
+  const given = JSON.stringify(data)
+  if (given !== root.vt.given) {
+    root.vt.rows = data.rows.map(rowOf)
+    root.replaceChildren(...root.vt.rows.map((row) => row.line))
+  }
+  root.vt.given = given
+  root.vt.rows.forEach((row) => row.mark())
+  return () => { root.vt.deaf(); root.remove() }
 }

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Literal
 
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.ui.components.source import javascript, style_sheet
 
-_FILES = files(__package__)
-_chips = st.components.v2.component(
-    "viz_transformer_chips",
-    css=_FILES.joinpath("chips.css").read_text(encoding="utf-8"),
-    js=_FILES.joinpath("chips.js").read_text(encoding="utf-8"),
-)
+_chips = st.components.v2.component("viz_transformer_chips", css=style_sheet("chips"), js=javascript("chips"))
 SURE = 0.5
 LONGEST = 40
 
@@ -63,22 +58,20 @@ class Chip:
         return ", ".join(parts)
 
 
-def chip_rows(
-    rows: Sequence[tuple[str, Sequence[Chip]]],
-    *,
-    key: str,
-    picks: int | None = None,
-    selected: int | None = None,
-    on_pick: Callable[[int], None] | None = None,
-) -> None:
-    """Draw labelled rows of chips; those of row `picks` can be picked, and `on_pick` gets the number of the chip."""
-    data: dict[str, Any] = {"rows": [{"label": label, "chips": [chip.data() for chip in row]} for label, row in rows]}
-    if picks is not None:
-        data |= {"picks": picks, "selected": selected}
+@dataclass(frozen=True, kw_only=True)
+class ChipRow:
+    """A labelled row of chips. With a `field` they can be picked: the first is position `first` of that field."""
 
-    def picked() -> None:
-        number = st.session_state[key].pick
-        if on_pick is not None and number is not None:
-            on_pick(int(number))
+    label: str
+    chips: Sequence[Chip]
+    field: Literal["i", "t"] | None = None
+    first: int = 0
 
-    _chips(key=key, data=data, on_pick_change=picked)
+    def data(self) -> dict[str, Any]:
+        picked = {} if self.field is None else {"field": self.field, "first": self.first}
+        return {"label": self.label, "chips": [chip.data() for chip in self.chips], **picked}
+
+
+def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str) -> None:
+    """Draw rows of chips, as `ChipRow.data` makes them. A picked chip goes into the selection of the page."""
+    _chips(key=key, data={"rows": rows})

@@ -1,0 +1,60 @@
+"""Attention: where does each head look?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui import attention_view, frame, pictures, state, text
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.frame import Runs
+
+HOW = (
+    "A weight is the share that a key has in this head's mix of values; the baseline of an even head is 1 divided by"
+    " the number of keys that it may read. A decoder row reads the token on its left and writes the one on its right."
+    " Above layer 0 a column is no longer its token, but a state that has already seen its neighbours. Colour is a head"
+    " that exists, grey is something averaged or derived. Contribution is the length of what a key's value adds to the"
+    " output of the sub-layer: weight, value and W_O together, the value's bias in, the output's bias out. Rollout"
+    " keeps half of the stream in every sub-layer by definition; beside an encoder, the share of the decoder's own"
+    " tokens is therefore the same for every text: 1/2 after layer 0, 1/4 after layer 1."
+)
+NOT = (
+    "Attention is not explanation: other weights may lead to the same answer (Jain and Wallace 2019; for the other"
+    " side Wiegreffe and Pinter 2019). A mean hides that heads differ, a maximum is no distribution, and rollout knows"
+    " neither values nor feed-forward layers. Much weight on a first or an end token often means that a head does"
+    " nothing here. One sentence proves no head's role."
+)
+
+
+def show(both: Runs) -> None:
+    """Kinds and switches, all heads small, the selected one large, and beside it lines, text and scores."""
+    attention_view.choices(both)
+    with st.container(key="heads"):
+        attention_view.head_grid(both.main)
+    left, right = st.columns([5, 3], gap="medium")
+    try:
+        picture = pictures.selected_picture(both)
+    except ValueError as error:
+        with left:
+            text.paragraph(f"{error}.", tone="bad")
+        return
+    with left, st.container(key="picture"):
+        pictures.matrix_of(picture, key="attention_matrix")
+    with right, st.container(key="panel"):
+        attention_view.panel(picture)
+        attention_view.scores(both.main)
+
+
+frame.title("Attention")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
+if both is not None:
+    with strip:
+        frame.strip(both)
+    show(both)
+    frame.say(status, *state.remarks())
+    frame.stage(both, ("picture", "panel", "heads"))
+text.explained(HOW, NOT)

@@ -1,0 +1,83 @@
+"""Tensors: what are the numbers of this run, at every point?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui import frame, state, tensor_sources, tensor_view, text
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.ui.tensor_sources import Looked
+
+HOW = (
+    "A point is a value that has a name while the model runs; layers, heads and positions count from 0. Letters of a"
+    " shape: B batch, T positions, Q queries, K keys, H heads, D d_model, E head_dim, F d_ff, V vocabulary. Recorded"
+    " points are the run's own numbers, derived ones are computed from them now. The picture has the last two axes, and"
+    " its colours reach as far as the whole point does. The variance is divided by the number of values."
+)
+NOT = (
+    "Two points are not on one scale of colours, and a single feature has no meaning of its own. In training mode the"
+    " numbers change with the seed, and rows of weights need not sum to 1."
+)
+
+
+def training_sentence(looked: Looked) -> str | None:
+    """What training mode means for the numbers that are shown."""
+    seed, config = tensor_sources.training_seed(looked.trace), looked.trace.config
+    if seed is None or looked.is_file:
+        return None
+    if not config.dropout:
+        return f"{looked.trace.checkpoint} has no dropout: its numbers in training mode are those of evaluation mode."
+    rows = " Rows of attention weights need not sum to 1." if config.attention_dropout else ""
+    return (
+        f"Training mode: dropout of {config.dropout:g} with seed {seed}; another seed gives other numbers.{rows}"
+        " The tokens are those of the run in evaluation mode."
+    )
+
+
+def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status: DeltaGenerator) -> None:
+    """The tree, and beside it the selected point."""
+    listed = looked.entries
+    if not listed:
+        with numbers:
+            tensor_view.all_points(looked, status)
+        return
+    name = tensor_view.selected_point(looked, listed)
+    with tree:
+        tensor_view.point_tree(listed, name)
+    with numbers:
+        try:
+            tensor_view.point_panel(looked, name, status)
+        except ValueError as error:
+            text.paragraph(str(error), tone="bad")
+
+
+frame.title("Tensors")
+status = frame.place("status").empty()
+both = frame.runs(status)
+if both is not None:
+    frame.strip(both)
+    with st.container(horizontal=True, vertical_alignment="center", key="tensors_tools"):
+        tensor_sources.training_controls()
+        st.space("stretch")
+        save = st.empty()
+        tensor_sources.file_controls()
+    tensor_sources.choice_controls()
+    left, right = st.columns([3, 7], gap="medium")
+    wrong = tensor_sources.problem()
+    try:
+        looked = tensor_sources.looked_at(both)
+    except ValueError as error:
+        frame.say(status, *state.remarks(), error=str(error))
+    else:
+        with save:
+            tensor_sources.save_button(looked)
+        point(looked, left, right, status)
+        with right:
+            text.explained(HOW, NOT)
+        said = filter(None, (*state.remarks(), training_sentence(looked)))
+        frame.say(status, *said, error=wrong)

@@ -1,0 +1,312 @@
+"""Driving the app as a person does: pages that fail on any error, the address, and what the pictures say when asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+SECONDS = 120_000  # imports and the first run may share the machine with other work
+BOX = ".st-key-run_text input"
+MATRIX, GRID, LINES, TEXT, SCRUBBER = (f".{name} .stage" for name in ("matrix", "grid", "lines", "shading", "scrubber"))
+
+# A map says where its cells are when the pointer moves over it. This moves an imaginary pointer, which takes no time:
+# `rows` and `columns` are the middles of all that are seen, in pixels of the stage, `cells` what each cell says.
+_SURVEY = """(stage, withCells) => {
+  const box = stage.getBoundingClientRect()
+  const tip = stage.parentElement.querySelector(":scope > .tooltip")
+  const at = (x, y) => {
+    stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+    return tip.hidden ? null : [...tip.children].map((line) => line.textContent)
+  }
+  let inside = null
+  for (let y = 40; y < box.height && !inside; y += 14)
+    for (let x = 20; x < box.width && !inside; x += 14) if (at(x, y)) inside = [x, y]
+  const middles = (size, lineAt) => {
+    const found = new Map()
+    for (let p = 0; p < size; p += 2) {
+      const number = lineAt(p)?.match(/ ([0-9]+):/)[1]
+      if (number !== undefined) found.set(number, [found.get(number)?.[0] ?? p, p])
+    }
+    return [...found].map(([number, [from, to]]) => [Number(number), (from + to) / 2])
+  }
+  const rows = middles(box.height, (y) => at(inside[0], y)?.[0])
+  const columns = middles(box.width, (x) => at(x, inside[1])?.[1])
+  const cells = withCells ? rows.flatMap(([r, y]) => columns.map(([c, x]) => [r, c, at(x, y)])) : []
+  stage.dispatchEvent(new PointerEvent("pointerleave"))
+  return { rows, columns, cells }
+}"""
+
+# The middle of the chosen cell: a bar over its column and a ring around its row are drawn in the colour of text.
+_RING = """(stage) => {
+  const over = stage.querySelector("canvas.over")
+  const ratio = over.width / over.clientWidth
+  const { data, width, height } = over.getContext("2d").getImageData(0, 0, over.width, over.height)
+  const probe = stage.parentElement.querySelector(":scope > .probe")
+  probe.style.color = "var(--vt-text)"
+  const ink = getComputedStyle(probe).color.match(/[0-9]+/g).map(Number)
+  const is = (x, y) => [...ink, 255].every((channel, k) => data[4 * (y * width + x) + k] === channel)
+  const inked = (y) => Array.from({ length: width }, (_, x) => x).filter((x) => is(x, y))
+  const lines = Array.from({ length: height }, (_, y) => inked(y))
+  const bar = lines.findIndex((line) => line.length)
+  if (bar < 0) return null
+  const behind = lines.findIndex((line, y) => y > bar && !line.length)
+  const most = Math.max(...lines.slice(behind).map((line) => line.length))
+  const edges = lines.flatMap((line, y) => (y > behind && line.length > 0.8 * most ? [y] : []))
+  return { x: (lines[bar][0] + lines[bar].at(-1) + 1) / 2 / ratio, y: (edges[0] + edges.at(-1) + 1) / 2 / ratio }
+}"""
+
+_HOLD = """() => {
+  window.held = []
+  window.heldSend ??= WebSocket.prototype.send
+  WebSocket.prototype.send = function (data) { window.held.push([this, data]) }
+}"""
+_RELEASE = """() => {
+  WebSocket.prototype.send = window.heldSend
+  for (const [socket, data] of window.held) socket.send(data)
+}"""
+
+
+# ---- pages
+
+
+@contextmanager
+def opened(
+    browser: Browser,
+    server: str,
+    path: str = "/",
+    *,
+    scheme: str = "light",
+    another: bool = False,
+    script: str = "",
+    **fields: object,
+) -> Iterator[Page]:
+    """A page of the app; console errors, exceptions and requests to elsewhere fail the test.
+
+    `fields` are put into the address: the selection to begin with; `script` runs before the page's own. Pages share
+    what a browser has in its cache, unless it is to be `another` browser.
+    """
+    context = browser.new_context() if another or not browser.contexts else browser.contexts[0]
+    page = context.new_page()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.set_default_timeout(SECONDS)
+    expect.set_options(timeout=SECONDS)
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("dialog", lambda dialog: problems.append(f"a dialog opened: {dialog.message}"))
+    page.on("request", lambda request: None if is_ours(request.url, server) else problems.append(request.url))
+    if script:
+        page.add_init_script(script)
+    try:
+        page.goto(server + path + (f"?{urlencode(fields)}" if fields else ""))
+        yield page
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+        assert problems == []
+    finally:
+        page.close()
+        if another:
+            context.close()
+
+
+def is_ours(url: str, server: str) -> bool:
+    return url.startswith((server, server.replace("http", "ws"), "data:", "blob:"))
+
+
+def address(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
+
+
+def expect_address(page: Page, **fields: object) -> None:
+    """Wait until the address says so; None: it does not say it."""
+    wanted = {name: None if value is None else [str(value)] for name, value in fields.items()}
+
+    def there(url: str) -> bool:
+        query = parse_qs(urlsplit(url).query, keep_blank_values=True)
+        return all(query.get(name) == value for name, value in wanted.items())
+
+    page.wait_for_url(there, timeout=SECONDS)
+
+
+def type_text(page: Page, text: str) -> None:
+    page.fill(BOX, text)
+    page.press(BOX, "Enter")
+
+
+def go_to(page: Page, name: str) -> None:
+    """Another page, through the sidebar."""
+    page.get_by_test_id("stSidebarNavLink").filter(has_text=name).click()
+    expect(page.locator("h1")).to_have_text(name)
+
+
+def choose(page: Page, group: str, option: str) -> None:
+    """Press one of a row of buttons; `group` is the key of the row."""
+    page.locator(f".st-key-{group}").get_by_role("radio", name=option, exact=True).click()
+
+
+def expect_chosen(page: Page, group: str, option: str) -> None:
+    """Wait until this is the button that is pressed."""
+    expect(page.locator(f".st-key-{group} [role=radio][aria-checked=true]")).to_have_text(option)
+
+
+@contextmanager
+def server_unreachable(page: Page) -> Iterator[None]:
+    """Nothing that the page sends reaches the server before the block ends."""
+    page.evaluate(_HOLD)
+    yield
+    page.evaluate(_RELEASE)
+
+
+def save(page: Page, button: Locator, folder: Path) -> Path:
+    """Press a button that saves a file, and return the file."""
+    with page.expect_download() as saving:
+        button.click()
+    path = folder / saving.value.suggested_filename
+    saving.value.save_as(path)
+    return path
+
+
+# ---- the keyboard
+
+
+def tab_to(page: Page, wanted: Locator, presses: int = 60) -> None:
+    """Press the tabulator until this has the focus."""
+    expect(wanted).to_have_count(1)
+    for _ in range(presses):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("(element) => element.getRootNode().activeElement === element"):
+            return
+    raise AssertionError(f"pressing the tabulator {presses} times does not lead to {wanted}")
+
+
+# ---- pictures
+
+
+def drawn(page: Page, stage: str, label: str = "") -> Locator:
+    """The picture, when its label says this and it is painted; that of the run before is gone."""
+    found = page.locator(
+        f"{stage}[data-painted]" + (f"[aria-label*={json.dumps(label, ensure_ascii=False)}]" if label else "")
+    )
+    expect(found).to_have_count(1)
+    expect(page.locator(stage)).to_have_count(1)
+    return found
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Where the rows and columns of a map are, in pixels of its stage, and what each cell says, if asked."""
+
+    rows: dict[int, float]
+    columns: dict[int, float]
+    cells: dict[tuple[int, int], list[str]]
+
+    def at(self, row: int, column: int) -> Any:
+        """The middle of a cell, as `position` of a click."""
+        return {"x": self.columns[column], "y": self.rows[row]}
+
+
+def survey(stage: Locator, *, cells: bool = False) -> Survey:
+    """What a map shows now."""
+    found = stage.evaluate(_SURVEY, cells)
+    return Survey(
+        rows=dict(found["rows"]),
+        columns=dict(found["columns"]),
+        cells={(row, column): lines for row, column, lines in found["cells"]},
+    )
+
+
+def thumbnail(grid: Locator, name: str) -> Any:
+    """A place on the thumbnail that has this name."""
+    x, y = grid.evaluate(
+        """(stage, name) => {
+          const box = stage.getBoundingClientRect()
+          const tip = stage.parentElement.querySelector(":scope > .tooltip")
+          for (let y = 5; y < box.height; y += 10)
+            for (let x = 5; x < box.width; x += 10) {
+              stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+              if (!tip.hidden && tip.firstChild.textContent === name) return [x, y]
+            }
+        }""",
+        name,
+    )
+    return {"x": x, "y": y}
+
+
+def tooltip(stage: Locator) -> list[str]:
+    """The lines of the picture's tooltip; none if it is hidden."""
+    lines: list[str] = stage.evaluate(
+        """(stage) => {
+          const tip = stage.closest(".component").querySelector(":scope > .tooltip")
+          return tip.hidden ? [] : [...tip.children].map((line) => line.textContent)
+        }"""
+    )
+    return lines
+
+
+def expect_tooltip(stage: Locator, position: Any, *texts: str) -> None:
+    """Wait until this place of a picture says all of this: what the server sends may still be on its way."""
+    stage.evaluate(
+        """async (stage, [{ x, y }, texts]) => {
+          const tip = stage.closest(".component").querySelector(":scope > .tooltip")
+          const box = () => stage.getBoundingClientRect()
+          const said = () => {
+            stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box().left + x, clientY: box().top + y }))
+            return tip.hidden ? "" : tip.innerText
+          }
+          const is = () => texts.every((text) => said().includes(text))
+          for (let frame = 0; frame < 600 && !is(); frame++) await new Promise((go) => requestAnimationFrame(go))
+          if (!is()) throw new Error(`it says ${JSON.stringify(said())}, not ${JSON.stringify(texts)}`)
+        }""",
+        [position, [*texts]],
+    )
+
+
+def expect_ring(stage: Locator, wanted: Any) -> None:
+    """Wait until the ring is drawn around the cell that has its middle here."""
+    stage.evaluate(
+        f"""async (stage, wanted) => {{
+          const ring = {_RING}
+          for (let frame = 0; frame < 600; frame++) {{
+            const found = ring(stage)
+            if (found && Math.hypot(found.x - wanted.x, found.y - wanted.y) < 6) return
+            await new Promise((go) => requestAnimationFrame(go))
+          }}
+          throw new Error(`the ring is at ${{JSON.stringify(ring(stage))}}, not at ${{JSON.stringify(wanted)}}`)
+        }}""",
+        wanted,
+    )
+
+
+_PIXEL = """(stage) => {
+  const canvas = stage.querySelector("canvas.base")
+  const [ratio, context] = [canvas.width / canvas.clientWidth, canvas.getContext("2d")]
+  return ([x, y]) => [...context.getImageData(x * ratio, y * ratio, 1, 1).data].slice(0, 3)
+}"""
+
+
+def pixels(stage: Locator, where: Survey) -> dict[tuple[int, int], list[int]]:
+    """Red, green and blue in the middle of each cell, as it is painted."""
+    cells = [(row, column) for row in where.rows for column in where.columns]
+    places = [(where.columns[column], where.rows[row]) for row, column in cells]
+    found = stage.evaluate(f"(stage, places) => places.map(({_PIXEL})(stage))", places)
+    return dict(zip(cells, found, strict=True))
+
+
+def expect_pixel(stage: Locator, place: Any, colour: list[float]) -> None:
+    """Wait until this place is painted in this colour, to 2 of 255."""
+    stage.evaluate(
+        f"""async (stage, [place, wanted]) => {{
+          const pixel = ({_PIXEL})(stage)
+          const is = () => pixel(place).every((channel, k) => Math.abs(channel - wanted[k]) <= 2)
+          for (let frame = 0; frame < 600 && !is(); frame++) await new Promise((go) => requestAnimationFrame(go))
+          if (!is()) throw new Error(`there is ${{pixel(place)}}, not ${{wanted}}`)
+        }}""",
+        [[place["x"], place["y"]], colour],
+    )

@@ -1,0 +1,116 @@
+"""A component alone on a page of a real browser with what it would tell Python, or what all components share."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from viz_transformer.ui import style
+from viz_transformer.ui.components.source import javascript, style_sheet
+
+ADDRESS = "http://component.test/"
+PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
+<body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""
+MOUNT = """async ([code, sheet, given]) => {
+  const shadow = document.querySelector("#host").attachShadow({ mode: "open" })
+  const parentElement = document.createElement("div")
+  const rules = document.createElement("style")
+  rules.textContent = sheet
+  shadow.append(rules, parentElement)
+  const { default: component } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
+  const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  window.triggers = []
+  const setTriggerValue = (name, value) => window.triggers.push([name, value])
+  window.give = (given) => {
+    const data = typeof given === "string" ? bytes(given) : given
+    return component({ parentElement, setTriggerValue, data })
+  }
+  window.sent = []
+  window.remove = window.give(given)
+  window.vizTransformerSelection.connect(({ fields }) => window.sent.push(fields))
+}"""
+
+
+class Mounted:
+    """What is on the page. `problems` are errors, exceptions and dialogs so far."""
+
+    def __init__(self, page: Page, name: str, data: bytes | dict[str, Any]) -> None:
+        self.page, self.problems = page, list[str]()
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: self.problems.append(dialog.message))
+        page.route(
+            "**/*",
+            lambda route: route.fulfill(body=PAGE if route.request.url == ADDRESS else "", content_type="text/html"),
+        )
+        page.goto(ADDRESS)
+        sheet = "" if name == "selection" else style_sheet(name)
+        page.evaluate(MOUNT, [javascript(name), sheet, _given(data)])
+        self.painted()
+
+    def give(self, data: bytes | dict[str, Any]) -> None:
+        """New data for the same component."""
+        self.page.evaluate("(given) => { window.give(given) }", _given(data))
+        self.painted()
+
+    def choose(self, **fields: Any) -> None:
+        """What Python says is chosen."""
+        self.page.evaluate("(chosen) => window.vizTransformerSelection.receive(chosen, '')", fields)
+        self.painted()
+
+    def painted(self) -> None:
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def heard(self, count: int = 1) -> list[dict[str, Any]]:
+        """The fields that Python has been told, once it was told so often."""
+        self.page.wait_for_function(f"window.sent.length >= {count}", timeout=20_000)
+        told: list[dict[str, Any]] = self.page.evaluate("window.sent")
+        return told
+
+    @property
+    def tooltip(self) -> list[str]:
+        return self.page.locator(".tooltip:visible > div").all_text_contents()
+
+
+@contextmanager
+def mounted(browser: Browser, name: str, data: bytes | dict[str, Any], **context: Any) -> Iterator[Mounted]:
+    """The component on a page of 720 pixels; an error in the browser fails the test."""
+    given = browser.new_context(**{"viewport": {"width": 720, "height": 700}, **context})
+    try:
+        shown = Mounted(given.new_page(), name, data)
+        yield shown
+        assert shown.problems == [], shown.problems
+    finally:
+        given.close()
+
+
+@contextmanager
+def imported(browser: Browser) -> Iterator[Callable[..., Any]]:
+    """Calls a function in the browser with one argument; it finds shared.js as `shared`."""
+    page = browser.new_page()
+    try:
+        page.route("**/*", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
+        page.goto(ADDRESS)
+        code = files("viz_transformer.ui.components").joinpath("shared.js").read_text(encoding="utf-8")
+        page.evaluate(
+            """async (code) => {
+              window.shared = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
+            }""",
+            code,
+        )
+        yield lambda function, given=None: page.evaluate(function, _given(given))
+    finally:
+        page.close()
+
+
+def _given(data: Any) -> Any:
+    return b64encode(data).decode() if isinstance(data, bytes) else data

@@ -1,0 +1,535 @@
+import csv
+import html
+import io
+import json
+
+import numpy as np
+import pytest
+import streamlit as st
+from builders import tiny_checkpoint
+
+from viz_transformer.analysis.attention import special_positions
+from viz_transformer.analysis.head_scores import head_scores
+from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.decoding import decode
+from viz_transformer.ui import state
+from viz_transformer.ui.components import payload
+
+SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
+TEXT = "29,284.30"
+
+
+def opened(app, **address):
+    """The Attention page with this address."""
+    return goes_to(app.switch_page("pages/attention.py"), **address)
+
+
+def goes_to(app, **address):
+    """The same page with another part of the address, as a link or the Back button gives it."""
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def address(app):
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+
+
+def html_of(app):
+    return "".join(element.proto.body for element in app.get("html"))
+
+
+def components(app, name):
+    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
+
+
+def sent(app, name):
+    """Header and arrays that a component of the page got."""
+    (component,) = components(app, name)
+    return payload.unpack(component.bytes)
+
+
+def the_run(folder, text=TEXT, name="numbers"):
+    return decode(load(folder / name), text)
+
+
+def recorded(run, kind, layer, head):
+    site = SITES[kind].format(layer)
+    weights = run.trace[f"{site}.weights"]
+    return weights[0, head].numpy(), run.trace[f"{site}.mask"].expand(weights.shape)[0, head].numpy()
+
+
+def same_bits(values, expected):
+    return values.shape == expected.shape and values.tobytes() == np.asarray(expected, np.float32).tobytes()
+
+
+def texts(axis):
+    return [token["text"] for token in axis["tokens"]]
+
+
+# ---- what is displayed is what was recorded
+
+
+@pytest.mark.parametrize("kind", ["cross", "decoder", "encoder"])
+def test_map_lines_and_thumbnails_are_what_the_run_recorded(app, bundled, kind):
+    run = the_run(bundled)
+    opened(app)
+    app.button_group(key="attention_kind").set_value(kind).run()
+    for layer, head in ((0, 1),) if kind == "encoder" else ((0, 1), (1, 3), (2, 2)):
+        goes_to(app, layer=str(layer), heads=str(head))
+        weights, mask = recorded(run, kind, layer, head)
+        header, arrays = sent(app, "matrix")
+        assert same_bits(arrays["values"], weights)
+        assert np.array_equal(arrays.get("mask", np.ones_like(mask)), mask)
+        assert f"layer {layer}, head {head}, " in header["title"]
+        assert header["scale"] == kind
+        assert same_bits(sent(app, "lines")[1]["weights"][0], weights)
+        for other, thumbnail in enumerate(sent(app, "grid")[1]["values"][layer]):
+            gap = np.abs(thumbnail - recorded(run, kind, layer, other)[0]).max()
+            assert gap < 4e-3  # half a step of 1/255 in the square root
+    assert sent(app, "grid")[0]["tokens"] == list(weights.shape)
+
+
+def test_rows_read_and_write_and_columns_are_the_tokens_at_their_positions(app, bundled):
+    run = the_run(bundled)
+    header, _ = sent(opened(app, kind="cross"), "matrix")
+    assert texts(header["columns"]) == ["<s>", *TEXT, "</s>"]  # 2 stands twice
+    assert texts(header["rows"]) == list(run.trace.tgt_tokens)
+    assert [token["text"] for token in header["writes"]] == list(run.tokens)
+    header, _ = sent(goes_to(app, kind="encoder"), "matrix")
+    assert texts(header["rows"]) == texts(header["columns"]) == ["<s>", *TEXT, "</s>"]
+    assert header["writes"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("7", ["7"]),
+        ("7" * 46, ["7"] * 46),
+        ("1<b>&", ["1", *["<unk>"] * 4]),
+        ("1🙂2", ["1", "<unk>", "2"]),
+        ("مرحبا", ["<unk>"] * 5),
+    ],
+)
+def test_any_text_that_the_model_reads_is_drawn_token_by_token(app, bundled, text, read):
+    header, arrays = sent(opened(app, text=text, heads="2"), "matrix")
+    tokens = header["columns"]["tokens"]
+    assert texts(header["columns"]) == ["<s>", *read, "</s>"]
+    assert [token.get("note", token["text"]) for token in tokens[1:-1]] == list(text)
+    assert same_bits(arrays["values"], recorded(the_run(bundled, text), "cross", 1, 2)[0])
+    assert "<b>" not in html_of(app)
+
+
+def test_a_decoder_alone_has_one_kind_of_attention(at_the_zoo, zoo):
+    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", heads="3", layer="2")
+    assert at_the_zoo.button_group(key="attention_kind").options == ["D-D decoder self"]
+    header, arrays = sent(at_the_zoo, "matrix")
+    assert same_bits(arrays["values"], recorded(the_run(zoo, "ROT:", "shakespeare"), "decoder", 2, 3)[0])
+    assert not arrays["mask"][np.triu_indices(len(arrays["mask"]), 1)].any()
+    assert texts(header["rows"])[:4] == list("ROT:")
+    goes_to(at_the_zoo, kind="encoder")
+    sentence = "There is no encoder attention in shakespeare, so decoder attention is shown."
+    assert sentence in html_of(at_the_zoo)
+
+
+def test_an_encoder_alone_gets_a_sentence(app, tmp_path, monkeypatch):
+    ckpt = tiny_checkpoint("encoder-only")
+    save_checkpoint(
+        tmp_path / "reader",
+        state_dict=ckpt.model.state_dict(),
+        config=ckpt.config,
+        source_codec=ckpt.source_codec,
+        target_codec=None,
+        card={"task": "own"},
+    )
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    opened(app, text="abc")
+    assert "an encoder-only model writes nothing" in html_of(app)
+    assert components(app, "matrix") == []
+
+
+# ---- several heads, derived pictures, switches
+
+
+def test_several_heads_are_lines_of_their_own_and_the_map_is_the_first(app, bundled):
+    run = the_run(bundled)
+    opened(app, heads="1,3")
+    header, arrays = sent(app, "lines")
+    assert header["heads"] == ["head 1", "head 3"]
+    assert header["colours"] == ["heads-0", "heads-1"]
+    for weights, head in zip(arrays["weights"], (1, 3), strict=True):
+        assert same_bits(weights, recorded(run, "cross", 1, head)[0])
+    assert same_bits(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1)[0])
+    assert "Scores of layer 1, head 1" in html_of(app)
+
+
+@pytest.mark.parametrize(("option", "word", "combine"), [("mean", "mean", np.mean), ("max", "maximum", np.max)])
+def test_mean_and_maximum_are_grey_and_called_derived(app, bundled, option, word, combine):
+    opened(app, layer="2")
+    app.button_group(key="attention_picture").set_value(option).run()
+    heads = the_run(bundled).trace["decoder.2.cross.weights"][0].numpy()
+    for name, array in (("matrix", "values"), ("lines", "weights")):
+        header, arrays = sent(app, name)
+        values = arrays[array] if name == "matrix" else arrays[array][0]
+        np.testing.assert_allclose(values, combine(heads, axis=0), atol=1e-7)
+        assert "derived" in header["unit"]
+    assert sent(app, "matrix")[0]["scale"] == "derived"
+    assert sent(app, "lines")[0]["colours"] == ["derived-5"]
+    assert sent(app, "matrix")[0]["title"] == f"D-E  decoder layer 2, {word} of 4 heads, cross-attention"
+    assert "Scores belong to single heads: choose one above." in html_of(app)
+    assert address(app)["heads"] == option
+    app.button_group(key="attention_picture").set_value("head").run()
+    assert app.session_state["selection"]["heads"] == (0,)
+    assert sent(app, "matrix")[0]["scale"] == "cross"
+
+
+def test_rollout_is_grey_and_its_source_and_target_shares_add_up(app):
+    shares = []
+    for kind in ("cross", "decoder"):
+        header, arrays = sent(opened(app, kind=kind, heads="rollout"), "matrix")
+        assert (header["scale"], header["unit"]) == ("derived", "attention rollout (derived)")
+        shares.append(arrays["values"].sum(axis=1))
+    np.testing.assert_allclose(shares[0] + shares[1], 1, atol=1e-6)
+    assert "rollout after layer 1 of the decoder, target share" in header["title"]
+
+
+def test_a_model_that_merges_heads_by_a_raw_reshape_has_no_contribution_and_no_rollout_and_says_so(at_the_zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", options="contribution")
+    assert "raw reshape" in html_of(at_the_zoo)
+    assert components(at_the_zoo, "matrix") == []
+    goes_to(at_the_zoo, options="", heads="rollout")
+    assert "rollout is undefined: this model merges its heads by a raw reshape" in html_of(at_the_zoo)
+    assert components(at_the_zoo, "matrix") == []
+    assert len(components(at_the_zoo, "grid")) == 1  # from which a head can be chosen
+    goes_to(at_the_zoo, heads="1")
+    assert len(components(at_the_zoo, "matrix")) == 1
+    assert "raw reshape" not in html_of(at_the_zoo)
+
+
+def test_the_switches_change_picture_and_address(app):
+    opened(app)
+    plain = sent(app, "matrix")[0]
+    app.checkbox(key="attention_hidden").check().run()
+    hidden, arrays = sent(app, "matrix")
+    assert texts(hidden["columns"]) == list(TEXT)
+    np.testing.assert_allclose(arrays["values"].sum(axis=1), 1, atol=1e-6)
+    app.checkbox(key="attention_words").check().run()
+    words, _ = sent(app, "matrix")
+    assert texts(words["columns"]) == [TEXT]
+    assert words["scale"] == "derived"
+    assert address(app)["options"] == "words,hidden"
+    app.checkbox(key="attention_words").uncheck().run()
+    app.checkbox(key="attention_hidden").uncheck().run()
+    assert sent(app, "matrix")[0] == plain
+    app.checkbox(key="attention_contribution").check().run()
+    assert sent(app, "matrix")[0]["quantity"] == "norm"
+    assert not app.exception
+
+
+def test_how_much_hiding_hid_stands_on_the_page(app, bundled):
+    opened(app, options="hidden", heads="2")
+    weights, _ = recorded(the_run(bundled), "cross", 1, 2)
+    share = 100 * (weights[:, 0] + weights[:, -1]).mean()
+    assert f"Special keys are hidden: they hold {share:.1f} % of the weight on average" in html_of(app)
+
+
+def test_the_text_is_shaded_by_the_recorded_weights(app, bundled):
+    opened(app, kind="decoder", layer="2", heads="3")
+    app.button_group(key="attention_panel").set_value("text").run()
+    header, arrays = sent(app, "shading")
+    weights, mask = recorded(the_run(bundled), "decoder", 2, 3)
+    assert same_bits(arrays["weights"], weights)
+    assert np.array_equal(arrays["mask"], mask)
+    assert header["together"]
+    assert components(app, "lines") == []
+    assert address(app)["panel"] == "text"
+
+
+# ---- scores
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_scores_beside_the_map_and_under_the_thumbnails_are_those_of_the_run(app, bundled, kind):
+    run, ckpt = the_run(bundled), load(bundled / "numbers")
+    layer, head = (0, 3) if kind == "encoder" else (2, 3)
+    opened(app, kind=kind, layer=str(layer), heads=str(head))
+    scores = head_scores(
+        run.trace,
+        kind,
+        source_special=special_positions(run.trace.src, ckpt.source_codec.vocabulary),
+        target_special=special_positions(run.trace.tgt, ckpt.target_codec.vocabulary),
+    )
+    grid = sent(app, "grid")[0]["scores"]
+    assert [each["name"] for each in grid] == [score.name for score in scores]
+    said = html_of(app)
+    assert f"Scores of layer {layer}, head {head}" in said
+    for shown, score in zip(grid, scores, strict=True):
+        assert shown["n"] == score.n.flatten().tolist()
+        ordered = score.values.flatten()[shown["order"]]
+        assert (np.diff(ordered[~np.isnan(ordered)]) <= 0).all()
+        n = int(score.n[layer, head])
+        if n:
+            value, even = (f"{each[layer, head]:.3f}" for each in (score.values, score.baseline))
+            assert f"<th>{score.name}</th><td>{value}, even {even}, n {n}</td>" in said
+        else:
+            assert f"<th>{score.name}</th><td>no row can have it here</td>" in said
+
+
+# ---- the table
+
+
+def test_the_table_and_its_csv_are_the_recorded_weights(app, bundled, monkeypatch):
+    saved = {}
+    monkeypatch.setattr(st, "download_button", lambda label, **given: saved.update(given))
+    opened(app, kind="decoder", layer="0", heads="1")
+    assert len(app.dataframe) == 0  # the table is made when it is opened
+    app.session_state["attention_matrix_table"] = True
+    app.run()
+    assert not app.exception
+    weights, mask = recorded(the_run(bundled), "decoder", 0, 1)
+    table = app.dataframe[0].value.to_numpy()
+    assert np.array_equal(np.isnan(table), ~mask)
+    assert same_bits(np.where(mask, table, 0).astype(np.float32), np.where(mask, weights, 0))
+    lines = list(csv.reader(io.StringIO(saved["data"]().decode("utf-8"))))
+    cells = np.array([line[1:] for line in lines[1:]])
+    assert (cells[~mask] == "").all()
+    assert same_bits(cells[mask].astype(np.float32), weights[mask])
+    assert saved["file_name"] == "numbers-decoder-layer-0-head-1-self-attention.csv"
+    assert "empty cells are masked" in html_of(app)
+
+
+# ---- A, B and their difference
+
+
+def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
+    opened(app, kind="encoder", layer="0", heads="1")
+    app.button(key="pin_set").click().run()
+    app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
+    a, b = (recorded(the_run(bundled, name=name), "encoder", 0, 1)[0] for name in ("numbers-tiny", "numbers"))
+    assert app.button_group(key="pin_shown").value == "A"
+    assert same_bits(sent(app, "matrix")[1]["values"], a)
+    app.button_group(key="pin_shown").set_value("B").run()
+    assert same_bits(sent(app, "matrix")[1]["values"], b)
+    assert address(app) | {"shown": "B"} == address(app)
+    app.button_group(key="pin_shown").set_value("A-B").run()
+    header, arrays = sent(app, "matrix")
+    assert same_bits(arrays["values"], a - b)
+    assert header["signed"] and header["title"].startswith("A − B: ")
+    assert f"A: numbers-tiny, “{TEXT}”" in header["caption"] and f"B: numbers, “{TEXT}”" in header["caption"]
+    assert "Lines and text show weights: look at A or at B to see them." in html_of(app)
+    app.button(key="pin_off").click().run()
+    assert same_bits(sent(app, "matrix")[1]["values"], a)
+    assert not {"pin_checkpoint", "pin_text", "shown"} & set(address(app))
+    assert [button.key for button in app.button] == ["pin_set"]
+    assert not app.exception
+
+
+def test_the_chips_are_those_of_the_run_that_is_looked_at(app, bundled):
+    opened(app, text="7", pin_checkpoint="numbers", pin_text="-1.50", shown="B")
+    for shown, text in (("B", "-1.50"), ("A", "7")):
+        app.button_group(key="pin_shown").set_value(shown).run()
+        (chips,) = components(app, "chips")
+        reads, writes = json.loads(chips.json)["rows"]
+        assert [chip["text"] for chip in reads["chips"]] == ["<s>", *text, "</s>"]
+        assert [chip["text"] for chip in writes["chips"]] == list(the_run(bundled, text).tokens)
+
+
+def test_a_pin_in_the_address_is_restored(app, bundled):
+    pin = {"pin_checkpoint": "numbers", "pin_text": "0.07", "shown": "A-B"}
+    opened(app, checkpoint="numbers-tiny", text="9.97", kind="encoder", layer="0", heads="2", **pin)
+    a, b = (
+        recorded(the_run(bundled, *of), "encoder", 0, 2)[0] for of in (("9.97", "numbers-tiny"), ("0.07", "numbers"))
+    )
+    assert same_bits(sent(app, "matrix")[1]["values"], a - b)
+    assert address(app) | pin == address(app)
+
+
+def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so(app):
+    opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
+    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in html_of(app)
+    assert components(app, "matrix") == []
+    app.button_group(key="pin_shown").set_value("B").run()
+    assert sent(app, "matrix")[1]["values"].shape == (7, 7)
+
+
+def test_what_only_one_of_two_models_has_is_said_of_the_other(at_the_zoo):
+    pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B"}
+    opened(at_the_zoo, checkpoint="own", text="bad", kind="cross", **pin)
+    sentence = "B cannot be shown so: a decoder-only model has no 'cross' attention: choose 'decoder'."
+    assert html.escape(sentence) in html_of(at_the_zoo)
+    at_the_zoo.button_group(key="pin_shown").set_value("B").run()
+    assert sent(at_the_zoo, "matrix")[0]["scale"] == "decoder"
+    assert not at_the_zoo.exception
+
+
+@pytest.mark.parametrize(
+    ("pin", "reason"),
+    [
+        ({"pin_checkpoint": "nope", "pin_text": "7"}, "the model 'nope' cannot be read"),
+        ({"pin_checkpoint": "numbers", "pin_text": "7" * 90}, "source has 92 tokens, the model reads at most 48"),
+        ({"pin_checkpoint": "numbers"}, "the text is empty"),
+    ],
+)
+def test_a_pinned_run_that_cannot_be_made_is_said_and_let_go(app, bundled, pin, reason):
+    opened(app, shown="B", **pin)
+    assert f"The pinned run is not there: {html.escape(reason)}" in html_of(app)
+    assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
+    assert app.session_state["selection"] | state.PIN == app.session_state["selection"]
+    assert "pin_checkpoint" not in address(app)
+
+
+def test_a_pinned_model_that_is_deleted_is_said_and_let_go(app, bundled, tmp_path, monkeypatch):
+    opened(app)
+    app.button(key="pin_set").click().run()
+    app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
+    (tmp_path / "numbers-tiny").symlink_to(bundled / "numbers-tiny")
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    app.run()
+    assert not app.exception
+    assert html.escape("The pinned run is not there: the model 'numbers' cannot be read.") in html_of(app)
+    assert [button.key for button in app.button] == ["pin_set"]
+
+
+# ---- selection and address
+
+
+FULL = {
+    "checkpoint": "numbers-tiny",
+    "text": "-79.42",
+    "kind": "decoder",
+    "layer": "0",
+    "heads": "1,3",
+    "i": "2",
+    "j": "3",
+    "t": "2",
+    "u": "1",
+    "options": "words,hidden",
+    "scale": "row",
+    "sort": "entropy",
+    "panel": "text",
+    "point": "decoder.0.cross.weights",
+    "chart": "histogram",
+    "seed": "3",
+    "projector": "on",
+    "scene": "1",
+    "pin_checkpoint": "numbers",
+    "pin_text": "0.07",
+    "shown": "B",
+}
+
+
+def test_an_address_restores_every_field(app, bundled):
+    assert set(FULL) == set(state.DEFAULTS)
+    opened(app, **FULL)
+    assert address(app) == FULL
+    chosen = app.session_state["selection"]
+    assert all(chosen[name] != default for name, default in state.DEFAULTS.items())
+    assert {name: chosen[name] for name in "itju"} == {"i": 2, "j": 3, "t": 2, "u": 1}
+    for key, value in {"kind": "decoder", "picture": "head", "panel": "text"}.items():
+        assert app.button_group(key=f"attention_{key}").value == value
+    boxes = {option: app.checkbox(key=f"attention_{option}").value for option in state.OPTIONS}
+    assert boxes == {"words": True, "hidden": True, "contribution": False}
+    assert app.button_group(key="pin_shown").value == "B"
+    (selection,) = components(app, "selection")
+    given = json.loads(selection.json)["chosen"]
+    assert (given["kind"], given["layer"], given["heads"]) == ("decoder", 0, [1, 3])
+    assert (given["t"], given["u"], given["scale"], given["sort"]) == (2, 1, "row", "entropy")
+
+
+def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_app):
+    opened(app, text="-79.42")
+    app.button_group(key="attention_kind").set_value("decoder").run()
+    app.button_group(key="attention_picture").set_value("max").run()
+    app.checkbox(key="attention_words").check().run()
+    app.button(key="pin_set").click().run()
+    app.button_group(key="attention_panel").set_value("text").run()
+    other = opened(new_app(), **address(app))
+    assert address(other) == address(app)
+    for name in ("matrix", "grid", "shading"):
+        assert [each.bytes for each in components(other, name)] == [each.bytes for each in components(app, name)]
+
+
+def test_the_selection_survives_a_change_of_the_page(app):
+    opened(app, text="0.07", kind="encoder", heads="mean", options="words", t="1")
+    before = dict(app.session_state["selection"])
+    app.switch_page("pages/run.py").run()
+    assert [title.value for title in app.title] == ["Run"]
+    app.switch_page("pages/attention.py").run()
+    assert not app.exception
+    assert app.session_state["selection"] == before
+
+
+def test_another_model_clips_the_selection_and_says_so(app):
+    opened(app, layer="2", heads="3")
+    app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
+    assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in html_of(app)
+    assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 1, head 3, cross-attention"
+
+
+def test_what_an_address_cannot_mean_is_said(app):
+    wrong = {"kind": "self", "layer": "9", "heads": "0,0", "options": "all", "scale": "log", "panel": "x", "t": "-1"}
+    said = html_of(opened(app, **wrong, shown="C", checkpoint="nope"))
+    for name in ("kind", "heads", "options", "scale", "panel", "t", "shown"):
+        assert f"The address asks for {name} “" in said
+    assert "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown." in said
+    assert "There is no model named “nope” here" in said
+
+
+# ---- bad input, and the page by itself
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "the text is empty: type at least one character"),
+        (" \n", "the text is empty: type at least one character"),
+        ("7" * 1400, "source has 1,402 tokens, the model reads at most 48"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sentence):
+    opened(app, text=text)
+    assert sentence in html_of(app)
+    assert components(app, "matrix") == components(app, "grid") == []
+    assert "What not to conclude" in html_of(app)
+
+
+def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
+    said = html.unescape(html_of(opened(app)))
+    assert "How to read it" in said and "What not to conclude" in said
+    for claim in (
+        "a column is no longer its token, but a state that has already seen its neighbours",
+        "1 divided by the number of keys",
+        "grey is something averaged or derived",
+        "Attention is not explanation",
+        "Jain and Wallace 2019",
+        "Wiegreffe and Pinter 2019",
+        "A mean hides that heads differ",
+        "One sentence proves no head's role.",
+    ):
+        assert claim in said
+
+
+def test_the_page_runs_alone(alone, bundled):
+    app = alone("attention.py")
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Attention"]
+    assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
+
+
+def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    assert "viz-transformer train numbers" in html_of(opened(app))
+
+
+def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, monkeypatch):
+    broken = tmp_path / "numbers"
+    broken.mkdir()
+    for file in (bundled / "numbers").iterdir():
+        (broken / file.name).write_bytes(file.read_bytes())
+    (broken / "model.safetensors").write_bytes(b"not weights")
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    opened(app)
+    assert "model.safetensors" in html_of(app)
+    assert components(app, "matrix") == []

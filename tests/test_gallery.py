@@ -1,0 +1,135 @@
+"""docs/gallery.py runs, and shows everything that there is."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+import viz_transformer as vt
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "docs" / "gallery.py"
+PACKAGES = (vt.figures, vt.analysis)
+# Modules without a public name: what figures are made with, and what only a page needs.
+INNER = {"figures": {"labels", "legend", "theme"}, "analysis": {"series", "trace_files"}}
+
+
+@pytest.fixture(scope="module")
+def gallery() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gallery", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def functions_of(package: ModuleType) -> list[str]:
+    return [f"{package.__name__}.{name}" for name in package.__all__]
+
+
+def test_every_figure_and_every_analysis_is_in_the_gallery(
+    gallery: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: set[str] = set()
+
+    def noted(name: str, function: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
+            used.add(name)
+            return function(*arguments, **named)
+
+        return call
+
+    for package in PACKAGES:
+        for name in package.__all__:
+            monkeypatch.setattr(package, name, noted(f"{package.__name__}.{name}", getattr(package, name)))
+    ckpt = vt.load("numbers-tiny")
+    run = vt.decode(ckpt, gallery.TEXT)
+    shown = [pair for section in gallery.SECTIONS for pair in section(ckpt, run)]
+    names = [name for name, _ in shown]
+    assert len(set(names)) == len(names) and all(isinstance(figure, go.Figure) for _, figure in shown)
+    assert all(figure.layout.title.text for _, figure in shown)
+    assert used == {name for package in PACKAGES for name in functions_of(package)}
+
+
+def test_every_section_of_the_gallery_is_run(gallery: ModuleType) -> None:
+    sections = [
+        node.name
+        for node in ast.parse(SCRIPT.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and ast.unparse(node.returns or ast.Constant(0)) == "Figures"
+    ]
+    assert [section.__name__ for section in gallery.SECTIONS] == sections
+
+
+def test_the_script_writes_each_figure_as_a_page_that_needs_no_network(
+    gallery: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gallery.main([str(tmp_path / "new")])
+    printed = capsys.readouterr().out
+    pages = sorted((tmp_path / "new").glob("*.html"))
+    assert len(pages) > 10
+    assert sorted(line for line in printed.splitlines() if line.endswith(".html")) == [str(page) for page in pages]
+    assert (tmp_path / "new" / "plotly.min.js").stat().st_size > 1e6
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=\"([^\"]*)", text) == ["plotly.min.js"]
+
+
+def test_without_a_folder_it_makes_one(gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(gallery, "SECTIONS", gallery.SECTIONS[-1:])
+    gallery.main([])
+    assert [page.name for page in tmp_path.glob("gallery-*/*.html")] == ["loss.html"]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__.split(".")[-1])
+def test_every_module_has_something_public(package: ModuleType) -> None:
+    part = package.__name__.split(".")[-1]
+    modules = {path.stem for path in (ROOT / "viz_transformer" / part).glob("*.py")} - {"__init__"}
+    assert modules - INNER[part] == {*package._HOMES.values()}
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__.split(".")[-1])
+def test_every_public_name_is_what_its_module_has_and_type_checkers_see_it(package: ModuleType) -> None:
+    for name in package.__all__:
+        assert getattr(package, name).__module__ == f"{package.__name__}.{package._HOMES[name]}"
+        assert getattr(package, name).__name__ == name and name in dir(package)
+    seen = re.findall(
+        rf"^    from {package.__name__}\.(\w+) import (\w+) as \2$",
+        Path(str(package.__file__)).read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
+    assert {name: module for module, name in seen} == package._HOMES
+    with pytest.raises(AttributeError, match=r"named 'everything'; there are .*, "):
+        _ = package.everything
+
+
+def test_a_function_with_its_module_s_name_stays_the_function_when_the_module_is_imported() -> None:
+    program = (
+        "import viz_transformer as vt\n"
+        "import viz_transformer.analysis.rollout, viz_transformer.analysis.head_scores\n"
+        "from viz_transformer.analysis.rollout import rollout_view\n"
+        "from viz_transformer.analysis import rollout, head_scores\n"
+        "assert vt.analysis.rollout is rollout and vt.analysis.head_scores is head_scores\n"
+        "print(rollout.__name__, head_scores.__name__, vt.analysis.rollout_view is rollout_view)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, cwd=ROOT)
+    assert done.stdout == "rollout head_scores True\n", done.stderr
+
+
+def test_importing_analysis_and_figures_loads_neither_torch_nor_plotly() -> None:
+    program = (
+        "import sys, viz_transformer as vt\n"
+        "names = [*vt.analysis.__all__, *dir(vt.analysis), *vt.figures.__all__, *dir(vt.figures)]\n"
+        "print(len(names) > 60, {'torch', 'plotly', 'numpy', 'spacy', 'streamlit'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, cwd=ROOT)
+    assert done.stdout == "True set()\n", done.stderr

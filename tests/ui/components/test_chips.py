@@ -1,0 +1,152 @@
+"""What a chip says, and what a row of chips does in a browser."""
+
+import json
+
+import pytest
+from mounted import mounted
+
+from viz_transformer.ui.components.chips import LONGEST, Chip, ChipRow
+
+MARKUP = "<img/src=x/onerror=alert(1)>"
+
+
+def read(*tokens):
+    return [Chip(token=token, original=token, side="source", position=i) for i, token in enumerate(tokens)]
+
+
+def written(*tokens, probability=0.75):
+    return [
+        Chip(token=token, original=token, side="target", position=i, probability=probability)
+        for i, token in enumerate(tokens)
+    ]
+
+
+def rows(**changes):
+    reads = ChipRow(label="reads", chips=read("<s>", "1", MARKUP, "</s>"), field="i")
+    return {"rows": [reads.data(), ChipRow(label="writes", chips=written("one", "two"), **changes).data()]}
+
+
+# ---- what a chip says
+
+
+def test_an_unsure_token_says_so_in_words_too():
+    (chip,) = written("two", probability=0.25)
+    assert chip.data() == {
+        "text": "two",
+        "title": "step 0: two, probability 0.2500, unsure: below 0.5",
+        "ink": "target",
+        "special": False,
+        "unknown": False,
+        "share": 0.25,
+        "sure": False,
+    }
+    assert written("two", probability=0.5)[0].data()["sure"] is True
+
+
+def test_a_token_that_is_read_has_no_probability():
+    assert not {"share", "sure"} & set(read("1")[0].data())
+    assert read("1", "2")[1].title == "position 1: 2"
+
+
+def test_what_was_typed_is_noted_for_unknown_text_alone():
+    unknown = Chip(token="<unk>", original="é", side="source", position=2, unknown=True)
+    assert unknown.data()["note"] == "é"
+    assert unknown.title == "position 2: <unk>, stands for é, which is not in the vocabulary"
+    assert "note" not in Chip(token="hund", original="Hund", side="source", position=0).data()
+
+
+def test_chips_are_plain_json_and_show_signs_for_what_cannot_be_seen():
+    (chip,) = read(" \n\x07\u202e")
+    assert chip.data()["text"] == "␣↵␇U+202E"
+    assert json.loads(json.dumps(chip.data())) == chip.data()
+    assert len(read("x" * 5000)[0].data()["text"]) == LONGEST
+
+
+def test_a_row_without_a_field_cannot_be_picked():
+    assert ChipRow(label="reads", chips=[]).data() == {"label": "reads", "chips": []}
+    picked = {"field": "t", "first": 3}
+    assert ChipRow(label="writes", chips=[], **picked).data() == {"label": "writes", "chips": [], **picked}
+
+
+# ---- what a row does
+
+
+def chip(shown, row, name):
+    token = shown.page.get_by_text(name, exact=True)
+    return shown.page.get_by_role("group", name=row).get_by_role("button").filter(has=token)
+
+
+def selected(shown):
+    return shown.page.locator("button.chip.selected .token").all_text_contents()
+
+
+def test_chips_show_text_as_text_with_the_probability_as_the_length_of_a_line(browser):
+    with mounted(browser, "chips", rows(field="t")) as shown:
+        assert shown.page.locator(".token").all_text_contents() == ["<s>", "1", MARKUP, "</s>", "one", "two"]
+        assert (
+            shown.page.locator(".part").evaluate_all("(parts) => parts.map((part) => part.style.width)") == ["75%"] * 2
+        )
+        assert shown.page.locator(".mark").count() == 0
+        shown.give({"rows": [ChipRow(label="writes", chips=written("one", probability=0.25)).data()]})
+        assert shown.page.locator(".unsure .part").get_attribute("style") == "width: 25%;"
+        assert shown.page.locator(".mark").text_content() == "!"  # not by its colour alone
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_a_click_on_a_chip_selects_its_position(browser, first):
+    with mounted(browser, "chips", rows(field="t", first=first)) as shown:
+        chip(shown, "writes", "two").click()
+        assert shown.heard() == [{"t": first + 1}]
+        chip(shown, "reads", "1").click()
+        assert shown.heard(2)[1] == {"i": 1}
+        assert selected(shown) == ["1", "two"]
+        assert chip(shown, "writes", "two").get_attribute("aria-pressed") == "true"
+        assert chip(shown, "writes", "one").get_attribute("aria-pressed") == "false"
+
+
+def test_the_arrow_keys_go_from_chip_to_chip_and_stop_at_the_ends(browser):
+    with mounted(browser, "chips", rows(field="t")) as shown:
+        shown.choose(i=1, t=0)
+        shown.press("Tab")
+        for key, token in (
+            ("ArrowRight", MARKUP),
+            ("ArrowRight", "</s>"),
+            ("ArrowRight", "</s>"),
+            ("Home", "<s>"),
+            ("ArrowLeft", "<s>"),
+            ("End", "</s>"),
+        ):
+            shown.press(key)
+            assert selected(shown) == [token, "one"]
+            assert shown.page.locator(".chip:focus .token").text_content() == token
+        shown.press("Tab")
+        assert shown.page.locator(".chip:focus .token").text_content() == "one"  # the next row, at what is chosen there
+        shown.page.wait_for_function("window.sent.at(-1)?.i === 3")
+
+
+def test_the_chips_show_what_another_component_selects(browser):
+    with mounted(browser, "chips", rows(field="t", first=2)) as shown:
+        for t, tokens in ((2, ["one"]), (3, ["two"]), (1, []), (4, [])):
+            shown.choose(t=t)
+            assert selected(shown) == tokens
+
+
+def test_a_row_that_cannot_be_picked_has_no_buttons(browser):
+    with mounted(browser, "chips", rows()) as shown:
+        assert shown.page.get_by_role("group", name="writes").get_by_role("button").count() == 0
+        assert shown.page.get_by_role("group", name="reads").get_by_role("button").count() == 4
+
+
+def test_the_same_data_keep_the_focus(browser):
+    with mounted(browser, "chips", rows(field="t")) as shown:
+        chip(shown, "writes", "two").click()
+        shown.give(rows(field="t"))
+        assert shown.page.locator(".chip:focus .token").text_content() == "two"
+        shown.page.evaluate("window.remove()")
+        assert shown.page.locator(".chip").count() == 0
+
+
+def test_each_chip_has_its_words_for_a_screen_reader(browser):
+    with mounted(browser, "chips", rows(field="t")) as shown:
+        label = chip(shown, "writes", "one").get_attribute("aria-label")
+        assert label == chip(shown, "writes", "one").get_attribute("title") == "step 0: one, probability 0.7500"

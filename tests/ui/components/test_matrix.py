@@ -1,0 +1,384 @@
+"""What the matrix is sent is what it was given, and what it shows in a browser is what it was sent."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builders import tiny_checkpoint
+from mounted import mounted
+
+from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.decoding import decode
+from viz_transformer.figures import labels, theme
+from viz_transformer.ui import maps, state
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.matrix import Axis, matrix_payload
+from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.ui.runs import Shown
+
+MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
+
+
+def of(values, rows=None, columns=None, starts=(), **changes):
+    grid = np.asarray(values, dtype=np.float32)
+    down = rows or [f"q{r}" for r in range(grid.shape[0])]
+    along = columns or [f"k{c}" for c in range(grid.shape[1])]
+    given = {
+        "title": "a title",
+        "name": "picture",
+        "caption": "a caption",
+        "scale": "cross",
+        "unit": "attention weight",
+    }
+    return matrix_payload(
+        grid,
+        Axis("t", "query", "reads", "target", token_data(down)),
+        Axis("i", "key", "keys, source", "source", token_data(along), starts),
+        **{**given, "quantity": "weight", **changes},
+    )
+
+
+def softmax(*shape, seed=0):
+    scores = np.exp(np.random.default_rng(seed).normal(size=shape) * 2)
+    return (scores / scores.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+# ---- what is sent
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (9, 3), (512, 512)])
+def test_up_to_512_tokens_a_side_every_bit_is_sent(shape):
+    values = softmax(*shape)
+    assert payload.unpack(of(values))[1]["values"].tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(1, 513), (513, 1)])
+def test_above_512_tokens_the_error_stays_below_1_6e_5(shape):
+    values = np.random.default_rng(0).random(shape, dtype=np.float32)
+    error = np.abs(payload.unpack(of(values))[1]["values"] - values)
+    assert 0 < error.max() < 1.6e-5
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf, -0.25, 1.5])
+def test_what_is_no_share_is_sent_bit_by_bit_at_any_length(strange):
+    values = softmax(2, 600)
+    values[1, 3] = strange
+    assert payload.unpack(of(values))[1]["values"].tobytes() == values.tobytes()
+
+
+def test_the_mask_is_sent_where_anything_is_masked():
+    mask = np.tril(np.ones((5, 5), bool))
+    assert np.array_equal(payload.unpack(of(softmax(5, 5), mask=mask))[1]["mask"], mask)
+    assert "mask" not in payload.unpack(of(softmax(5, 5), mask=np.ones((5, 5), bool)))[1]
+
+
+def test_axes_have_field_words_ink_tokens_and_where_their_places_begin():
+    header, _ = payload.unpack(of(softmax(2, 2), columns=["ab", "c"], starts=(1, 3)))
+    expected = {"field": "i", "role": "key", "axis": "keys, source", "ink": "source-ink", "starts": [1, 3]}
+    assert header["columns"] == {**expected, "tokens": [{"text": "ab"}, {"text": "c"}]}
+    assert header["rows"]["starts"] is None
+    assert header["label"] == "Map of a title: reads as rows, keys, source as columns"
+
+
+@pytest.mark.parametrize(
+    ("changes", "signed", "bounded"),
+    [({}, False, True), ({"bounded": False}, False, False), ({"scale": "diverging"}, True, False)],
+)
+def test_only_shares_end_at_1_and_only_differences_have_a_sign(changes, signed, bounded):
+    header, _ = payload.unpack(of(softmax(2, 2), **changes))
+    assert (header["signed"], header["bounded"]) == (signed, bounded)
+
+
+@pytest.mark.parametrize(
+    ("values", "changes", "said"),
+    [
+        (np.ones((2, 3)), {"rows": ["a"]}, r"values \(2, 3\) do not fit 1 rows and 3 columns"),
+        (np.ones((2, 3)), {"columns": ["a"] * 4}, "do not fit 2 rows and 4 columns"),
+        (np.ones((0, 3)), {}, "do not fit 0 rows"),
+        (np.ones((2, 3)), {"mask": np.ones((3, 2))}, r"mask \(3, 2\) does not have the shape of the values \(2, 3\)"),
+        (np.ones((2, 3)), {"writes": token_data(["a"])}, "1 written tokens do not fit 2 rows"),
+    ],
+)
+def test_what_does_not_fit_is_refused(values, changes, said):
+    with pytest.raises(ValueError, match=said):
+        of(values, **changes)
+
+
+# ---- what is shown
+
+HOVER_ALL = """(stage) => {
+  const found = {}
+  const box = stage.getBoundingClientRect()
+  const tip = stage.getRootNode().querySelector(".tooltip")
+  for (let y = 6; y < box.height; y += 12)
+    for (let x = 5; x < box.width; x += 24) {
+      const at = { clientX: box.left + x, clientY: box.top + y, pointerId: 1 }
+      stage.dispatchEvent(new PointerEvent("pointermove", at))
+      if (tip.hidden) continue
+      const places = (found[[...tip.children].map((line) => line.textContent).join("|")] ??= [])
+      places.push([x, y])
+    }
+  stage.dispatchEvent(new PointerEvent("pointerleave", { pointerId: 1 }))
+  return found
+}"""
+PIXELS = """(canvas, [x, y, width, height]) => {
+  const ratio = canvas.width / canvas.getBoundingClientRect().width
+  const data = canvas.getContext("2d").getImageData(x * ratio, y * ratio, width * ratio, height * ratio).data
+  const colours = []
+  const digits = (channel) => channel.toString(16).padStart(2, "0").toUpperCase()
+  for (let i = 0; i < data.length; i += 4) colours.push("#" + [...data.slice(i, i + 3)].map(digits).join(""))
+  return colours
+}"""
+
+
+def stage(shown):
+    return shown.page.get_by_role("application")
+
+
+def hovered(shown):
+    """What the tooltip says over each cell, and a point inside it: the stage begins in the corner of the page."""
+    found = stage(shown).evaluate(HOVER_ALL)
+    return {tuple(text.split("|")): np.mean(places, axis=0) for text, places in found.items()}
+
+
+def places(shown):
+    """The same points by row and column."""
+    numbered = re.compile(r"\w+ (\d+):")
+    return {tuple(int(numbered.match(line)[1]) for line in said[:2]): at for said, at in hovered(shown).items()}
+
+
+def pixels(shown, x, y, width=1, height=1):
+    return shown.page.locator("canvas.base").evaluate(PIXELS, [x, y, width, height])
+
+
+VALUES = np.array([[0.25, 0.75, 0, 1], [0.00001, 0.99999, 0.12345, 0.5], [0.2, 0.005, 0, 0.125]], np.float32)
+MASK = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 0, 1]], bool)
+
+
+def test_the_tooltip_of_each_cell_says_both_tokens_their_positions_and_the_recorded_value(browser):
+    rows, columns, writes = ["one", MARKUP, "one"], ["zwei", "عالم", "🙂", "zwei"], ["w0", "w1", "w2"]
+    data = of(VALUES, rows, columns, mask=MASK, fill="-1e9", writes=token_data(writes))
+    with mounted(browser, "matrix", data) as shown:
+        said = set(hovered(shown))
+    expected = set()
+    for (r, c), value in np.ndenumerate(VALUES):
+        what = f"weight {labels.share(float(value))}"
+        expected.add(
+            (
+                f"query {r}: reads “{rows[r]}”, writes “{writes[r]}”",
+                f"key {c}: “{labels.isolated(columns[c])}”",
+                what if MASK[r, c] else f"masked (-1e9), {what}",
+            )
+        )
+    assert len(expected) == 12
+    assert said == expected
+    assert any(lines[2] == "weight >0.9999" for lines in said) and any(lines[2] == "weight <0.0001" for lines in said)
+
+
+def test_a_signed_value_keeps_its_sign_and_a_norm_may_be_above_1(browser):
+    data = of([[-0.25, 0.5]], scale="diverging", quantity="difference")
+    with mounted(browser, "matrix", data) as shown:
+        assert {lines[2] for lines in hovered(shown)} == {"difference -0.2500", "difference 0.5000"}
+        assert shown.page.get_by_role("group", name="Colour scale").count() == 0  # hidden: it has one scale
+        shown.give(of([[2.5, 0.5]], bounded=False, quantity="norm"))
+        assert {lines[2] for lines in hovered(shown)} == {"norm 2.5000", "norm 0.5000"}
+        scales = shown.page.get_by_role("group", name="Colour scale").get_by_role("button")
+        assert scales.locator("visible=true").all_text_contents() == ["row", "map"]  # no 0–1
+
+
+def test_a_rounded_value_says_that_it_is_about_so_much(browser):
+    values = np.full((1, 600), 1 / 600, np.float32)
+    with mounted(browser, "matrix", of(values)) as shown:
+        stage(shown).focus()
+        shown.press("ArrowRight")
+        assert shown.tooltip == ["query 0: “q0”", "key 0: “k0”", "weight ≈ 0.0017"]
+        shown.press("End")
+        assert shown.tooltip[1] == "key 599: “k599”"
+
+
+def test_a_token_that_the_model_does_not_know_is_said_with_what_was_typed(browser):
+    columns = Axis("i", "key", "keys", "source", token_data(["<unk>", "a"], ["é", "a"]))
+    rows = Axis("t", "query", "reads", "target", token_data(["<s>"]))
+    words = {"title": "t", "name": "n", "caption": "c", "scale": "cross", "unit": "u", "quantity": "weight"}
+    with mounted(browser, "matrix", matrix_payload([[0.5, 0.5]], rows, columns, **words)) as shown:
+        assert {lines[1] for lines in hovered(shown)} == {"key 0: “<unk>”, typed “é”", "key 1: “a”"}
+
+
+def test_a_click_selects_the_cell_and_tells_python(browser):
+    with mounted(browser, "matrix", of(VALUES)) as shown:
+        shown.page.mouse.click(*places(shown)[1, 2])
+        assert shown.heard() == [{"t": 1, "i": 2}]
+        assert shown.page.evaluate("window.vizTransformerSelection.chosen") == {"t": 1, "i": 2}
+
+
+def test_the_arrow_keys_alone_reach_each_cell_and_stop_at_the_edges(browser):
+    with mounted(browser, "matrix", of(VALUES)) as shown:
+        shown.choose(t=1, i=1)
+        shown.page.keyboard.press("Tab")
+        assert stage(shown).evaluate("(stage) => stage.matches(':focus')")
+        for key, cell in (
+            ("ArrowRight", (1, 2)),
+            ("ArrowDown", (2, 2)),
+            ("ArrowDown", (2, 2)),
+            ("Home", (2, 0)),
+            ("ArrowLeft", (2, 0)),
+            ("ArrowUp", (1, 0)),
+            ("End", (1, 3)),
+            ("Shift+ArrowLeft", (1, 0)),
+        ):
+            shown.press(key)
+            r, c = cell
+            assert shown.tooltip == [
+                f"query {r}: “q{r}”",
+                f"key {c}: “k{c}”",
+                f"weight {labels.share(float(VALUES[cell]))}",
+            ]
+        shown.page.wait_for_function("window.sent.at(-1)?.t === 1 && window.sent.at(-1).i === 0")
+        assert shown.page.locator("[aria-live]").text_content() == ", ".join(shown.tooltip)
+
+
+def test_a_place_stands_for_the_position_at_which_it_begins(browser):
+    with mounted(browser, "matrix", of(softmax(1, 3), columns=["ab", "cd", "e"], starts=(1, 3, 5))) as shown:
+        shown.choose(t=0, i=4)  # within the second word
+        stage(shown).focus()
+        shown.press("ArrowRight")
+        assert shown.heard() == [{"t": 0, "i": 5}]
+        shown.page.mouse.click(*places(shown)[0, 1])
+        assert shown.heard(2)[-1] == {"t": 0, "i": 3}
+
+
+@pytest.fixture(scope="module")
+def without_specials():
+    """The cross-attention of a run that read <s> a b </s>, its start and end tokens hidden."""
+    ckpt = tiny_checkpoint()
+    shown = Shown("A", Summary("tiny", Path("tiny"), ckpt.config, {}, {}), "ab", ckpt, decode(ckpt, "ab", max_steps=2))
+    return maps.picture(shown, {**state.DEFAULTS, "options": ("hidden",)}).matrix()
+
+
+def test_the_tooltip_counts_positions_in_the_run_where_some_are_hidden(browser, without_specials):
+    with mounted(browser, "matrix", without_specials) as shown:
+        assert {lines[1] for lines in hovered(shown)} == {"key 1: “a”", "key 2: “b”"}  # as the chips and the table do
+
+
+def test_a_position_that_is_hidden_marks_no_column(browser, without_specials):
+    over = "(canvas) => canvas.toDataURL()"
+    with mounted(browser, "matrix", without_specials) as shown:
+        marks = []
+        for i in (0, 2, 3):  # the start token, b, the end token
+            shown.choose(t=0, i=i)
+            marks.append(shown.page.locator("canvas.over").evaluate(over))
+        assert marks[0] != marks[1]
+        assert marks[0] == marks[2]
+
+
+def test_dragging_zooms_to_the_cells_and_a_double_click_shows_all(browser):
+    with mounted(browser, "matrix", of(VALUES)) as shown:
+        everything = places(shown)
+        shown.page.mouse.move(*everything[0, 1])
+        shown.page.mouse.down()
+        shown.page.mouse.move(*everything[1, 2], steps=4)
+        shown.page.mouse.up()
+        shown.painted()
+        assert set(places(shown)) == {(0, 1), (0, 2), (1, 1), (1, 2)}
+        assert shown.page.evaluate("window.sent") == []  # a drag chooses nothing
+        shown.page.mouse.dblclick(*everything[0, 1])
+        shown.painted()
+        assert set(places(shown)) == set(everything)
+
+
+def test_plus_zooms_to_the_chosen_cell_and_escape_shows_all(browser):
+    with mounted(browser, "matrix", of(softmax(8, 8))) as shown:
+        shown.choose(t=6, i=1)
+        stage(shown).focus()
+        shown.press("+", "+")
+        shown.painted()
+        seen = places(shown)
+        assert 0 < len(seen) < 64
+        assert (6, 1) in seen
+        shown.press("Escape")
+        shown.painted()
+        assert len(places(shown)) == 64
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+@pytest.mark.parametrize("scale", ["encoder", "decoder", "cross", "derived"])
+def test_0_and_1_have_the_first_and_the_last_colour_of_the_scale(browser, scheme, scale):
+    colours = getattr(theme.palette(scheme), scale)
+    with mounted(browser, "matrix", of([[0, 1]], scale=scale), color_scheme=scheme) as shown:
+        found = places(shown)
+        assert [pixels(shown, *found[0, c]) for c in (0, 1)] == [[colours[0]], [colours[-1]]]
+
+
+def test_a_difference_is_centred_at_0(browser):
+    colours = theme.LIGHT.diverging
+    with mounted(browser, "matrix", of([[-0.5, 0, 0.5]], scale="diverging")) as shown:
+        cells = places(shown)
+        found = [pixels(shown, *cells[0, c])[0] for c in range(3)]
+    assert [found[0], found[2]] == [colours[0], colours[-1]]
+    rgb = [[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in (found[1], colours[3])]
+    assert np.abs(np.subtract(*rgb)).max() <= 1  # of 1,024 colours none is exactly in the middle
+
+
+def test_masked_is_hatched_and_masked_with_weight_is_hatched_over_its_colour(browser):
+    data = of([[0, 0, 1]], mask=[[True, False, False]])
+    with mounted(browser, "matrix", data) as shown:
+        cells = places(shown)
+        found = [set(pixels(shown, *cells[0, c] - 6, 12, 12)) for c in range(3)]
+    assert found[0] == {theme.LIGHT.cross[0]}
+    assert found[1] == {theme.LIGHT.surface, theme.LIGHT.line}
+    assert found[2] == {theme.LIGHT.cross[-1], theme.LIGHT.line}
+
+
+def test_the_colour_scale_can_be_that_of_the_row_or_of_the_map(browser):
+    darkest = theme.LIGHT.cross[-1]
+    with mounted(browser, "matrix", of([[0.125, 0.0625], [0.25, 0.5]])) as shown:
+        cells = places(shown)
+        for button, full in ((None, set()), ("row", {(0, 0), (1, 1)}), ("map", {(1, 1)}), ("0–1", set())):
+            if button is not None:
+                shown.page.get_by_role("button", name=re.compile("Full colour")).get_by_text(button, exact=True).click()
+                shown.painted()
+            assert {cell for cell, at in cells.items() if pixels(shown, *at) == [darkest]} == full
+        shown.page.wait_for_function("window.sent.at(-1)?.scale === 'fixed'")
+
+
+def test_no_thin_stripe_is_lost_where_cells_are_smaller_than_pixels(browser):
+    values = np.zeros((8, 2048), np.float32)
+    values[:, 17::34] = 1  # 60 columns, each a third of a pixel wide
+    darkest = theme.LIGHT.cross[-1]
+    with mounted(browser, "matrix", of(values)) as shown:
+        row = pixels(shown, 0, max(at[1] for at in hovered(shown).values()), 720, 1)
+        drawn = [colour == darkest for colour in row]
+        assert sum(now and not before for before, now in zip([False, *drawn], drawn, strict=False)) == 60
+        assert set(row[drawn.index(True) : -20]) == {darkest, theme.LIGHT.cross[0]}
+
+
+def test_new_data_are_drawn_in_the_same_place(browser):
+    with mounted(browser, "matrix", of([[0.5, 0.5]])) as shown:
+        hovered(shown)
+        shown.give(of([[0.125], [0.25]]))
+        assert {lines[2] for lines in hovered(shown)} == {"weight 0.1250", "weight 0.2500"}
+        assert stage(shown).count() == 1
+        shown.page.evaluate("window.remove()")
+        assert stage(shown).count() == 0
+
+
+def test_it_has_a_role_and_a_label_that_names_the_keys(browser):
+    with mounted(browser, "matrix", of(VALUES)) as shown:
+        label = stage(shown).get_attribute("aria-label")
+        assert label.startswith("Map of a title: reads as rows, keys, source as columns.")
+        assert "Arrow keys choose a cell" in label
+
+
+def test_it_is_saved_as_svg_and_png_with_its_caption(browser, tmp_path):
+    data = of(VALUES, rows=["one", MARKUP, "three"], caption="numbers, “<b>”, layer 1", name="numbers-layer-1")
+    with mounted(browser, "matrix", data) as shown:
+        for kind in ("svg", "png"):
+            with shown.page.expect_download() as download:
+                shown.page.get_by_role("button", name=f"Save this picture as {kind.upper()}").click()
+            assert download.value.suggested_filename == f"numbers-layer-1.{kind}"
+            download.value.save_as(tmp_path / kind)
+    svg = (tmp_path / "svg").read_text(encoding="utf-8")
+    assert "numbers, “&lt;b&gt;”, layer 1" in svg
+    assert "a title" in svg and "<img" not in svg and "<b>" not in svg
+    assert (tmp_path / "png").read_bytes().startswith(b"\x89PNG")

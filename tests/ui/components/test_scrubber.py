@@ -1,0 +1,452 @@
+"""What the scrubber is sent is what the run has, and what it shows in a browser is what it was sent."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builders import tiny_checkpoint
+
+from viz_transformer.analysis.attention import step_row
+from viz_transformer.decoding import decode
+from viz_transformer.figures import labels
+from viz_transformer.ui import style
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of
+from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.ui.components.tokens import token_data
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def of_run(ckpt, run):
+    first = step_row(run, 0)
+    read = slice(first, first + len(run.steps))
+    return scrubber_payload(
+        steps_of(run),
+        first_row=first,
+        vocabulary=run.trace.config.target_vocab_size,
+        reads=token_data(run.trace.tgt.tokens[read], run.trace.tgt.originals[read]),
+        special=ckpt.target_codec.vocabulary.special_ids,
+        caption="tiny",
+        name="tiny",
+    )
+
+
+def candidate(token, token_id, probability):
+    return CandidateData(token, token_id, math.log(probability))
+
+
+def of_steps(*steps, **changes):
+    given = {"first_row": 0, "vocabulary": 50, "caption": "a caption", "name": "picture", "special": {0}}
+    return scrubber_payload(steps, **{**given, "reads": token_data(["read"] * len(steps)), **changes})
+
+
+SURE = StepData(candidate("one", 1, 0.75), [candidate("one", 1, 0.75), candidate("two", 2, 0.125)])
+MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"
+EXAMPLE = (
+    SURE,
+    StepData(
+        candidate("</s>", 0, 0.25), [candidate(MARKUP, 5, 0.5), candidate("</s>", 0, 0.25), candidate("عالم", 6, 0.125)]
+    ),
+    StepData(candidate("two", 2, 1e-5), [candidate("one", 1, 0.5), candidate(" ", 3, 0.25)], forced=True),
+    SURE,
+)
+
+
+# ---- what is sent
+
+
+@pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
+def test_all_steps_are_sent_as_the_trace_has_them(kind):
+    ckpt = tiny_checkpoint(kind)
+    run = decode(ckpt, "abc" if kind == "encoder-decoder" else "uvw", max_steps=6)
+    header, arrays = payload.unpack(of_run(ckpt, run))
+    assert header["first_row"] == (0 if kind == "encoder-decoder" else 3)
+    assert arrays["log_probs"].shape == (len(run.steps), 10)
+    names = ckpt.target_codec.vocabulary.tokens
+    for s, step in enumerate(run.steps):
+        row = header["first_row"] + s
+        logits = run.trace["logits"][0, row].double().numpy()
+        probs = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()  # softmax, written out
+        best = np.argsort(-probs)[:10]
+        assert [header["tokens"][place]["text"] for place in header["candidates"][s]] == [names[i] for i in best]
+        np.testing.assert_allclose(np.exp(arrays["log_probs"][s]), probs[best], rtol=1e-5)  # float32 logits of about 10
+        assert arrays["rest"][s] == pytest.approx(1 - probs[best].sum(), abs=1e-6)
+        assert arrays["log_probs"][s, header["written"][s]] == np.float32(step.log_prob)
+        assert names[run.trace.next_ids[row]] == header["tokens"][header["candidates"][s][header["written"][s]]]["text"]
+        assert header["reads"][s]["text"] == run.trace.tgt.tokens[row]
+
+
+def test_a_forced_token_outside_the_ten_is_sent_behind_them_and_marked():
+    ckpt = tiny_checkpoint()
+    free = decode(ckpt, "abc", max_steps=1)
+    last = int(free.steps[0].log_probs[4:].argmin()) + 4  # the least probable token that is not special
+    run = decode(ckpt, "abc", prefix=[last], max_steps=3)
+    header, arrays = payload.unpack(of_run(ckpt, run))
+    assert header["forced"] == [0]
+    assert header["unlisted"] == [0]
+    assert [len(places) for places in header["candidates"]] == [11, 10, 10]
+    assert header["written"][0] == 10
+    assert header["tokens"][header["candidates"][0][10]]["text"] == ckpt.target_codec.vocabulary.tokens[last]
+    assert arrays["log_probs"][0, 10] == np.float32(run.steps[0].log_probs[last])
+    assert np.isnan(arrays["log_probs"][1:, 10]).all()
+    probs = run.steps[0].log_probs.double().exp().numpy()
+    assert arrays["rest"][0] == pytest.approx(1 - probs[np.argsort(-probs)[:10]].sum() - probs[last], abs=1e-6)
+
+
+def test_a_step_shows_what_its_row_reads_and_what_was_typed_there():
+    ckpt = tiny_checkpoint("decoder-only")
+    header, _ = payload.unpack(of_run(ckpt, decode(ckpt, "u€", max_steps=3)))
+    assert header["first_row"] == 2
+    assert header["reads"][0] == {"text": "<unk>", "note": "€"}
+
+
+def test_the_rest_is_one_minus_the_candidates_and_never_below_zero():
+    _, arrays = payload.unpack(of_steps(SURE))
+    assert arrays["rest"].tolist() == [0.125]
+    over = [candidate("one", 1, 0.75), candidate("two", 2, 0.2500001)]
+    _, arrays = payload.unpack(of_steps(StepData(over[0], over)))
+    assert arrays["rest"].tolist() == [0]
+
+
+def test_numbers_that_are_none_stay_none():
+    broken = [CandidateData("one", 1, math.nan), CandidateData("two", 2, -math.inf)]
+    _, arrays = payload.unpack(of_steps(StepData(broken[0], broken)))
+    assert np.isnan(arrays["rest"]).all()
+    assert np.isnan(arrays["log_probs"][0, 0])
+    assert arrays["log_probs"][0, 1] == -np.inf
+
+
+def test_a_token_that_repeats_is_sent_once():
+    header, _ = payload.unpack(of_steps(*[SURE] * 500))
+    assert header["tokens"] == [{"text": "one"}, {"text": "two"}]
+    assert header["candidates"] == [[0, 1]] * 500
+
+
+def test_special_tokens_are_known_by_their_id():
+    same_text = StepData(candidate("</s>", 7, 0.5), [candidate("</s>", 7, 0.5), candidate("</s>", 0, 0.25)])
+    header, _ = payload.unpack(of_steps(same_text))
+    assert header["tokens"] == [{"text": "</s>"}, {"text": "</s>", "special": True}]
+    assert header["written"] == [0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "changes", "said"),
+    [
+        ((), {}, "at least one step"),
+        ((SURE,), {"reads": token_data(["a", "b"])}, "2 tokens read do not fit 1 steps"),
+        ((SURE,), {"first_row": -1}, "first_row=-1 must be at least 0"),
+        ((SURE,), {"vocabulary": 1}, "2 candidates do not fit a vocabulary of 1 tokens"),
+        ((StepData(SURE.written, [SURE.written] * 2),), {}, "stands twice"),
+    ],
+)
+def test_what_does_not_fit_is_refused(steps, changes, said):
+    with pytest.raises(ValueError, match=said):
+        of_steps(*steps, **changes)
+
+
+def test_a_recorded_run_is_drawn_without_torch():
+    code = """
+import sys
+from viz_transformer.ui.components.scrubber import CandidateData, StepData, scrubber_payload
+one = CandidateData("one", 1, -0.5)
+steps = [StepData(one, [one])]
+scrubber_payload(steps, first_row=0, vocabulary=9, reads=[{"text": "<s>"}], caption="", name="")
+print([name for name in ("torch", "spacy", "transformers") if name in sys.modules])
+"""
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert result.stdout.strip() == "[]", result.stderr
+
+
+# ---- what is shown
+
+MOUNT = """async ([code, data]) => {
+  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }))
+  const { default: component } = await import(url)
+  window.give = (bytes) => component({ parentElement: document.querySelector("#place"), data: Uint8Array.from(bytes) })
+  window.give(data)
+  window.sent = []
+  window.vizTransformerSelection.connect(({ fields }) => window.sent.push(fields))
+}"""
+ROWS = """([rows, text]) => [...document.querySelectorAll(rows)]
+  .filter((row) => getComputedStyle(row).visibility === "visible")
+  .map((row) => [row.querySelector(text).innerText, row.querySelector(".value").innerText,
+                 parseFloat(row.querySelector(".part").style.width)])"""
+PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()} {style_sheet("scrubber")}</style>
+<body class="stApp" style="margin: 0"><div id="place" style="width: 380px"></div><p id="below">below</p></body>"""
+
+
+class Shown:
+    """The scrubber alone on a page; `sent` is what Python would hear."""
+
+    def __init__(self, page, data):
+        self.page, self.errors = page, []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("dialog", lambda dialog: self.errors.append(dialog.message))
+        page.route("http://scrubber.test/", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
+        page.goto("http://scrubber.test/")
+        page.evaluate(MOUNT, [javascript("scrubber"), list(data)])
+        self.slider = page.get_by_role("slider", name="Step")
+        self.stage = page.get_by_role("listbox")
+
+    def give(self, data):
+        self.page.evaluate("bytes => window.give(bytes)", list(data))
+
+    def choose(self, row):
+        self.page.evaluate("t => window.vizTransformerSelection.receive({ t }, '')", row)
+        self.painted()
+
+    def painted(self):
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    @property
+    def sent(self):
+        return self.page.evaluate("window.sent")
+
+    @property
+    def says(self):
+        lines = self.page.locator(".says > div:visible").all_text_contents()
+        return " ".join(lines)
+
+    @property
+    def bars(self):
+        """Token, value and width in percent of each candidate that is shown."""
+        return self.rows(".candidate", ".token")
+
+    @property
+    def rest(self):
+        (row,) = self.rows(".rest", ".others")
+        return row
+
+    def rows(self, rows, text):
+        return [tuple(row) for row in self.page.evaluate(ROWS, [rows, text])]
+
+    @property
+    def tooltip(self):
+        return self.page.locator(".tooltip:visible > div").all_text_contents()
+
+
+@pytest.fixture
+def shown(browser):
+    context = browser.new_context(accept_downloads=True)
+    made = []
+
+    def show(data):
+        made.append(Shown(context.new_page(), data))
+        return made[-1]
+
+    yield show
+    errors = [error for each in made for error in each.errors]
+    context.close()
+    assert errors == []
+
+
+def test_each_step_shows_the_numbers_of_the_run(shown):
+    ckpt = tiny_checkpoint("decoder-only")
+    run = decode(ckpt, "uv", max_steps=5)
+    view = shown(of_run(ckpt, run))
+    view.slider.focus()
+    for s, step in enumerate(run.steps):
+        assert view.says == (
+            f"Step {s} of {len(run.steps)}: reads “{run.trace.tgt.tokens[2 + s]}”, writes “{step.token}”, "
+            f"probability {labels.share(math.exp(step.log_prob))}"
+        )
+        assert [(token, value) for token, value, _ in view.bars] == [
+            (each.token, labels.share(math.exp(each.log_prob))) for each in step.candidates
+        ]
+        for (_, _, percent), each in zip(view.bars, step.candidates, strict=True):
+            assert percent == pytest.approx(100 * math.exp(each.log_prob), rel=1e-4)  # CSS keeps six digits
+        written = view.page.locator(".candidate.written .token").all_text_contents()
+        assert written == [step.token]
+        left = step.log_probs.double().exp().sort(descending=True).values[10:].sum().item()
+        others, value, percent = view.rest
+        assert others == f"other {run.trace.config.target_vocab_size - 10} tokens together"
+        assert value == labels.share(left)
+        assert percent == pytest.approx(100 * left, rel=1e-4, abs=1e-3)
+        view.page.keyboard.press("ArrowRight")
+        view.painted()
+
+
+def test_only_the_settled_step_goes_to_python_as_its_row(shown):
+    view = shown(of_steps(*EXAMPLE, first_row=3))
+    view.slider.focus()
+    for _ in range(3):
+        view.page.keyboard.press("ArrowRight")
+    assert view.page.evaluate("window.vizTransformerSelection.chosen.t") == 6
+    assert view.sent == []
+    view.page.wait_for_function("window.sent.length > 0")
+    view.page.keyboard.press("Home")
+    view.page.wait_for_function("window.sent.length > 1")
+    assert view.sent == [{"t": 6}, {"t": 3}]
+
+
+def test_a_row_chosen_elsewhere_moves_the_scrubber(shown):
+    view = shown(of_steps(*EXAMPLE, first_row=3))
+    assert view.says.startswith("Step 0 of 4")  # nothing is chosen yet
+    view.choose(5)
+    assert view.says.startswith("Step 2 of 4")
+    assert view.slider.input_value() == "2"
+    assert view.slider.get_attribute("aria-valuetext") == (
+        "Step 2 of 4, given: reads “read”, writes “two”, probability <0.0001"
+    )
+    assert view.sent == []
+
+
+def test_a_row_that_writes_nothing_says_so_and_leads_back_to_the_answer(shown):
+    view = shown(of_steps(*EXAMPLE, first_row=3))
+    view.choose(1)
+    assert view.says == "This row reads what was given: it writes nothing of the answer."
+    assert view.bars == []
+    view.slider.focus()
+    view.page.keyboard.press("ArrowLeft")
+    view.painted()
+    assert view.page.evaluate("window.vizTransformerSelection.chosen.t") == 1
+    view.page.keyboard.press("ArrowRight")
+    view.painted()
+    assert view.says.startswith("Step 0 of 4")
+    view.page.evaluate("window.vizTransformerSelection.pick({ t: 8 })")
+    view.painted()
+    assert view.says == "This row reads padding: it writes nothing of the answer."
+    view.page.get_by_role("button", name="Previous step").click()
+    view.painted()
+    assert view.says.startswith("Step 3 of 4")
+
+
+def test_given_unlisted_and_special_tokens_are_marked(shown):
+    view = shown(of_steps(*EXAMPLE))
+    assert view.page.locator(".forced:visible").count() == 0
+    view.choose(1)
+    assert [bar[0] for bar in view.bars] == [labels.visible(MARKUP), "</s>", "عالم"]
+    assert view.page.locator(".candidate .special").all_text_contents() == ["</s>"]
+    assert view.page.locator("img").count() == 0
+    view.choose(2)
+    assert view.page.locator(".forced:visible").all_text_contents() == ["given"]
+    assert view.bars[-1][:2] == ("two", "<0.0001")
+    view.page.locator(".candidate.written").hover()
+    assert view.tooltip == [
+        "written: “two”",
+        "probability <0.0001",
+        "log-probability -11.51",
+        "not among the 2 most probable",
+        "written because it was given",
+    ]
+
+
+def test_the_candidates_can_be_read_by_keyboard_alone(shown):
+    view = shown(of_steps(*EXAMPLE))
+    view.stage.focus()
+    view.page.keyboard.press("ArrowDown")
+    assert view.tooltip == ["candidate 0: “one”", "probability 0.7500", "log-probability -0.29", "written"]
+    view.page.keyboard.press("ArrowRight")
+    view.painted()
+    assert view.says.startswith("Step 1 of 4")
+    assert view.tooltip[1:] == ["probability 0.5000", "log-probability -0.69"]
+    view.page.keyboard.press("ArrowUp")
+    for _ in range(3):
+        view.page.keyboard.press("ArrowDown")
+    assert view.tooltip == ["other 47 tokens together", "probability 0.1250"]
+    active = view.stage.get_attribute("aria-activedescendant")
+    assert view.page.locator(f"#{active}").get_attribute("aria-label") == ", ".join(view.tooltip)
+    view.page.keyboard.press("Escape")
+    assert view.tooltip == []
+
+
+def test_nothing_jumps(shown):
+    view = shown(of_steps(*EXAMPLE, first_row=1))
+    places = set()
+    for row in range(7):
+        view.choose(row)
+        places.add(view.page.locator("#below").bounding_box()["y"])
+    assert len(places) == 1
+
+
+def test_playing_goes_to_the_end_and_python_hears_once(shown):
+    view = shown(of_steps(*EXAMPLE))
+    view.page.evaluate("""() => {
+      const store = window.vizTransformerSelection
+      window.went = []
+      store.listen(() => window.went.push([store.chosen.t, window.sent.length]))
+    }""")
+    view.page.get_by_role("button", name="Play the steps").focus()
+    view.page.keyboard.press("Space")
+    view.page.wait_for_function("window.sent.length > 0")
+    view.painted()
+    assert view.page.evaluate("window.went") == [[1, 0], [2, 0], [3, 0]]
+    assert view.says.startswith("Step 3 of 4")
+    assert view.sent == [{"t": 3}]
+    assert view.page.get_by_role("button", name="Play the steps").count() == 1
+
+
+def test_playing_stops_when_a_row_is_chosen_or_pause_is_pressed(shown):
+    view = shown(of_steps(*[SURE] * 9))
+    play = view.page.get_by_role("button", name="Play the steps")
+    pause = view.page.get_by_role("button", name="Pause")
+    play.click()
+    pause.click()
+    view.page.wait_for_function("window.sent.length > 0")
+    assert view.sent == [{"t": 1}]
+    play.click()
+    view.page.evaluate("window.vizTransformerSelection.pick({ t: 7 })")
+    play.wait_for()
+    play.click()
+    view.give(of_steps(*EXAMPLE, first_row=5))  # another run
+    view.painted()
+    assert pause.count() == 0
+
+
+@pytest.mark.parametrize(("preference", "duration"), [("reduce", "0s"), ("no-preference", "0.16s")])
+def test_bars_glide_only_while_playing_and_only_for_those_who_want_motion(shown, preference, duration):
+    view = shown(of_steps(*[SURE] * 9))
+    view.page.emulate_media(reduced_motion=preference)
+    seconds = "getComputedStyle(document.querySelector('.candidate .part')).transitionDuration"
+    assert view.page.evaluate(seconds) == "0s"
+    view.page.get_by_role("button", name="Play the steps").click()
+    view.painted()
+    assert view.page.evaluate(seconds) == duration
+
+
+def test_page_keys_are_left_to_the_scenes_of_the_page(shown):
+    view = shown(of_steps(*EXAMPLE))
+    view.page.evaluate("window.heard = []; document.addEventListener('keydown', ({ key }) => window.heard.push(key))")
+    view.slider.focus()
+    view.page.keyboard.press("PageDown")
+    view.page.keyboard.press("PageUp")
+    assert view.page.evaluate("window.heard") == ["PageDown", "PageUp"]
+    assert view.slider.input_value() == "0"
+    assert view.page.evaluate("window.vizTransformerSelection.chosen.t") is None
+
+
+@pytest.mark.parametrize("kind", ["SVG", "PNG"])
+def test_the_picture_of_a_step_is_saved(shown, kind):
+    view = shown(of_steps(*EXAMPLE))
+    view.choose(1)
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name=f"Save this picture as {kind}").click()
+    assert saved.value.suggested_filename == f"picture-step-1.{kind.lower()}"
+    content = Path(saved.value.path()).read_bytes()
+    if kind == "PNG":
+        assert content.startswith(b"\x89PNG") and len(content) > 5000
+        return
+    text = content.decode()
+    for part in ("Step 1 of 4", "writes “&lt;/s&gt;”", "0.5000", "0.2500", "عالم", "other 47 tokens", "a caption"):
+        assert part in text
+
+
+def test_numbers_that_are_none_are_said(shown):
+    broken = [CandidateData("one", 1, math.nan), CandidateData("two", 2, -math.inf)]
+    view = shown(of_steps(StepData(broken[0], broken)))
+    assert view.says == "Step 0, the only one: reads “read”, writes “one”, probability not a number"
+    assert view.bars == [("one", "not a number", 0), ("two", "0.0000", 0)]
+    assert view.rest[1:] == ("not a number", 0)
+    view.page.locator(".candidate").nth(1).hover()
+    assert view.tooltip[-1] == "log-probability -∞"
+
+
+def test_too_few_others_to_be_seen_are_not_called_none(shown):
+    sure = [CandidateData("one", 1, 0.0)]
+    assert shown(of_steps(StepData(sure[0], sure))).rest == ("other 49 tokens together", "<0.0001", 0)
+    whole = shown(of_steps(StepData(sure[0], sure), vocabulary=1))
+    assert whole.page.locator(".rest:visible").count() == 0

@@ -1,0 +1,175 @@
+"""The one selection of a page's components: seen by all at once, told to Python when it has settled."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+from mounted import mounted
+
+from viz_transformer.ui.components import selection
+
+CHOSEN = {"kind": "cross", "layer": 1, "heads": [0, 2], "i": 0, "t": None}
+
+
+class Browser:
+    """What stands in for streamlit: keeps what is sent, and sends picks."""
+
+    def __init__(self, monkeypatch):
+        self.session_state = {}
+        self.heard = []
+        monkeypatch.setattr(
+            selection, "st", SimpleNamespace(session_state=self.session_state, container=self.container)
+        )
+        monkeypatch.setattr(selection, "_selection", self.component)
+
+    def container(self, **given):
+        return nullcontext()
+
+    def component(self, *, key, data, on_pick_change):
+        self.key, self.data, self.picked = key, data, on_pick_change
+
+    def join(self):
+        selection.join_selection(CHOSEN, self.heard.append)
+
+    def pick(self, value):
+        self.session_state[self.key] = SimpleNamespace(pick=value)
+        self.picked()
+
+
+@pytest.fixture
+def page(monkeypatch):
+    return Browser(monkeypatch)
+
+
+def test_the_browser_is_told_what_is_chosen(page):
+    page.join()
+    assert page.data == {"chosen": CHOSEN, "token": ""}
+
+
+def test_a_pick_is_handed_on_and_its_token_goes_back(page):
+    page.join()
+    page.pick({"token": "abc", "fields": {"t": 3, "i": 1}})
+    assert page.heard == [{"t": 3, "i": 1}]
+    page.join()
+    assert page.data["token"] == "abc"
+
+
+@pytest.mark.parametrize("strange", [None, "t", 3, {}, {"token": "a"}, {"fields": None}, {"fields": "t", "token": "a"}])
+def test_what_is_no_pick_is_not_handed_on(page, strange):
+    page.join()
+    page.pick(strange)
+    assert page.heard == []
+    page.join()
+    assert page.data["token"] == ""
+
+
+# ---- in the browser
+
+CALL = "window.vizTransformerSelection"
+START = {"chosen": {"t": 1, "i": 2}, "token": ""}
+
+
+def chosen(shown):
+    return shown.page.evaluate(f"{CALL}.chosen")
+
+
+def settled(shown):
+    """The fields that Python heard of, after everything that was still to be sent."""
+    shown.page.evaluate("() => new Promise((done) => setTimeout(done, 60))")
+    return [pick["fields"] for name, pick in told(shown) if name == "pick"]
+
+
+def told(shown):
+    return shown.page.evaluate("window.triggers")
+
+
+def joined(browser):
+    """The selection of a page, sending to Python as it does in the app."""
+    return mounted(browser, "selection", START)
+
+
+def connect(shown):
+    shown.give(START)  # the page of the tests connected itself in its place
+    shown.page.evaluate("window.triggers.length = 0")
+
+
+def test_the_browser_takes_over_what_python_says_is_chosen(browser):
+    with joined(browser) as shown:
+        assert chosen(shown) == {"t": 1, "i": 2}
+        shown.give({"chosen": {"t": 4}, "token": ""})
+        assert chosen(shown) == {"t": 4}
+
+
+def test_a_pick_is_seen_by_all_components_before_python_hears_of_it(browser):
+    with joined(browser) as shown:
+        connect(shown)
+        seen = shown.page.evaluate(
+            f"""() => {{
+              const seen = []
+              const deaf = {CALL}.listen(() => seen.push({CALL}.chosen))
+              {CALL}.pick({{ t: 3 }})
+              deaf()
+              {CALL}.pick({{ i: 0 }})
+              return [seen, window.triggers.length]
+            }}"""
+        )
+        assert seen == [[{"t": 3, "i": 2}], 0]
+        assert settled(shown) == [{"t": 3, "i": 0}]
+
+
+def test_of_many_picks_in_a_row_python_hears_once_with_the_last_of_each_field(browser):
+    with joined(browser) as shown:
+        connect(shown)
+        shown.page.evaluate(
+            f"() => {{ for (let t = 0; t < 20; t++) {CALL}.pick({{ t }}, 30); {CALL}.pick({{ i: 5 }}, 30) }}"
+        )
+        assert chosen(shown) == {"t": 19, "i": 5}
+        shown.page.wait_for_function("window.triggers.length > 0")
+        assert settled(shown) == [{"t": 19, "i": 5}]
+
+
+def test_each_pick_begins_the_wait_anew(browser):
+    with joined(browser) as shown:
+        waits = shown.page.evaluate(
+            f"""() => {{
+              const {{ setTimeout, clearTimeout }} = window
+              const timers = new Map()
+              window.setTimeout = (call, wait) => timers.set(timers.size + 1, wait).size
+              window.clearTimeout = (timer) => timers.delete(timer)
+              for (const t of [3, 4, 5]) {CALL}.pick({{ t }}, 150)
+              Object.assign(window, {{ setTimeout, clearTimeout }})
+              return [...timers.values()]
+            }}"""
+        )
+    assert waits == [150]
+
+
+def test_what_python_says_before_it_has_heard_of_a_pick_is_not_believed(browser):
+    with joined(browser) as shown:
+        connect(shown)
+        shown.page.evaluate(f"{CALL}.pick({{ t: 3 }})")
+        shown.give({"chosen": {"t": 1, "i": 2}, "token": ""})  # a run that began before the pick
+        assert chosen(shown) == {"t": 3, "i": 2}
+        settled(shown)
+        ((_, pick),) = told(shown)
+        shown.give({"chosen": {"t": 2, "i": 2}, "token": pick["token"]})  # Python heard, and brought it into bounds
+        assert chosen(shown) == {"t": 2, "i": 2}
+
+
+def test_a_python_that_never_hears_of_a_pick_is_believed_after_three_seconds(browser):
+    with joined(browser) as shown:
+        connect(shown)
+        shown.page.evaluate(f"{CALL}.pick({{ t: 3 }})")
+        shown.page.evaluate("() => { const now = performance.now(); performance.now = () => now + 3001 }")
+        shown.give({"chosen": {"t": 1, "i": 2}, "token": ""})
+        assert chosen(shown) == {"t": 1, "i": 2}
+
+
+def test_what_is_chosen_already_disturbs_nobody(browser):
+    with joined(browser) as shown:
+        calls = f"() => {{ window.calls = 0; {CALL}.listen(() => {{ window.calls++ }}) }}"
+        shown.page.evaluate(calls)
+        shown.give(START)
+        assert shown.page.evaluate("window.calls") == 0
+        shown.give({"chosen": {"t": 0}, "token": ""})
+        assert shown.page.evaluate("window.calls") == 1

@@ -1,0 +1,496 @@
+"""What the shaded text is sent is what the trace has, and what it shows in a browser is what it was sent."""
+
+import re
+from base64 import b64encode
+
+import numpy as np
+import pytest
+from builders import tiny_checkpoint
+
+from viz_transformer.analysis.attention import head_view
+from viz_transformer.decoding import decode
+from viz_transformer.figures import theme
+from viz_transformer.ui import style
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.matrix import Axis
+from viz_transformer.ui.components.shading import shading_payload
+from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.ui.components.tokens import token_data
+
+MARKUP = "<b>bold</b>&<img_src=x_onerror=alert(1)>"
+
+
+def source(tokens, originals=None):
+    return Axis("i", "key", "keys: source", "source", token_data(tokens, originals))
+
+
+def of(weights, queries, keys, **changes):
+    given = {
+        "title": "a title",
+        "name": "picture",
+        "caption": "a caption",
+        "scale": "cross",
+        "unit": "attention weight",
+    }
+    return shading_payload(np.asarray(weights, dtype=np.float32), queries, keys, **{**given, **changes})
+
+
+def cross(weights, queries=None, keys=None, **changes):
+    """A payload with a target that reads a source."""
+    rows, columns = np.shape(weights)
+    tokens = queries or [f"q{i}" for i in range(rows)]
+    target = Axis("t", "query", "queries: target", "target", token_data(tokens))
+    return of(weights, target, source(keys or [f"k{i}" for i in range(columns)]), **changes)
+
+
+def self_attention(weights, tokens, special=(), **changes):
+    """A payload with a source that reads itself."""
+    queries = Axis("i", "query", "queries", "source", token_data(tokens, special=special))
+    keys = Axis("j", "key", "keys", "source", token_data(tokens, special=special))
+    return of(weights, queries, keys, **{"scale": "encoder", **changes})
+
+
+def some_weights(rows, columns, seed=0):
+    exponents = np.exp(np.random.default_rng(seed).normal(size=(rows, columns)) * 2)
+    return (exponents / exponents.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+# ---- what is sent
+
+
+def test_all_rows_are_sent_bit_by_bit_as_the_trace_has_them():
+    run = decode(tiny_checkpoint(), "abc", max_steps=4)
+    view = head_view(run.trace, "decoder", 1, 1)
+    tokens = token_data(view.query_tokens, view.query_originals)
+    data = of(
+        view.weights,
+        Axis("t", "query", "queries", "target", tokens),
+        Axis("u", "key", "keys", "target", tokens),
+        mask=view.mask,
+        writes=token_data(view.query_writes),
+        scale="decoder",
+    )
+    header, arrays = payload.unpack(data)
+    recorded = run.trace["decoder.1.self.weights"][0, 1].numpy()
+    assert arrays["weights"].dtype == np.float32
+    assert np.array_equal(arrays["weights"], recorded)
+    mask = run.trace["decoder.1.self.mask"].expand(1, 2, *recorded.shape)[0, 1].numpy()
+    assert not mask.all()
+    assert np.array_equal(arrays["mask"], mask)
+    assert header["together"] is True
+    assert [token["text"] for token in header["keys"]["tokens"]] == list(run.trace.tgt.tokens)
+    assert (header["queries"]["field"], header["keys"]["field"]) == ("t", "u")
+
+
+def test_other_tokens_or_another_side_make_a_paragraph_of_their_own():
+    words = ["a", "b"]
+    keys = Axis("u", "key", "keys", "target", token_data(words))
+
+    def together(side, tokens):
+        data = of(some_weights(len(tokens), 2), Axis("t", "query", "queries", side, token_data(tokens)), keys)
+        return payload.unpack(data)[0]["together"]
+
+    assert together("target", words)
+    assert not together("source", words)
+    assert not together("target", ["a", "c"])
+    assert not together("target", ["a", "b", "c"])
+
+
+def test_above_512_tokens_a_weight_takes_16_bits():
+    weights = some_weights(2, 512)
+    assert np.array_equal(payload.unpack(cross(weights))[1]["weights"], weights)
+    weights = some_weights(2, 513)
+    _, arrays = payload.unpack(cross(weights))
+    assert 0 < np.abs(arrays["weights"] - weights).max() < 2e-5
+
+
+@pytest.mark.parametrize(
+    ("weights", "changes", "said"),
+    [
+        (np.ones((2, 2)), {"queries": ["a", "b", "c"]}, "do not fit 3 queries and 2 keys"),
+        (np.ones((0, 2)), {}, "do not fit 0 queries"),
+        (np.full((2, 2), -0.5), {}, "the smallest is -0.5"),
+        (np.ones((2, 2)), {"mask": np.ones((1, 2))}, "does not have the shape of the weights"),
+        (np.ones((2, 2)), {"writes": token_data(["a"])}, "1 written tokens do not fit 2 queries"),
+    ],
+)
+def test_what_does_not_fit_is_refused(weights, changes, said):
+    with pytest.raises(ValueError, match=said):
+        cross(weights, **changes)
+
+
+# ---- what is shown
+
+MOUNT = """async ([code, sheet, data]) => {
+  const shadow = document.querySelector("#host").attachShadow({ mode: "open" })
+  const place = document.createElement("div")
+  const rules = document.createElement("style")
+  rules.textContent = sheet
+  shadow.append(rules, place)
+  const { default: component } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
+  const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  window.give = (text) => component({ parentElement: place, data: bytes(text) })
+  window.give(data)
+  window.sent = []
+  window.vizTransformerSelection.connect(({ fields }) => window.sent.push(fields))
+}"""
+PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
+<body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host" style="width: 360px"></div></body>"""
+
+
+class Shown:
+    """The shaded text alone on a page; `sent` is what Python would hear."""
+
+    def __init__(self, page, data):
+        self.page, self.problems = page, []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: self.problems.append(dialog.message))
+        page.route("http://shading.test/", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
+        page.route("http://shading.test/favicon.ico", lambda route: route.fulfill(body=""))
+        page.goto("http://shading.test/")
+        page.evaluate(MOUNT, [javascript("shading"), style_sheet("shading"), b64encode(data).decode()])
+        self.texts = page.get_by_role("listbox")
+
+    def choose(self, **fields):
+        self.page.evaluate("chosen => window.vizTransformerSelection.receive(chosen, '')", fields)
+        self.painted()
+
+    def painted(self):
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.painted()
+
+    def switch(self, words):
+        self.page.get_by_role("button", name=words, exact=True).click()
+        self.painted()
+
+    def tokens(self, paragraph=0):
+        return self.texts.nth(paragraph).get_by_role("option")
+
+    def style(self, name, paragraph=0):
+        """A computed CSS property of each token."""
+        return self.tokens(paragraph).evaluate_all("(all, name) => all.map((one) => getComputedStyle(one)[name])", name)
+
+    def marked(self, name, paragraph=0):
+        """The positions of the tokens that have this class."""
+        return self.tokens(paragraph).evaluate_all(
+            "(all, name) => all.flatMap((one, i) => (one.classList.contains(name) ? [i] : []))", name
+        )
+
+    def wait_for_picks(self, number):
+        self.page.wait_for_function(f"window.sent.length >= {number}")
+        return self.sent
+
+    @property
+    def sent(self):
+        return self.page.evaluate("window.sent")
+
+    @property
+    def about(self):
+        return self.page.locator(".about").text_content()
+
+    @property
+    def legend(self):
+        return self.page.locator(".legend > span").all_text_contents()
+
+    @property
+    def tooltip(self):
+        return self.page.locator(".tooltip:visible > div").all_text_contents()
+
+    @property
+    def focused(self):
+        """Paragraph and position of the token that has the focus."""
+        return self.texts.evaluate_all(
+            """(all) => all.flatMap((box, i) => {
+              const n = [...box.children].findIndex((one) => one.matches(":focus"))
+              return n < 0 ? [] : [[i, n]]
+            })"""
+        )
+
+
+@pytest.fixture
+def shown(browser):
+    context = browser.new_context(accept_downloads=True, color_scheme="light")
+    made = []
+
+    def show(data):
+        made.append(Shown(context.new_page(), data))
+        return made[-1]
+
+    yield show
+    problems = [problem for each in made for problem in each.problems]
+    context.close()
+    assert problems == []
+
+
+def channels(colour):
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def shade(scale, weight):
+    """The colour of a weight between 0 and 1, as it is drawn: linear between seven stops."""
+    place = min(weight, 1) * 6
+    i = min(int(place), 5)
+    low, high = np.array(channels(scale[i])), np.array(channels(scale[i + 1]))
+    red, green, blue = np.floor(low + (high - low) * (place - i) + 0.5).astype(int)
+    return f"rgb({red}, {green}, {blue})"
+
+
+NONE = "rgba(0, 0, 0, 0)"
+
+
+def test_each_key_has_the_shade_of_the_weight_that_the_query_gives_it(shown):
+    weights = some_weights(4, 5)
+    view = shown(cross(weights))
+    assert set(view.style("backgroundColor", 0)) == {NONE}
+    assert view.about.startswith("Choose a query")
+    for query in (0, 3):
+        view.choose(t=query)
+        assert view.style("backgroundColor", 0) == [shade(theme.LIGHT.cross, float(w)) for w in weights[query]]
+        assert set(view.style("backgroundColor", 1)) == {NONE}
+        assert view.marked("selected", 1) == [query]
+        assert view.about == f"What it reads: query {query}: “q{query}”"
+    assert view.sent == []  # Python was not asked
+
+
+def test_each_query_has_the_shade_of_the_weight_that_it_gives_the_key(shown):
+    weights = some_weights(4, 5)
+    view = shown(cross(weights))
+    view.choose(t=1, i=2)
+    view.switch("what reads the key")
+    assert view.style("backgroundColor", 1) == [shade(theme.LIGHT.cross, float(w)) for w in weights[:, 2]]
+    assert set(view.style("backgroundColor", 0)) == {NONE}
+    assert (view.marked("selected", 0), view.marked("other", 1)) == ([2], [1])
+    assert view.about == "What reads it: key 2: “k2”"
+    pressed = view.page.locator("button[aria-pressed=true]").all_text_contents()
+    assert pressed == ["what reads the key", "0–1"]
+
+
+def test_a_text_that_reads_itself_is_one_paragraph_with_query_and_shades(shown):
+    weights = some_weights(3, 3)
+    view = shown(self_attention(weights, ["same", "same", "else"]))
+    assert view.texts.count() == 1
+    view.choose(i=1, j=2)
+    assert view.marked("selected") == [1]
+    assert view.marked("other") == [2]
+    assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[1]]
+    view.tokens().nth(0).click()
+    assert view.wait_for_picks(1) == [{"i": 0}]
+    view.painted()
+    assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[0]]
+    view.switch("what reads the key")
+    assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[:, 2]]
+    view.tokens().nth(0).click()
+    assert view.wait_for_picks(2)[1] == {"j": 0}
+    assert view.marked("selected") == [0]
+
+
+def test_the_scale_can_end_at_the_largest_weight_and_the_legend_says_so(shown):
+    weights = np.array([[0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25]], np.float32)
+    view = shown(cross(weights))
+    view.choose(t=0)
+    assert view.legend == ["0", "", "1", "attention weight"]
+    view.switch("max")
+    assert view.style("backgroundColor")[3] == shade(theme.LIGHT.cross, 1)
+    assert view.style("backgroundColor")[1] == shade(theme.LIGHT.cross, float(weights[0, 1] / weights[0, 3]))
+    assert view.legend == ["0", "", "0.4000", "attention weight, full colour is the largest shown"]
+
+
+def test_text_can_be_read_on_every_shade(shown):
+    def luminance(colour):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in np.array(colour) / 255]
+        return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+    def contrast(a, b):
+        high, low = sorted((luminance(a), luminance(b)), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    for scheme in ("light", "dark"):
+        view = shown(cross(np.linspace(0, 1, 60)[None]))
+        view.page.emulate_media(color_scheme=scheme)
+        view.choose(t=0)
+        view.page.wait_for_timeout(50)
+        inks, fills = (
+            [[int(c) for c in colour[4:-1].split(",")] for colour in view.style(name)]
+            for name in ("color", "backgroundColor")
+        )
+        assert fills[0] == channels((theme.LIGHT if scheme == "light" else theme.DARK).cross[0])
+        ratios = np.array([contrast(ink, fill) for ink, fill in zip(inks, fills, strict=True)])
+        # WCAG asks for 4.5 of small text. Where dark letters give way to light ones neither reaches it: 4.0 at best.
+        assert ratios.min() > 3.5
+        assert (ratios > 4.5).mean() > 0.8
+
+
+def test_masked_tokens_are_hatched_and_said_to_be(shown):
+    weights = np.array([[1, 0, 0], [0.25, 0.25, 0.5]], np.float32)
+    view = shown(cross(weights, mask=[[True, False, False], [True, True, False]], fill="-1e9"))
+    view.choose(t=0)
+    assert view.marked("masked") == [1, 2]
+    assert "hatched: masked" in view.legend[3]
+    view.tokens().nth(1).hover()
+    assert view.tooltip == ["query 0: “q0”", "key 1: “k1”", "masked (-1e9), weight 0.0000"]
+    view.choose(t=1)
+    assert view.marked("masked") == [2]
+    view.tokens().nth(2).hover()
+    assert view.tooltip[2] == "masked (-1e9), weight 0.5000"
+    assert view.style("backgroundColor")[2] == shade(theme.LIGHT.cross, 0.5)
+
+
+def test_the_tooltip_has_both_tokens_with_positions_and_the_weight(shown):
+    weights = np.array([[0.00004, 0.99996, 0.0], [np.nan, 0.25, 0.5]], np.float32)
+    view = shown(cross(weights, ["a", "b"], ["x", MARKUP, "عالم"], writes=token_data(["b", "</s>"])))
+    view.choose(t=0)
+    view.tokens(0).nth(0).hover()
+    assert view.tooltip == ["query 0: reads “a”, writes “b”", "key 0: “x”", "weight <0.0001"]
+    view.tokens(0).nth(1).hover()
+    assert view.tooltip[1:] == [f"key 1: “{MARKUP}”", "weight >0.9999"]
+    view.tokens(0).nth(2).hover()
+    assert view.tooltip[1:] == ["key 2: “\u2068عالم\u2069”", "weight 0.0000"]
+    view.tokens(1).nth(1).hover()
+    assert view.tooltip == ["query 1: reads “b”, writes “</s>”"]
+    view.choose(t=1)
+    view.tokens(0).nth(0).hover()
+    assert view.tooltip[2] == "weight not a number"
+    assert view.page.locator("img").count() == 0
+
+
+def test_a_rounded_weight_is_marked_as_one(shown):
+    weights = np.zeros((1, 600), np.float32)
+    weights[0, :2] = 0.3, 0.7
+    view = shown(cross(weights))
+    view.choose(t=0)
+    view.tokens().nth(0).hover()
+    assert view.tooltip[2] == "weight ≈ 0.3000"
+
+
+def test_keys_alone_suffice(shown):
+    view = shown(cross(some_weights(3, 4)))
+    view.choose(t=1, i=2)
+    stops = [button.text_content() for button in view.page.get_by_role("button").all()]
+    assert stops == ["what the query reads", "what reads the key", "0–1", "max", "PNG", "SVG"]
+    view.press(*["Tab"] * (len(stops) + 1))
+    assert view.focused == [[0, 2]]
+    assert view.tooltip[:2] == ["query 1: “q1”", "key 2: “k2”"]
+    assert view.page.locator("[aria-live]").text_content() == ", ".join(view.tooltip)
+    view.press("Tab")
+    assert view.focused == [[1, 1]]
+    assert view.tooltip == ["query 1: “q1”"]
+    view.press("ArrowRight")
+    assert view.focused == [[1, 2]]
+    assert view.marked("selected", 1) == [2]  # at once, before Python hears of it
+    assert view.wait_for_picks(1) == [{"t": 2}]
+    view.press("ArrowRight", "Home", "ArrowRight")
+    view.page.wait_for_function("window.sent.at(-1).t === 1")
+    heard = len(view.sent)
+    assert view.page.locator("[aria-live]").text_content() == "query 1: “q1”"
+    view.press("Shift+Tab", "End", "Enter")
+    assert view.focused == [[0, 3]]
+    assert view.wait_for_picks(heard + 1)[-1] == {"i": 3}
+    assert view.tooltip[:2] == ["query 1: “q1”", "key 3: “k3”"]
+    assert view.page.locator("[aria-live]").text_content() == ", ".join(view.tooltip)
+    selected = view.texts.nth(0).locator("[aria-selected=true]").all_text_contents()
+    assert selected == ["k3"]
+    assert view.texts.nth(0).locator("[tabindex='0']").count() == 1
+    view.press("Shift+Tab")
+    assert view.tooltip == []
+
+
+def test_up_and_down_go_to_the_token_above_and_below(shown):
+    words = [f"word{i:02}" for i in range(40)]
+    view = shown(self_attention(some_weights(40, 40), words))
+    view.choose(i=0, j=0)
+    tops = view.tokens().evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
+    row = tops.count(tops[0])
+    assert 1 < row < 20
+    view.press(*["Tab"] * 7, "ArrowRight", "ArrowDown", "ArrowDown")
+    assert view.focused == [[0, 1 + 2 * row]]
+    view.press("ArrowUp")
+    assert view.focused == [[0, 1 + row]]
+
+
+def test_arabic_runs_from_the_right_and_so_do_its_keys(shown):
+    tokens = ["<s>", "يولد", "جميع", "الناس", "</s>"]
+    view = shown(self_attention(some_weights(5, 5), tokens, special={0, 4}))
+    view.choose(i=0, j=0)
+    lefts = view.tokens().evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().left)")
+    assert lefts == sorted(lefts, reverse=True)
+    assert view.style("direction")[4] == "ltr"  # or it would read <s/>
+    view.press(*["Tab"] * 7, "ArrowLeft", "ArrowLeft")
+    assert view.focused == [[0, 2]]
+    view.press("ArrowRight")
+    assert view.focused == [[0, 1]]
+
+
+def test_an_arabic_phrase_in_an_english_text_runs_from_the_right(shown):
+    tokens = ["they", "say", "يولد", "جميع", "often", "enough"]
+    view = shown(self_attention(some_weights(6, 6), tokens))
+    lefts = view.tokens().evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().left)")
+    assert np.argsort(lefts[:5]).tolist() == [0, 1, 3, 2, 4]
+
+
+def test_a_long_text_scrolls_to_what_was_chosen_elsewhere(shown):
+    view = shown(cross(some_weights(2, 400)))
+    assert view.page.locator(".component").bounding_box()["height"] < 600
+    view.choose(t=0, i=390)
+    box, token = view.texts.nth(0).bounding_box(), view.tokens(0).nth(390).bounding_box()
+    assert box["y"] <= token["y"]
+    assert token["y"] + token["height"] <= box["y"] + box["height"]
+    assert view.page.evaluate("window.scrollY") == 0
+
+
+def test_unknown_words_show_what_was_typed_and_what_is_read(shown):
+    keys = source(["a", "<unk>"], originals=["a", "brwn"])
+    target = Axis("t", "query", "queries: target", "target", token_data(["x"]))
+    view = shown(of([[0.25, 0.75]], target, keys))
+    view.choose(t=0)
+    assert view.tokens(0).nth(1).locator("span").all_text_contents() == ["brwn", "<unk>"]
+    view.tokens(0).nth(1).hover()
+    assert view.tooltip[1] == "key 1: “<unk>”, typed “brwn”"
+
+
+def test_the_picture_is_saved_with_all_tokens_shades_and_caption(shown, tmp_path):
+    weights = some_weights(2, 60)
+    keys = [f"key{i}" for i in range(58)] + [MARKUP, "a" * 80]
+    view = shown(cross(weights, ["one", "two"], keys))
+    view.choose(t=1)
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name="Save this picture as SVG").click()
+    assert saved.value.suggested_filename == "picture.svg"
+    saved.value.save_as(tmp_path / "picture.svg")
+    svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    for text in ("a title", "a caption", "What it reads: query 1: “two”", "keys: source", "attention weight"):
+        assert text in svg
+    for n in range(58):  # those out of sight are in the picture, too
+        assert f">key{n}</text>" in svg
+        assert f'fill="{shade(theme.LIGHT.cross, float(weights[1, n]))}"' in svg
+    assert "<img" not in svg
+    assert ">" + "a" * 80 + "<" not in svg  # wider than the text, so broken as it is on screen
+    assert sum(len(run) for run in re.findall(">(a{4,})</text>", svg)) == 80
+    height = float(svg.split('height="')[1].split('"')[0])
+    assert height > view.page.locator(".component").bounding_box()["height"]
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name="Save this picture as PNG").click()
+    saved.value.save_as(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_token_can_be_shown(shown):
+    view = shown(self_attention([[1.0]], ["x"]))
+    view.choose(i=0, j=0)
+    assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, 1)]
+    assert view.marked("selected") == [0]
+
+
+def test_new_text_takes_the_place_of_the_old_one(shown):
+    view = shown(cross(some_weights(2, 3)))
+    view.choose(t=1)
+    weights = some_weights(2, 3, seed=5)
+    view.page.evaluate("text => window.give(text)", b64encode(cross(weights, ["x", "y"], ["a", "b", "c"])).decode())
+    view.painted()
+    assert view.tokens(0).all_text_contents() == ["a", "b", "c"]
+    assert view.style("backgroundColor", 0) == [shade(theme.LIGHT.cross, float(w)) for w in weights[1]]
+    assert view.marked("selected", 1) == [1]

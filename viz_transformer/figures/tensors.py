@@ -1,0 +1,397 @@
+"""Any tensor: two of its axes as a heatmap, coloured by what kind of numbers it holds, or its values as a histogram."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.analysis.tensors import Pooled, max_pooled
+from viz_transformer.figures import labels
+from viz_transformer.figures import theme as themes
+from viz_transformer.figures.theme import Kind, Theme
+
+MOST_CELLS = 512
+"""Rows and columns that are drawn at most; larger tensors are pooled."""
+Scale = Literal["signed", "weights", "mask"]
+Side = Literal["source", "target"]
+
+_NOMINAL_WIDTH = 660  # where the real width is not known: on a page the figure takes what it gets
+_CHARACTER = 0.61  # width of one column of the mono font, in parts of its size
+_LABEL_COLUMNS = 12
+_TOP, _BOTTOM, _AXIS_TITLE = 40, 52, 26
+_LARGEST_CELL = 52
+_BAR = 120
+_HOVER_TEXTS = 2**16  # cells: with more, a text for each would outweigh the numbers
+
+
+@dataclass(frozen=True)
+class AxisLabels:
+    """What stands along one axis. name: one step ("query"). tokens: where the axis has some, else it is counted.
+
+    side: whose tokens they are, for their ink.
+    """
+
+    name: str
+    title: str
+    tokens: Sequence[str] | None = None
+    side: Side | None = None
+
+
+def tensor_heatmap(
+    values: ArrayLike,
+    rows: AxisLabels,
+    columns: AxisLabels,
+    *,
+    title: str,
+    scale: Scale = "signed",
+    scale_name: str | None = None,
+    largest: float | None = None,
+    kind: Kind = "decoder",
+    derived: bool = False,
+    theme: Theme = "light",
+    height: int = 560,
+) -> go.Figure:
+    """The cells of a [rows, columns] array, each at its integer position, with tokens or numbers along the axes.
+
+    scale "signed": two colours that part at 0, from -largest to largest; "weights": from 0 to 1 or, where dropout made
+    a weight larger, to `largest`, in the kind's colour or in grey if derived (with an edited weight below 0: "signed");
+    "mask": Boolean, two tones. largest: what the colours reach to, by default the largest absolute value of the array.
+    NaN and infinity have a colour of their own, and the legend says so. More than MOST_CELLS rows or columns are
+    pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say.
+    Raises ValueError for an array that is not two-dimensional or does not fit the tokens.
+    """
+    array = np.asarray(values)
+    _check(array, rows, columns)
+    if scale == "mask" and array.dtype != bool:
+        raise ValueError(f"a mask is Boolean, not {array.dtype}")
+    pooled = max_pooled(array, MOST_CELLS)
+    steps = zip((rows, columns), array.shape, pooled.values.shape, (pooled.rows, pooled.columns), strict=True)
+    down, across = (_Side.of(*side) for side in steps)
+    sizes = _Sizes.of(down, across, height)
+    numbers = pooled.values.astype(np.float64)
+    finite = np.isfinite(numbers)
+    if largest is None:
+        largest = float(np.abs(numbers[finite]).max(initial=0.0))
+    if scale == "weights" and numbers[finite].min(initial=0.0) < 0:
+        scale = "signed"
+    low, high = _range(scale, largest)
+    colors = _colorscale(scale, kind, derived, theme)
+    bad = themes.palette(theme).bad
+    gap = 1 if min(sizes.row, sizes.column) >= 6 else 0
+    cells = {"x": across.places, "y": down.places, "xgap": gap, "ygap": gap, "zsmooth": False}
+    cells |= _hover(pooled.values, down, across)
+    layers = [go.Heatmap(z=_layer(numbers, finite), zmin=low, zmax=high, colorscale=colors, **cells)]
+    if not finite.all():
+        marks = _layer(np.ones(numbers.shape), ~finite)
+        layers.append(go.Heatmap(z=marks, zmin=0, zmax=1, colorscale=[[0, bad], [1, bad]], **cells))
+    figure = go.Figure(layers)
+    figure.update_traces(showscale=False)
+    figure.update_layout(
+        **themes.base_layout(theme),
+        title=themes.title(labels.escape(title) + (_blocks(pooled) and f", {_blocks(pooled)}"), theme),
+        height=height,
+        margin={"l": sizes.left, "r": 12, "t": sizes.top, "b": _BOTTOM, "pad": 0},
+    )
+    _draw_axes(figure, down, across, sizes, theme)
+    _name_axes(figure, rows.title, columns.title, sizes.top - _TOP + 4, theme)
+    notes = [scale_name or "value" if scale == "signed" else scale_name or "attention weight"]
+    if scale == "mask":
+        notes = [f"{_swatch(colors[-1][1])} True: may attend", f"{_swatch(colors[0][1])} False"]
+    if _blocks(pooled):
+        notes.append("a block is True if any cell is" if scale == "mask" else "a block shows its value farthest from 0")
+    if not finite.all():
+        notes.append(f"{_swatch(bad)} NaN or infinite")
+    _legend(figure, None if scale == "mask" else (low, high), notes, theme, height)
+    return figure
+
+
+def value_histogram(
+    counts: Sequence[int] | NDArray[np.int64],
+    edges: Sequence[float] | NDArray[np.float64],
+    *,
+    title: str,
+    left_out: int = 0,
+    names: Sequence[str] | None = None,
+    kind: Kind = "decoder",
+    derived: bool = False,
+    theme: Theme = "light",
+    height: int = 560,
+) -> go.Figure:
+    """Bars of how many values lie between each two edges; the axis below is the value, the heights are counts.
+
+    names: what the bins are called where values are no numbers, as for True and False. left_out: values that no bin
+    holds, NaN or infinite, which are said. Raises ValueError unless there is one edge more than counts.
+    """
+    if len(edges) != len(counts) + 1 or not len(counts):
+        raise ValueError(f"{len(edges)} edges do not fit {len(counts)} counts: one edge more is needed")
+    colors = themes.palette(theme)
+    bounds, heights = np.asarray(edges, np.float64), np.asarray(counts, np.int64)
+    total = int(heights.sum())
+    spans = list(names) if names is not None else [f"{a:.4g} to {b:.4g}" for a, b in pairwise(bounds.tolist())]
+    hover = [f"{span}<br>{count:,} of {total:,} values" for span, count in zip(spans, heights.tolist(), strict=True)]
+    figure = go.Figure(
+        go.Bar(
+            x=(bounds[:-1] + bounds[1:]) / 2,
+            y=heights,
+            width=np.diff(bounds),
+            customdata=hover,
+            hovertemplate="%{customdata}<extra></extra>",
+            marker={
+                "color": themes.colorscale(kind, theme, derived=derived)[3][1],
+                "line": {"width": 1 if names is None else 12, "color": colors.page},
+            },
+        )
+    )
+    small = {"size": 13, "color": colors.muted}
+    tick = {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}
+    said = f"{total:,} values in {len(heights)} bin{'s' if len(heights) > 1 else ''}"
+    if left_out:
+        said += f"; {left_out:,} NaN or infinite left out"
+    plain = {"fixedrange": True, "zeroline": False, "tickfont": tick, "gridcolor": colors.line}
+    figure.update_layout(
+        **themes.base_layout(theme),
+        title=themes.title(labels.escape(title), theme),
+        height=height,
+        margin={"l": 64, "r": 12, "t": 72, "b": _BOTTOM, "pad": 0},
+        xaxis={**plain, "showgrid": False, "title": {"text": "value", "font": small, "standoff": 4}},
+        yaxis={**plain, "rangemode": "tozero", "tickformat": ",d"},
+        bargap=0,
+    )
+    if int(heights.max(initial=0)) < 8:
+        figure.update_yaxes(dtick=1)
+    if names is not None:
+        figure.update_xaxes(tickvals=list(range(len(names))), ticktext=list(map(labels.escape, names)), title=None)
+    note = {
+        "xref": "paper",
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "yshift": 6,
+        "showarrow": False,
+        "font": small,
+    }
+    figure.add_annotation(text="count", x=0, xanchor="right", xshift=-6, **note)
+    figure.add_annotation(text=said, x=0, xanchor="left", **note)
+    return figure
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One axis as it is drawn: `places` are the middles of its cells, each `step` of `whole` steps wide."""
+
+    axis: AxisLabels
+    whole: int
+    size: int
+    step: int
+    places: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, axis: AxisLabels, whole: int, size: int, step: int) -> _Side:
+        return cls(axis, whole, size, step, np.arange(size, dtype=np.float64) * step + (step - 1) / 2)
+
+    def label(self, cell: int) -> str:
+        """Under a cell: the token at its first position, or its number."""
+        first = cell * self.step
+        return str(first) if self.axis.tokens is None else labels.tick(self.axis.tokens[first], _LABEL_COLUMNS)
+
+    def named(self, cell: int) -> str:
+        """A cell in full, for a tooltip."""
+        first = cell * self.step
+        if self.step > 1:
+            return f"{_plural(self.axis.name)} {first} to {min(first + self.step, self.whole) - 1}"
+        if self.axis.tokens is None:
+            return f"{self.axis.name} {first}"
+        token = labels.isolated(labels.shorten(labels.visible(self.axis.tokens[first]), 200))
+        return f"{self.axis.name} {first}: “{labels.escape(token)}”"
+
+    def columns(self, cell: int) -> int:
+        """How wide the label is, in columns of the font."""
+        if self.axis.tokens is None:
+            return len(str(cell * self.step))
+        return min(_LABEL_COLUMNS, labels.width(labels.visible(self.axis.tokens[cell * self.step])))
+
+    @property
+    def longest(self) -> int:
+        return max(self.columns(cell) for cell in range(self.size))
+
+    def ticks(self, cell: float, room: float) -> dict[str, Any]:
+        """Every label, or every second, fifth, tenth ... where a label needs more `room` than a cell has."""
+        every = next(n for n in _steps() if n * cell >= room)
+        shown = range(0, self.size, every)
+        return {
+            "tickmode": "array",
+            "tickvals": [float(self.places[i]) for i in shown],
+            "ticktext": [f" {self.label(i)} " for i in shown],
+        }
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Pixels."""
+
+    left: float
+    top: float
+    row: float
+    column: float
+    shown_rows: float
+    shown_columns: float
+    upright: bool
+
+    @classmethod
+    def of(cls, down: _Side, across: _Side, height: int) -> _Sizes:
+        left = max(24 + math.ceil(down.longest * 14 * _CHARACTER), 18 + 6.5 * len(down.axis.title))
+        width = _NOMINAL_WIDTH - left - 12
+        shown_columns = max(float(across.size), width / _LARGEST_CELL)
+        column = width / shown_columns
+        upright = across.axis.tokens is not None and (across.longest * 13 * _CHARACTER + 6) > column
+        top = _TOP + _AXIS_TITLE + (across.longest * 13 * _CHARACTER + 4 if upright else 18)
+        shown_rows = max(float(down.size), (height - top - _BOTTOM) / _LARGEST_CELL)
+        return cls(left, top, (height - top - _BOTTOM) / shown_rows, column, shown_rows, shown_columns, upright)
+
+
+def _steps() -> Any:
+    """1, 2, 5, 10, 20, 50, ...: how many cells a tick may stand apart."""
+    return (digit * 10**power for power in range(12) for digit in (1, 2, 5))
+
+
+def _check(array: NDArray[Any], rows: AxisLabels, columns: AxisLabels) -> None:
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"values have the shape {array.shape}, a heatmap needs [rows, columns] with at least one each")
+    for axis, size in zip((rows, columns), array.shape, strict=True):
+        if axis.tokens is not None and len(axis.tokens) != size:
+            raise ValueError(f"{len(axis.tokens)} tokens do not fit an axis of {size}")
+
+
+def _range(scale: Scale, largest: float) -> tuple[float, float]:
+    if scale == "signed":
+        return (-largest, largest) if largest else (-1.0, 1.0)
+    return 0.0, max(1.0, largest)
+
+
+def _colorscale(scale: Scale, kind: Kind, derived: bool, theme: Theme) -> list[list[float | str]]:
+    if scale == "signed":
+        colors = themes.palette(theme).diverging
+        return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
+    ramp = themes.colorscale(kind, theme, derived=derived)
+    return ramp if scale == "weights" else [[0.0, ramp[1][1]], [1.0, ramp[5][1]]]
+
+
+def _layer(numbers: NDArray[np.float64], shown: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """The numbers where they are shown, nothing elsewhere; as float32, since that is what the page is sent."""
+    return np.where(shown, numbers, np.nan).astype(np.float32)
+
+
+def _blocks(pooled: Pooled) -> str:
+    """What was pooled, "" if nothing was."""
+    if pooled.rows == pooled.columns == 1:
+        return ""
+    return f"max-pooled in blocks of {pooled.rows} × {pooled.columns}"
+
+
+def _hover(values: NDArray[Any], down: _Side, across: _Side) -> dict[str, Any]:
+    """The tooltip of each cell: its text, or where there are too many cells its numbers alone."""
+    if values.size > _HOVER_TEXTS:
+        row, column = (s.axis.name if s.step == 1 else f"{_plural(s.axis.name)} round" for s in (down, across))
+        return {"hovertemplate": f"{row} %{{y}}<br>{column} %{{x}}<br>%{{z:.5g}}<extra></extra>"}
+    names = [across.named(cell) for cell in range(across.size)]
+    rows = ((down.named(i), values[i].tolist()) for i in range(down.size))
+    text = [
+        [f"{row}<br>{name}<br>{_value(value)}" for name, value in zip(names, line, strict=True)] for row, line in rows
+    ]
+    return {"text": text, "hovertemplate": "%{text}<extra></extra>"}
+
+
+def _plural(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def _value(value: float | bool) -> str:
+    if isinstance(value, bool):
+        return "True" if value else "False"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    return "not a number" if math.isnan(value) else f"{value:.5g}"
+
+
+def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme) -> None:
+    plain = {"zeroline": False, "showgrid": False, "fixedrange": True, "ticks": ""}
+    row_font, column_font = max(8.0, min(14.0, sizes.row * 0.82)), 13.0
+    numbers = across.longest * 13 * _CHARACTER + 10
+    figure.update_xaxes(
+        **plain,
+        **across.ticks(
+            sizes.column, column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
+        ),
+        side="top",
+        range=[-0.5, sizes.shown_columns * across.step - 0.5],
+        tickangle=-90 if sizes.upright else 0,
+        tickfont={"family": themes.MONO_STACK, "size": column_font, "color": _ink(across.axis, theme)},
+    )
+    figure.update_yaxes(
+        **plain,
+        **down.ticks(sizes.row, row_font + 1),
+        range=[sizes.shown_rows * down.step - 0.5, -0.5],
+        tickfont={"family": themes.MONO_STACK, "size": row_font, "color": _ink(down.axis, theme)},
+    )
+
+
+def _ink(axis: AxisLabels, theme: Theme) -> str:
+    colors = themes.palette(theme)
+    if axis.tokens is None or axis.side is None:
+        return colors.muted
+    return colors.source_ink if axis.side == "source" else colors.target_ink
+
+
+def _name_axes(figure: go.Figure, rows: str, columns: str, lift: float, theme: Theme) -> None:
+    """What rows and columns are, in words, `lift` pixels above the cells."""
+    place = {"xref": "paper", "x": 0, "yref": "paper", "y": 1, "yanchor": "top", "yshift": lift, "showarrow": False}
+    font = {"size": 13, "color": themes.palette(theme).muted}
+    figure.add_annotation(text=labels.escape(columns), xanchor="left", font=font, **place)
+    figure.add_annotation(text=labels.escape(rows), xanchor="right", xshift=-6, font=font, **place)
+
+
+def _swatch(color: float | str) -> str:
+    return f'<span style="color:{color}">■</span>'
+
+
+def _legend(
+    figure: go.Figure, ends: tuple[float, float] | None, notes: Sequence[str], theme: Theme, height: int
+) -> None:
+    """A bar of 8 pixels between its two ends, if there are any; beside it what the colours mean."""
+    muted = themes.palette(theme).muted
+    place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 0, "yanchor": "middle"}
+    note = {**place, "yshift": 12 - _BOTTOM, "showarrow": False}
+    at = 0.0
+    if ends is not None:
+        mono = {"family": themes.MONO_STACK, "size": 13, "color": muted}
+        low, high = (f"{end:.3g}" for end in ends)
+        start = len(low) * 13 * _CHARACTER + 8
+        figure.add_annotation(text=low, font=mono, **note)
+        figure.add_annotation(text=high, font=mono, xshift=start + _BAR + 8, **note)
+        at = start + _BAR + 8 + len(high) * 13 * _CHARACTER + 16
+        bar = {
+            "orientation": "h",
+            "thickness": 8,
+            "lenmode": "pixels",
+            "len": _BAR + 2 * start,  # plotly counts the padding
+            "x": 0,
+            "xanchor": "left",
+            "xref": "paper",
+            "xpad": start,
+            "y": 8 / height,
+            "yanchor": "bottom",
+            "yref": "container",
+            "ypad": 0,
+            "outlinewidth": 0,
+            "showticklabels": False,
+            "ticks": "",
+        }
+        figure.data[0].update(showscale=True, colorbar=bar)
+    figure.add_annotation(text=" · ".join(notes), font={"size": 13, "color": muted}, xshift=at, **note)

@@ -1,0 +1,229 @@
+"""Parts of the Attention page: kinds and switches, all heads as thumbnails, lines and text, and the heads' scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui import maps, pictures, state, text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from viz_transformer.analysis.attention import Kind
+    from viz_transformer.analysis.head_scores import Score
+    from viz_transformer.ui.frame import Runs
+    from viz_transformer.ui.maps import Picture
+    from viz_transformer.ui.runs import Shown
+
+PICTURES = {"head": "head", "mean": "mean", "max": "maximum", "rollout": "rollout"}
+SWITCHES = {
+    maps.WORDS: ("Words", "Tokens of one word together: summed over what is read, averaged over what reads"),
+    maps.HIDDEN: ("Hide specials", "Leave special keys out and bring the rest of each row to a sum of 1"),
+    maps.CONTRIBUTION: (
+        "Contribution",
+        "Instead of the weight, the length of what each key adds: ‖weight · value · W_O‖",
+    ),
+}
+
+
+def choices(both: Runs) -> None:
+    """Which kind of attention, what of its heads, and how the map is shown."""
+    from viz_transformer.analysis.attention import attention_kinds
+
+    chosen = state.selection()
+    heads = chosen["heads"]
+    with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Kind",
+            attention_kinds(both.main.trace),
+            required=True,
+            format_func=maps.KIND_NAMES.__getitem__,
+            **state.bind("kind", key="attention_kind"),
+        )
+        st.segmented_control(
+            "Picture",
+            [*PICTURES],
+            required=True,
+            format_func=PICTURES.__getitem__,
+            **state.bind(
+                "heads",
+                key="attention_picture",
+                value=heads if isinstance(heads, str) else "head",
+                taken=lambda new: (0,) if new == "head" else new,
+            ),
+        )
+        with st.container(horizontal=True, key="switches"):
+            for option, (label, explained) in SWITCHES.items():
+                st.checkbox(label, help=explained, **_switch(option))
+
+
+def _switch(option: str) -> dict[str, Any]:
+    """What ties a box to one of the options."""
+    options = state.selection()["options"]
+
+    def taken(on: bool) -> tuple[str, ...]:
+        chosen = {*options} - {option} | ({option} if on else set())
+        return tuple(each for each in state.OPTIONS if each in chosen)
+
+    return state.bind("options", key=f"attention_{option}", value=option in options, taken=taken)
+
+
+def head_grid(shown: Shown) -> None:
+    """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these."""
+    from viz_transformer.ui.components.grid import grid
+
+    kind = state.selection()["kind"]
+    grid(_grid(shown.trace.id, shown.caption(""), kind, shown), key="attention_grid")
+    name = maps.KIND_NAMES[kind]
+    pictures.table(
+        lambda: score_table(scores_of(shown, kind)),
+        note=f"{shown.caption(f'head scores, {name} attention')}. Beside each mean stands that of an even head.",
+        name=maps.file_name(shown.summary.name, "scores", kind),
+        key="attention_grid_table",
+    )
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _grid(run: str, caption: str, kind: Kind, _shown: Shown) -> bytes:
+    """The payload of the grid; what it depends on is in the first three."""
+    import numpy as np
+
+    from viz_transformer.analysis.attention import layer_count, layer_weights
+    from viz_transformer.ui.components.grid import GridScore, grid_payload
+
+    shown = _shown
+    layers = [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
+    name, scored = maps.KIND_NAMES[kind], scores_of(shown, kind)
+    return grid_payload(
+        [weights for weights, _ in layers],
+        kind=kind,
+        mask=np.stack([mask for _, mask in layers]),
+        scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
+        title=f"All heads, {name} attention",
+        caption=shown.caption(f"all heads, {name} attention"),
+        name=maps.file_name(shown.summary.name, "heads", kind),
+        compact=True,
+    )
+
+
+def score_table(scored: Sequence[Score]) -> pd.DataFrame:
+    """The scores of all heads, with what an even head has and the rows behind each mean."""
+    import pandas as pd
+
+    layers, heads = scored[0].values.shape
+    places = pd.MultiIndex.from_product([range(layers), range(heads)], names=["layer", "head"])
+    columns: dict[str, Any] = {}
+    for score in scored:
+        columns[score.name] = score.values.ravel()
+        columns[f"{score.name}, even"] = score.baseline.ravel()
+        columns[f"{score.name}, rows"] = score.n.ravel()
+    return pd.DataFrame(columns, index=places)
+
+
+def scores_of(shown: Shown, kind: Kind) -> tuple[Score, ...]:
+    """The scores of all heads of a kind in this run."""
+    return _scores(shown.trace.id, kind, shown)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _scores(run: str, kind: Kind, _shown: Shown) -> tuple[Score, ...]:
+    from viz_transformer.analysis.head_scores import head_scores
+
+    def special(places: frozenset[int], count: int) -> tuple[bool, ...]:
+        return tuple(position in places for position in range(count))
+
+    trace = _shown.trace
+    return head_scores(
+        trace,
+        kind,
+        source_special=special(_shown.source_special, len(trace.src)),
+        target_special=special(_shown.target_special, len(trace.tgt)),
+    )
+
+
+def panel(picture: Picture) -> None:
+    """The same map as lines or as shaded text."""
+    names = {"lines": "Lines", "text": "Text"}
+    st.segmented_control(
+        "Beside the map",
+        [*names],
+        required=True,
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("panel", key="attention_panel"),
+    )
+    if picture.scale == "diverging":
+        text.paragraph("Lines and text show weights: look at A or at B to see them.")
+    elif not picture.bounded:
+        text.paragraph("Lines and text show weights: switch Contribution off to see them.")
+    elif state.selection()["panel"] == "lines":
+        _lines(picture)
+    else:
+        _text(picture)
+
+
+def _lines(picture: Picture) -> None:
+    from viz_transformer.ui.components.lines import lines, lines_payload
+
+    several = picture.heads is not None and picture.scale != "derived"
+    payload = lines_payload(
+        picture.heads if several and picture.heads is not None else picture.values[None],
+        picture.rows,
+        picture.columns,
+        heads=picture.head_names if several else (picture.title,),
+        title="Lines",
+        name=f"{picture.name}-lines",
+        caption=picture.caption,
+        scale=picture.weight_scale,
+        unit=picture.unit,
+        mask=picture.mask,
+        fill=picture.fill,
+        writes=picture.writes,
+    )
+    lines(payload, key="attention_lines")
+
+
+def _text(picture: Picture) -> None:
+    from viz_transformer.ui.components.shading import shading, shading_payload
+
+    payload = shading_payload(
+        picture.values,
+        picture.rows,
+        picture.columns,
+        title="Text",
+        name=f"{picture.name}-text",
+        caption=picture.caption,
+        scale=picture.weight_scale,
+        unit=picture.unit,
+        mask=picture.mask,
+        fill=picture.fill,
+        writes=picture.writes,
+    )
+    shading(payload, key="attention_text")
+
+
+def scores(shown: Shown) -> None:
+    """The selected head's scores, each beside what an even head would have, and the rows behind it."""
+    chosen = state.selection()
+    heads, layer = chosen["heads"], chosen["layer"]
+    if isinstance(heads, str):
+        text.paragraph("Scores belong to single heads: choose one above.")
+        return
+    head = heads[0]
+    rows = []
+    for score in scores_of(shown, chosen["kind"]):
+        value, baseline, n = score.values[layer, head], score.baseline[layer, head], int(score.n[layer, head])
+        if n:
+            rows.append(
+                (score.name, f"{labels.number(float(value), 3)}, even {labels.number(float(baseline), 3)}, n {n}")
+            )
+        else:
+            rows.append((score.name, "no row can have it here"))
+    text.section(f"Scores of layer {layer}, head {head}")
+    text.definitions(rows)
+    text.paragraph("n: rows of this text that a score is a mean of. One text is noise.")

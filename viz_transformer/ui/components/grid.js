@@ -1,0 +1,547 @@
+import { selection, number, colours, element, button, tooltip, announcer, mount, zoom, mono, sans, prepare, shorten, exports } from "./shared.js"
+
+// All heads of one kind of attention as small maps. Header: {title, label, name, caption, kind, unit, full, tokens: [Q, K]
+// before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, sizes, height};
+// arrays: values [L, H, Q', K'] as shares of `full`; masked and missing (not a number) [Q', K'] or [L, H, Q', K'].
+
+const SCALES = [
+  ["fixed", "0–1", "Full colour is weight 1"],
+  ["row", "row", "Full colour is the largest weight of each row"],
+]
+const IN_PLACE = "in place"
+const HATCH = 5
+const KEYS = "Arrow keys move, Enter chooses a head, Control and Enter adds or removes one of the same layer."
+
+export default (component) => mount(component, "grid", makeGrid)
+
+function makeGrid(root) {
+  const stage = element("div", "stage")
+  const base = element("canvas", "base")
+  const over = element("canvas", "over")
+  const options = element("div", "unseen")
+  const order = element("label", "order", "sort ")
+  const select = element("select", "quiet")
+  const foot = element("div", "foot")
+  const choice = element("span", "choice")
+  choice.setAttribute("role", "group")
+  choice.setAttribute("aria-label", "Colour scale")
+  options.setAttribute("role", "presentation")
+  stage.tabIndex = 0
+  stage.setAttribute("role", "listbox")
+  stage.setAttribute("aria-multiselectable", "true")
+  for (const canvas of [base, over]) canvas.setAttribute("aria-hidden", "true")
+  stage.append(base, over, options)
+  order.append(select)
+  root.append(order, stage, foot)
+  const tip = tooltip(root)
+  const announce = announcer(root)
+  const image = element("canvas")
+  let head, values, masked, missing, layers, heads, queries, keys, place, painted
+  let sorting = null // a score, or null for in place; the selection's `sort` names it
+  let pointed = null // the head under the pointer or the keys, as layer * heads + head
+  let pointedAt = [0, 0]
+  let cursor = null // where the arrow keys go on from
+  let tops = null
+
+  const scales = SCALES.map(([word, text, title]) => button("quiet", text, title, () => selection.pick({ scale: word }, 150)))
+  choice.append(...scales)
+  foot.append(choice, exports(root, {
+    draw: paintExport,
+    size: () => ({ width: root.clientWidth, height: place.height }),
+    caption: () => head.caption,
+    name: () => head.name,
+  }))
+  select.onchange = () => {
+    selection.pick({ sort: select.value === IN_PLACE ? "" : select.value }, 150)
+    sort()
+    announce(sorting ? `Sorted by ${sorting.name}, high to low` : "In place")
+  }
+
+  const mode = () => (selection.chosen.scale === "row" ? "row" : "fixed")
+  /** Follow the selection's `sort`. */
+  function sort() {
+    const wanted = head.scores.find((score) => score.name === selection.chosen.sort) ?? null
+    if (wanted?.name === sorting?.name) return
+    sorting = wanted
+    pointed = null
+    tip.hide()
+    select.value = sorting?.name ?? IN_PLACE
+    list()
+  }
+
+  const at = (index) => ({ layer: Math.floor(index / heads), number: index % heads })
+  const placeOf = (index) => `layer ${at(index).layer}, head ${at(index).number}`
+  const sequence = () => (sorting ? sorting.order : Array.from({ length: layers * heads }, (_, index) => index))
+  const id = (index) => `head-${index}`
+
+  /** What is chosen in this kind of attention: {layer, heads: numbers, or null for all of the layer}; null for nothing. */
+  function chosen() {
+    const { kind, layer, heads: which } = selection.chosen
+    if ((kind !== undefined && kind !== head.kind) || !(layer >= 0 && layer < layers)) return null
+    if (Array.isArray(which)) return { layer, heads: which }
+    return which === "mean" || which === "max" ? { layer, heads: null } : null
+  }
+  const isChosen = (index, what = chosen()) => what?.layer === at(index).layer && Boolean(what.heads?.includes(at(index).number))
+
+  /** What is said of a head: where it is, and the score that the heads are sorted by. */
+  function sentences(index) {
+    if (!sorting) return [placeOf(index)]
+    const [n, baseline] = [sorting.n[index], sorting.baselines?.[index]]
+    if (!n) return [placeOf(index), `${sorting.name}: no row has one`]
+    const rows = `mean of ${n} ${n === 1 ? "row" : "rows"}`
+    return [
+      placeOf(index),
+      `${sorting.name} ${sorting.values[index]}`,
+      baseline === undefined ? rows : `baseline ${baseline}, ${rows}`,
+    ]
+  }
+
+  // ---- where things are: the largest thumbnails that fit into the width and the reserved height
+
+  function fitInPlace(width, room, z) {
+    const { least, most, gap, margin, between, line } = head.sizes
+    const fits = []
+    for (let rows = head.compact ? 1 : layers; rows <= layers; rows++) {
+      const blocks = Math.ceil(layers / rows)
+      const wide = ((width + between * z) / blocks - (between + margin) * z) / heads - gap * z
+      const tall = (room - line * z) / rows - gap * z
+      fits.push({ rows, wide: Math.min(wide, most * z), size: Math.min(wide, tall, most * z) })
+    }
+    const best = fits.reduce((a, b) => (b.size > a.size ? b : a))
+    if (best.size >= least * z) return { rows: best.rows, size: Math.floor(best.size) }
+    const taller = fits.find(({ wide }) => wide >= least * z)
+    return taller ? { rows: taller.rows, size: least * z } : { rows: layers, size: Math.max(8, Math.floor(fits.at(-1).wide)) }
+  }
+
+  function placeInPlace(width, room, z) {
+    const { gap, margin, between, line, top } = head.sizes
+    const { rows, size } = fitInPlace(width, room, z)
+    const pitch = size + gap * z
+    const spread = Math.floor(Math.min(Math.max((room - line * z) / rows - size, gap * z), 4 * gap * z))
+    const block = (margin + between) * z + heads * pitch
+    const items = sequence().map((index) => {
+      const { layer, number } = at(index)
+      return {
+        index,
+        x: Math.round(Math.floor(layer / rows) * block + margin * z + number * pitch),
+        y: Math.round((top + line) * z + (layer % rows) * (size + spread)),
+      }
+    })
+    return { items, size, rows, block, used: line * z + rows * (size + spread) }
+  }
+
+  function placeSorted(width, room, z) {
+    const { least, most, gap, top, inset, caption, caption_width } = head.sizes
+    const fit = (size) => {
+      const pitch = Math.max(size, caption_width * z) + gap * z
+      const columns = Math.max(1, Math.floor((width - 2 * inset * z + gap * z) / pitch))
+      return { size, pitch, columns, used: Math.ceil((layers * heads) / columns) * (size + caption * z) }
+    }
+    let found = fit(Math.floor(least * z))
+    for (let size = Math.floor(most * z); size > found.size; size--) if (fit(size).used <= room) found = fit(size)
+    const { size, pitch, columns, used } = found
+    const aside = inset * z + (pitch - gap * z - size) / 2
+    const items = sequence().map((index, i) => ({
+      index,
+      x: Math.round((i % columns) * pitch + aside),
+      y: Math.round(top * z + Math.floor(i / columns) * (size + caption * z)),
+    }))
+    return { items, size, used }
+  }
+
+  function measure() {
+    const z = zoom(root)
+    const width = root.clientWidth
+    const { top, bottom } = head.sizes
+    const room = head.height * z - (top + bottom) * z
+    const found = sorting ? placeSorted(width, room, z) : placeInPlace(width, room, z)
+    const height = Math.max(head.height * z, found.used + (top + bottom) * z)
+    return { ...found, z, width, height, byIndex: new Map(found.items.map((item) => [item.index, item])) }
+  }
+
+  const itemAt = (x, y) => place.items.find((item) =>
+    x >= item.x - 1 && x <= item.x + place.size + 1 && y >= item.y - 1 && y <= item.y + place.size + (sorting ? 24 * place.z : 1))
+
+  // ---- the maps, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest
+
+  function rowTops() {
+    tops ??= Float32Array.from({ length: layers * heads * queries }, (_, row) => {
+      let top = 0
+      for (let k = row * keys, end = k + keys; k < end; k++) if (values.values[k] > top) top = values.values[k]
+      return top
+    })
+    return tops
+  }
+
+  function paintMaps(ratio) {
+    const paper = colours(root)
+    const palette = paper.scale(head.kind).pixels
+    const [surface, line] = ["surface", "line"].map(paper.pixel)
+    const width = Math.round(place.width * ratio)
+    const height = Math.round(place.height * ratio)
+    const side = Math.max(1, Math.round(place.size * ratio))
+    image.width = width
+    image.height = height
+    const context = image.getContext("2d")
+    const pixels = context.createImageData(width, height)
+    const out = new Uint32Array(pixels.data.buffer)
+    const range = (count) => Array.from({ length: side }, (_, pixel) => {
+      const start = Math.floor((pixel * count) / side)
+      return [start, Math.max(start + 1, count > side ? Math.ceil(((pixel + 1) * count) / side) : 0)]
+    })
+    const [down, across] = [range(queries), range(keys)]
+    const period = Math.round(HATCH * ratio)
+    const thick = Math.max(1, Math.round(ratio))
+    const noCell = new Uint8Array(queries * keys)
+    const cells = (bits, index) => {
+      if (!bits) return noCell
+      return bits.shape.length === 2 ? bits.values : bits.values.subarray(index * queries * keys, (index + 1) * queries * keys)
+    }
+    const units = mode() === "row" ? rowTops() : null
+    const levels = new Float32Array(side)
+    for (const { index, x, y } of place.items) {
+      const [left, top] = [Math.round(x * ratio), Math.round(y * ratio)]
+      const first = index * queries * keys
+      const [hatched, empty] = [cells(masked, index), cells(missing, index)]
+      for (let py = 0; py < side && top + py < height; py++) {
+        const [r0, r1] = down[py]
+        if (!py || down[py - 1][0] !== r0 || down[py - 1][1] !== r1) {
+          levels.fill(-2)
+          for (let r = r0; r < r1; r++) {
+            const unit = units ? units[index * queries + r] || 1 : 1 / head.full
+            for (let px = 0; px < side; px++) {
+              const [c0, c1] = across[px]
+              for (let c = c0; c < c1; c++) {
+                const cell = r * keys + c
+                const level = empty[cell] ? -2 : hatched[cell] ? -1 : values.values[first + cell] / unit
+                if (level > levels[px]) levels[px] = level
+              }
+            }
+          }
+        }
+        const offset = (top + py) * width + left
+        for (let px = 0; px < side && left + px < width; px++) {
+          const level = levels[px]
+          out[offset + px] = level >= 0 ? palette[Math.min(1023, Math.round(level * 1023))]
+            : level === -1 && (px + py) % period < thick ? line : surface
+        }
+      }
+    }
+    context.putImageData(pixels, 0, 0)
+  }
+
+  const shrunk = (ratio) => {
+    const side = place.size * ratio
+    return head.tokens[0] > queries || head.tokens[1] > keys || queries > side || keys > side
+  }
+
+  // ---- title, labels, legend
+
+  function frames(context, paper) {
+    context.lineWidth = 1
+    context.strokeStyle = paper.one("line")
+    for (const { x, y } of place.items) context.strokeRect(x - 0.5, y - 0.5, place.size + 1, place.size + 1)
+  }
+
+  function heading(context, paper, room) {
+    const { z } = place
+    context.textAlign = "left"
+    context.textBaseline = "alphabetic"
+    context.font = sans((head.compact ? 14 : 16) * z, 600)
+    context.fillStyle = paper.one("text")
+    const title = shorten(context, head.title, room)
+    context.fillText(title, 0, 18 * z)
+    const x = context.measureText(title).width + 16 * z
+    context.font = sans(13 * z)
+    context.fillStyle = paper.one("muted")
+    const example = sorting && `${at(sorting.order[0]).layer}.${at(sorting.order[0]).number}`
+    const says = sorting
+      ? `${sorting.name} from high to low; ${example} is ${placeOf(sorting.order[0])}`
+      : layers * heads === 1 ? "" : "click chooses a head, Ctrl-click adds one of its layer"
+    if (room - x > 60 * z) context.fillText(shorten(context, says, room - x), x, 18 * z)
+  }
+
+  function labelsInPlace(context, paper) {
+    const { z, size, rows, block, items, byIndex } = place
+    const { line, top, margin, gap } = head.sizes
+    const what = chosen()
+    context.textBaseline = "alphabetic"
+    const ink = (bold) => {
+      context.font = sans(12 * z, bold ? 600 : 400)
+      context.fillStyle = paper.one(bold ? "text" : "muted")
+    }
+    ink(false)
+    const words = context.measureText(`head ${heads - 1}`).width <= size + gap * z - 4 * z
+    for (let layer = 0; layer < layers; layer++) {
+      ink(what?.layer === layer)
+      context.textAlign = "right"
+      const { x, y } = byIndex.get(layer * heads)
+      context.fillText(`layer ${layer}`, x - 8 * z, y + size / 2 + 4 * z)
+    }
+    context.textAlign = "center"
+    for (let b = 0; b * rows < layers; b++)
+      for (let h = 0; h < heads; h++) {
+        const within = what && Math.floor(what.layer / rows) === b
+        ink(within && (what.heads === null || what.heads.includes(h)))
+        const text = words || h === 0 ? `head ${h}` : String(h)
+        context.fillText(text, b * block + margin * z + h * (size + gap * z) + size / 2, (top + line) * z - 6 * z)
+      }
+  }
+
+  function labelsSorted(context, paper) {
+    const { z, size, items } = place
+    const what = chosen()
+    const text = (size >= 44 * z ? 12 : size >= 36 * z ? 11 : 10) * z
+    context.textAlign = "center"
+    context.textBaseline = "alphabetic"
+    for (const { index, x, y } of items) {
+      const { layer, number } = at(index)
+      const bold = isChosen(index, what) || (what?.heads === null && what.layer === layer)
+      context.font = mono(text, bold ? 600 : 400)
+      context.fillStyle = paper.one(bold ? "text" : "muted")
+      context.fillText(`${layer}.${number}`, x + size / 2, y + size + 13 * z)
+      context.fillStyle = paper.one("text")
+      context.fillText(sorting.short[index], x + size / 2, y + size + 25 * z)
+    }
+  }
+
+  function legend(context, paper, ratio, room) {
+    const { z, height } = place
+    const y = height - 13 * z
+    const palette = paper.scale(head.kind)
+    const length = 120 * z
+    context.font = mono(12 * z)
+    context.textBaseline = "middle"
+    context.textAlign = "left"
+    context.fillStyle = paper.one("muted")
+    context.fillText("0", 0, y)
+    let x = context.measureText("0").width + 8 * z
+    for (let i = 0; i < length; i++) {
+      context.fillStyle = palette.css(i / (length - 1))
+      context.fillRect(x + i, y - 4 * z, 1.5, 8 * z)
+    }
+    x += length + 8 * z
+    const end = mode() === "row" ? "row maximum" : "1"
+    context.fillStyle = paper.one("muted")
+    context.fillText(end, x, y)
+    x += context.measureText(end).width + 16 * z
+    context.font = sans(13 * z)
+    const notes = [head.unit]
+    if (shrunk(ratio)) notes.push("max-pooled: a pixel shows its largest weight")
+    if (mode() === "fixed" && head.full > 1) notes.push(`weights above 1 (up to ${number(head.full, 2)}) as 1`)
+    if (masked) notes.push("hatched: masked")
+    if (missing) notes.push("blank: not a number")
+    context.fillText(shorten(context, notes.join("; "), room - x), x, y)
+  }
+
+  function paintWords(context, paper, ratio, { top, bottom }) {
+    frames(context, paper)
+    if (sorting) labelsSorted(context, paper)
+    else labelsInPlace(context, paper)
+    heading(context, paper, top)
+    legend(context, paper, ratio, bottom)
+  }
+
+  function ring(context, paper, x, y, width, height) {
+    context.lineWidth = 2
+    context.strokeStyle = paper.one("page")
+    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
+    context.strokeStyle = paper.one("text")
+    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
+  }
+
+  function marks(context, paper) {
+    const what = chosen()
+    if (!what) return
+    const { items, size, byIndex } = place
+    if (what.heads) {
+      for (const { index, x, y } of items) if (isChosen(index, what)) ring(context, paper, x, y, size, size)
+    } else if (!sorting) { // the mean or the maximum is of the whole layer
+      const { x, y } = byIndex.get(what.layer * heads)
+      ring(context, paper, x, y, byIndex.get(what.layer * heads + heads - 1).x + size - x, size)
+    }
+  }
+
+  function paintExport(context) {
+    const paper = colours(root)
+    paintMaps(2)
+    context.imageSmoothingEnabled = false
+    context.drawImage(image, 0, 0, place.width, place.height)
+    paintWords(context, paper, 2, { top: place.width, bottom: place.width })
+    marks(context, paper)
+    painted = null
+  }
+
+  function paintOver() {
+    const context = prepare(over, place.width, place.height)
+    const paper = colours(root)
+    marks(context, paper)
+    const item = pointed === null ? null : place.byIndex.get(pointed)
+    if (!item) return
+    const out = isChosen(pointed) ? 2.5 : 0.5
+    context.lineWidth = 1
+    context.strokeStyle = paper.one("text")
+    context.strokeRect(item.x - out, item.y - out, place.size + 2 * out, place.size + 2 * out)
+  }
+
+  // ---- pointing and choosing
+
+  /** One hidden option for each head, in the order that is seen: what screen readers walk through. */
+  function list() {
+    options.replaceChildren(...sequence().map((index) => {
+      const option = element("div", "", sentences(index).join(", "))
+      option.id = id(index)
+      option.setAttribute("role", "option")
+      return option
+    }))
+  }
+
+  function point(index, x, y) {
+    pointed = index
+    if (index === null) tip.hide()
+    else {
+      cursor = index
+      pointedAt = [x, y]
+      stage.setAttribute("aria-activedescendant", id(index))
+      tip.show(sentences(index), x, y)
+    }
+    paintOver()
+  }
+  const pointTo = (index, lines) => {
+    const { x, y } = place.byIndex.get(index)
+    point(index, x + place.size - 8, y + place.size - 8)
+    if (lines) tip.show([...sentences(index), ...lines], x + place.size - 8, y + place.size - 8)
+  }
+
+  /** Choose a head, or with `more` add it to those of its layer or take it away; the last one stays. */
+  function pick(index, more) {
+    const { layer, number } = at(index)
+    const what = chosen()
+    let wanted = [number]
+    if (more && what?.layer === layer && what.heads) {
+      if (!what.heads.includes(number)) wanted = [...what.heads, number].sort((a, b) => a - b)
+      else if (what.heads.length > 1) wanted = what.heads.filter((each) => each !== number)
+      if (wanted.length > head.most_heads) {
+        const full = `${head.most_heads} heads at most can be chosen together`
+        pointTo(index, [full])
+        announce(full)
+        return
+      }
+    }
+    selection.pick({ ...(selection.chosen.kind !== head.kind && { kind: head.kind }), layer, heads: wanted })
+    announce(`${wanted.length > 1 ? "heads" : "head"} ${wanted.join(", ")} of layer ${layer} chosen`)
+  }
+
+  /** The head that an arrow leads to: the next in the row, or the nearest of the row above or below. */
+  function next(from, key) {
+    const { items, byIndex, size } = place
+    const here = byIndex.get(from)
+    const row = items.filter((item) => item.y === here.y).sort((a, b) => a.x - b.x)
+    const i = row.indexOf(here)
+    if (key === "Home") return row[0].index
+    if (key === "End") return row.at(-1).index
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+      const step = key === "ArrowLeft" ? -1 : 1
+      if (row[i + step]) return row[i + step].index
+      const walk = [...items].sort((a, b) => a.y - b.y || a.x - b.x)
+      return (walk[walk.indexOf(here) + step] ?? here).index
+    }
+    const sign = key === "ArrowUp" ? -1 : 1
+    const beyond = items.filter((item) => (item.y - here.y) * sign > size / 2)
+    if (!beyond.length) return from
+    const distance = (item) => Math.abs(item.y - here.y) * 1e4 + Math.abs(item.x - here.x)
+    return beyond.reduce((a, b) => (distance(b) < distance(a) ? b : a)).index
+  }
+
+  const start = () => {
+    if (cursor !== null) return cursor
+    const what = chosen()
+    return what ? what.layer * heads + Math.min(what.heads?.[0] ?? 0, heads - 1) : sequence()[0]
+  }
+  const spot = (event) => {
+    const box = stage.getBoundingClientRect()
+    return [event.clientX - box.left, event.clientY - box.top]
+  }
+  stage.onpointermove = (event) => {
+    const [x, y] = spot(event)
+    const item = itemAt(x, y)
+    stage.style.cursor = item ? "pointer" : "default"
+    point(item?.index ?? null, x, y)
+  }
+  stage.onpointerleave = () => point(null)
+  stage.onclick = (event) => {
+    const item = itemAt(...spot(event))
+    if (item) pick(item.index, event.ctrlKey || event.metaKey || event.shiftKey)
+  }
+  stage.onkeydown = (event) => {
+    if (event.altKey) return
+    const more = event.ctrlKey || event.metaKey || event.shiftKey
+    if (event.key === "Enter" || event.key === " ") {
+      pointTo(start())
+      pick(start(), more)
+    } else if (event.key === "Escape") point(null)
+    else if (!more && /^(Arrow(Up|Down|Left|Right)|Home|End)$/.test(event.key)) pointTo(next(start(), event.key))
+    else return
+    event.preventDefault()
+  }
+  stage.onfocus = () => { if (stage.matches(":focus-visible")) pointTo(start()) }
+  stage.onblur = () => point(null)
+
+  const made = {
+    update({ header, arrays }) {
+      const before = head && `${layers} ${heads} ${head.kind}`
+      head = header
+      values = arrays.values
+      masked = arrays.masked
+      missing = arrays.missing
+      ;[layers, heads, queries, keys] = values.shape
+      tops = null
+      painted = null
+      if (before !== `${layers} ${heads} ${head.kind}`) {
+        pointed = cursor = null
+        tip.hide()
+      }
+      sorting = head.scores.find((score) => score.name === sorting?.name) ?? null
+      const texts = [IN_PLACE, ...head.scores.map((score) => score.name)]
+      if (texts.join() !== Array.from(select.options, (option) => option.value).join()) {
+        select.replaceChildren(...texts.map((text) => {
+          const option = element("option", "", text === IN_PLACE ? text : `by ${text}`)
+          option.value = text
+          return option
+        }))
+      }
+      select.value = sorting?.name ?? IN_PLACE
+      order.hidden = !head.scores.length
+      stage.setAttribute("aria-label", `${head.label}. ${KEYS}`)
+      list()
+      if (pointed !== null) tip.show(sentences(pointed), ...pointedAt)
+    },
+    draw() {
+      sort()
+      place = measure()
+      const { width, height, z } = place
+      const paper = colours(root)
+      const ratio = window.devicePixelRatio || 1
+      stage.style.height = `${height}px`
+      select.title = sorting ? `${sorting.name}: ${sorting.explanation}` : "Sort the heads by a score"
+      scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
+      const state = [width, height, z, mode(), sorting?.name, paper.one("page"), ratio].join()
+      if (painted !== state) paintMaps(ratio)
+      painted = state
+      const context = prepare(base, width, height)
+      context.imageSmoothingEnabled = false
+      context.drawImage(image, 0, 0, image.width / ratio, image.height / ratio)
+      paintWords(context, paper, ratio, {
+        top: width - (head.scores.length ? order.offsetWidth + 12 * z : 0),
+        bottom: width - foot.offsetWidth - 8 * z,
+      })
+      const what = chosen()
+      for (const option of options.children) {
+        option.setAttribute("aria-selected", String(isChosen(Number(option.id.slice("head-".length)), what)))
+      }
+      paintOver()
+      stage.dataset.painted = String(performance.now())
+    },
+  }
+  return made
+}

@@ -1,0 +1,199 @@
+"""The head grid: all heads of one kind of attention as small maps, to find the ones that are worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.figures import labels
+from viz_transformer.figures.theme import Kind
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.ui.state import MOST_HEADS
+
+LARGEST_SIDE = 64
+"""Maps of more tokens a side are max-pooled to this many."""
+
+WIDTH = 992
+"""The content's width in a window of 1280, for which the height is reserved; elsewhere the browser fits what it can."""
+
+_grid = st.components.v2.component("viz_transformer_grid", css=style_sheet("grid"), js=javascript("grid"))
+
+
+@dataclass(frozen=True, eq=False)
+class GridScore:
+    """A number for each head, by which the grid can be sorted.
+
+    values, baseline: [L, H], NaN where a head has none. n: one number or [L, H], the rows that a value is a mean of.
+    `explanation` is the formula in words.
+    """
+
+    name: str
+    values: ArrayLike
+    baseline: ArrayLike | None
+    n: ArrayLike
+    explanation: str
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Where things stand, in pixels; grid.js fits the thumbnails into the same."""
+
+    most: int
+    wanted: int  # the least size for which layers are put beside each other
+    gap: int
+    area: int  # the height that the thumbnails should not exceed
+    least: int = 28
+    top: int = 34  # the title
+    bottom: int = 34  # the legend
+    line: int = 18  # the numbers of the heads
+    margin: int = 54  # the numbers of the layers
+    between: int = 16  # layers that stand side by side
+    inset: int = 3  # what the ring of a chosen head needs at the left of sorted thumbnails
+    caption: int = 34  # name and score under a sorted thumbnail, and the space to the next row
+    caption_width: int = 30  # five letters
+
+
+_COMPACT = _Sizes(most=48, wanted=32, gap=4, area=400)
+_FULL = _Sizes(most=72, wanted=28, gap=6, area=620)
+
+
+def grid_payload(
+    maps: NDArray[Any] | Sequence[ArrayLike],
+    *,
+    kind: Kind,
+    title: str,
+    caption: str,
+    name: str,
+    mask: ArrayLike | None = None,
+    scores: Sequence[GridScore] = (),
+    unit: str = "attention weight",
+    compact: bool = False,
+) -> bytes:
+    """What the browser gets: maps of at most 64 x 64 cells in 8 bits each, and the scores as text.
+
+    maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, NaN stays blank. mask: anything that broadcasts to
+    [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn with its weight. `compact`
+    puts layers side by side where they fit; `unit` are the words of the legend, `name` is a file name.
+    Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
+    """
+    layers = [np.asarray(layer, dtype=np.float32) for layer in maps]
+    if not layers or layers[0].ndim != 3 or not layers[0].size or any(m.shape != layers[0].shape for m in layers):
+        raise ValueError(f"maps {[m.shape for m in layers]} are not [layers, heads, queries, keys]")
+    shape = (len(layers), *layers[0].shape)
+    pooled = np.stack([_pooled(layer) for layer in layers])
+    missing = np.isnan(pooled)
+    pooled[missing] = 0
+    masked = ~_pooled_mask(mask, shape, pooled.shape) & (pooled == 0)
+    full = max(1.0, float(pooled.max()))  # dropout and edits make weights above 1
+    if full == np.inf:
+        raise ValueError("only finite weights can be drawn as thumbnails: some are infinite")
+    header = {
+        "title": title,
+        "label": f"{title}: {shape[0]} layers of {shape[1]} heads",
+        "name": name,
+        "caption": caption,
+        "kind": kind,
+        "unit": unit,
+        "full": full,
+        "tokens": shape[2:],
+        "scores": [_score_data(score, shape[:2]) for score in scores],
+        "most_heads": MOST_HEADS,
+        "compact": compact,
+        "sizes": _COMPACT if compact else _FULL,
+        "height": grid_height(*shape[:2], compact=compact, sortable=bool(scores)),
+    }
+    arrays = {"values": payload.rounded(pooled / np.float32(full), "sqrt-uint8")}
+    for what, cells in (("masked", masked), ("missing", missing & ~masked)):
+        if cells.any():
+            alike = bool((cells == cells[0, 0]).all())
+            arrays[what] = payload.bits(cells[0, 0] if alike else cells)
+    return payload.pack(header, **arrays)
+
+
+def grid(data: bytes, *, key: str) -> None:
+    """Draw what `grid_payload` made. What is picked goes into the selection of the page: layer and heads."""
+    _grid(key=key, data=data)
+
+
+def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: bool = True) -> int:
+    """The height in pixels that the grid takes in a page of 992 pixels, in place as well as sorted."""
+    sizes = _COMPACT if compact else _FULL
+    size, in_place = _in_place(layers, heads, sizes, compact)
+    flows = [_flow(layers * heads, s, sizes) for s in range(size, min(size, sizes.least) - 1, -1)]
+    sorted_height = next(flow for flow in flows if flow <= max(1.25 * in_place, flows[-1]))
+    return sizes.top + (max(in_place, sorted_height) if sortable else in_place) + sizes.bottom
+
+
+def _in_place(layers: int, heads: int, sizes: _Sizes, compact: bool) -> tuple[int, int]:
+    """Size of a thumbnail, and height of all: as few rows of layers as leave the thumbnails large enough."""
+    for rows in range(1 if compact else layers, layers + 1):
+        blocks = ceil(layers / rows)
+        wide = ((WIDTH + sizes.between) / blocks - sizes.between - sizes.margin) / heads - sizes.gap
+        tall = max((sizes.area - sizes.line) / rows - sizes.gap, sizes.least)
+        size = int(min(wide, tall, sizes.most))
+        if size >= sizes.wanted:
+            break
+    return max(size, 1), sizes.line + rows * (max(size, 1) + sizes.gap)
+
+
+def _flow(count: int, size: int, sizes: _Sizes) -> int:
+    columns = max(1, (WIDTH - 2 * sizes.inset + sizes.gap) // (max(size, sizes.caption_width) + sizes.gap))
+    return ceil(count / columns) * (size + sizes.caption)
+
+
+def _pooled(maps: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of each block of cells the largest, at most 64 x 64 of them; NaN where all are. [H, Q, K]"""
+    if np.fmin.reduce(maps, axis=None) < 0:
+        raise ValueError("only weights from 0 on can be drawn as thumbnails: some are below 0")
+    return _largest(_largest(maps, -2), -1)
+
+
+def _pooled_mask(mask: ArrayLike | None, shape: tuple[int, ...], pooled: tuple[int, ...]) -> NDArray[np.bool_]:
+    """True where any cell of a block may be attended to: the mask for maps of `shape` as one for maps as `pooled`."""
+    given = np.asarray(True if mask is None else mask, dtype=bool)
+    try:
+        np.broadcast_to(given, shape)
+    except ValueError:
+        raise ValueError(f"mask {given.shape} does not fit the maps {shape}") from None
+    cells = np.broadcast_to(given, (*given.shape[:-2], *shape[-2:]))
+    return np.broadcast_to(_largest(_largest(cells, -2), -1), pooled)
+
+
+def _largest(values: NDArray[Any], axis: int) -> NDArray[Any]:
+    """The largest of each of 64 runs along the axis, NaN left out; the values themselves if there are no more."""
+    count = values.shape[axis]
+    if count <= LARGEST_SIDE:
+        return values
+    runs = np.split(values, np.arange(1, LARGEST_SIDE) * count // LARGEST_SIDE, axis=axis)
+    return np.stack([np.fmax.reduce(run, axis=axis) for run in runs], axis=axis)
+
+
+def _score_data(score: GridScore, shape: tuple[int, int]) -> dict[str, Any]:
+    """A score as text, and the heads from the highest to the lowest, those without one last."""
+    values = np.asarray(score.values, dtype=np.float64)
+    baseline = None if score.baseline is None else np.asarray(score.baseline, dtype=np.float64)
+    if values.shape != shape or (baseline is not None and baseline.shape != shape):
+        raise ValueError(f"score {score.name!r} has the shape {values.shape}, the grid has {shape} layers and heads")
+    return {
+        "name": score.name,
+        "explanation": score.explanation,
+        "order": np.argsort(-values, axis=None, kind="stable"),
+        "short": [_short(value) for value in values.flat],
+        "values": [labels.number(value) for value in values.flat],
+        "baselines": None if baseline is None else [labels.number(value) for value in baseline.flat],
+        "n": np.broadcast_to(np.asarray(score.n, dtype=np.int64), shape).ravel(),
+    }
+
+
+def _short(value: float) -> str:
+    """At most six characters: there is no room for more under a thumbnail."""
+    if value != value:
+        return "–"
+    return labels.number(value, 2 if abs(value) < 100 else 1 if abs(value) < 1000 else 0)

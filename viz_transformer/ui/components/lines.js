@@ -1,0 +1,572 @@
+import { selection, placeOn, positionAt, fieldOf, share, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+
+// A line from each query to each key, as opaque as the weight. Header: {title, label, name, caption, queries, keys:
+// {field, role, axis, ink, tokens}, writes, heads, colours, unit, fill, most_tokens, most_lines, height}; arrays:
+// weights [N, Q, K], none if there are too many tokens, mask [Q, K] or [N, Q, K] where anything is masked.
+
+const THRESHOLDS = [
+  0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06,
+  0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
+]
+const [FAINTEST, GAMMA] = [0.06, 0.7]
+const opacityOf = (weight) => FAINTEST + (1 - FAINTEST) * Math.min(1, weight) ** GAMMA
+const PLACES = 2 ** 20
+const MANY = 600
+const count = (whole) => whole.toLocaleString("en-US")
+
+/** Part of a whole in percent; 0 and 100 are said only of nothing and all. */
+function percent(part, whole) {
+  if (part === 0 || whole === 0) return "0 %"
+  if (part === whole) return "100 %"
+  const hundredths = (100 * part) / whole
+  return hundredths < 0.1 ? "<0.1 %" : hundredths > 99.9 ? ">99.9 %" : `${fixed(hundredths, 1)} %`
+}
+
+export default (component) => mount(component, "lines", makeLines)
+
+function makeLines(root) {
+  const stage = element("div", "stage")
+  const base = element("canvas", "base")
+  const over = element("canvas", "over")
+  const controls = element("div", "controls")
+  const slider = element("input", "threshold")
+  const said = element("output")
+  const instead = element("p", "instead")
+  const label = element("label", "", "threshold")
+  stage.tabIndex = 0
+  stage.setAttribute("role", "application")
+  stage.append(base, over)
+  slider.type = "range"
+  slider.min = 0
+  slider.max = THRESHOLDS.length - 1
+  slider.step = 1
+  slider.setAttribute("aria-label", "Threshold: lines of smaller weights are hidden")
+  label.append(slider)
+  root.append(stage, instead, controls)
+  const tip = tooltip(root)
+  const announce = announcer(root)
+  let head, weights, mask, N, Q, K, lines, place, painted
+  let threshold = 0
+  let touched = false
+  let hovered = null // {q, k}: a token has one of them, a line both
+  let focused = null
+
+  controls.append(label, exports(root, {
+    draw: (context) => paintAll(context),
+    size: () => ({ width: place.width, height: place.height + 8 * place.z + 18 * place.z * hiddenLines().length }),
+    caption: () => head.caption,
+    name: () => head.name,
+  }), said)
+
+  const at = (n, q, k) => weights.values[(n * Q + q) * K + k]
+  const may = (n, q, k) => !mask || mask.values[((mask.shape.length === 3 ? n * Q : 0) + q) * K + k] === 1
+  const within = (n, size) => (n >= 0 && n < size ? n : null)
+  const chosen = () => ({ q: placeOn(head.queries), k: placeOn(head.keys) })
+  const shows = (n, q, k) => may(n, q, k) && at(n, q, k) > 0 && at(n, q, k) >= Math.fround(threshold)
+
+  // ---- which lines there are: strongest first, with the weight of all that follow
+
+  function sortLines() {
+    const bits = new Uint32Array(weights.values.buffer)
+    const found = new Float64Array(weights.values.length)
+    let [size, all, masked, unknown] = [0, 0, 0, 0]
+    for (let n = 0, i = 0; n < N; n++)
+      for (let q = 0; q < Q; q++)
+        for (let k = 0; k < K; k++, i++) {
+          const weight = weights.values[i]
+          if (!Number.isFinite(weight)) unknown++
+          else if (!may(n, q, k)) masked += weight
+          else {
+            all++
+            if (weight > 0) found[size++] = bits[i] * PLACES + i // for positive numbers the bits are in their order
+          }
+        }
+    const sorted = found.subarray(0, size).sort()
+    const order = new Uint32Array(size)
+    for (let i = 0; i < size; i++) order[i] = sorted[size - 1 - i] - Math.floor(sorted[size - 1 - i] / PLACES) * PLACES
+    const rest = new Float64Array(size + 1)
+    for (let i = size - 1; i >= 0; i--) rest[i] = rest[i + 1] + weights.values[order[i]]
+    lines = { order, rest, all, masked, unknown }
+  }
+
+  /** How many lines a threshold leaves. */
+  function leaves(smallest) {
+    let [low, high] = [0, lines.order.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (weights.values[lines.order[middle]] >= Math.fround(smallest)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  const shownLines = () => Math.min(leaves(threshold), head.most_lines)
+
+  /** The threshold to begin with: 0.05 or the share of an even row; more where it leaves too many lines to tell apart. */
+  function firstThreshold() {
+    const start = THRESHOLDS.findLastIndex((each) => each <= Math.min(0.05, 1 / K))
+    let i = start
+    while (leaves(THRESHOLDS[i]) > MANY && leaves(THRESHOLDS[i + 1]) > 0) i++
+    return THRESHOLDS[i]
+  }
+
+  /** What is not seen, in words. */
+  function hidden() {
+    const shown = shownLines()
+    const total = lines.rest[0] + lines.masked
+    const sentence = [
+      `threshold ${threshold}: ${count(lines.all - shown)} of ${count(lines.all)} lines hidden, ${percent(lines.rest[shown], total)} of the weight`,
+    ]
+    if (shown < leaves(threshold)) sentence.push(`only the strongest ${count(shown)} are drawn`)
+    if (lines.masked) sentence.push(`masked pairs, without a line, hold ${percent(lines.masked, total)}`)
+    if (lines.unknown) sentence.push(`${count(lines.unknown)} weights are not a number and have no line`)
+    return sentence.join("; ")
+  }
+
+  /** The lines of one token, or of one pair: [n, q, k, weight], strongest last. */
+  function linesOf({ q, k }) {
+    const found = []
+    for (let n = 0; n < N; n++)
+      for (let from = q ?? 0; from < (q === undefined ? Q : q + 1); from++)
+        for (let to = k ?? 0; to < (k === undefined ? K : k + 1); to++)
+          if (shows(n, from, to)) found.push([n, from, to, at(n, from, to)])
+    return found.sort((a, b) => a[3] - b[3])
+  }
+
+  // ---- where things are
+
+  function wrapped(context, text, width, most) {
+    const rows = [""]
+    for (const word of text.split(" ")) {
+      const longer = rows.at(-1) ? `${rows.at(-1)} ${word}` : word
+      if (rows.at(-1) && rows.length < most && context.measureText(longer).width > width) rows.push(word)
+      else rows[rows.length - 1] = longer
+    }
+    return rows.map((row) => shorten(context, row, width))
+  }
+  function hiddenLines() {
+    const context = base.getContext("2d")
+    context.font = sans(13 * place.z)
+    return wrapped(context, hidden(), place.width - 8, 3)
+  }
+
+  /** The parts of the legend with their places, from the left, wrapped. */
+  function legendParts(context, z, width) {
+    const parts = []
+    let [x, row] = [0, 0]
+    const put = (part, size) => {
+      if (x && x + size > width) [x, row] = [0, row + 1]
+      parts.push({ ...part, x, row, size: Math.min(size, width) })
+      x += size + 16 * z
+    }
+    context.font = sans(13 * z)
+    head.heads.forEach((text, n) => put({ text, colour: head.colours[n] }, 26 * z + context.measureText(text).width))
+    const text = `opacity: ${head.unit} w, drawn as ${FAINTEST} + ${fixed(1 - FAINTEST, 2)} · w^${GAMMA} so that faint lines show`
+    const ramp = 104 * z
+    if (ramp + context.measureText(text).width <= width) put({ text, ramp }, ramp + context.measureText(text).width)
+    else {
+      if (x) [x, row] = [0, row + 1]
+      const [first, ...others] = wrapped(context, text, width - ramp, 3)
+      put({ text: first, ramp }, width)
+      for (const line of others) put({ text: line, ramp: 0, from: ramp }, width)
+    }
+    return { parts, rows: row + 1 }
+  }
+
+  function measure(context) {
+    const z = zoom(root)
+    const width = root.clientWidth
+    const height = Math.max(240, Math.floor(tallness(root, head.height * z) - controls.offsetHeight - 8))
+    context.font = sans(16 * z, 600)
+    const title = wrapped(context, head.title, width - 8, 2)
+    context.font = mono(14 * z, 600)
+    const wide = ({ text, note }) => context.measureText(note ?? text).width + (note === undefined ? 0 : context.measureText(text).width * 0.66 + 6)
+    const most = Math.min(14 * context.measureText("m").width, width * 0.3)
+    const margin = ({ tokens }) => 16 * z + Math.min(most, tokens.reduce((widest, token) => Math.max(widest, wide(token)), 36 * z))
+    const [left, right] = [margin(head.queries), width - margin(head.keys)]
+    const legend = legendParts(context, z, width)
+    const top = (title.length * 22 + 40) * z
+    const bottom = (legend.rows * 20 + 12) * z
+    const row = (size) => Math.min((height - top - bottom) / size, 40 * z)
+    const rows = { queries: row(Q), keys: row(K) }
+    const narrow = Math.min(rows.queries, rows.keys)
+    const gap = N > 1 ? Math.min(3 * z, (0.7 * narrow) / N) : 0
+    const thick = z * (narrow < 6 ? 1 : narrow < 14 ? 1.4 : 2)
+    return { z, width, height, title, legend, top, bottom, left, right, rows, gap, thick }
+  }
+  const yOf = (side, n) => place.top + (n + 0.5) * place.rows[side]
+  const shift = (n) => (n - (N - 1) / 2) * place.gap
+
+  /** What is at this point: a token, the nearest line, or nothing. */
+  function found(x, y) {
+    const token = (side, size) => within(Math.floor((y - place.top) / place.rows[side]), size)
+    if (x <= place.left) return token("queries", Q) === null ? null : { q: token("queries", Q) }
+    if (x >= place.right) return token("keys", K) === null ? null : { k: token("keys", K) }
+    const along = (x - place.left) / (place.right - place.left)
+    let [nearest, least] = [null, 5 * place.z]
+    for (let i = 0, size = shownLines(); i < size; i++) {
+      const [n, q, k] = split(lines.order[i])
+      const [from, to] = [yOf("queries", q), yOf("keys", k)]
+      const slope = (to - from) / (place.right - place.left)
+      const away = Math.abs(from + (to - from) * along + shift(n) - y) / Math.hypot(1, slope)
+      if (away < least) [nearest, least] = [{ q, k }, away] // strongest first: it wins where lines cross
+    }
+    return nearest
+  }
+  const split = (i) => [Math.floor(i / (Q * K)), Math.floor(i / K) % Q, i % K]
+
+  // ---- painting
+
+  function stroke(context, n, q, k) {
+    context.beginPath()
+    context.moveTo(place.left, yOf("queries", q) + shift(n))
+    context.lineTo(place.right, yOf("keys", k) + shift(n))
+    context.stroke()
+  }
+
+  function paintLines(context, paper) {
+    const inks = head.colours.map(paper.one)
+    context.lineWidth = place.thick
+    for (let i = shownLines() - 1; i >= 0; i--) {
+      const [n, q, k] = split(lines.order[i])
+      context.strokeStyle = inks[n]
+      context.globalAlpha = opacityOf(weights.values[lines.order[i]])
+      stroke(context, n, q, k)
+    }
+    context.globalAlpha = 1
+  }
+
+  /** The labels of one side; where rows are lower than letters, those that matter most are written first. */
+  function labels(context, paper, side, looked) {
+    const { z, left, right, width, rows } = place
+    const { tokens, ink } = head[side]
+    const mine = side === "queries" ? "q" : "k"
+    const size = Math.max(9 * z, Math.min(14 * z, rows[side] * 0.82))
+    const every = Math.max(1, Math.ceil((size + 1) / rows[side]))
+    const picked = chosen()[mine]
+    const partners = looked ? linesOf(looked).map((line) => line[side === "queries" ? 1 : 2]).reverse() : []
+    const bright = new Set(looked?.[mine] === undefined ? partners : [looked[mine]])
+    const first = [looked?.[mine], picked, ...(every > 1 && looked?.[mine] === undefined ? partners : [])]
+    const taken = new Uint8Array(tokens.length)
+    const room = (side === "queries" ? left : width - right) - 14 * z
+    const sign = side === "queries" ? -1 : 1
+    const edge = side === "queries" ? left : right
+    context.textAlign = side === "queries" ? "right" : "left"
+    context.textBaseline = "middle"
+    const write = (n) => {
+      if (n === undefined || n === null || taken[n]) return
+      taken.fill(1, Math.max(0, n - every + 1), n + every)
+      const token = tokens[n]
+      const y = yOf(side, n)
+      const x = edge + sign * 10 * z
+      context.globalAlpha = !looked || bright.has(n) || n === picked ? 1 : 0.4
+      context.font = mono(size, n === picked ? 600 : 400)
+      context.fillStyle = paper.one(token.special ? "muted" : n === picked ? "text" : ink)
+      const main = isolated(shorten(context, token.note ?? token.text, token.note === undefined ? room : room * 0.7))
+      context.fillText(main, x, y)
+      const end = context.measureText(main).width
+      if (n === picked) context.fillRect(edge + sign * 3 * z - z, y - size * 0.6, 2 * z, size * 1.2)
+      if (looked?.[mine] === n) context.fillRect(Math.min(x, x + sign * end), y + size * 0.62, end, 1)
+      if (token.note !== undefined) {
+        context.font = mono(size * 0.66)
+        context.fillStyle = paper.one("muted")
+        context.fillText(isolated(shorten(context, token.text, room - end - 5)), x + sign * (end + 5), y)
+      }
+    }
+    first.forEach(write)
+    for (let n = 0; n < tokens.length; n += every) write(n)
+    context.globalAlpha = 1
+  }
+
+  function frame(context, paper) {
+    const { z, width, height, title, legend, top, left, right } = place
+    context.textBaseline = "alphabetic"
+    context.textAlign = "left"
+    context.font = sans(16 * z, 600)
+    context.fillStyle = paper.one("text")
+    title.forEach((line, i) => context.fillText(line, 0, (20 + 22 * i) * z))
+    context.font = sans(13 * z)
+    context.fillStyle = paper.one(head.queries.ink)
+    context.fillText(shorten(context, head.queries.axis, width / 2 - 8), 0, top - 14 * z)
+    context.textAlign = "right"
+    context.fillStyle = paper.one(head.keys.ink)
+    context.fillText(shorten(context, head.keys.axis, width / 2 - 8), width, top - 14 * z)
+    context.textAlign = "left"
+    context.textBaseline = "middle"
+    for (const { text, colour, ramp, from, x, row, size } of legend.parts) {
+      const y = height - ((legend.rows - row) * 20 - 8) * z
+      if (ramp) {
+        context.font = mono(12 * z)
+        context.fillStyle = paper.one("muted")
+        context.fillText("0", x, y)
+        context.fillText("1", x + 88 * z, y)
+        context.fillStyle = N > 1 ? paper.one("text") : paper.one(head.colours[0])
+        for (let i = 0; i < 24; i++) {
+          context.globalAlpha = opacityOf(i / 23)
+          context.fillRect(x + (12 + 3 * i) * z, y - 4 * z, 3 * z, 8 * z)
+        }
+        context.globalAlpha = 1
+      }
+      if (colour) {
+        context.fillStyle = paper.one(colour)
+        context.fillRect(x, y - 1.5 * z, 20 * z, 3 * z)
+      }
+      context.font = sans(13 * z)
+      context.fillStyle = paper.one(colour ? "text" : "muted")
+      const start = ramp || from || 26 * z
+      context.fillText(shorten(context, text, size - start), x + start, y)
+    }
+  }
+
+  /** Everything on one canvas, as it is saved: with all lines, and what is hidden in words. */
+  function paintAll(context) {
+    const paper = colours(root)
+    paintLines(context, paper)
+    labels(context, paper, "queries", null)
+    labels(context, paper, "keys", null)
+    frame(context, paper)
+    context.font = sans(13 * place.z)
+    context.textAlign = "left"
+    context.textBaseline = "alphabetic"
+    context.fillStyle = paper.one("muted")
+    hiddenLines().forEach((line, i) => context.fillText(line, 0, place.height + (14 + 18 * i) * place.z))
+  }
+
+  function paintOver() {
+    const context = prepare(over, place.width, place.height)
+    const paper = colours(root)
+    const looked = hovered ?? focused
+    const pair = looked && looked.q !== undefined && looked.k !== undefined
+    base.classList.toggle("faded", Boolean(looked && !pair))
+    if (looked) {
+      context.lineWidth = place.thick
+      for (const [n, q, k, weight] of linesOf(looked)) {
+        if (pair) {
+          context.strokeStyle = paper.one("page")
+          context.globalAlpha = 1
+          context.lineWidth = place.thick * 4
+          stroke(context, n, q, k)
+          context.lineWidth = place.thick * 2
+        }
+        context.strokeStyle = paper.one(head.colours[n])
+        context.globalAlpha = pair ? Math.max(0.6, opacityOf(weight)) : opacityOf(weight)
+        stroke(context, n, q, k)
+      }
+      context.globalAlpha = 1
+    }
+    labels(context, paper, "queries", looked)
+    labels(context, paper, "keys", looked)
+    if (looked && !pair && N === 1) values(context, paper, looked)
+    frame(context, paper)
+  }
+
+  /** The weights of one token's lines, at their far ends; where there is no room for all, the largest. */
+  function values(context, paper, looked) {
+    const { z, left, right } = place
+    const far = looked.q === undefined ? "queries" : "keys"
+    const size = 11 * z
+    const every = Math.ceil((size + 3) / place.rows[far])
+    const taken = new Uint8Array(far === "keys" ? K : Q)
+    context.font = mono(size)
+    context.textAlign = far === "keys" ? "right" : "left"
+    context.textBaseline = "middle"
+    for (const [, q, k, weight] of linesOf(looked).reverse()) {
+      const n = far === "keys" ? k : q
+      if (taken[n]) continue
+      taken.fill(1, Math.max(0, n - every + 1), n + every)
+      const text = share(weight)
+      const wide = context.measureText(text).width
+      const x = far === "keys" ? right - 8 * z : left + 8 * z
+      context.fillStyle = paper.one("page")
+      context.fillRect(far === "keys" ? x - wide - 3 : x - 3, yOf(far, n) - size / 2 - 1, wide + 6, size + 2)
+      context.fillStyle = paper.one("text")
+      context.fillText(text, x, yOf(far, n))
+    }
+  }
+
+  // ---- words
+
+  const queryWords = (q) => `${head.queries.role} ${positionAt(head.queries, q)}: ${head.writes ? "reads " : ""}${quoted(head.queries.tokens[q])}${head.writes ? `, writes ${quoted(head.writes[q])}` : ""}`
+  const keyWords = (k) => `${head.keys.role} ${positionAt(head.keys, k)}: ${quoted(head.keys.tokens[k])}`
+  const named = (n, text) => (N > 1 ? `${head.heads[n]}: ${text}` : text)
+
+  function sentences({ q, k }) {
+    if (q !== undefined && k !== undefined) {
+      const values = head.heads.map((_, n) => {
+        const weight = `weight ${share(at(n, q, k))}`
+        return named(n, may(n, q, k) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`)
+      })
+      return [queryWords(q), keyWords(k), ...values]
+    }
+    const asQuery = q !== undefined
+    const own = asQuery ? q : k
+    const [other, size] = asQuery ? [head.keys, K] : [head.queries, Q]
+    let [unseen, all, sum, total] = [0, 0, 0, 0]
+    const strongest = head.heads.map((_, n) => {
+      let best = null
+      for (let m = 0; m < size; m++) {
+        const pair = asQuery ? [n, own, m] : [n, m, own]
+        const weight = at(...pair)
+        if (Number.isFinite(weight)) total += weight
+        if (!may(...pair) || !Number.isFinite(weight)) continue
+        all++
+        if (!shows(...pair)) [unseen, sum] = [unseen + 1, sum + weight]
+        if (weight > 0 && (best === null || weight > best.weight)) best = { m, weight }
+      }
+      if (!best) return named(n, asQuery ? "reads nothing" : "is read by nothing")
+      const what = `${other.role} ${positionAt(other, best.m)} ${quoted(other.tokens[best.m])}, weight ${share(best.weight)}`
+      return named(n, asQuery ? `reads most: ${what}` : `most read by: ${what}`)
+    })
+    const partner = chosen()[asQuery ? "k" : "q"]
+    const beside = []
+    if (partner !== null) {
+      const each = head.heads.map((name, n) => {
+        const pair = asQuery ? [n, own, partner] : [n, partner, own]
+        return `${N > 1 ? "" : "weight "}${may(...pair) ? "" : "masked, "}${share(at(...pair))}${N > 1 ? ` (${name})` : ""}`
+      })
+      beside.push(`with the chosen ${other.role} ${positionAt(other, partner)} ${quoted(other.tokens[partner])}: ${each.join(", ")}`)
+    }
+    const hides = `${unseen} of ${all} lines hidden, ${percent(sum, total)} of ${asQuery ? "its" : "their"} weight`
+    return [asQuery ? queryWords(q) : keyWords(k), ...strongest, ...beside, hides]
+  }
+
+  // ---- pointing, choosing, walking
+
+  /** Beside the pointer for a line; under the picture for a token, whose lines are to be seen. */
+  function tell(looked, x, y) {
+    if (looked.k === undefined) tip.show(sentences(looked), -16, root.clientHeight + 12)
+    else if (looked.q === undefined) tip.show(sentences(looked), root.clientWidth + 12, root.clientHeight + 12)
+    else tip.show(sentences(looked), x, y)
+  }
+
+  function look(looked, x, y) {
+    const before = hovered
+    hovered = looked
+    stage.classList.toggle("pointing", Boolean(looked))
+    if (looked) tell(looked, x, y)
+    else tip.hide()
+    if (before?.q !== looked?.q || before?.k !== looked?.k) paintOver()
+  }
+
+  function pick({ q, k }) {
+    selection.pick({
+      ...(q !== undefined && fieldOf(head.queries, q)),
+      ...(k !== undefined && fieldOf(head.keys, k)),
+    })
+    announce(`chosen: ${sentences({ q, k }).join(", ")}`)
+  }
+
+  const point = (event) => {
+    const box = stage.getBoundingClientRect()
+    return [event.clientX - box.left, event.clientY - box.top]
+  }
+  stage.onpointermove = (event) => look(found(...point(event)), ...point(event))
+  stage.onpointerleave = () => look(null)
+  stage.onclick = (event) => {
+    const token = found(...point(event))
+    focused = token && (token.q === undefined || token.k === undefined) ? token : null
+    if (token) pick(token)
+    look(token, ...point(event))
+    paintOver()
+  }
+  stage.onfocus = () => {
+    if (!stage.matches(":focus-visible")) return
+    walk({ q: chosen().q ?? 0 })
+  }
+  stage.onblur = () => {
+    focused = null
+    tip.hide()
+    paintOver()
+  }
+
+  function walk(token) {
+    focused = token
+    hovered = null
+    announce(sentences(token).join(", "))
+    tell(token)
+    paintOver()
+  }
+
+  stage.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const here = focused ?? { q: chosen().q ?? 0 }
+    const asQuery = here.q !== undefined
+    const size = asQuery ? Q : K
+    const move = (to) => {
+      const n = Math.min(Math.max(to, 0), size - 1)
+      walk(asQuery ? { q: n } : { k: n })
+    }
+    const own = asQuery ? here.q : here.k
+    const far = event.shiftKey ? 10 : 1
+    if (event.key === "ArrowUp") move(own - far)
+    else if (event.key === "ArrowDown") move(own + far)
+    else if (event.key === "Home") move(0)
+    else if (event.key === "End") move(size - 1)
+    else if (event.key === "ArrowLeft") { if (!asQuery) walk({ q: chosen().q ?? Math.min(own, Q - 1) }) }
+    else if (event.key === "ArrowRight") { if (asQuery) walk({ k: chosen().k ?? Math.min(own, K - 1) }) }
+    else if (event.key === "Enter" || event.key === " ") pick(here)
+    else if (event.key === "Escape") {
+      focused = hovered = null
+      tip.hide()
+      paintOver()
+    } else return
+    event.preventDefault()
+  }
+
+  function setThreshold(to) {
+    threshold = to
+    slider.value = THRESHOLDS.indexOf(to)
+    said.textContent = hidden()
+    slider.setAttribute("aria-valuetext", said.textContent)
+  }
+  let moving = false
+  slider.oninput = () => {
+    touched = true
+    setThreshold(THRESHOLDS[slider.value])
+    if (moving) return
+    moving = true
+    requestAnimationFrame(() => { // not more often than the screen, however fast the slider is moved
+      moving = false
+      if (weights && root.isConnected) made.draw()
+    })
+  }
+
+  const made = {
+    update({ header, arrays }) {
+      head = header
+      weights = arrays.weights
+      mask = arrays.mask
+      painted = null
+      hovered = null
+      tip.hide()
+      const few = Boolean(weights)
+      stage.hidden = !few
+      controls.hidden = !few
+      instead.hidden = few
+      if (!few) {
+        instead.replaceChildren(element("strong", "", head.title), document.createTextNode(
+          `Here are ${count(head.queries.count)} queries and ${count(head.keys.count)} keys: lines are drawn for up to ${head.most_tokens} tokens, the matrix shows all.`))
+        return
+      }
+      ;[N, Q, K] = weights.shape
+      if (focused && (focused.q >= Q || focused.k >= K)) focused = null
+      sortLines()
+      setThreshold(touched ? threshold : firstThreshold())
+      stage.setAttribute("aria-label", `${head.label}. Up and down arrow keys move among the tokens of one side, left and right change the side, Enter chooses.`)
+    },
+    draw() {
+      root.style.height = weights ? `${tallness(root, head.height)}px` : ""
+      if (weights) {
+        const probe = base.getContext("2d")
+        place = measure(probe)
+        stage.style.height = `${place.height}px`
+        const paper = colours(root)
+        const state = [place.width, place.height, place.z, threshold, paper.one("page"), window.devicePixelRatio].join()
+        if (painted !== state) paintLines(prepare(base, place.width, place.height), paper)
+        painted = state
+        paintOver()
+      }
+      stage.dataset.painted = String(performance.now())
+    },
+  }
+  return made
+}

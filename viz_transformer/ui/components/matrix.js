@@ -1,0 +1,512 @@
+import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+
+// A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
+// {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
+// arrays: values [R, C],
+// mask [R, C] where anything is masked. `field` is the selection's word for a row or a column.
+
+const SCALES = [
+  ["fixed", "0–1", "Full colour is weight 1"],
+  ["row", "row", "Full colour is the largest weight of each row"],
+  ["map", "map", "Full colour is the largest weight of the map"],
+]
+const HATCH = 5
+
+export default (component) => mount(component, "matrix", makeMatrix)
+
+function makeMatrix(root) {
+  const stage = element("div", "stage")
+  const base = element("canvas", "base")
+  const over = element("canvas", "over")
+  const foot = element("div", "foot")
+  const choice = element("span", "choice")
+  choice.setAttribute("role", "group")
+  choice.setAttribute("aria-label", "Colour scale")
+  stage.tabIndex = 0
+  stage.setAttribute("role", "application")
+  stage.append(base, over)
+  root.append(stage, foot)
+  const tip = tooltip(root)
+  const announce = announcer(root)
+  const image = element("canvas")
+  let head, values, mask, rows, columns, area, place, painted
+  const mode = () => {
+    const word = SCALES.some(([known]) => known === selection.chosen.scale) ? selection.chosen.scale : "fixed"
+    return word === "fixed" && !head.bounded ? "map" : word
+  }
+  let hovered = null
+  let dragged = null
+  let tops = null
+
+  const scales = SCALES.map(([word, text, title]) =>
+    button("quiet", text, title, () => selection.pick({ scale: word }, 150)))
+  choice.append(...scales)
+  foot.append(choice, exports(root, {
+    draw: (context) => paintAll(context, true),
+    size: () => ({ width: root.clientWidth, height: tallness(root, head.height) }),
+    caption: () => head.caption,
+    name: () => head.name,
+  }))
+
+  const at = (r, c) => values.values[r * columns + c]
+  const may = (r, c) => !mask || mask.values[r * columns + c] === 1
+  const whole = () => ({ r0: 0, r1: rows, c0: 0, c1: columns })
+  const zoomed = () => area.r1 - area.r0 < rows || area.c1 - area.c0 < columns
+  const chosen = () => ({ r: placeOn(head.rows), c: placeOn(head.columns) })
+
+  // ---- what colour a value has
+
+  function largest() {
+    if (tops) return tops
+    const each = new Float32Array(rows)
+    for (let r = 0; r < rows; r++)
+      for (let c = 0; c < columns; c++) each[r] = Math.max(each[r], Math.abs(at(r, c)) || 0)
+    tops = { rows: each, map: each.reduce((a, b) => Math.max(a, b), 0) }
+    return tops
+  }
+  /** Of row r, the value that has full colour. */
+  const full = (r) => (head.signed ? largest().map : mode() === "fixed" ? 1 : mode() === "row" ? largest().rows[r] : largest().map) || 1
+  const level = (value, r) => (head.signed ? 0.5 + value / full(r) / 2 : value / full(r))
+
+  // ---- where things are
+
+  function measure(context) {
+    const z = zoom(root)
+    const width = root.clientWidth
+    const height = tallness(root, head.height)
+    context.font = mono(14 * z)
+    const label = (token) => context.measureText(token.text).width + (token.note === undefined ? 0 : context.measureText(token.note).width * 1 + 8)
+    const most = 12 * context.measureText("m").width
+    const margin = (tokens) => 24 + Math.min(most, tokens.reduce((widest, token) => Math.max(widest, label(token)), 60 * z))
+    const left = margin(head.rows.tokens)
+    const right = head.writes ? margin(head.writes) : 12
+    const bottom = 68 * z
+    const n = area.c1 - area.c0
+    const m = area.r1 - area.r0
+    const shown = head.columns.tokens.slice(area.c0, area.c1)
+    const inner = Math.max(40, width - left - right)
+    const cell = Math.min(inner / n, 96 * z)
+    const widest = n > 200 ? Infinity : shown.reduce((w, token) => Math.max(w, label(token)), 0) * 0.9
+    const upright = widest > cell
+    const size = upright ? Math.max(9 * z, Math.min(14 * z, cell * 0.82)) : 13 * z
+    const tall = upright ? Math.min(most, shown.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)) * (size / (14 * z)) + 8 : 20 * z
+    const top = 66 * z + tall
+    const rowHeight = Math.min((height - top - bottom) / m, 52 * z)
+    return { z, width, height, left, right, top, bottom, upright, size, tall, cell, rowHeight, w: cell * n, h: rowHeight * m }
+  }
+  const xOf = (c) => place.left + (c - area.c0) * place.cell
+  const yOf = (r) => place.top + (r - area.r0) * place.rowHeight
+  const cellAt = (x, y) => {
+    const c = area.c0 + Math.floor((x - place.left) / place.cell)
+    const r = area.r0 + Math.floor((y - place.top) / place.rowHeight)
+    const inside = x >= place.left && y >= place.top && c < area.c1 && r < area.r1
+    return inside ? { r, c } : null
+  }
+  const pooled = (ratio) => place.cell * ratio < 1 || place.rowHeight * ratio < 1
+
+  // ---- the cells, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest
+
+  function paintCells(ratio) {
+    const paper = colours(root)
+    const palette = paper.scale(head.scale).pixels
+    const width = Math.max(1, Math.round(place.w * ratio))
+    const height = Math.max(1, Math.round(place.h * ratio))
+    image.width = width
+    image.height = height
+    const context = image.getContext("2d")
+    const pixels = context.createImageData(width, height)
+    const out = new Uint32Array(pixels.data.buffer)
+    const [surface, line, page] = ["surface", "line", "page"].map(paper.pixel)
+    const n = area.c1 - area.c0
+    const m = area.r1 - area.r0
+    const range = (pixel, size, count, first) => {
+      const start = Math.floor((pixel * count) / size)
+      return [first + start, first + Math.max(start + 1, count > size ? Math.floor(((pixel + 1) * count) / size) : 0)]
+    }
+    const across = Array.from({ length: width }, (_, x) => range(x, width, n, area.c0))
+    const gap = Math.min(place.cell, place.rowHeight) >= 6
+    const edge = Array.from(across, ([c], x) => gap && x > 0 && across[x - 1][0] !== c)
+    const period = Math.round(HATCH * ratio)
+    const thick = Math.max(1, Math.round(ratio))
+    const levels = new Float32Array(width)
+    const masked = new Uint8Array(width)
+    let before = -1
+    for (let y = 0; y < height; y++) {
+      const [r0, r1] = range(y, height, m, area.r0)
+      if (r0 !== before) {
+        levels.fill(-Infinity)
+        masked.fill(1)
+        for (let r = r0; r < r1; r++) {
+          const unit = full(r)
+          for (let x = 0; x < width; x++) {
+            const [c0, c1] = across[x]
+            for (let c = c0; c < c1; c++) {
+              const value = values.values[r * columns + c]
+              const strength = head.signed ? Math.abs(value / unit) : value / unit
+              if (Number.isNaN(value) || strength > Math.abs(levels[x])) levels[x] = value / unit
+              if (levels[x] === -Infinity) levels[x] = value / unit
+              if (!mask || mask.values[r * columns + c]) masked[x] = 0
+            }
+          }
+        }
+      }
+      const seam = gap && y > 0 && r0 !== before
+      before = r0
+      const offset = y * width
+      for (let x = 0; x < width; x++) {
+        if (seam || edge[x]) { out[offset + x] = page; continue }
+        const value = levels[x]
+        const hatched = masked[x] && (x + y) % period < thick
+        if (hatched || Number.isNaN(value)) out[offset + x] = hatched ? line : surface
+        else if (masked[x] && value === 0) out[offset + x] = surface
+        else {
+          const t = head.signed ? 0.5 + value / 2 : value
+          out[offset + x] = palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
+        }
+      }
+    }
+    context.putImageData(pixels, 0, 0)
+  }
+
+  function vectorCells(context, paper) {
+    const palette = paper.scale(head.scale)
+    for (let r = area.r0; r < area.r1; r++)
+      for (let c = area.c0; c < area.c1; c++) {
+        const value = at(r, c)
+        const open = may(r, c)
+        context.fillStyle = (!open && value === 0) || Number.isNaN(value) ? paper.one("surface") : palette.css(level(value, r))
+        context.fillRect(xOf(c) + 0.5, yOf(r) + 0.5, place.cell - 1, place.rowHeight - 1)
+        if (open) continue
+        context.strokeStyle = paper.one("line")
+        context.lineWidth = 1
+        context.beginPath()
+        for (let d = HATCH; d < place.cell + place.rowHeight; d += HATCH) {
+          const [x0, y0] = [Math.max(0, d - place.rowHeight), Math.min(d, place.rowHeight)]
+          const [x1, y1] = [Math.min(d, place.cell), Math.max(0, d - place.cell)]
+          context.moveTo(xOf(c) + x0, yOf(r) + y0)
+          context.lineTo(xOf(c) + x1, yOf(r) + y1)
+        }
+        context.stroke()
+      }
+  }
+
+  // ---- labels, axes, legend
+
+  const inkOf = (paper, token, ink) => paper.one(token.special ? "muted" : ink)
+
+  function labels(context, paper, bold) {
+    const { z, left, top, cell, rowHeight, upright, size, tall } = place
+    const rowSize = Math.max(9 * z, Math.min(14 * z, rowHeight * 0.82))
+    const every = Math.max(1, Math.ceil((rowSize + 1) / rowHeight))
+    const side = (tokens, x, align, ink, r) => {
+      const token = tokens[r]
+      context.font = mono(rowSize, r === bold.r ? 600 : 400)
+      context.textAlign = align
+      context.textBaseline = "middle"
+      context.fillStyle = inkOf(paper, token, ink)
+      const room = (align === "right" ? left : place.right) - 16
+      const y = yOf(r) + rowHeight / 2
+      if (token.note === undefined) {
+        context.fillText(isolated(shorten(context, token.text, room)), x, y)
+        return
+      }
+      const typed = isolated(shorten(context, token.note, room * 0.7))
+      const half = context.measureText(typed).width + 5
+      const sign = align === "right" ? -1 : 1
+      context.fillText(typed, align === "right" ? x : x, y)
+      context.font = mono(rowSize * 0.66)
+      context.fillStyle = paper.one("muted")
+      context.fillText(isolated(shorten(context, token.text, room - half)), x + sign * half, y)
+    }
+    for (let r = area.r0; r < area.r1; r++) {
+      if (r % every && r !== bold.r) continue
+      if (r !== bold.r && every > 1 && bold.r !== null && Math.abs(r - bold.r) < every) continue
+      side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
+      if (head.writes) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
+    }
+    const step = upright ? Math.max(1, Math.ceil((size + 1) / cell)) : 1
+    for (let c = area.c0; c < area.c1; c++) {
+      if (c % step && c !== bold.c) continue
+      if (c !== bold.c && step > 1 && bold.c !== null && Math.abs(c - bold.c) < step) continue
+      const token = head.columns.tokens[c]
+      context.font = mono(size, c === bold.c ? 600 : 400)
+      context.fillStyle = inkOf(paper, token, head.columns.ink)
+      context.textBaseline = "middle"
+      const x = xOf(c) + cell / 2
+      const text = token.note === undefined ? token.text : token.note
+      if (upright) {
+        context.save()
+        context.translate(x, top - 6)
+        context.rotate(-Math.PI / 2)
+        context.textAlign = "left"
+        const kept = isolated(shorten(context, text, tall - 4))
+        context.fillText(kept, 0, 0)
+        if (token.note !== undefined) {
+          const x0 = context.measureText(kept).width + 5
+          context.font = mono(size * 0.66)
+          context.fillStyle = paper.one("muted")
+          context.fillText(shorten(context, token.text, Math.max(0, tall - x0)), x0, 0)
+        }
+        context.restore()
+      } else {
+        context.textAlign = "center"
+        context.fillText(isolated(shorten(context, text, cell - 2)), x, top - 12 * z)
+        if (token.note !== undefined) {
+          context.font = mono(9 * z)
+          context.fillStyle = paper.one("muted")
+          context.fillText(shorten(context, token.text, cell - 2), x, top - 25 * z)
+        }
+      }
+    }
+  }
+
+  function frame(context, paper) {
+    const { z, left, top, height, tall } = place
+    context.textBaseline = "alphabetic"
+    context.textAlign = "left"
+    context.font = sans(16 * z, 600)
+    context.fillStyle = paper.one("text")
+    context.fillText(shorten(context, head.title, place.width - 8), 0, 20 * z)
+    context.font = sans(13 * z)
+    const y = top - tall - 8 * z
+    context.fillStyle = paper.one(head.columns.ink)
+    context.fillText(shorten(context, head.columns.axis, place.w), left, y)
+    context.fillStyle = paper.one(head.rows.ink)
+    context.textAlign = "right"
+    context.fillText(shorten(context, head.rows.axis, left - 8), left - 8, y)
+    if (head.writes) {
+      context.textAlign = "left"
+      context.fillText(shorten(context, "writes", place.right - 8), left + place.w + 8, y)
+    }
+    legend(context, paper, height - 42 * z)
+  }
+
+  function legend(context, paper, y) {
+    const { z, left } = place
+    const palette = paper.scale(head.scale)
+    const length = 120 * z
+    const end = head.signed || mode() === "map" ? number(full(0), 2) : mode() === "row" ? "row maximum" : "1"
+    const start = head.signed ? `−${end}` : "0"
+    context.font = mono(12 * z)
+    context.textBaseline = "middle"
+    context.textAlign = "left"
+    context.fillStyle = paper.one("muted")
+    let x = Math.min(left, place.width * 0.2)
+    context.fillText(start, x - context.measureText(start).width - 8, y)
+    for (let i = 0; i < length; i++) {
+      context.fillStyle = palette.css(i / (length - 1))
+      context.fillRect(x + i, y - 4 * z, 1.5, 8 * z)
+    }
+    x += length + 8
+    context.fillStyle = paper.one("muted")
+    context.fillText(end, x, y)
+    x += context.measureText(end).width + 16 * z
+    context.font = sans(13 * z)
+    const notes = [head.unit]
+    if (pooled(window.devicePixelRatio || 1)) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
+    context.fillText(shorten(context, notes.join(", "), place.width - x - 8), x, y)
+  }
+
+  function ring(context, paper, x, y, width, height) {
+    context.lineWidth = 2
+    context.strokeStyle = paper.one("page")
+    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
+    context.strokeStyle = paper.one("text")
+    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
+  }
+
+  function marks(context, paper) {
+    const { r, c } = chosen()
+    const row = r !== null && r >= area.r0 && r < area.r1
+    const column = c !== null && c >= area.c0 && c < area.c1
+    if (row) ring(context, paper, place.left, yOf(r), place.w, Math.max(3, place.rowHeight))
+    if (row && column) ring(context, paper, xOf(c), yOf(r), Math.max(3, place.cell), Math.max(3, place.rowHeight))
+    if (column) {
+      context.fillStyle = paper.one("text")
+      context.fillRect(xOf(c) + place.cell / 2 - Math.max(2, place.cell / 2 - 2), place.top - 4, Math.max(4, place.cell - 4), 2)
+    }
+  }
+
+  function paintAll(context, exported) {
+    const paper = colours(root)
+    const small = (area.r1 - area.r0) * (area.c1 - area.c0) <= 10_000
+    if (exported && small) vectorCells(context, paper)
+    else {
+      context.imageSmoothingEnabled = false
+      context.drawImage(image, place.left, place.top, place.w, place.h)
+    }
+    labels(context, paper, chosen())
+    frame(context, paper)
+    if (exported) marks(context, paper)
+  }
+
+  // ---- hovering and choosing
+
+  function paintOver() {
+    const context = prepare(over, place.width, place.height)
+    const paper = colours(root)
+    marks(context, paper)
+    if (dragged?.to) {
+      const [x, y] = [Math.min(dragged.x, dragged.to.x), Math.min(dragged.y, dragged.to.y)]
+      context.lineWidth = 1
+      context.strokeStyle = paper.one("text")
+      context.strokeRect(x + 0.5, y + 0.5, Math.abs(dragged.to.x - dragged.x), Math.abs(dragged.to.y - dragged.y))
+    }
+    if (!hovered) return
+    const { r, c } = hovered
+    context.lineWidth = 1
+    context.strokeStyle = paper.one("muted")
+    context.strokeRect(place.left + 0.5, yOf(r) + 0.5, place.w - 1, Math.max(2, place.rowHeight - 1))
+    context.strokeRect(xOf(c) + 0.5, place.top + 0.5, Math.max(2, place.cell - 1), place.h - 1)
+  }
+
+  /** What the tooltip says of a cell: both tokens with their positions, and the value. */
+  function sentences(r, c) {
+    const { rows: down, columns: along, writes } = head
+    const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
+    const value = at(r, c)
+    const exact = values.encoding === "float32"
+    const text = (exact ? "" : "≈ ") + (head.bounded ? share(value) : number(value, 4))
+    const what = may(r, c) ? `${head.quantity} ${text}` : `masked${head.fill ? ` (${head.fill})` : ""}, ${head.quantity} ${text}`
+    return [query, `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`, what]
+  }
+
+  /** Once in a window, the chosen row of its first map lights up: that is where to look. */
+  function pulse() {
+    const { r } = chosen()
+    if (r === null || window.vizTransformerPulsed) return
+    window.vizTransformerPulsed = true
+    const light = element("div", "pulse")
+    Object.assign(light.style, {
+      left: `${place.left}px`, top: `${yOf(r)}px`, width: `${place.w}px`, height: `${place.rowHeight}px`,
+    })
+    light.onanimationend = () => light.remove()
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) stage.append(light)
+  }
+
+  function hover(cell, x, y) {
+    hovered = cell
+    if (cell) tip.show(sentences(cell.r, cell.c), x, y)
+    else tip.hide()
+    paintOver()
+  }
+
+  function pick(r, c, settle) {
+    selection.pick({ ...fieldOf(head.rows, r), ...fieldOf(head.columns, c) }, settle)
+    announce(sentences(r, c).join(", "))
+  }
+
+  /** Zoom to these cells, kept inside the map; without any, to all of it. */
+  function show(cells) {
+    const { r0, r1, c0, c1 } = cells ?? whole()
+    area = { r0: Math.max(0, r0), r1: Math.min(rows, r1), c0: Math.max(0, c0), c1: Math.min(columns, c1) }
+    painted = null
+    made.draw()
+  }
+
+  function zoomBy(factor) {
+    const { r, c } = chosen()
+    const half = (count) => Math.max(1, Math.round((count * factor) / 2))
+    const [h, w] = [half(area.r1 - area.r0), half(area.c1 - area.c0)]
+    const middle = (picked, first, last) => picked ?? Math.floor((first + last) / 2)
+    const [y, x] = [middle(r, area.r0, area.r1), middle(c, area.c0, area.c1)]
+    show({ r0: y - h, r1: y + h + 1, c0: x - w, c1: x + w + 1 })
+  }
+
+  const point = (event) => {
+    const box = stage.getBoundingClientRect()
+    return { x: event.clientX - box.left, y: event.clientY - box.top }
+  }
+  stage.onpointermove = (event) => {
+    const { x, y } = point(event)
+    if (dragged && Math.hypot(x - dragged.x, y - dragged.y) > 6) {
+      dragged.to = { x: Math.min(Math.max(x, place.left), place.left + place.w), y: Math.min(Math.max(y, place.top), place.top + place.h) }
+      hover(null)
+    } else if (!dragged?.to) hover(cellAt(x, y), x, y)
+  }
+  stage.onpointerleave = () => hover(null)
+  stage.onpointerdown = (event) => {
+    const { x, y } = point(event)
+    if (event.button === 0 && cellAt(x, y)) {
+      dragged = { x, y, cell: cellAt(x, y) }
+      stage.setPointerCapture(event.pointerId)
+    }
+  }
+  stage.onpointerup = (event) => {
+    if (!dragged) return
+    const { cell, to, x, y } = dragged
+    dragged = null
+    if (!to) {
+      pick(cell.r, cell.c, 0)
+      const moved = point(event)
+      hover(cell, moved.x, moved.y)
+      return
+    }
+    const inside = (px, py) => cellAt(Math.min(px, place.left + place.w - 0.01), Math.min(py, place.top + place.h - 0.01))
+    const [a, b] = [inside(x, y), inside(to.x, to.y)]
+    show({ r0: Math.min(a.r, b.r), r1: Math.max(a.r, b.r) + 1, c0: Math.min(a.c, b.c), c1: Math.max(a.c, b.c) + 1 })
+  }
+  stage.onpointercancel = () => { dragged = null; paintOver() }
+  stage.ondblclick = () => show()
+  stage.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const { r, c } = chosen()
+    const far = event.shiftKey ? 10 : 1
+    const moves = {
+      ArrowUp: [-far, 0], ArrowDown: [far, 0], ArrowLeft: [0, -far], ArrowRight: [0, far], Home: [0, -columns], End: [0, columns],
+    }
+    if (moves[event.key]) {
+      const [down, along] = moves[event.key]
+      const inside = (value, count) => Math.min(Math.max(value, 0), count - 1)
+      const to = { r: r === null ? area.r0 : inside(r + down, rows), c: c === null ? area.c0 : inside(c + along, columns) }
+      if (to.r < area.r0 || to.r >= area.r1 || to.c < area.c0 || to.c >= area.c1) {
+        const move = (v, first, last) => (v < first ? v - first : v >= last ? v - last + 1 : 0)
+        const [dr, dc] = [move(to.r, area.r0, area.r1), move(to.c, area.c0, area.c1)]
+        area = { r0: area.r0 + dr, r1: area.r1 + dr, c0: area.c0 + dc, c1: area.c1 + dc }
+        painted = null
+      }
+      pick(to.r, to.c, 150)
+      hovered = null
+      tip.show(sentences(to.r, to.c), xOf(to.c) + place.cell / 2, yOf(to.r) + place.rowHeight / 2)
+    } else if (event.key === "+") zoomBy(0.5)
+    else if (event.key === "-") zoomBy(2)
+    else if (event.key === "Escape") { tip.hide(); if (zoomed()) show() }
+    else return
+    event.preventDefault()
+  }
+  stage.onblur = () => tip.hide()
+
+  const made = {
+    update({ header, arrays }) {
+      const before = head && `${rows} ${columns} ${head.name}`
+      head = header
+      values = arrays.values
+      mask = arrays.mask
+      ;[rows, columns] = values.shape
+      tops = null
+      painted = null
+      if (before !== `${rows} ${columns} ${head.name}`) area = whole()
+      hovered = null
+      tip.hide()
+      choice.hidden = head.signed
+      scales[0].hidden = !head.bounded
+      stage.setAttribute("aria-label", `${head.label}. Arrow keys choose a cell, plus and minus zoom, Escape shows all.`)
+    },
+    draw() {
+      const width = root.clientWidth
+      const probe = base.getContext("2d")
+      place = measure(probe)
+      stage.style.height = `${place.height}px`
+      scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
+      const paper = colours(root)
+      const state = [width, place.height, place.z, mode(), paper.one("page"), window.devicePixelRatio, JSON.stringify(area)].join()
+      if (painted !== state) paintCells(window.devicePixelRatio || 1)
+      painted = state
+      paintAll(prepare(base, width, place.height), false)
+      paintOver()
+      pulse()
+      stage.dataset.painted = String(performance.now())
+    },
+  }
+  return made
+}

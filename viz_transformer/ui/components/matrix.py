@@ -1,0 +1,105 @@
+"""The matrix: a map of weights or of signed numbers that one can point at, walk through, zoom and save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import streamlit as st
+from numpy.typing import ArrayLike
+
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.source import javascript, style_sheet
+
+Scale = Literal["encoder", "decoder", "cross", "derived", "diverging"]
+HEIGHT = 540
+
+_matrix = st.components.v2.component("viz_transformer_matrix", css=style_sheet("matrix"), js=javascript("matrix"))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a map. `field` is the selection's word for a place on it, `side` gives the ink of its labels.
+
+    `starts` and `ends` are the positions in the run at which each place begins and those behind its last, where a place
+    is a word or some positions are left out.
+    """
+
+    field: Literal["i", "j", "t", "u"]
+    role: str
+    title: str
+    side: Literal["source", "target"]
+    tokens: Sequence[Mapping[str, Any]]
+    starts: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "field": self.field,
+            "role": self.role,
+            "axis": self.title,
+            "ink": f"{self.side}-ink",
+            "tokens": self.tokens,
+            "starts": self.starts or None,
+            "ends": self.ends or None,
+        }
+
+
+def matrix_payload(
+    values: ArrayLike,
+    rows: Axis,
+    columns: Axis,
+    *,
+    title: str,
+    name: str,
+    caption: str,
+    scale: Scale,
+    unit: str,
+    quantity: str,
+    mask: ArrayLike | None = None,
+    fill: str = "",
+    bounded: bool = True,
+    writes: Sequence[Mapping[str, Any]] | None = None,
+    height: int = HEIGHT,
+) -> bytes:
+    """What the browser gets. values: [R, C]; mask: [R, C], True = may attend.
+
+    scale: "diverging" is centred at 0 and for signed numbers; the others go from 0 to 1, or to their largest value if
+    the values are not `bounded` by 1. `quantity` is the word for one value ("weight"), `unit` the words of the legend,
+    `fill` what the model puts in masked places, `name` a file name.
+    Raises ValueError if the shapes and the numbers of tokens do not fit.
+    """
+    grid = np.asarray(values, dtype=np.float32)
+    if grid.shape != (len(rows.tokens), len(columns.tokens)) or 0 in grid.shape:
+        raise ValueError(f"values {grid.shape} do not fit {len(rows.tokens)} rows and {len(columns.tokens)} columns")
+    if mask is not None and np.shape(mask) != grid.shape:
+        raise ValueError(f"mask {np.shape(mask)} does not have the shape of the values {grid.shape}")
+    if writes is not None and len(writes) != grid.shape[0]:
+        raise ValueError(f"{len(writes)} written tokens do not fit {grid.shape[0]} rows")
+    header = {
+        "title": title,
+        "label": f"Map of {title}: {rows.title} as rows, {columns.title} as columns",
+        "name": name,
+        "caption": caption,
+        "rows": rows.data(),
+        "columns": columns.data(),
+        "writes": writes,
+        "scale": scale,
+        "signed": scale == "diverging",
+        "unit": unit,
+        "quantity": quantity,
+        "fill": fill,
+        "bounded": bounded and scale != "diverging",
+        "height": height,
+    }
+    arrays = {"values": payload.weights(grid)}
+    if mask is not None and not np.all(mask):
+        arrays["mask"] = payload.bits(mask)
+    return payload.pack(header, **arrays)
+
+
+def matrix(data: bytes, *, key: str) -> None:
+    """Draw what `matrix_payload` made. A picked cell goes into the selection of the page."""
+    _matrix(key=key, data=data)

@@ -1,0 +1,33 @@
+"""The one selection of all components of a page, joined to Python by an invisible component.
+
+A pick in any component is seen by all others at once, in the browser; Python hears of it when it has settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from viz_transformer.ui.components.source import javascript
+
+_KEY, _TOKEN = "selection_component", "selection_token"
+_selection = st.components.v2.component("viz_transformer_selection", js=javascript("selection"))
+
+
+def join_selection(chosen: Mapping[str, Any], on_pick: Callable[[Mapping[str, Any]], None]) -> None:
+    """Tell the browser what is chosen, and hand on what is picked there as new values of some of the fields.
+
+    The token of the pick that was heard last goes back with it, so that the browser knows when Python is behind.
+    """
+
+    def picked() -> None:
+        pick = st.session_state[_KEY].pick
+        if isinstance(pick, Mapping) and isinstance(pick.get("fields"), Mapping):
+            st.session_state[_TOKEN] = str(pick.get("token", ""))
+            on_pick(pick["fields"])
+
+    data = {"chosen": dict(chosen), "token": st.session_state.get(_TOKEN, "")}
+    with st.container(key="selection"):
+        _selection(key=_KEY, data=data, on_pick_change=picked)

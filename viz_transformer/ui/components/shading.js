@@ -1,0 +1,449 @@
+import { selection, placeOn, positionAt, fieldOf, share, quoted, isolated, shorten, colours, isLight, element, button, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
+
+// The text, its tokens shaded by the weights of one query or to one key. Header: {title, label, name, caption, queries,
+// keys: {field, role, axis, ink, tokens}, writes, together, scale, unit, fill}; arrays: weights [Q, K], mask [Q, K]
+// where anything is masked. All rows are here: what is selected changes without Python.
+
+const DIRECTIONS = [
+  ["reads", "what the query reads", "Shade each key by the weight that the selected query gives it"],
+  ["gives", "what reads the key", "Shade each query by the weight that it gives to the selected key"],
+]
+const SHADES = [
+  ["fixed", "0–1", "Full colour is weight 1"],
+  ["most", "max", "Full colour is the largest weight shown"],
+]
+const MARK_EVERY = 5
+const SEGMENTS = new Intl.Segmenter(undefined, { granularity: "grapheme" })
+const hasRightToLeft = (text) => isolated(text) !== text
+const hasLeftToRight = (text) => /\p{L}/u.test(text.replace(/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g, ""))
+
+export default (component) => mount(component, "shading", makeShading)
+
+function makeShading(root) {
+  const title = element("div", "title")
+  const bar = element("div", "bar")
+  const about = element("div", "about")
+  const stage = element("div", "stage")
+  const legend = element("div", "legend")
+  const directionChoice = element("span", "choice")
+  const shadeChoice = element("span", "choice")
+  stage.setAttribute("role", "group")
+  root.append(title, bar, about, stage, legend)
+  const tip = tooltip(root)
+  const announce = announcer(root)
+  let head, weights, mask, Q, K
+  let direction = "reads"
+  let shade = "fixed"
+  let paragraphs = []
+  let built = ""
+  let sawBefore = ""
+
+  const group = (choice, name, options, choose) => {
+    choice.setAttribute("role", "group")
+    choice.setAttribute("aria-label", name)
+    const made = options.map(([word, text, hint]) => {
+      const each = button("quiet", text, hint, () => {
+        choose(word)
+        tip.hide()
+        view.draw()
+      })
+      each.setAttribute("aria-label", text)
+      return each
+    })
+    choice.append(...made)
+    return made
+  }
+  const directions = group(directionChoice, "Direction", DIRECTIONS, (word) => { direction = word })
+  const shades = group(shadeChoice, "Colour scale", SHADES, (word) => { shade = word })
+  const tools = element("span", "tools")
+  tools.append(shadeChoice, exports(root, {
+    draw: (context) => paintAll(context),
+    size: () => ({ width: root.clientWidth, height: sheet().height }),
+    caption: () => head.caption,
+    name: () => head.name,
+  }))
+  bar.append(directionChoice, tools)
+
+  const at = (q, k) => weights.values[q * K + k]
+  const may = (q, k) => !mask || mask.values[q * K + k] === 1
+  const chosen = () => ({ queries: placeOn(head.queries), keys: placeOn(head.keys) })
+  const active = () => (direction === "reads" ? "queries" : "keys")
+  const shaded = () => (direction === "reads" ? "keys" : "queries")
+  /** Whose place a token of this paragraph is when it is chosen. */
+  const axisOf = (paragraph) => paragraph.axis ?? active()
+  /** The query and the key whose weight token n of this paragraph shows, null if it shows none. */
+  const pairOf = (paragraph, n) => {
+    const of = chosen()[active()]
+    if (of === null || (paragraph.axis && paragraph.axis !== shaded())) return null
+    return direction === "reads" ? [of, n] : [n, of]
+  }
+
+  // ---- the text, made once for the same tokens
+
+  function tokenElement(token, paragraph, n) {
+    const made = element("span", token.special ? "token special" : "token")
+    made.setAttribute("role", "option")
+    made.tabIndex = -1
+    if (token.note === undefined) made.textContent = token.text
+    else for (const part of [element("span", "typed", token.note), element("span", "read", token.text)]) {
+      part.dir = "auto"
+      made.append(part)
+    }
+    // These stand for themselves; the letters of all others join those around them, so that a phrase runs one way.
+    if (token.special || token.note !== undefined || (hasRightToLeft(token.text) && hasLeftToRight(token.text))) made.dir = "auto"
+    made.setAttribute("aria-label", `${n}: ${quoted(token)}`)
+    return made
+  }
+
+  function build() {
+    const tokens = JSON.stringify([head.queries, head.keys, head.together])
+    if (tokens === built) return
+    built = tokens
+    const wanted = head.together ? [null] : head.keys.ink === "source-ink" ? ["keys", "queries"] : ["queries", "keys"]
+    stage.classList.toggle("together", head.together)
+    paragraphs = wanted.map((axis) => {
+      const side = head[axis ?? "queries"]
+      const words = axis ? side.axis : head.queries.axis === head.keys.axis ? side.axis : `${head.queries.axis}, ${head.keys.axis}`
+      const label = element("div", "side", words)
+      label.style.color = `var(--vt-${side.ink})`
+      const box = element("div", "text")
+      box.setAttribute("role", "listbox")
+      box.setAttribute("aria-orientation", "horizontal")
+      box.setAttribute("aria-label", words)
+      const read = side.tokens.filter((token) => !token.special).map((token) => token.note ?? token.text)
+      box.dir = read.filter(hasRightToLeft).length > read.filter(hasLeftToRight).length ? "rtl" : "ltr"
+      const paragraph = { axis, side, box, label, focus: 0 }
+      paragraph.cells = side.tokens.map((token, n) => tokenElement(token, paragraph, n))
+      box.append(...paragraph.cells.flatMap((cell) => [cell, " "]))
+      listen(paragraph)
+      return paragraph
+    })
+    stage.replaceChildren(...paragraphs.flatMap(({ label, box }) => [label, box]))
+    sawBefore = ""
+  }
+
+  // ---- shades
+
+  /** The weight that has full colour. */
+  function full() {
+    if (shade === "fixed") return 1
+    let most = 0
+    for (const paragraph of paragraphs)
+      paragraph.cells.forEach((_, n) => {
+        const pair = pairOf(paragraph, n)
+        if (pair && at(...pair) > most) most = at(...pair)
+      })
+    return most || 1
+  }
+
+  /** Of each token of a paragraph: {fill, ink, masked}; fill is "" where nothing is shaded. */
+  function looks(paragraph, paper) {
+    const palette = paper.scale(head.scale)
+    const [surface, text, page, muted, own] = ["surface", "text", "page", "muted", paragraph.side.ink].map(paper.one)
+    const [dark, light] = isLight(text) ? [page, text] : [text, page]
+    const most = full()
+    return paragraph.side.tokens.map((token, n) => {
+      const pair = pairOf(paragraph, n)
+      if (!pair) return { fill: "", ink: token.special ? muted : own, masked: false }
+      const value = at(...pair)
+      const masked = !may(...pair)
+      if (Number.isNaN(value) || (masked && value === 0)) return { fill: surface, ink: muted, masked }
+      const fill = palette.css(value / most)
+      return { fill, ink: isLight(fill) ? dark : light, masked }
+    })
+  }
+
+  function paint(paper) {
+    const picked = chosen()
+    for (const paragraph of paragraphs) {
+      const axis = axisOf(paragraph)
+      const mine = picked[axis]
+      const other = paragraph.axis ? null : picked[shaded()]
+      looks(paragraph, paper).forEach(({ fill, ink, masked }, n) => {
+        const cell = paragraph.cells[n]
+        if (cell.style.backgroundColor !== fill) cell.style.backgroundColor = fill
+        if (cell.style.color !== ink) cell.style.color = ink
+        cell.classList.toggle("masked", masked)
+        const selected = n === mine && (!paragraph.axis || axis === active())
+        cell.classList.toggle("selected", selected)
+        cell.classList.toggle("other", !selected && (n === other || n === mine))
+        cell.setAttribute("aria-selected", String(n === mine))
+      })
+      rove(paragraph, paragraph.box.contains(focusedCell()) ? paragraph.focus : (mine ?? 0))
+    }
+    reveal(picked)
+  }
+
+  const focusedCell = () => root.getRootNode().activeElement
+  function rove(paragraph, n) {
+    const last = paragraph.cells[paragraph.focus]
+    if (last) last.tabIndex = -1
+    paragraph.focus = Math.min(n, paragraph.cells.length - 1)
+    paragraph.cells[paragraph.focus].tabIndex = 0
+  }
+
+  /** Scroll a long paragraph to the token that was chosen, wherever that was; never the page. */
+  function reveal(picked) {
+    const sees = JSON.stringify([picked, direction])
+    if (sees === sawBefore) return
+    sawBefore = sees
+    for (const { axis, box, cells } of paragraphs) {
+      const n = picked[axis ?? active()]
+      if (n === null || box.scrollHeight <= box.clientHeight) continue
+      const [outer, inner] = [box.getBoundingClientRect(), cells[n].getBoundingClientRect()]
+      if (inner.top < outer.top) box.scrollTop += inner.top - outer.top - 8
+      else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 8
+    }
+  }
+
+  // ---- words
+
+  const queryWords = (q) => `${head.queries.role} ${positionAt(head.queries, q)}: ${head.writes ? "reads " : ""}${quoted(head.queries.tokens[q])}${head.writes ? `, writes ${quoted(head.writes[q])}` : ""}`
+  const keyWords = (k) => `${head.keys.role} ${positionAt(head.keys, k)}: ${quoted(head.keys.tokens[k])}`
+  const approximately = () => (weights.encoding === "float32" ? "" : "≈ ")
+
+  function sentences(paragraph, n) {
+    const pair = pairOf(paragraph, n)
+    if (!pair) return [axisOf(paragraph) === "queries" ? queryWords(n) : keyWords(n)]
+    const weight = `weight ${approximately()}${share(at(...pair))}`
+    return [queryWords(pair[0]), keyWords(pair[1]), may(...pair) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`]
+  }
+
+  /** What the shades are, in one sentence. */
+  function said() {
+    const of = chosen()[active()]
+    if (of === null) return `Choose a ${direction === "reads" ? "query" : "key"}: click a token, or move to it with the arrow keys.`
+    return direction === "reads" ? `What it reads: ${queryWords(of)}` : `What reads it: ${keyWords(of)}`
+  }
+
+  /** The legend's two ends, and what it says of them. */
+  function key() {
+    const notes = [head.unit]
+    if (shade === "most") notes.push(`full colour is the largest shown${approximately() && ", rounded to 16 bits"}`)
+    const hatched = paragraphs.some((paragraph) => paragraph.cells.some((cell) => cell.classList.contains("masked")))
+    if (hatched) notes.push("hatched: masked")
+    return { start: "0", end: shade === "most" ? share(full()) : "1", words: notes.join(", ") }
+  }
+
+  // ---- pointing, choosing, walking
+
+  const placeOf = (cell) => {
+    const [outer, inner] = [root.getBoundingClientRect(), cell.getBoundingClientRect()]
+    return [inner.left - outer.left + inner.width / 2, inner.bottom - outer.top - 10]
+  }
+
+  function pick(paragraph, n, settle) {
+    selection.pick(fieldOf(head[axisOf(paragraph)], n), settle)
+    announce(sentences(paragraph, n).join(", "))
+  }
+
+  /** The nearest token on the next line up or down. */
+  function onLine(cells, n, step) {
+    const from = cells[n].getBoundingClientRect()
+    const middle = from.left + from.width / 2
+    let [best, least, line] = [n, Infinity, null]
+    for (let m = n + step; m >= 0 && m < cells.length; m += step) {
+      const to = cells[m].getBoundingClientRect()
+      const away = Math.abs(to.top + to.height / 2 - from.top - from.height / 2)
+      if (away < from.height / 2) continue
+      line ??= to.top + to.height / 2
+      if (Math.abs(to.top + to.height / 2 - line) > from.height / 2) break
+      const aside = Math.abs(to.left + to.width / 2 - middle)
+      if (aside < least) [best, least] = [m, aside]
+    }
+    return best
+  }
+
+  function listen(paragraph) {
+    const { box, cells } = paragraph
+    const numberOf = (event) => cells.indexOf(event.target.closest?.(".token"))
+    box.onpointerover = (event) => {
+      const n = numberOf(event)
+      if (n < 0) tip.hide()
+      else tip.show(sentences(paragraph, n), ...placeOf(cells[n]))
+    }
+    box.onpointerleave = () => tip.hide()
+    box.onclick = (event) => {
+      const n = numberOf(event)
+      if (n < 0) return
+      rove(paragraph, n)
+      cells[n].focus({ preventScroll: true })
+      pick(paragraph, n, 0)
+      tip.show(sentences(paragraph, n), ...placeOf(cells[n]))
+    }
+    box.addEventListener("focusin", (event) => {
+      const n = numberOf(event)
+      if (n < 0 || !cells[n].matches(":focus-visible")) return
+      announce(sentences(paragraph, n).join(", "))
+      tip.show(sentences(paragraph, n), ...placeOf(cells[n]))
+    })
+    box.addEventListener("focusout", () => tip.hide())
+    box.onkeydown = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      const n = paragraph.focus
+      const far = event.shiftKey ? 10 : 1
+      const forward = box.dir === "rtl" ? -far : far
+      const moves = {
+        ArrowLeft: () => n - forward, ArrowRight: () => n + forward, Home: () => 0, End: () => cells.length - 1,
+        ArrowUp: () => onLine(cells, n, -1), ArrowDown: () => onLine(cells, n, 1), Enter: () => n, " ": () => n,
+      }
+      if (event.key === "Escape") tip.hide()
+      else if (moves[event.key]) {
+        const to = Math.min(Math.max(moves[event.key](), 0), cells.length - 1)
+        rove(paragraph, to)
+        cells[to].focus()
+        pick(paragraph, to, to === n ? 0 : 150)
+        tip.show(sentences(paragraph, to), ...placeOf(cells[to]))
+      } else return
+      event.preventDefault()
+    }
+  }
+
+  // ---- saving: the same places, drawn on a canvas
+
+  /** Where the parts of the picture are, from the top. */
+  function sheet() {
+    const z = zoom(root)
+    let y = 60 * z
+    const places = paragraphs.map(({ box }) => {
+      const text = y + 24 * z
+      y = text + box.scrollHeight + 8 * z
+      return { label: text - 8 * z, text }
+    })
+    return { z, places, legend: y + 12 * z, height: y + 28 * z }
+  }
+
+  /** The lines of a piece of text as the browser broke it: [{text, left, middle}]. */
+  function textLines(node) {
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    const whole = range.getClientRects()
+    if (whole.length === 1) return [{ text: node.data, left: whole[0].left, middle: whole[0].top + whole[0].height / 2 }]
+    const found = []
+    for (const { segment, index } of SEGMENTS.segment(node.data)) {
+      range.setStart(node, index)
+      range.setEnd(node, index + segment.length)
+      const box = range.getBoundingClientRect()
+      const middle = box.top + box.height / 2
+      const line = found.find((each) => Math.abs(each.middle - middle) < box.height / 2)
+      if (line) Object.assign(line, { text: line.text + segment, left: Math.min(line.left, box.left) })
+      else found.push({ text: segment, left: box.left, middle })
+    }
+    return found
+  }
+
+  function hatch(context, x, y, width, height) {
+    context.lineWidth = 1
+    context.beginPath()
+    for (let d = MARK_EVERY; d < width + height; d += MARK_EVERY) {
+      context.moveTo(x + Math.max(0, d - height), y + Math.min(d, height))
+      context.lineTo(x + Math.min(d, width), y + Math.max(0, d - width))
+    }
+    context.stroke()
+  }
+
+  function paintTokens(context, paper, paragraph, top) {
+    const { box, cells } = paragraph
+    const outer = box.getBoundingClientRect()
+    const [dx, dy] = [-root.getBoundingClientRect().left, top - outer.top + box.scrollTop]
+    const styles = looks(paragraph, paper)
+    cells.forEach((cell, n) => {
+      const { fill, ink, masked } = styles[n]
+      for (const { left, top: y, width, height } of cell.getClientRects()) {
+        if (fill) {
+          context.fillStyle = fill
+          context.fillRect(left + dx, y + dy, width, height)
+        }
+        context.strokeStyle = paper.one("line")
+        if (masked) hatch(context, left + dx, y + dy, width, height)
+        context.lineWidth = 1
+        if (paragraph.side.tokens[n].special) context.strokeRect(left + dx + 0.5, y + dy + 0.5, width - 1, height - 1)
+        if (cell.classList.contains("selected")) {
+          context.lineWidth = 2
+          context.strokeStyle = paper.one("page")
+          context.strokeRect(left + dx - 1, y + dy - 1, width + 2, height + 2)
+          context.strokeStyle = paper.one("text")
+          context.strokeRect(left + dx - 3, y + dy - 3, width + 6, height + 6)
+        }
+        context.fillStyle = ink
+        if (cell.classList.contains("other")) context.fillRect(left + dx + 4, y + dy + height - 3, width - 8, 2)
+      }
+      const pieces = cell.childElementCount ? [...cell.children] : [cell]
+      for (const piece of pieces) {
+        const size = parseFloat(getComputedStyle(piece).fontSize)
+        context.font = mono(size)
+        context.fillStyle = ink
+        for (const { text, left, middle } of textLines(piece.firstChild)) {
+          context.direction = hasRightToLeft(text) ? "rtl" : "ltr"
+          context.fillText(text, left + dx, middle + dy)
+        }
+      }
+    })
+    context.direction = "ltr"
+  }
+
+  function paintAll(context) {
+    const paper = colours(root)
+    const { z, places, legend: low } = sheet()
+    const width = root.clientWidth
+    context.textAlign = "left"
+    context.textBaseline = "middle"
+    context.font = sans(16 * z, 600)
+    context.fillStyle = paper.one("text")
+    context.fillText(shorten(context, head.title, width - 8), 0, 14 * z)
+    context.font = sans(14 * z)
+    context.fillStyle = paper.one("muted")
+    context.fillText(shorten(context, said(), width - 8), 0, 42 * z)
+    paragraphs.forEach((paragraph, i) => {
+      context.font = sans(13 * z)
+      context.fillStyle = paper.one(paragraph.side.ink)
+      context.textBaseline = "middle"
+      context.fillText(paragraph.label.textContent, 0, places[i].label)
+      paintTokens(context, paper, paragraph, places[i].text)
+    })
+    const { start, end, words } = key()
+    const palette = paper.scale(head.scale)
+    context.font = mono(12 * z)
+    context.fillStyle = paper.one("muted")
+    context.fillText(start, 0, low)
+    context.fillText(end, 144 * z, low)
+    const after = 152 * z + context.measureText(end).width
+    for (let i = 0; i < 120 * z; i++) {
+      context.fillStyle = palette.css(i / (120 * z - 1))
+      context.fillRect(16 * z + i, low - 4 * z, 1.5, 8 * z)
+    }
+    context.font = sans(13 * z)
+    context.fillStyle = paper.one("muted")
+    context.fillText(shorten(context, words, width - after - 8), after, low)
+  }
+
+  const ramp = element("span", "ramp")
+  const [start, end, words] = [element("span", "end"), element("span", "end"), element("span")]
+  legend.append(start, ramp, end, words)
+
+  const view = {
+    update({ header, arrays }) {
+      head = header
+      weights = arrays.weights
+      mask = arrays.mask
+      ;[Q, K] = weights.shape
+      tip.hide()
+      title.textContent = head.title
+      stage.setAttribute("aria-label", `${head.label}. Arrow keys choose a token.`)
+      build()
+    },
+    draw() {
+      directions.forEach((each, i) => each.setAttribute("aria-pressed", String(DIRECTIONS[i][0] === direction)))
+      shades.forEach((each, i) => each.setAttribute("aria-pressed", String(SHADES[i][0] === shade)))
+      paint(colours(root))
+      const ends = key()
+      about.textContent = said()
+      start.textContent = ends.start
+      end.textContent = ends.end
+      words.textContent = ends.words
+      ramp.style.background = `linear-gradient(to right, ${[0, 1, 2, 3, 4, 5, 6].map((i) => `var(--vt-${head.scale}-${i})`).join(", ")})`
+      stage.dataset.painted = String(performance.now())
+    },
+  }
+  return view
+}

@@ -1,0 +1,72 @@
+"""The text itself, each token shaded by the weights of one query, or by the weights that one key is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import ArrayLike
+
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.lines import WeightScale
+from viz_transformer.ui.components.matrix import Axis
+from viz_transformer.ui.components.source import javascript, style_sheet
+
+_shading = st.components.v2.component("viz_transformer_shading", css=style_sheet("shading"), js=javascript("shading"))
+
+
+def shading_payload(
+    weights: ArrayLike,
+    queries: Axis,
+    keys: Axis,
+    *,
+    title: str,
+    name: str,
+    caption: str,
+    scale: WeightScale,
+    unit: str,
+    mask: ArrayLike | None = None,
+    fill: str = "",
+    writes: Sequence[Mapping[str, Any]] | None = None,
+) -> bytes:
+    """What the browser gets: all rows at once. weights: [Q, K], from 0 to 1; mask: [Q, K], True = may attend.
+
+    Queries and keys that are the same tokens of the same side are one paragraph, else each has its own. `unit` says
+    what a weight is, `fill` what the model puts in masked places, `name` is a file name, and `writes` has what each
+    query writes. Raises ValueError if shapes and tokens do not fit, and for weights below 0.
+    """
+    grid = np.asarray(weights, dtype=np.float32)
+    if grid.shape != (len(queries.tokens), len(keys.tokens)) or 0 in grid.shape:
+        raise ValueError(f"weights {grid.shape} do not fit {len(queries.tokens)} queries and {len(keys.tokens)} keys")
+    if np.any(grid < 0):
+        raise ValueError(
+            f"shades show weights of at least 0, the smallest is {np.nanmin(grid)}: the matrix shows signed ones"
+        )
+    if mask is not None and np.shape(mask) != grid.shape:
+        raise ValueError(f"mask {np.shape(mask)} does not have the shape of the weights {grid.shape}")
+    if writes is not None and len(writes) != grid.shape[0]:
+        raise ValueError(f"{len(writes)} written tokens do not fit {grid.shape[0]} queries")
+    header = {
+        "title": title,
+        "label": f"Text of {title}: {queries.title} and {keys.title}",
+        "name": name,
+        "caption": caption,
+        "queries": queries.data(),
+        "keys": keys.data(),
+        "writes": writes,
+        "together": queries.side == keys.side and list(queries.tokens) == list(keys.tokens),
+        "scale": scale,
+        "unit": unit,
+        "fill": fill,
+    }
+    arrays = {"weights": payload.weights(grid)}
+    if mask is not None and not np.all(mask):
+        arrays["mask"] = payload.bits(mask)
+    return payload.pack(header, **arrays)
+
+
+def shading(data: bytes, *, key: str) -> None:
+    """Draw what `shading_payload` made. A picked token goes into the selection of the page."""
+    _shading(key=key, data=data)

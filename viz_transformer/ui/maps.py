@@ -1,0 +1,309 @@
+"""Maps of a run as the components draw them: values with their axes, tokens and words, as a payload or as a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from viz_transformer.ui.components.lines import WeightScale
+from viz_transformer.ui.components.matrix import HEIGHT, Axis, Scale, matrix_payload
+from viz_transformer.ui.components.tokens import token_data
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from viz_transformer.analysis.attention import HeadsCombined, HeadView, Kind
+    from viz_transformer.analysis.words import Words
+    from viz_transformer.ui.runs import Shown
+
+FIELDS: Mapping[str, tuple[Literal["i", "t"], Literal["i", "j", "u"]]] = {
+    "encoder": ("i", "j"),
+    "decoder": ("t", "u"),
+    "cross": ("t", "i"),
+}
+GLYPHS: Mapping[str, str] = {"encoder": "E-E", "decoder": "D-D", "cross": "D-E"}
+KIND_NAMES: Mapping[str, str] = {"cross": "D-E cross", "decoder": "D-D decoder self", "encoder": "E-E encoder self"}
+FILLS: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
+WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One map, ready to be drawn. values: [R, C] float32; mask: [R, C], True = may attend.
+
+    `heads` are its maps for several chosen heads, [N, R, C], with their names; `remarks` is what has to be said of it.
+    """
+
+    values: NDArray[np.float32]
+    mask: NDArray[np.bool_]
+    rows: Axis
+    columns: Axis
+    writes: Sequence[Mapping[str, Any]] | None
+    title: str
+    caption: str
+    name: str
+    scale: Scale
+    unit: str
+    quantity: str
+    fill: str = ""
+    bounded: bool = True  # whether the values are shares, of which 1 is the most
+    heads: NDArray[np.float32] | None = None
+    head_names: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def weight_scale(self) -> WeightScale:
+        """The scale of a map that is no difference."""
+        assert self.scale != "diverging"
+        return self.scale
+
+    def matrix(self, height: int = HEIGHT) -> bytes:
+        """The payload of the matrix."""
+        return matrix_payload(
+            self.values,
+            self.rows,
+            self.columns,
+            title=self.title,
+            name=self.name,
+            caption=self.caption,
+            scale=self.scale,
+            unit=self.unit,
+            quantity=self.quantity,
+            mask=self.mask,
+            fill=self.fill,
+            bounded=self.bounded,
+            writes=self.writes,
+            height=height,
+        )
+
+    def table(self) -> pd.DataFrame:
+        """The same numbers: a row for each query, a column for each key; empty where nothing may be read."""
+        import pandas as pd
+
+        def named(axis: Axis) -> list[str]:
+            places = axis.starts or range(len(axis.tokens))
+            return [f"{p} {token.get('note', token['text'])}" for p, token in zip(places, axis.tokens, strict=True)]
+
+        index = pd.Index(named(self.rows), name=self.rows.title)
+        frame = pd.DataFrame(self.values, index=index, columns=named(self.columns))
+        no_number = np.isnan(self.values) & self.mask
+        if no_number.any():
+            frame = frame.astype(object).mask(no_number, "not a number")
+        return frame if self.mask.all() else frame.where(self.mask)
+
+
+def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
+    """The map of what is selected: kind, layer, heads, and the options.
+
+    Raises ValueError with one sentence for what is undefined in this model.
+    """
+    from viz_transformer.analysis.attention import contribution_norms, head_view
+    from viz_transformer.analysis.rollout import rollout_view
+
+    kind, layer, heads, options = chosen["kind"], chosen["layer"], chosen["heads"], chosen["options"]
+    if heads == "rollout":
+        return _with_options(shown, _of_view(shown, rollout_view(shown.trace, kind, layer)), kind, options)
+    first: int | HeadsCombined = heads if heads in ("mean", "max") else heads[0]
+    if CONTRIBUTION in options:
+        found = contribution_norms(shown.trace, kind, layer, None if isinstance(first, str) else first)
+        made = _of_view(shown, found.view, found.norms, f"{found.title}", found.scale_name)
+        return _with_options(shown, replace(made, quantity="norm", bounded=False), kind, options)
+    view = head_view(shown.trace, kind, layer, first)
+    made = _of_view(shown, view)
+    if not isinstance(heads, str) and len(heads) > 1:
+        views = [head_view(shown.trace, kind, layer, head) for head in heads]
+        names = tuple(f"head {head}" for head in heads)
+        made = replace(made, heads=np.stack([each.weights for each in views]), head_names=names)
+    return _with_options(shown, made, kind, options)
+
+
+def difference(a: Picture, b: Picture) -> Picture:
+    """A - B cell by cell, with A's tokens. Raises ValueError if the two have different sizes."""
+    if a.values.shape != b.values.shape:
+        sizes = [f"{rows} × {columns}" for rows, columns in (a.values.shape, b.values.shape)]
+        raise ValueError(f"A has {sizes[0]} cells and B {sizes[1]}: only maps of one size can be subtracted")
+    return replace(
+        a,
+        values=a.values - b.values,
+        mask=a.mask | b.mask,
+        title=f"A − B: {a.title}",
+        caption=f"A: {a.caption}; B: {b.caption}",
+        name=f"a-minus-b-{a.name}",
+        scale="diverging",
+        unit=f"{a.quantity} in A less {b.quantity} in B",
+        quantity="difference",
+        fill="",
+        bounded=False,
+        heads=None if a.heads is None or b.heads is None or a.heads.shape != b.heads.shape else a.heads - b.heads,
+        remarks=(*a.remarks, *(remark for remark in b.remarks if remark not in a.remarks)),
+    )
+
+
+def axes(shown: Shown, kind: Kind) -> tuple[Axis, Axis]:
+    """Queries and keys of a kind of attention of this run."""
+    target, source = _tokens(shown, "target"), _tokens(shown, "source")
+    row, column = FIELDS[kind]
+    if kind == "encoder":
+        queries = Axis(row, "query", "queries", "source", source)
+    else:
+        queries = Axis(row, "query", "reads", "target", target)
+    if kind == "decoder":
+        return queries, Axis(column, "key", "keys, target", "target", target)
+    return queries, Axis(column, "key", "keys, source", "source", source)
+
+
+def file_name(*parts: str) -> str:
+    """Words as a name for a file."""
+    return "-".join(filter(None, (re.sub(r"[^A-Za-z0-9]+", "-", part).strip("-").lower() for part in parts)))[:120]
+
+
+def _of_view(
+    shown: Shown,
+    view: HeadView,
+    values: NDArray[np.float32] | None = None,
+    title: str | None = None,
+    unit: str | None = None,
+) -> Picture:
+    rows, columns = axes(shown, view.kind)
+    title = title or view.title
+    return Picture(
+        values=view.weights if values is None else values,
+        mask=view.mask,
+        rows=rows,
+        columns=columns,
+        writes=_writes(shown, view),
+        title=f"{GLYPHS[view.kind]}  {title}",
+        caption=shown.caption(title),
+        name=file_name(shown.summary.name, title),
+        scale=_scale(view),
+        unit=unit or view.scale_name,
+        quantity="weight",
+        fill=FILLS.get(shown.trace.config.mask_fill, ""),
+    )
+
+
+def _scale(view: HeadView) -> Scale:
+    """Colour for a head that exists, grey for what is derived."""
+    return "derived" if view.derived else view.kind
+
+
+def _with_options(shown: Shown, made: Picture, kind: Kind, options: Sequence[str]) -> Picture:
+    if HIDDEN in options:
+        made = _without_specials(shown, made, kind)
+    if WORDS in options:
+        made = _by_word(shown, made, kind)
+    return made
+
+
+def _specials(shown: Shown, side: Literal["source", "target"]) -> frozenset[int]:
+    return shown.source_special if side == "source" else shown.target_special
+
+
+def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
+    """Special keys left out, and what is left of a row of weights brought to a sum of 1; how much that hid is said."""
+    from viz_transformer.analysis.attention import MOSTLY_HIDDEN, hidden_keys
+
+    special = _specials(shown, made.columns.side)
+    hidden = [position in special for position in range(made.values.shape[1])]
+    if all(hidden) or not any(hidden):
+        which = "All keys here are special tokens" if all(hidden) else "No key here is a special token"
+        return replace(made, remarks=(*made.remarks, f"{which}: none is hidden."))
+    kept = [position for position, is_hidden in enumerate(hidden) if not is_hidden]
+    weighs = made.quantity == "weight"
+    found = hidden_keys(made.values, hidden, renormalise=weighs)
+    remark = "Special keys are hidden"
+    if weighs:
+        whole = made.values.sum(axis=-1, dtype=np.float64)
+        share = np.divide(found.hidden_mass, whole, out=np.zeros_like(whole), where=whole != 0)
+        remark += f": they hold {100 * np.nanmean(share):.1f} % of the weight on average"
+        if most := int((share > MOSTLY_HIDDEN).sum()):
+            remark += f", and more than {100 * MOSTLY_HIDDEN:.0f} % of it in {most} of {len(share)} rows"
+    tokens = [made.columns.tokens[position] for position in kept]
+    heads = made.heads
+    if heads is not None:
+        heads = np.asarray(hidden_keys(heads, hidden, renormalise=weighs).weights[..., kept], dtype=np.float32)
+    return replace(
+        made,
+        values=np.asarray(found.weights[:, kept], dtype=np.float32),
+        mask=made.mask[:, kept],
+        columns=replace(made.columns, tokens=tokens, starts=tuple(kept), ends=tuple(p + 1 for p in kept)),
+        unit=f"{made.unit} without special keys{', renormalised' if weighs else ''}",
+        heads=heads,
+        remarks=(*made.remarks, f"{remark}."),
+    )
+
+
+def _by_word(shown: Shown, made: Picture, kind: Kind) -> Picture:
+    """Summed over the tokens of the word read, averaged over those of the word that reads."""
+    from viz_transformer.analysis.words import word_map
+
+    rows, columns = (_words(shown, axis) for axis in (made.rows, made.columns))
+    merged = word_map(made.values, made.mask, rows, columns)
+    heads = (
+        None
+        if made.heads is None
+        else word_map(made.heads, np.broadcast_to(made.mask, made.heads.shape), rows, columns).weights
+    )
+    writes = None
+    if made.writes is not None:
+        texts = [str(token["text"]) for token in made.writes]
+        writes = token_data(rows.joined(texts))
+    return replace(
+        made,
+        values=merged.weights,
+        mask=merged.mask,
+        rows=_word_axis(made.rows, rows),
+        columns=_word_axis(made.columns, columns),
+        writes=writes,
+        scale="derived",
+        unit=f"{made.unit} by word (derived)",
+        heads=heads,
+    )
+
+
+def _words(shown: Shown, axis: Axis) -> Words:
+    """The words of the tokens that stand on an axis."""
+    from viz_transformer.analysis.words import word_groups
+
+    side, codec = (
+        (shown.trace.src, shown.ckpt.source_codec)
+        if axis.side == "source"
+        else (shown.trace.tgt, shown.ckpt.target_codec)
+    )
+    special = _specials(shown, axis.side)
+    at = axis.starts or tuple(range(len(side)))
+    characters = codec is not None and codec.tokenizer.kind == "characters"
+    return word_groups(
+        [side.tokens[p] for p in at],
+        [side.originals[p] for p in at],
+        special=[p in special for p in at],
+        characters=characters,
+    )
+
+
+def _word_axis(axis: Axis, words: Words) -> Axis:
+    at = axis.starts or tuple(range(len(axis.tokens)))
+    special = [index for index, places in enumerate(words.positions) if axis.tokens[places[0]].get("special")]
+    starts, ends = zip(*((at[places[0]], at[places[-1]] + 1) for places in words.positions), strict=True)
+    return replace(axis, tokens=token_data(words.labels, special=special), starts=starts, ends=ends)
+
+
+def _writes(shown: Shown, view: HeadView) -> list[dict[str, Any]] | None:
+    """What each decoder row writes."""
+    if view.query_writes is None:
+        return None
+    codec = shown.ckpt.target_codec
+    special = set() if codec is None else codec.vocabulary.special_ids - {codec.vocabulary.unk}
+    ids = shown.trace.next_ids
+    return token_data(view.query_writes, special=[row for row, token_id in enumerate(ids) if token_id in special])
+
+
+def _tokens(shown: Shown, side: Literal["source", "target"]) -> Sequence[dict[str, Any]]:
+    tokens = shown.trace.src if side == "source" else shown.trace.tgt
+    originals = [typed or token for typed, token in zip(tokens.originals, tokens.tokens, strict=True)]
+    return token_data(tokens.tokens, originals, special=_specials(shown, side))

@@ -1,0 +1,65 @@
+"""The selected map, of A, of B or of their difference, and the table of its numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui import maps, state, text
+from viz_transformer.ui.components.matrix import matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from viz_transformer.ui.frame import Runs
+    from viz_transformer.ui.maps import Picture
+
+MOST_SHOWN = 512
+
+
+def selected_picture(both: Runs) -> Picture:
+    """The map of what is selected. Raises ValueError with one sentence for what is undefined, or has no difference."""
+    chosen = state.selection()
+    if not both.difference or both.b is None:
+        return maps.picture(both.main, chosen)
+    pictures = []
+    for shown in (both.a, both.b):
+        try:
+            pictures.append(maps.picture(shown, chosen))
+        except ValueError as error:
+            raise ValueError(f"{shown.name} cannot be shown so: {error}") from None
+    return maps.difference(*pictures)
+
+
+def matrix_of(picture: Picture, *, key: str) -> None:
+    """The map as a matrix, and the button to its table."""
+    matrix(picture.matrix(), key=key)
+    note = f"{picture.caption}. A number is the {picture.quantity}; empty cells are masked."
+    table(picture.table, note=note, name=picture.name, key=f"{key}_table")
+    for remark in picture.remarks:
+        text.paragraph(remark)
+
+
+def table(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, key: str) -> None:
+    """A button that opens the numbers of a picture as a table, with all of them as CSV. Made when it is opened."""
+    opened = st.popover("Table", type="tertiary", key=key, on_change="rerun")
+    if not opened.open:
+        return
+    frame = numbers()
+    with opened:
+        text.paragraph(note)
+        if max(frame.shape) <= MOST_SHOWN:
+            st.dataframe(frame, height=360, width="stretch")
+        else:
+            text.paragraph(f"{frame.shape[0]:,} rows and {frame.shape[1]:,} columns are too many to show here.")
+        st.download_button(
+            "Save as CSV",
+            data=lambda: frame.to_csv().encode("utf-8"),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key=f"{key}_csv",
+        )

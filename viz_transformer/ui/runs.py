@@ -1,0 +1,70 @@
+"""The run that a page shows, with what belongs to it: its model, its special tokens, and words for a caption."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from viz_transformer import __version__
+from viz_transformer.figures import labels
+from viz_transformer.ui import cached
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.decoding import Run
+    from viz_transformer.record import Tokens, Trace
+    from viz_transformer.text.codec import Codec
+
+Name = Literal["A", "B"]
+QUOTED = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one."""
+
+    name: Name
+    summary: Summary
+    text: str
+    ckpt: Checkpoint
+    run: Run
+
+    @property
+    def trace(self) -> Trace:
+        return self.run.trace
+
+    @property
+    def source_special(self) -> frozenset[int]:
+        """The positions of the source's special tokens; unknown text is not special."""
+        return special_positions(self.trace.src, self.ckpt.source_codec)
+
+    @property
+    def target_special(self) -> frozenset[int]:
+        return special_positions(self.trace.tgt, self.ckpt.target_codec)
+
+    def caption(self, what: str) -> str:
+        """What a saved picture says below itself: model, text, selection, version."""
+        text = labels.shorten(labels.visible(self.text), QUOTED)
+        return f"{self.summary.name}, “{labels.isolated(text)}”, {what} (Viz Transformer {__version__})"
+
+
+def special_positions(side: Tokens, codec: Codec | None) -> frozenset[int]:
+    """Where start, end and padding tokens stand."""
+    if codec is None:
+        return frozenset()
+    special = codec.vocabulary.special_ids - {codec.vocabulary.unk}
+    return frozenset(position for position, token_id in enumerate(side.ids) if token_id in special)
+
+
+def load(name: Name, summary: Summary, text: str, place: DeltaGenerator) -> Shown:
+    """The model's run of the text; `place` says what is being waited for. Raises ValueError with one sentence."""
+    from viz_transformer.ui.frame import waiting
+
+    with waiting("Loading the model ...", place):
+        ckpt = cached.checkpoint(summary)
+    with waiting("Running the model ...", place):
+        run = cached.run(summary, text)
+    return Shown(name, summary, text, ckpt, run)
