@@ -1,4 +1,7 @@
-"""Print every ratio beside its aim. The machine should be idle; ratios are medians of pairs timed in turn."""
+"""Print every figure beside its aim; `python -m bench pictures peers` only those parts. The machine should be idle.
+
+Ratios are medians of pairs timed in turn, and hold on a busy machine too; milliseconds do not.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,34 @@ import os
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch: one thread, as in the server
 
+import sys
+
 from bench.core import decoding_ratios, forward_ratios
 from bench.first_paint import first_paint_ratios
+from bench.peers import peer_results
+from bench.pictures import picture_results
+from bench.served import served_results
 from viz_transformer.memory import keep_freed_memory, leave_imports_alone
+
+PARTS = {
+    "forward": forward_ratios,
+    "decoding": decoding_ratios,
+    "first_paint": first_paint_ratios,
+    "pictures": picture_results,
+    "served": served_results,
+    "peers": peer_results,
+}
+
+wanted = sys.argv[1:] or [*PARTS]
+if unknown := set(wanted) - set(PARTS):
+    sys.exit(f"no part is named {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
 
 keep_freed_memory()  # as the server does, both
 leave_imports_alone()
 
-print("A over B, median of the pairs (quartiles); more than the quartiles' distance from the aim is no noise")
-for ratios in (forward_ratios, decoding_ratios, first_paint_ratios):
-    for ratio in ratios():
-        print(ratio, flush=True)
+print(
+    "Medians (quartiles); A / B: A over B, timed in turn; further from the aim than the quartiles are apart is no noise"
+)
+for part in wanted:
+    for result in PARTS[part]():
+        print(result, flush=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from bench.ratios import Ratio, compare
+from bench.ratios import Result, compare
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import decode
@@ -64,7 +64,7 @@ def naive(model: Transformer, src: list[int], bos: int, steps: int) -> list[int]
     return ids[1:]
 
 
-def forward_ratios() -> Iterator[Ratio]:
+def forward_ratios() -> Iterator[Result]:
     """A recorded pass over an unrecorded one, at three lengths."""
     config = replace(numbers_config(), max_source=256, max_target=256)
     torch.manual_seed(0)
@@ -81,7 +81,7 @@ def forward_ratios() -> Iterator[Ratio]:
             )
 
 
-def decoding_ratios() -> Iterator[Ratio]:
+def decoding_ratios() -> Iterator[Result]:
     """A recorded greedy decode over an unrecorded one, and the tutorials' way over the recorded one."""
     ckpt = endless_checkpoint()
     assert ckpt.source_codec is not None and ckpt.target_codec is not None

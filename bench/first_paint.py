@@ -14,40 +14,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from bench.ratios import Ratio, compare
-from viz_transformer.server import find_chrome
+from bench.browser import chromium
+from bench.ratios import Result, compare, own_clock
 
 BARE = 'import streamlit as st\nst.title("bare")\n'
 ROOT = Path(__file__).resolve().parent.parent
-BROWSER_ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 
-def first_paint_ratios() -> Iterator[Ratio]:
+def first_paint_ratios() -> Iterator[Result]:
     """Raises RuntimeError without a browser."""
-    path = find_chrome()
-    if path is None:
-        raise RuntimeError("no Chrome, Chromium or Edge was found: first paint needs one")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         bare = Path(folder) / "bare.py"
         bare.write_text(BARE, encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGS)
         yield compare(
             "first paint / bare Streamlit app",
             lambda: _first_heading(browser, _ours),
             lambda: _first_heading(browser, lambda port, log: _bare(bare, port, log)),
             rounds=7,
             aim="<= 1.15",
-            seconds=_wall_seconds,
+            seconds=own_clock,  # stopping the server does not count
         )
-        browser.close()
-
-
-def _wall_seconds(work: Callable[[], object]) -> float:
-    result = work()  # times itself: stopping the server does not count
-    assert isinstance(result, float)
-    return result
 
 
 def _first_heading(browser: Browser, start_server: Callable[[int, IO[bytes]], subprocess.Popen[bytes]]) -> float:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+WIDTH = 92  # of the names
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """How long A takes as a multiple of B: the median of the pairs and their quartiles."""
+class Result:
+    """The median of several rounds and their quartiles; without a unit it is a ratio. `aim` is such as "<= 1.06"."""
 
     name: str
     median: float
     low: float
     high: float
-    aim: str  # such as "<= 1.06"
+    aim: str = ""
+    unit: str = ""
 
     @property
     def reached(self) -> bool:
@@ -24,8 +27,13 @@ class Ratio:
         return self.median <= float(bound) if sign == "<=" else self.median >= float(bound)
 
     def __str__(self) -> str:
+        digits = 2 if abs(self.median) < 100 else 0
+        spread = "" if self.low == self.high else f"({self.low:.{digits}f} to {self.high:.{digits}f})"
+        number = f"{self.median:8.{digits}f} {self.unit}"
+        if not self.aim:
+            return f"{self.name:<{WIDTH}} {number:<11} {spread}".rstrip()
         word = "reached" if self.reached else "MISSED"
-        return f"{self.name:<58} {self.median:6.2f}  ({self.low:.2f} to {self.high:.2f})   aim {self.aim}  {word}"
+        return f"{self.name:<{WIDTH}} {number:<11} {spread:<18} aim {self.aim} {self.unit}".rstrip() + f"  {word}"
 
 
 def compare(
@@ -36,13 +44,37 @@ def compare(
     rounds: int,
     aim: str,
     seconds: Callable[[Callable[[], object]], float] | None = None,
-) -> Ratio:
-    """Time a and b in turn, each after one run that is not counted; `seconds` times one run (default: CPU time)."""
+) -> Result:
+    """How long a takes as a multiple of b, timed in turn, each after one run that is not counted.
+
+    `seconds` times one run (default: CPU time). `rounds` is odd.
+    """
     seconds = seconds or cpu_seconds
     seconds(a), seconds(b)
-    pairs = [seconds(a) / seconds(b) for _ in range(rounds)]
-    low, median, high = statistics.quantiles(pairs, n=4)
-    return Ratio(name, median, low, high, aim)
+    return _result(name, [seconds(a) / seconds(b) for _ in range(rounds)], aim)
+
+
+def measure(name: str, number: Callable[[], float], *, rounds: int, unit: str, aim: str = "") -> Result:
+    """The median of what `number` returns, after one call that is not counted. `rounds` is odd."""
+    number()
+    return _result(name, [number() for _ in range(rounds)], aim, unit)
+
+
+def counted(name: str, number: float, *, aim: str, unit: str = "") -> Result:
+    """A number that is the same in every round."""
+    return Result(name, number, number, number, aim, unit)
+
+
+def _result(name: str, rounds: Sequence[float], aim: str, unit: str = "") -> Result:
+    low, median, high = statistics.quantiles(rounds, n=4)
+    return Result(name, median, low, high, aim, unit)
+
+
+def own_clock(work: Callable[[], object]) -> float:
+    """What work that times itself returns."""
+    result = work()
+    assert isinstance(result, float)
+    return result
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -17,11 +17,10 @@ ADDRESS = "http://component.test/"
 PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
 <body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""
 MOUNT = """async ([code, sheet, given]) => {
-  const shadow = document.querySelector("#host").attachShadow({ mode: "open" })
-  const parentElement = document.createElement("div")
+  const parentElement = document.querySelector("#host").attachShadow({ mode: "open" })  // as Streamlit gives it
   const rules = document.createElement("style")
   rules.textContent = sheet
-  shadow.append(rules, parentElement)
+  parentElement.append(rules)
   const { default: component } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
   const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
   window.triggers = []

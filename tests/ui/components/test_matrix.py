@@ -20,7 +20,7 @@ from viz_transformer.ui.runs import Shown
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
 
 
-def of(values, rows=None, columns=None, starts=(), **changes):
+def of(values, rows=None, columns=None, starts=(), ends=(), **changes):
     grid = np.asarray(values, dtype=np.float32)
     down = rows or [f"q{r}" for r in range(grid.shape[0])]
     along = columns or [f"k{c}" for c in range(grid.shape[1])]
@@ -34,7 +34,7 @@ def of(values, rows=None, columns=None, starts=(), **changes):
     return matrix_payload(
         grid,
         Axis("t", "query", "reads", "target", token_data(down)),
-        Axis("i", "key", "keys, source", "source", token_data(along), starts),
+        Axis("i", "key", "keys, source", "source", token_data(along), starts, ends),
         **{**given, "quantity": "weight", **changes},
     )
 
@@ -74,8 +74,9 @@ def test_the_mask_is_sent_where_anything_is_masked():
 
 
 def test_axes_have_field_words_ink_tokens_and_where_their_places_begin():
-    header, _ = payload.unpack(of(softmax(2, 2), columns=["ab", "c"], starts=(1, 3)))
-    expected = {"field": "i", "role": "key", "axis": "keys, source", "ink": "source-ink", "starts": [1, 3]}
+    header, _ = payload.unpack(of(softmax(2, 2), columns=["ab", "c"], starts=(1, 3), ends=(3, 4)))
+    expected = {"field": "i", "role": "key", "axis": "keys, source", "ink": "source-ink"}
+    expected |= {"starts": [1, 3], "ends": [3, 4]}
     assert header["columns"] == {**expected, "tokens": [{"text": "ab"}, {"text": "c"}]}
     assert header["rows"]["starts"] is None
     assert header["label"] == "Map of a title: reads as rows, keys, source as columns"
@@ -239,7 +240,9 @@ def test_the_arrow_keys_alone_reach_each_cell_and_stop_at_the_edges(browser):
 
 
 def test_a_place_stands_for_the_position_at_which_it_begins(browser):
-    with mounted(browser, "matrix", of(softmax(1, 3), columns=["ab", "cd", "e"], starts=(1, 3, 5))) as shown:
+    with mounted(
+        browser, "matrix", of(softmax(1, 3), columns=["ab", "cd", "e"], starts=(1, 3, 5), ends=(3, 5, 6))
+    ) as shown:
         shown.choose(t=0, i=4)  # within the second word
         stage(shown).focus()
         shown.press("ArrowRight")

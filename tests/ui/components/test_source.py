@@ -113,17 +113,17 @@ def test_numbers_are_written_as_everywhere_else(browser):
 
 
 def test_a_place_is_the_token_or_the_word_that_holds_the_position(browser):
-    places = """([starts, count]) => {
-      const axis = { field: "i", starts, tokens: Array(count).fill({ text: "a" }) }
+    places = """([starts, ends, count]) => {
+      const axis = { field: "i", starts, ends, tokens: Array(count).fill({ text: "a" }) }
       return [...Array(7).keys(), null].map((i) => {
         window.vizTransformerSelection.receive({ i }, "")
         return shared.placeOn(axis)
       })
     }"""
     with imported(browser) as shared:
-        assert shared(places, [None, 5]) == [0, 1, 2, 3, 4, None, None, None]
-        assert shared(places, [[0, 1, 4], 3]) == [0, 1, 1, 1, 2, 2, 2, None]
-        assert shared(places, [[1, 2], 2])[0] is None  # what stands before the first is hidden
+        assert shared(places, [None, None, 5]) == [0, 1, 2, 3, 4, None, None, None]
+        assert shared(places, [[0, 1, 4], [1, 4, 6], 3]) == [0, 1, 1, 1, 2, 2, None, None]
+        assert shared(places, [[1, 3], [2, 4], 2]) == [None, 0, None, 1, None, None, None, None]  # the rest is hidden
         assert shared("() => [null, [1, 4]].map((starts) => shared.fieldOf({ field: 'i', starts }, 1))") == [
             {"i": 1},
             {"i": 4},

@@ -1,4 +1,4 @@
-import { selection, element } from "./shared.js"
+import { selection, element, rootIn } from "./shared.js"
 
 // Rows of token chips. data: {rows: [{label, field, first, chips: [{text, note, title, ink, special, unknown, share,
 // sure}]}]}; a chip of a row with a `field` of the selection can be picked, it stands for position first, first + 1, ...
@@ -61,7 +61,7 @@ const rowOf = (row) => {
 }
 
 export default function ({ data, parentElement }) {
-  let root = parentElement.querySelector(":scope > .strip")
+  let root = rootIn(parentElement, "strip")
   if (!root) {
     root = element("div", "strip")
     parentElement.append(root)

@@ -1,4 +1,4 @@
-import { selection, element, button } from "./shared.js"
+import { selection, element, button, rootIn } from "./shared.js"
 
 // The keys of the whole page, and the overlay that lists them. data: {projector, scene, scenes, rows, groups}: `rows` is
 // the first and the last target position with a step, `groups` is [[title, [[keys, what they do]]]].
@@ -9,7 +9,7 @@ const typing = (event) => {
 }
 
 export default function ({ data, parentElement }) {
-  let root = parentElement.querySelector(":scope > .keys")
+  let root = rootIn(parentElement, "keys")
   if (!root) {
     root = element("div", "component keys")
     const dialog = element("dialog", "overlay")

@@ -223,13 +223,16 @@ export function announcer(root) {
 
 // ---- mounting: a component's function is called anew with each new data, on the same element
 
+/** The element that an earlier call put here. The parent is a shadow root, in which `:scope` finds nothing. */
+export const rootIn = (parent, className) => [...parent.children].find((child) => child.classList.contains(className))
+
 /**
  * Calls make(root) once and update(payload) with each new data. `make` returns {update, draw, remove}; draw is called
  * after a change of size, theme, fonts or selection, and may read root.clientWidth.
  */
 export function mount(component, className, make) {
   const { parentElement, data } = component
-  let root = parentElement.querySelector(`:scope > .${className}`)
+  let root = rootIn(parentElement, className)
   if (!root) {
     root = element("div", `component ${className}`)
     parentElement.append(root)

@@ -1,0 +1,125 @@
+() => {
+  // What the bench does inside a page. Times are in milliseconds, from the page's own clock.
+  //
+  // A picture that was drawn outside an animation frame is painted in the next one, and on the screen when the one after
+  // that begins: up to 33 ms of every time are this yardstick. A picture drawn inside a frame is one frame ahead.
+
+  const frame = () => new Promise(requestAnimationFrame)
+  const PATIENCE = 600_000
+
+  /** The time from `start` until `there()` has become true outside a frame, and what it asks for is on the screen. */
+  async function seen(there, start) {
+    do {
+      await frame()
+      if (performance.now() - start > PATIENCE) throw Error(`nothing to see after ${PATIENCE / 1000} s`)
+    } while (!there())
+    await frame()
+    return performance.now() - start
+  }
+
+  /** Makes `bench.answer` what `answer(event)` promises after the next release of the pointer, or an error. */
+  function after_release(answer) {
+    bench.answer = new Promise((done, fail) => addEventListener("pointerup", (event) => {
+      setTimeout(() => fail(Error("nothing was painted within a minute after the click")), 60_000)
+      answer(event).then(done)
+    }, { capture: true, once: true }))
+  }
+
+  /** Resolves when `there()` has become true with a change of the target. */
+  const changed = (target, options, there) => new Promise((done) => {
+    const watch = new MutationObserver(() => {
+      if (!there()) return
+      watch.disconnect()
+      done()
+    })
+    watch.observe(target, options)
+  })
+
+  const bytes = async (address) => new Uint8Array(await (await fetch(address)).arrayBuffer())
+
+  /** A shadow root with the component's rules, which is what Streamlit gives to a component as its parent. */
+  async function place(name) {
+    const host = document.createElement("div")
+    const rules = document.createElement("style")
+    const parentElement = host.attachShadow({ mode: "open" })
+    rules.textContent = await (await fetch(`/${name}.css`)).text()
+    parentElement.append(rules)
+    document.querySelector("#place").append(host)
+    return parentElement
+  }
+  const stageOf = (name) => {
+    for (const host of document.querySelector("#place").children) {
+      const stage = host.shadowRoot?.querySelector(`.${name} .stage`)
+      if (stage) return stage
+    }
+    throw Error(`there is no ${name} on the page`)
+  }
+
+  window.bench = {
+    /** From all payloads received to all components painted. pictures: [[component, address of its payload]]. */
+    async show(pictures) {
+      const ready = []
+      for (const [name, address] of pictures) {
+        const { default: component } = await import(`/${name}.js`)
+        const parentElement = await place(name)
+        ready.push({ component, parentElement, data: await bytes(address) })
+      }
+      const start = performance.now()
+      for (const { component, ...given } of ready) component({ ...given, setTriggerValue() {} })
+      return seen(() => ready.every(({ parentElement }) => parentElement.querySelector(".stage").dataset.painted), start)
+    },
+
+    /** From HTML received to what it makes painted: until `there` (the text of a function) says so. */
+    async display(address, there) {
+      const html = await (await fetch(address)).text()
+      const drawn = Function(`return ${there}`)()
+      const start = performance.now()
+      document.querySelector("#place").append(document.createRange().createContextualFragment(html))
+      return seen(drawn, start)
+    },
+
+    /** What the pointer finds on a stage: [what the tooltip says, x, y], each thing once, at the first place. */
+    things(stage, step) {
+      stage = typeof stage === "string" ? stageOf(stage) : stage
+      const box = stage.getBoundingClientRect()
+      const tip = stage.parentElement.querySelector(":scope > .tooltip")
+      const found = new Map()
+      for (let y = box.top + 3; y < Math.min(box.bottom, innerHeight); y += step)
+        for (let x = box.left + 3; x < box.right; x += step) {
+          stage.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y }))
+          if (!tip.hidden && !found.has(tip.textContent)) found.set(tip.textContent, [x, y])
+        }
+      stage.dispatchEvent(new PointerEvent("pointerleave"))
+      return Array.from(found, ([text, [x, y]]) => [text, x, y])
+    },
+
+    /** Makes `bench.answer` the time from the next release of the pointer to the component painted because of it. */
+    await_stage(name) {
+      const stage = stageOf(name)
+      after_release(async (event) => {
+        await changed(stage, { attributeFilter: ["data-painted"] }, () => true)
+        await frame() // what is chosen is drawn in an animation frame
+        return performance.now() - event.timeStamp
+      })
+    },
+
+    /**
+     * Makes `bench.answer` the times from the next release of the pointer to the map whose label `says` so, and to the
+     * text that says so in the element that `selector` finds.
+     */
+    await_server(map, selector, says) {
+      const pattern = new RegExp(`${says}(?!\\d)`)
+      const time = async (event, ...change) => {
+        await changed(...change)
+        await frame()
+        await frame()
+        return performance.now() - event.timeStamp
+      }
+      const everything = { subtree: true, childList: true, characterData: true }
+      after_release((event) => Promise.all([
+        time(event, map, { attributeFilter: ["aria-label"] }, () => pattern.test(map.getAttribute("aria-label"))),
+        time(event, document.body, everything, () => pattern.test(document.querySelector(selector)?.textContent)),
+      ]))
+    },
+  }
+}
