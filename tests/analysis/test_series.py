@@ -246,6 +246,13 @@ def test_a_missing_or_another_o_term_is_wrong(answer: str, sentence: str):
     assert (found.kind, found.sentence) == ("wrong", sentence)
 
 
+def test_powers_of_x_from_the_sixth_on_are_not_compared():
+    """The quotient makes the series known beyond x**7, which an answer need not have."""
+    assert verdict("x**7/x**7-1+sin(a*x)", SIN.replace("O(x**6)", "O(x**8)")).sentence == (
+        "Wrong: it ends with O(x**8) and not with O(x**6)."
+    )
+
+
 def test_an_answer_cut_off_anywhere_is_not_right():
     assert verdict(LAURENT_SOURCE, LAURENT).kind == "right"
     kinds = [verdict(LAURENT_SOURCE, LAURENT[:end]).kind for end in range(len(LAURENT))]

@@ -126,6 +126,14 @@ def test_a_long_answer_goes_on_in_further_lines_and_loses_nothing():
         assert LINE - 24 <= len(shown) <= LINE + 2 or line is lines[-1]
 
 
+def test_a_term_longer_than_a_line_has_a_line_of_its_own():
+    term = "x*(" + "+".join("abcdfgh" * 5) + ")"
+    formula = latex(parse(term).tree)
+    for answer, rows in [(f"{term}+1", [formula, "+ 1"]), (f"1+{term}", ["1", f"+ {formula}"])]:
+        wanted = [r"& x", rf"& \quad = {rows[0]}", rf"& \qquad  {rows[1]}"]
+        assert equation("x", answer) == r"\begin{aligned}" + r" \\[4pt] ".join(wanted) + r"\end{aligned}"
+
+
 def test_what_cannot_be_read_is_no_formula():
     assert equation("sin(a*x)", "a*x+") == r"\sin\left(a x\right)"
     assert equation("sin(a*x", "a*x") == ""

@@ -501,7 +501,7 @@ class _Arithmetic:
         for number in reversed(_coefficients(function, count)):
             term = self._exact({0: self.ring(self.ring.domain(number.numerator, number.denominator))})
             found = self._plus(self._times(found, u), term)
-        return found if math.isinf(u.first) else self._cut(found.terms, found.below, min(found.end, self.end))
+        return self._cut(found.terms, found.below, min(found.end, self.end))
 
     def _product(self, a: Any, b: Any) -> Any:
         self.products_left -= len(a) * len(b)
