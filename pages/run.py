@@ -182,6 +182,10 @@ if not isinstance(summary, str) and not cached.is_warm():
     if recording is not None:
         show_recording(summary, recording)
 both = frame.runs(status)
+if both is None and not isinstance(summary, str):
+    frame.fit_model(summary)
+    with panel:
+        site_controls(summary.config)
 if both is not None:
     with answer:
         show_answer(both.main)

@@ -186,14 +186,21 @@ def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
         return both
 
 
-def fit(shown: Shown) -> None:
-    """Bring kind, layer, heads and positions into what this run has."""
-    from viz_transformer.analysis.attention import attention_kinds, step_row
-
-    config, name = shown.trace.config, shown.summary.name
-    kind = state.fit_kind(attention_kinds(shown.trace), name)
+def fit_model(summary: Summary) -> None:
+    """Bring kind, layer and heads into what this model has."""
+    config, name = summary.config, summary.name
+    both = config.has_encoder and config.has_decoder
+    kinds = state.KINDS if both else ("encoder",) if config.has_encoder else ("decoder",)
+    kind = state.fit_kind(kinds, name)
     state.fit("layer", config.encoder_layers if kind == "encoder" else config.decoder_layers, name)
     state.fit_heads(config.n_heads, name)
+
+
+def fit(shown: Shown) -> None:
+    """Bring kind, layer, heads and positions into what this run has."""
+    from viz_transformer.analysis.attention import step_row
+
+    fit_model(shown.summary)
     state.fit_positions(len(shown.trace.src), len(shown.trace.tgt), step_row(shown.run, 0))
 
 
