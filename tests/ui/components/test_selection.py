@@ -165,6 +165,21 @@ def test_a_python_that_never_hears_of_a_pick_is_believed_after_three_seconds(bro
         assert chosen(shown) == {"t": 1, "i": 2}
 
 
+def test_what_python_has_not_heard_of_goes_with_the_next_pick(browser):
+    """Streamlit keeps of two picks that wait for a run only the later."""
+    with joined(browser) as shown:
+        connect(shown)
+        for pick in ("i: 0", "t: 3"):
+            shown.page.evaluate(f"{CALL}.pick({{ {pick} }})")
+            heard = settled(shown)
+        assert heard == [{"i": 0}, {"i": 0, "t": 3}]
+        shown.give({"chosen": {"t": 1, "i": 0}, "token": told(shown)[0][1]["token"]})  # the run that the first caused
+        assert chosen(shown) == {"t": 3, "i": 0}
+        shown.give({"chosen": {"t": 3, "i": 0}, "token": told(shown)[1][1]["token"]})
+        shown.page.evaluate(f"{CALL}.pick({{ t: 4 }})")
+        assert settled(shown)[2:] == [{"t": 4}]
+
+
 def test_what_is_chosen_already_disturbs_nobody(browser):
     with joined(browser) as shown:
         calls = f"() => {{ window.calls = 0; {CALL}.listen(() => {{ window.calls++ }}) }}"

@@ -38,14 +38,15 @@ export function unpack(payload) {
 
 const makeSelection = () => {
   const changes = new EventTarget()
-  const store = { chosen: {}, pending: {}, token: "", sentAt: -Infinity, send: null, timer: 0 }
+  const store = { chosen: {}, pending: {}, unheard: {}, token: "", sentAt: -Infinity, send: null, timer: 0 }
   const tell = () => changes.dispatchEvent(new Event("change"))
   const flush = () => {
     if (!store.send || !Object.keys(store.pending).length) return
     store.token = Math.random().toString(36).slice(2)
     store.sentAt = performance.now()
-    store.send({ token: store.token, fields: store.pending })
+    store.unheard = { ...store.unheard, ...store.pending } // of two picks that wait, Python hears only the later
     store.pending = {}
+    store.send({ token: store.token, fields: store.unheard })
   }
   return {
     get chosen() { return store.chosen },
@@ -62,6 +63,7 @@ const makeSelection = () => {
     /** What Python says is chosen. Until it has heard of the last pick it is behind, and not believed for a while. */
     receive(chosen, token) {
       const behind = store.token !== "" && token !== store.token
+      if (!behind) store.unheard = {}
       if (behind && performance.now() - store.sentAt < 3000) return
       if (JSON.stringify(chosen) === JSON.stringify(store.chosen)) return
       store.chosen = chosen
@@ -132,6 +134,24 @@ export function shorten(context, text, width) {
     kept += segment
   }
   return `${kept}…`
+}
+
+/** The text in lines of at most `width` pixels, parted at blanks; a word that is longer is parted between its signs. */
+export function wrapped(context, text, width) {
+  const fits = (line) => context.measureText(line).width <= width
+  const lines = [""]
+  for (const word of text.split(" ")) {
+    const longer = lines.at(-1) && `${lines.at(-1)} ${word}`
+    if (longer && fits(longer)) lines[lines.length - 1] = longer
+    else {
+      if (lines.at(-1)) lines.push("")
+      for (const { segment } of graphemes.segment(word)) {
+        if (lines.at(-1) && !fits(lines.at(-1) + segment)) lines.push("")
+        lines[lines.length - 1] += segment
+      }
+    }
+  }
+  return lines
 }
 
 // ---- colours: the CSS variables of ui/style.py, as the browser's theme has them
@@ -296,34 +316,47 @@ export function prepare(canvas, width, height) {
 
 // ---- export: what is drawn is drawn once more, on a canvas of its own or as SVG, with the caption under it
 
-/** Two buttons that save what draw(context) draws, `size()` pixels large, with the caption under it. */
+/** Two buttons that save what draw(context) draws, `size()` pixels large, in a margin, with the caption under it. */
 export function exports(root, { draw, size, caption, name }) {
   const box = element("span", "exports")
-  const whole = () => ({ width: size().width, height: size().height + 28 * zoom(root) })
-  const paint = (context, { width, height }) => {
+  const layout = () => {
+    const [margin, line] = [12 * zoom(root), 17 * zoom(root)]
+    const picture = size()
+    const font = sans(12 * zoom(root))
+    const ruler = document.createElement("canvas").getContext("2d")
+    ruler.font = font
+    const lines = wrapped(ruler, caption(), picture.width)
+    const height = picture.height + 3 * margin + lines.length * line
+    return { margin, line, font, lines, picture, width: picture.width + 2 * margin, height }
+  }
+  const paint = (context, { margin, line, font, lines, picture, width, height }) => {
     const paper = colours(root)
     context.fillStyle = paper.one("page")
     context.fillRect(0, 0, width, height)
+    context.save()
+    context.translate(margin, margin)
     draw(context)
-    context.font = sans(12 * zoom(root))
+    context.restore()
+    context.font = font
     context.textAlign = "left"
-    context.textBaseline = "alphabetic"
+    context.textBaseline = "middle"
     context.fillStyle = paper.one("muted")
-    context.fillText(shorten(context, caption(), width - 8), 4, height - 8)
+    lines.forEach((text, n) => context.fillText(text, margin, picture.height + 2 * margin + (n + 0.5) * line))
   }
   const png = () => {
-    const { width, height } = whole()
+    const laid = layout()
     const canvas = element("canvas")
-    canvas.width = width * 2
-    canvas.height = height * 2
+    canvas.width = laid.width * 2
+    canvas.height = laid.height * 2
     const context = canvas.getContext("2d")
     context.scale(2, 2)
-    paint(context, { width, height })
+    paint(context, laid)
     canvas.toBlob((blob) => save(blob, `${name()}.png`))
   }
   const svg = () => {
-    const context = new SvgContext(whole())
-    paint(context, whole())
+    const laid = layout()
+    const context = new SvgContext(laid)
+    paint(context, laid)
     save(new Blob([context.text()], { type: "image/svg+xml" }), `${name()}.svg`)
   }
   box.append(

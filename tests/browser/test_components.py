@@ -1,0 +1,452 @@
+"""The pictures of the app in a real browser: what they say, how they are moved through, and what they save."""
+
+from __future__ import annotations
+
+import csv
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from browser import expected
+from browser.checkpoints import TYPED
+from browser.driving import (
+    GRID,
+    LINES,
+    MATRIX,
+    SCRUBBER,
+    TEXT,
+    address,
+    choose,
+    drawn,
+    expect_address,
+    expect_ring,
+    expect_tooltip,
+    go_to,
+    opened,
+    pixels,
+    save,
+    server_unreachable,
+    survey,
+    thumbnail,
+    tooltip,
+)
+from PIL import Image
+from playwright.sync_api import expect
+
+import viz_transformer as vt
+from viz_transformer.analysis.head_scores import head_scores
+from viz_transformer.figures import labels, theme
+
+VIEW = {"checkpoint": "signs", "text": TYPED, "kind": "cross", "layer": 1, "heads": 2}
+MARGIN, LINE = 12, 17
+"""Around and between what is saved, and a line of its caption, in pixels."""
+PLACES = {"cross": "cross-attention", "decoder": "self-attention", "encoder": "self-attention"}
+NAMES = {"cross": "D-E cross", "decoder": "D-D decoder self", "encoder": "E-E encoder self"}
+
+
+# ---- the matrix
+
+
+def test_each_cell_says_its_tokens_and_the_weight_of_the_trace(random_server, browser, run):
+    with opened(browser, random_server, "/attention", **{**VIEW, "layer": 0}) as page:
+        for kind in ("cross", "decoder", "encoder"):
+            choose(page, "attention_kind", NAMES[kind])
+            stage = drawn(page, MATRIX, f"layer 0, head 2, {PLACES[kind]}")
+            wanted = expected.cells(run, kind, expected.weights_of(run, kind, 0)[2], expected.mask_of(run, kind, 0))
+            found = survey(stage, cells=True)
+            assert found.cells == wanted
+            corner = max(wanted)
+            stage.hover(position=found.at(*corner))
+            assert tooltip(stage) == wanted[corner]
+        assert wanted[0, 5][1] == "key 5: “<unk>”, typed “zzz”"
+        stage.hover(position={"x": 3, "y": 3})
+        assert tooltip(stage) == []
+
+
+def test_a_cell_that_the_mask_forbids_says_so_and_what_the_model_puts_there(random_server, browser, run):
+    mask = expected.mask_of(run, "decoder", 1)
+    assert not mask[1, 4] and mask[4, 1]
+    with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
+        stage = drawn(page, MATRIX, "decoder layer 1, head 2, self-attention")
+        where = survey(stage)
+        stage.hover(position=where.at(1, 4))
+        assert tooltip(stage)[-1] == "masked (-1e9), weight 0.0000"
+        stage.hover(position=where.at(4, 1))
+        assert tooltip(stage)[-1] == f"weight {labels.share(float(expected.weights_of(run, 'decoder', 1)[2, 4, 1]))}"
+
+
+def test_a_click_selects_a_cell_and_arrow_keys_walk_from_it(random_server, browser, run):
+    rows, columns = expected.weights_of(run, "cross", 1)[0].shape
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        stage = drawn(page, MATRIX, "head 2, cross-attention")
+        where = survey(stage)
+        stage.click(position=where.at(2, 3))
+        expect_ring(stage, where.at(2, 3))
+        expect_address(page, t=2, i=3)
+        for keys, row, column in (
+            (["ArrowDown", "ArrowRight"], 3, 4),
+            (["ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowLeft"], 0, 3),
+            (["End"], 0, columns - 1),
+            (["Shift+ArrowDown"], rows - 1, columns - 1),
+            (["Home"], rows - 1, 0),
+        ):
+            for key in keys:
+                page.keyboard.press(key)
+            assert tooltip(stage)[:2] == [
+                expected.query_words(run, "cross", row),
+                expected.key_words(run, "cross", column),
+            ]
+            expect_ring(stage, where.at(row, column))
+            expect_address(page, t=row, i=column)
+
+
+def test_the_keys_plus_minus_and_escape_zoom_around_the_chosen_cell(random_server, browser):
+    with opened(browser, random_server, "/attention", **VIEW, t=1, i=5) as page:
+        stage = drawn(page, MATRIX, "head 2, cross-attention")
+        whole = survey(stage)
+        stage.focus()
+        page.keyboard.press("+")
+        zoomed = survey(stage)
+        assert set(zoomed.rows) < set(whole.rows) and set(zoomed.columns) < set(whole.columns)
+        assert 1 in zoomed.rows and 5 in zoomed.columns
+        page.keyboard.press("+")
+        assert len(survey(stage).columns) < len(zoomed.columns)
+        page.keyboard.press("-")
+        page.keyboard.press("-")
+        assert set(zoomed.columns) <= set(survey(stage).columns)
+        page.keyboard.press("+")
+        page.keyboard.press("Escape")
+        assert survey(stage) == whole
+        assert address(page)["t"] == "1" and address(page)["i"] == "5"
+
+
+def test_dragging_zooms_to_the_cells_under_the_pointer_and_a_double_click_shows_all(random_server, browser, run):
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        stage = drawn(page, MATRIX, "head 2, cross-attention")
+        whole = survey(stage, cells=True)
+        stage.scroll_into_view_if_needed()
+        box, first, last = stage.bounding_box(), whole.at(1, 2), whole.at(4, 5)
+        page.mouse.move(box["x"] + first["x"], box["y"] + first["y"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + last["x"], box["y"] + last["y"], steps=4)
+        page.mouse.up()
+        zoomed = survey(stage, cells=True)
+        assert set(zoomed.rows) == {1, 2, 3, 4} and set(zoomed.columns) == {2, 3, 4, 5}
+        assert zoomed.cells == {place: whole.cells[place] for place in zoomed.cells}
+        assert address(page)["t"] == "0", "a drag selects nothing"
+        stage.dblclick(position=zoomed.at(2, 2))
+        assert survey(stage, cells=True) == whole
+
+
+def test_the_colour_scales_by_row_and_by_map_reach_full_colour_and_are_kept_in_the_address(random_server, browser, run):
+    weights = expected.weights_of(run, "cross", 1)[2]
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        stage = drawn(page, MATRIX, "head 2, cross-attention")
+        for name, tops in (("row", weights.max(axis=1)), ("map", np.full(len(weights), weights.max()))):
+            page.locator(".matrix .foot").get_by_role(
+                "button", name=re.compile(f"of {'each row' if name == 'row' else 'the map'}")
+            ).click()
+            expect_address(page, scale=name)
+            expect(page.locator(".matrix .choice [aria-pressed=true]")).to_have_text(name)
+            darkest = darkest_cells(stage)
+            assert darkest == {(int(r), int(c)) for r, c in np.argwhere(weights >= tops[:, None] * 0.9995)}
+
+
+def darkest_cells(stage):
+    """The cells that have the full colour of the scale, as they are on the canvas."""
+    full = [int(theme.LIGHT.cross[-1][i : i + 2], 16) for i in (1, 3, 5)]
+    return {place for place, found in pixels(stage, survey(stage)).items() if found == pytest.approx(full, abs=1)}
+
+
+# ---- one selection for all pictures
+
+
+def test_a_chip_moves_the_ring_of_the_matrix_before_the_server_hears_of_it(random_server, browser):
+    with opened(browser, random_server, "/attention", **VIEW, t=0, i=0) as page:
+        stage = drawn(page, MATRIX, "head 2, cross-attention")
+        where, chips = survey(stage), page.locator("button.chip")
+        with server_unreachable(page):
+            chips.nth(4).click()  # the fifth that is read
+            expect_ring(stage, where.at(0, 4))
+            page.locator(".chips").nth(1).locator("button").nth(3).click()
+            expect_ring(stage, where.at(3, 4))
+            page.keyboard.press("ArrowRight")
+            expect_ring(stage, where.at(4, 4))
+            assert address(page)["i"] == "0"
+        expect_address(page, t=4, i=4)
+
+
+def test_a_cell_marks_its_chips_its_lines_and_its_step_before_the_server_hears_of_it(random_server, browser, run):
+    with opened(browser, random_server, "/", **VIEW) as page:
+        stage = drawn(page, MATRIX, "head 2, cross-attention")
+        drawn(page, SCRUBBER)
+        with server_unreachable(page):
+            stage.click(position=survey(stage).at(3, 2))
+            selected = page.locator("button.chip.selected .token")
+            expect(selected).to_have_text([run.trace.src.tokens[2], run.steps[3].token])
+            expect(page.locator(".scrubber .says .number")).to_have_text("Step 3 of 6")
+
+
+# ---- the scrubber
+
+
+def test_the_scrubber_shows_each_steps_candidates_without_the_server_and_settles_into_the_address(
+    random_server, browser, run
+):
+    with opened(browser, random_server, "/", **VIEW) as page:
+        stage, said = drawn(page, SCRUBBER), page.locator(".scrubber .says")
+        slider = page.locator(".scrubber input[type=range]")
+        slider.focus()
+        with server_unreachable(page):
+            for step in (0, 1, 2, 3):
+                if step:
+                    page.keyboard.press("ArrowRight")
+                now = run.steps[step]
+                expect(said).to_contain_text(f"Step {step} of 6")
+                expect(said).to_contain_text(f"writes “{now.token}”, probability {labels.share(np.exp(now.log_prob))}")
+                shown = [
+                    (each.token, labels.share(np.exp(np.float32(each.log_prob), dtype=float)))
+                    for each in now.candidates
+                ]
+                rows = stage.locator(".candidate:not(.empty)")
+                assert (
+                    list(
+                        zip(
+                            rows.locator(".token").all_text_contents(),
+                            rows.locator(".value").all_text_contents(),
+                            strict=True,
+                        )
+                    )
+                    == shown
+                )
+        expect_address(page, t=3)
+        page.keyboard.press("End")
+        expect_address(page, t=5)
+        page.get_by_role("button", name="Previous step").click()
+        expect_address(page, t=4)
+        page.get_by_role("button", name="Play the steps").click()
+        expect_address(page, t=5)
+
+
+# ---- all heads
+
+
+def test_the_grid_names_its_heads_and_chooses_one_or_several_of_a_layer(random_server, browser):
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        drawn(page, MATRIX, "decoder layer 1, head 2")
+        grid = drawn(page, GRID, "2 layers of 3 heads")
+        grid.hover(position=thumbnail(grid, "layer 0, head 1"))
+        assert tooltip(grid) == ["layer 0, head 1"]
+        grid.click(position=thumbnail(grid, "layer 0, head 1"))
+        drawn(page, MATRIX, "decoder layer 0, head 1, cross-attention")
+        expect_address(page, layer=0, heads=1)
+        grid.click(position=thumbnail(grid, "layer 0, head 2"), modifiers=["Control"])
+        expect_address(page, layer=0, heads="1,2")
+        expect(grid.locator("[aria-selected=true]")).to_have_text(["layer 0, head 1", "layer 0, head 2"])
+        lines = drawn(page, LINES)
+        expect_tooltip(lines, {"x": 10, "y": lines.bounding_box()["height"] / 2}, "head 1: reads", "head 2: reads")
+        grid.click(position=thumbnail(grid, "layer 0, head 1"), modifiers=["Control"])
+        expect_address(page, layer=0, heads=2)
+        grid.focus()
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")
+        expect_address(page, heads=1)
+
+
+def test_the_grid_is_sorted_by_a_score_which_each_head_says_with_its_baseline(random_server, browser, run):
+    specials = {"source_special": [False] * len(run.trace.src), "target_special": [True] + [False] * 5}
+    scores = {score.name: score for score in head_scores(run.trace, "cross", **specials)}
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        grid = drawn(page, GRID, "2 layers of 3 heads")
+        sort = page.locator(".grid select")
+        for name in ("entropy", "monotonicity"):
+            sort.select_option(name)
+            score = scores[name]
+            heads = sorted(np.ndindex(2, 3), key=lambda head: -score.values[head])
+            wanted = [
+                f"layer {layer}, head {head}, {name} {labels.number(score.values[layer, head])},"
+                f" baseline {labels.number(score.baseline[layer, head])}, mean of {score.n[layer, head]} rows"
+                for layer, head in heads
+            ]
+            expect(grid.get_by_role("option")).to_have_text(wanted)
+            expect_address(page, sort=name)
+        sort.select_option("in place")
+        expect_address(page, sort=None)
+
+
+# ---- lines and text
+
+
+def test_the_threshold_of_the_lines_says_how_many_it_hides_and_how_much_weight(random_server, browser, run):
+    weights, mask = expected.weights_of(run, "cross", 1)[2:], expected.mask_of(run, "cross", 1)
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        drawn(page, LINES)
+        said, slider = page.locator(".lines output"), page.locator(".lines input[type=range]")
+        expect(said).to_have_text(expected.hidden_lines(weights, mask, 0.05))
+        slider.focus()
+        seen = set()
+        for key in ("ArrowRight",) * 9 + ("End", "Home"):
+            page.keyboard.press(key)
+            threshold = float(re.match("threshold ([0-9.]+):", said.text_content())[1])
+            expect(said).to_have_text(expected.hidden_lines(weights, mask, threshold))
+            seen.add(said.text_content().partition(": ")[2])
+        assert len(seen) > 3 and threshold == 0
+
+
+def test_a_token_beside_the_lines_says_what_it_reads_most_and_is_chosen_by_mouse_and_keyboard(
+    random_server, browser, run
+):
+    weights = expected.weights_of(run, "cross", 1)[2]
+    with opened(browser, random_server, "/attention", **VIEW, t=1, i=1) as page:
+        lines = drawn(page, LINES)
+        drawn(page, GRID)
+        lines.focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowUp")
+        for row in range(2, 5):
+            page.keyboard.press("ArrowDown")
+            key = int(weights[row].argmax())
+            what = expected.key_words(run, "cross", key).replace(":", "", 1)
+            most = f"reads most: {what}, weight {labels.share(float(weights[row, key]))}"
+            assert tooltip(lines)[:2] == [expected.query_words(run, "cross", row), most]
+        page.keyboard.press("Enter")
+        expect_address(page, t=4, i=1)
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        expect_address(page, t=4, i=len(run.trace.src) - 1)
+        row = 2
+        ys = [
+            y
+            for y in range(0, int(lines.bounding_box()["height"]), 4)
+            if line_token(lines, 12, y) == expected.query_words(run, "cross", row)
+        ]
+        lines.click(position={"x": 12, "y": ys[len(ys) // 2]})
+        expect_address(page, t=row)
+
+
+def line_token(lines, x, y):
+    """What the lines say of this place."""
+    return lines.evaluate(
+        """(stage, [x, y]) => {
+          const box = stage.getBoundingClientRect()
+          stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+          const tip = stage.parentElement.querySelector(":scope > .tooltip")
+          return tip.hidden ? null : tip.firstChild.textContent
+        }""",
+        [x, y],
+    )
+
+
+def test_the_text_is_shaded_by_the_chosen_querys_weights_and_by_the_chosen_keys(random_server, browser, run):
+    weights = expected.weights_of(run, "cross", 1)[2]
+    with opened(browser, random_server, "/attention", **VIEW, t=3, i=2, panel="text") as page:
+        stage = drawn(page, TEXT)
+        sources, targets = (stage.get_by_role("listbox").nth(n).locator(".token") for n in (0, 1))
+        assert by_darkness(sources) == by_weight(weights[3])
+        sources.nth(4).hover()
+        assert tooltip(stage) == expected.cells(run, "cross", weights, np.ones_like(weights, dtype=bool))[3, 4]
+        targets.nth(1).click()
+        expect_address(page, t=1, i=2)
+        assert by_darkness(sources) == by_weight(weights[1])
+        right_to_left = stage.get_by_role("listbox").nth(1).get_attribute("dir") == "rtl"
+        page.keyboard.press("ArrowLeft" if right_to_left else "ArrowRight")
+        expect_address(page, t=2, i=2)
+        page.get_by_role("button", name="what reads the key").click()
+        assert by_darkness(targets) == by_weight(weights[:, 2])
+        sources.nth(0).click()
+        expect_address(page, t=2, i=0)
+        assert by_darkness(targets) == by_weight(weights[:, 0])
+
+
+def by_darkness(tokens):
+    """The tokens' numbers from the lightest to the darkest."""
+    colours = tokens.evaluate_all("(all) => all.map((each) => getComputedStyle(each).backgroundColor)")
+    return sorted(range(len(colours)), key=lambda n: -sum(map(int, re.findall("[0-9]+", colours[n])[:3])))
+
+
+def by_weight(weights):
+    """Their numbers from the least weight to the largest."""
+    return sorted(range(len(weights)), key=lambda n: weights[n])
+
+
+# ---- what is saved
+
+
+def test_each_picture_is_saved_as_png_and_as_svg_with_its_caption(random_server, browser, tmp_path):
+    pictures = {"matrix": "decoder layer 1, head 2, cross-attention", "grid": "all heads, D-E cross attention"}
+    pictures |= {"lines": pictures["matrix"], "shading": pictures["matrix"], "scrubber": "candidates"}
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        for name in ("matrix", "grid", "lines"):
+            drawn(page, f".{name} .stage")
+            check_saved(page, name, tmp_path)
+        choose(page, "attention_panel", "Text")
+        drawn(page, TEXT)
+        check_saved(page, "shading", tmp_path)
+        go_to(page, "Run")
+        drawn(page, SCRUBBER)
+        check_saved(page, "scrubber", tmp_path)
+    for name, what in pictures.items():
+        texts = [element.text or "" for element in ElementTree.parse(tmp_path / f"{name}.svg").getroot()]
+        start = next(n for n, text in enumerate(texts) if text.startswith("signs, “"))
+        caption = " ".join(texts[start:])  # in as many lines as it needs
+        assert caption.endswith(f"”, {what} (Viz Transformer {vt.__version__})"), (name, caption)
+        assert all(token in caption for token in TYPED.split())
+
+
+def check_saved(page, name, folder):
+    """Save a picture in both forms and look at the files: their sizes, and that something is on them."""
+    root = page.locator(f".{name}")
+    width = root.evaluate("(root) => root.clientWidth")
+    png, svg = (
+        save(page, root.get_by_role("button", name=f"Save this picture as {form}"), folder) for form in ("PNG", "SVG")
+    )
+    assert (png.suffix, svg.suffix) == (".png", ".svg") and png.stem == svg.stem and png.stem.startswith("signs-")
+    with Image.open(png) as image:
+        assert image.width == 2 * (width + 2 * MARGIN)
+        assert image.height > 200
+        colours = image.convert("RGB").getcolors(maxcolors=2**24)
+        assert max(count for count, _ in colours) < 0.98 * image.width * image.height
+        height = image.height / 2
+    if name == "matrix":
+        lines = (height - page.locator(MATRIX).evaluate("(stage) => stage.clientHeight") - 3 * MARGIN) / LINE
+        assert lines in (1, 2, 3)
+    tree = ElementTree.parse(svg).getroot()
+    assert tree.tag == "{http://www.w3.org/2000/svg}svg"
+    assert (float(tree.get("width")), float(tree.get("height"))) == (
+        width + 2 * MARGIN,
+        pytest.approx(height, abs=0.5),
+    )
+    for element in tree.iter():
+        assert element.tag.rpartition("}")[2] in ("svg", "rect", "text", "path", "image")
+        assert not any(attribute.startswith("on") for attribute in element.attrib)
+    svg.rename(folder / f"{name}.svg")
+
+
+def test_the_svg_of_a_matrix_has_every_token_as_it_is(random_server, browser, run, tmp_path):
+    with opened(browser, random_server, "/attention", **VIEW) as page:
+        drawn(page, MATRIX)
+        path = save(page, page.locator(".matrix").get_by_role("button", name="Save this picture as SVG"), tmp_path)
+    texts = [element.text for element in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")]
+    for token in (*run.trace.src.originals, *run.trace.tgt.tokens, *(step.token for step in run.steps)):
+        assert labels.isolated(token) in texts, token
+
+
+def test_the_table_and_its_csv_have_the_numbers_of_the_trace(random_server, browser, run, tmp_path):
+    weights, mask = expected.weights_of(run, "decoder", 1)[2], expected.mask_of(run, "decoder", 1)
+    with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
+        drawn(page, MATRIX, "self-attention")
+        page.locator(".st-key-attention_matrix_table button").click()
+        expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+        path = save(page, page.locator(".st-key-attention_matrix_table_csv button"), tmp_path)
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *lines = csv.reader(file)
+    assert path.suffix == ".csv"
+    assert header == ["reads", *(f"{place} {token}" for place, token in enumerate(run.trace.tgt.tokens))]
+    assert [line[0] for line in lines] == header[1:]
+    for row, line in enumerate(lines):
+        for column, text in enumerate(line[1:]):
+            assert (text == "") == (not mask[row, column])
+            assert text == "" or np.float32(text) == weights[row, column]
