@@ -97,11 +97,15 @@ def site_controls(config: ModelConfig) -> None:
 
 
 def show_answer(shown: Shown) -> None:
-    """The text in large."""
+    """The text in large; of an expression also as a formula, with the verdict of computer algebra."""
     from viz_transformer.ui.strip import answer_text
 
     lead, written = answer_text(shown.ckpt, shown.run)
     text.paragraph(written or "(nothing but the end token)", style="vt-answer", lead=lead)
+    if examples.family(shown.summary.card.get("task")) == "taylor":
+        from viz_transformer.ui import formula
+
+        formula.show(shown.text, shown.run.text)
 
 
 def show_picture(both: frame.Runs) -> None:

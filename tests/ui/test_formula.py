@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from viz_transformer.analysis.series import parse, series
 from viz_transformer.ui import examples
-from viz_transformer.ui.formula import LINE, applies, equation, latex
+from viz_transformer.ui.formula import LINE, equation, latex
 
 
 @pytest.mark.parametrize(
@@ -198,12 +198,6 @@ def test_a_source_that_cannot_be_read_is_only_said_to_be_so():
     assert not app.latex
     (body,) = [element.proto.body for element in app.get("html")]
     assert "Cannot be read: the source has “&lt;”, which is no sign of an expression." in body
-
-
-def test_it_applies_to_the_taylor_family():
-    assert applies("taylor")
-    assert applies("taylor-2terms")
-    assert not any(applies(task) for task in ("numbers", "copy", "taylorism", None))
 
 
 @pytest.mark.parametrize("source", examples.examples("taylor"))

@@ -25,6 +25,7 @@ _EXAMPLES: Mapping[str, Sequence[str]] = {
         "Zwei Kinder bauen eine Burg am Strand.",
         "Eine Frau spielt im Park Gitarre.",
         "Drei Freunde sitzen um ein Lagerfeuer und lachen.",
+        "Zwei Männer spielen Schach vor einem Café.",
     ),
     "tatoeba": _ENGLISH,
     "en-it": _ENGLISH,

@@ -21,25 +21,20 @@ from viz_transformer.analysis.series import (
     parse,
     verdict,
 )
-from viz_transformer.ui import examples, text
+from viz_transformer.ui import text
 
 LINE = 52
 """Characters of a line of a formula, about: a longer answer goes on in the next line, before a + or -."""
 _TONES: dict[str, text.Tone] = {"right": "ok", "wrong": "bad", "unreadable": "warning"}
 
 
-def applies(task: object) -> bool:
-    """Whether a model with this task on its card turns expressions into their Taylor series."""
-    return examples.family(task) == "taylor"
-
-
 def show(source: str, answer: str) -> None:
     """Draws source = answer as formulas, as far as they can be read, and the verdict as a sentence."""
-    formula = equation(source, answer)
-    if formula:
-        st.latex(formula, width="content")
-    found = verdict(source, answer)
-    text.paragraph(found.sentence, tone=_TONES[found.kind])
+    formula, found = equation(source, answer), verdict(source, answer)
+    with st.container(key="formula"):
+        if formula:
+            st.latex(formula, width="content")
+        text.paragraph(found.sentence, tone=_TONES[found.kind])
 
 
 def equation(source: str, answer: str) -> str:
