@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer.figures import labels
 from viz_transformer.ui import cached, controls, examples, frame, pictures, recorded, state, steps, text
 from viz_transformer.ui.components.chips import chip_rows
 from viz_transformer.ui.components.matrix import matrix
@@ -54,6 +55,10 @@ def inputs(summary: Summary | None) -> DeltaGenerator:
                 args=(key,),
                 label_visibility="collapsed",
             )
+        if state.selection()["target"] is not None:
+            st.text_input(
+                "The answer that the model is given", autocomplete="off", **state.bind("target", key="run_target")
+            )
     if examples.takes_numbers(task):
         with right:
             slider()
@@ -87,6 +92,19 @@ def take_number(key: str) -> None:
     state.select(text=examples.number_text(st.session_state[key]))
 
 
+def target_switch(shown: Shown) -> None:
+    """Gives the model an answer instead of letting it write one, and takes it back."""
+    if state.selection()["target"] is None:
+        st.button(
+            "Give the answer",
+            key="run_give",
+            on_click=lambda: state.select(target=shown.run.text),
+            help="Put another answer in the place of the model's own, and see what the model makes of each token of it",
+        )
+    else:
+        st.button("Let it write", key="run_write", on_click=lambda: state.select(target=None))
+
+
 def site_controls(config: ModelConfig) -> None:
     """Which head's picture is shown."""
     kind = state.selection()["kind"]
@@ -101,6 +119,8 @@ def show_answer(shown: Shown) -> None:
     from viz_transformer.ui.strip import answer_text
 
     lead, written = answer_text(shown.ckpt, shown.run)
+    if shown.target is not None and not lead:
+        lead = "given: "
     text.paragraph(written or "(nothing but the end token)", style="vt-answer", lead=lead)
     if examples.family(shown.summary.card.get("task")) == "taylor":
         from viz_transformer.ui import formula
@@ -124,7 +144,12 @@ def remarks(shown: Shown) -> list[str]:
     sentences = [*state.remarks()]
     if unknown := unknown_sentence(ckpt, run):
         sentences.append(unknown)
-    if run.stopped == "maximum length":
+    if shown.target is not None:
+        sentences.append(
+            f"The answer is given: at each step the model reads its tokens, whatever it would have written."
+            f" Its log-probability is {labels.number(run.log_prob, 2)} over {len(run.steps)} steps."
+        )
+    elif run.stopped == "maximum length":
         sentences.append(stopped(shown))
     if not run.trace.info.get("causal", True):
         sentences.append(NOT_CAUSAL)
@@ -193,7 +218,7 @@ if both is None and not isinstance(summary, str):
 if both is not None:
     with answer:
         show_answer(both.main)
-        frame.strip(both)
+        frame.strip(both, beside=lambda: target_switch(both.a))
     with panel:
         site_controls(both.main.trace.config)
         scrubber(steps.scrubber_data(both.main), key="run_scrubber")

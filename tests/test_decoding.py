@@ -303,3 +303,50 @@ def test_a_beam_that_cannot_be_is_refused(wrong: object) -> None:
 def test_an_encoder_only_model_writes_nothing() -> None:
     with pytest.raises(ValueError, match="record it with trace"):
         decode(tiny_checkpoint("encoder-only"), "abc")
+
+
+@pytest.mark.parametrize("changes", [{}, *NOT_CAUSAL, PADDED])
+def test_a_given_target_is_read_token_by_token_as_a_teacher_forced_trace_reads_it(changes: dict[str, Any]) -> None:
+    ckpt = ended(2, **changes)
+    run, forced = decode(ckpt, "abc", target="zyz"), trace(ckpt, "abc", "zyz")
+    assert run.text == "zyz" and run.tokens == ("z", "y", "z", "</s>") and run.stopped == "end token"
+    assert all(step.forced for step in run.steps)
+    assert run.trace.info["kind"] == "teacher-forced" and run.trace.info["strategy"] == "given target"
+    assert run.trace.tgt == forced.tgt and run.trace.next_ids == forced.next_ids
+    assert_same(run.trace["logits"], forced["logits"], "logits")
+    if "merge" not in changes and "norm_kind" not in changes:
+        expected = torch.log_softmax(forced["logits"][0, :4].double(), -1)
+        for row, step in enumerate(run.steps):
+            assert step.log_prob == pytest.approx(float(expected[row, step.token_id]), abs=1e-5)
+
+
+def test_unknown_text_of_a_given_target_keeps_what_was_typed() -> None:
+    run = decode(ended(), "abc", target="z?y")
+    assert run.tokens[1] == "<unk>" and run.trace.tgt.originals == ("<s>", "z", "?", "y")
+
+
+def test_an_empty_target_is_the_end_token_alone_and_a_decoder_alone_goes_on_from_its_text() -> None:
+    assert decode(ended(), "abc", target="").tokens == ("</s>",)
+    run = decode(ended(kind="decoder-only"), "zz", target="yz")
+    assert run.tokens == ("y", "z", "</s>")
+    assert run.trace.tgt.tokens[-4:] == ("z", "z", "y", "z")
+
+
+def test_a_target_that_fills_the_model_has_no_end_token() -> None:
+    ckpt = ended()
+    most = ckpt.config.max_target
+    assert decode(ckpt, "abc", target="z" * (most - 1)).tokens == ("z",) * (most - 1) + ("</s>",)
+    full = decode(ckpt, "abc", target="z" * most)
+    assert full.tokens == ("z",) * most and full.stopped == "maximum length"
+
+
+def test_a_target_that_cannot_be_given_is_refused_in_one_sentence() -> None:
+    ckpt = ended()
+    with pytest.raises(ValueError, match="leaves nothing to decode"):
+        decode(ckpt, "abc", target="zy", prefix="z")
+    with pytest.raises(ValueError, match="leaves nothing to decode"):
+        decode(ckpt, "abc", target="zy", strategy=Beam(2))
+    with pytest.raises(ValueError, match="the target has [0-9]+ tokens, the answer at most [0-9]+: shorten the target"):
+        decode(ckpt, "abc", target="z" * 200)
+    with pytest.raises(ValueError, match="target: id 2 is the special token '</s>'"):
+        decode(ckpt, "abc", target=[9, 2])

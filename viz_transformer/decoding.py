@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -126,17 +126,20 @@ def decode(
     *,
     strategy: Strategy = GREEDY,
     prefix: TextOrIds | None = None,
+    target: TextOrIds | None = None,
     max_steps: int | None = None,
     edits: Sequence[Edit] = (),
 ) -> Run:
     """What the model writes for `source`, greedily unless a strategy is given.
 
     `prefix` is text or ids, without start and end tokens, that the answer has to begin with; its steps are forced.
+    `target` instead is the whole answer: all its steps are forced (teacher forcing), the end token too unless the
+    target fills the model to its maximum, and what the model gives each of its tokens stands in the steps.
     A decoder-only model goes on from `source`. Stops at the end token, after `max_steps` steps (the prefix counts),
     or at the model's maximum. Raises ValueError for input that the model cannot read, with one sentence.
     """
     return decode_stream(
-        ckpt, source, strategy=strategy, prefix=prefix, max_steps=max_steps, edits=edits
+        ckpt, source, strategy=strategy, prefix=prefix, target=target, max_steps=max_steps, edits=edits
     ).run_to_the_end()
 
 
@@ -146,6 +149,7 @@ def decode_stream(
     *,
     strategy: Strategy = GREEDY,
     prefix: TextOrIds | None = None,
+    target: TextOrIds | None = None,
     max_steps: int | None = None,
     edits: Sequence[Edit] = (),
 ) -> DecodeStream:
@@ -168,10 +172,22 @@ def decode_stream(
     if max_steps is not None and max_steps < 1:
         raise ValueError(f"max_steps={max_steps} must be at least 1")
     most = room if max_steps is None else min(room, max_steps)
-    forced = _prefix(ckpt, prefix)
+    if target is None:
+        forced = _forced(ckpt, "prefix", prefix)
+    elif prefix is not None or max_steps is not None or strategy != GREEDY:
+        raise ValueError("a given target leaves nothing to decode: give no prefix, strategy or max_steps with it")
+    else:
+        forced, end = _forced(ckpt, "target", target), codec.vocabulary.eos
+        if end is not None and len(forced) != room:
+            forced += _tokens_of(ckpt, [end])
+        if not len(forced):
+            raise ValueError("the target is empty, and this model knows no end token that could stand there")
     if len(forced) > most:
-        raise ValueError(f"the prefix has {len(forced)} tokens, the answer at most {most}: shorten the prefix")
-    job = _Job(ckpt, src, start, forced, most, edits, strategy)
+        what = "prefix" if target is None else "target"
+        raise ValueError(f"the {what} has {len(forced)} tokens, the answer at most {most}: shorten the {what}")
+    if target is not None:
+        most = len(forced)
+    job = _Job(ckpt, src, start, forced, most, edits, None if target is not None else strategy)
     return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_stepwise(job))
 
 
@@ -208,15 +224,18 @@ class DecodeStream:
 
 @dataclass(frozen=True)
 class _Job:
-    """A decode with its input checked: `start` is what the decoder reads first, `most` the steps at most."""
+    """A decode with its input checked: `start` is what the decoder reads first, `most` the steps at most.
+
+    Without a strategy there is nothing to choose: the whole target is forced.
+    """
 
     ckpt: Checkpoint
     src: Tokens
     start: Tokens
-    forced: tuple[int, ...]
+    forced: Tokens
     most: int
     edits: tuple[Edit, ...]
-    strategy: Strategy
+    strategy: Strategy | None
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -244,8 +263,8 @@ class _Job:
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
         """What the trace says about how it was made."""
         info = {
-            "kind": "decoded",
-            "strategy": str(self.strategy),
+            "kind": "decoded" if self.strategy else "teacher-forced",
+            "strategy": str(self.strategy or "given target"),
             "stopped": self.stopped(ids),
             "forced": len(self.forced),
             "written": len(ids),
@@ -255,7 +274,9 @@ class _Job:
 
     def read(self, ids: Sequence[int]) -> Tokens:
         """All that the decoder reads when it writes these ids: the start, all but the last, padding if it pads."""
-        return padded_tokens(self.ckpt, self.start + _tokens_of(self.ckpt, ids[:-1]), "target")
+        names = _tokens_of(self.ckpt, ids[:-1])
+        originals = (*self.forced.originals[: len(names)], *names.originals[len(self.forced) :])
+        return padded_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
 
     def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
         return padded_next_ids(self.ckpt.config, (*self.start.ids[1:], *ids))
@@ -272,7 +293,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
         src = [job.src.ids] if len(job.src) else None
         state = DecoderState(job.ckpt.model, src, cached=job.whole_passes is None, edits=job.edits)
     fed = list(job.start.ids)
-    given = answer or job.forced
+    given = answer or job.forced.ids
     while len(steps) < (len(answer) or job.most):
         with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
             scored, recorded = state.step([fed])
@@ -310,7 +331,7 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
     with torch.no_grad():
         src = [job.src.ids] if len(job.src) else None
         ((ids, score),) = beam_search(
-            job.ckpt.model, src, job.start.ids, beam, end=job.end, most=job.most, forced=job.forced, edits=job.edits
+            job.ckpt.model, src, job.start.ids, beam, end=job.end, most=job.most, forced=job.forced.ids, edits=job.edits
         )
     if job.whole_passes is not None:  # one pass would not have the rows that the search saw
         yield from _decode_stepwise(job, ids, score)
@@ -327,28 +348,30 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
     yield job.run(steps, trace, score)
 
 
-def _prefix(ckpt: Checkpoint, prefix: TextOrIds | None) -> tuple[int, ...]:
-    """The forced ids. Raises ValueError for specials among ids: a prefix has none."""
+def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
+    """The tokens of a prefix or target. Raises ValueError for specials among ids: it has none."""
     codec = ckpt.target_codec
     assert codec is not None
     vocabulary = codec.vocabulary
-    if prefix is None or len(prefix) == 0:
-        return ()
+    if given is None or len(given) == 0:
+        return Tokens()
     specials = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
-    if isinstance(prefix, str):
+    if isinstance(given, str):
         try:
-            return tuple(i for i in codec.encode(prefix).ids if i not in specials)
+            encoded = codec.encode(given)
         except ValueError as error:
-            raise ValueError(f"prefix: {error}") from None
-    ids = codec.encode_ids(prefix).ids
+            raise ValueError(f"{name}: {error}") from None
+        kept = [place for place, i in enumerate(encoded.ids) if i not in specials]
+        return _tokens_of(ckpt, [encoded.ids[place] for place in kept], [encoded.originals[place] for place in kept])
+    ids = codec.encode_ids(given).ids
     for i in ids:
         if i in specials:
-            raise ValueError(f"prefix: id {i} is the special token {vocabulary.tokens[i]!r}; leave it out")
-    return ids
+            raise ValueError(f"{name}: id {i} is the special token {vocabulary.tokens[i]!r}; leave it out")
+    return _tokens_of(ckpt, ids)
 
 
-def _tokens_of(ckpt: Checkpoint, ids: Sequence[int]) -> Tokens:
+def _tokens_of(ckpt: Checkpoint, ids: Sequence[int], originals: Sequence[str] | None = None) -> Tokens:
     assert ckpt.target_codec is not None
     names = ckpt.target_codec.vocabulary.tokens
     tokens = tuple(names[i] for i in ids)
-    return Tokens(tuple(ids), tokens, tokens)
+    return Tokens(tuple(ids), tokens, tokens if originals is None else tuple(originals))

@@ -409,6 +409,7 @@ FULL = {
     "scale": "row",
     "sort": "entropy",
     "panel": "text",
+    "target": "minus seven",
     "point": "decoder.0.cross.weights",
     "chart": "histogram",
     "seed": "3",
@@ -416,6 +417,7 @@ FULL = {
     "scene": "1",
     "pin_checkpoint": "numbers",
     "pin_text": "0.07",
+    "pin_target": "seven hundredths",
     "shown": "B",
 }
 

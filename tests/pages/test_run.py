@@ -339,7 +339,43 @@ def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
         assert len(sent(app, "scrubber")[0]["candidates"]) == len(run.steps)
         assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1))
     app.button(key="pin_off").click().run()
-    assert [button.key for button in app.button] == ["pin_set"]
+    assert [button.key for button in app.button] == ["run_give", "pin_set"]
+
+
+def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, bundled):
+    opened(app, text="7")
+    own = the_run(bundled, "7")
+    app.button(key="run_give").click().run()
+    assert app.text_input(key="run_target").value == own.text
+    assert drawn(app) and chips(app)["rows"][1]["label"] == "given"
+    app.text_input(key="run_target").set_value("six & a half").run()
+    assert not app.exception
+    run = decode(load(bundled / "numbers"), "7", target="six & a half")
+    given = chips(app)["rows"][1]["chips"]
+    assert [chip["share"] for chip in given] == pytest.approx([math.exp(step.log_prob) for step in run.steps])
+    read = run.trace.tgt
+    unknown = [typed for token, typed in zip(read.tokens, read.originals, strict=True) if token == "<unk>"]
+    assert [chip["note"] for chip in given if chip["unknown"]] == unknown and "half" in unknown
+    assert sent(app, "scrubber")[0]["forced"] == [*range(len(run.steps))]
+    assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0))
+    assert f"Its log-probability is {run.log_prob:.2f} over {len(run.steps)} steps." in html_of(app)
+    assert "“7” with the given target “six␣&␣a␣half”" in sent(app, "matrix")[0]["caption"]
+    app.text_input(key="run_target").set_value("seven " * 200).run()
+    assert "shorten the target" in html_of(app) and app.text_input(key="run_target").value == "seven " * 200
+    app.text_input(key="run_target").set_value("").run()
+    assert [chip["text"] for chip in chips(app)["rows"][1]["chips"]] == ["</s>"]
+    app.button(key="run_write").click().run()
+    assert own.text in html_of(app) and chips(app)["rows"][1]["label"] == "writes"
+
+
+def test_a_given_answer_is_pinned_and_compared_with_the_models_own(app, bundled):
+    opened(app, text="7", target="six")
+    app.button(key="pin_set").click().run()
+    app.button(key="run_write").click().run()
+    app.button_group(key="pin_shown").set_value("B").run()
+    assert not app.exception
+    run = decode(load(bundled / "numbers"), "7", target="six")
+    assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0))
 
 
 def test_a_difference_that_there_is_not_is_a_sentence_in_the_place_of_the_map(app):

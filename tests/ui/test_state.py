@@ -125,6 +125,24 @@ def test_another_text_goes_back_to_the_first_positions():
     assert (selection(app)["text"], selection(app)["t"]) == ("0.07", None)
 
 
+def test_a_given_target_goes_with_its_text_and_its_model():
+    app = opened(text="1.00", target="one", t="2", pin_text="2.00", pin_checkpoint="numbers", pin_target="two")
+    assert selection(app)["target"] == "one" and selection(app)["pin_target"] == "two"
+    app.number_input(key="layer").set_value(2).run()
+    assert (selection(app)["target"], selection(app)["t"]) == ("one", 2)
+    app.text_input(key="text").set_value("0.07").run()
+    assert (selection(app)["target"], selection(app)["t"]) == (None, None)
+    assert "target" not in app.query_params
+    assert selection(app)["pin_target"] == "two"
+
+
+@pytest.mark.parametrize(("field", "what"), [("target", "A target"), ("pin_text", "A pinned text")])
+def test_a_long_text_of_any_kind_is_left_out_of_the_address_and_said(field, what):
+    app = opened(checkpoint="numbers", pin_checkpoint="numbers", **{field: "7" * (state.LONGEST_LINKED_TEXT + 1)})
+    assert remarks(app) == [f"{what} of over 1,500 characters is not put into the address: a link leaves it out."]
+    assert field not in app.query_params
+
+
 def test_the_back_button_brings_the_old_selection_back():
     app = opened(text="1.00")
     app.text_input(key="text").set_value("2.00").run()

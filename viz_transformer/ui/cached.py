@@ -47,9 +47,12 @@ def checkpoint(summary: Summary) -> Checkpoint:
     return _checkpoint(str(summary.path), _written(summary))
 
 
-def run(summary: Summary, text: str) -> Run:
-    """The greedy run of the model on a text. Raises ValueError with one sentence if it cannot read it."""
-    return _run(str(summary.path), _written(summary), text)
+def run(summary: Summary, text: str, target: str | None = None) -> Run:
+    """The model's greedy run on a text, or the one in which it is given the target.
+
+    Raises ValueError with one sentence if it cannot read one of them.
+    """
+    return _run(str(summary.path), _written(summary), text, target)
 
 
 def example_answers(summary: Summary, count: int) -> tuple[Answer, ...]:
@@ -70,10 +73,10 @@ def _checkpoint(path: str, written: float) -> Checkpoint:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _run(path: str, written: float, text: str) -> Run:
+def _run(path: str, written: float, text: str, target: str | None) -> Run:
     from viz_transformer.decoding import decode
 
-    return decode(_checkpoint(path, written), text)
+    return decode(_checkpoint(path, written), text, target=target)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -159,7 +159,7 @@ def runs(status: DeltaGenerator) -> Runs | None:
         return None
     chosen = state.selection()
     try:
-        both = Runs(load("A", summary, chosen["text"], status))
+        both = Runs(load("A", summary, chosen["text"], chosen["target"], status))
     except ValueError as error:
         say(status, *state.remarks(), error=str(error))
         return None
@@ -179,7 +179,8 @@ def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
     try:
         if summary is None or isinstance(summary, Unreadable):
             raise ValueError(f"the model {chosen['pin_checkpoint']!r} cannot be read")
-        return Runs(both.a, load("B", summary, chosen["pin_text"] or "", status), chosen["shown"] or "A")
+        pinned = load("B", summary, chosen["pin_text"] or "", chosen["pin_target"], status)
+        return Runs(both.a, pinned, chosen["shown"] or "A")
     except ValueError as error:
         state.remark(f"The pinned run is not there: {error}.")
         chosen.update(state.PIN)
@@ -209,27 +210,28 @@ def strip_columns() -> list[DeltaGenerator]:
     return st.columns([5, 2], gap="medium")
 
 
-def strip(both: Runs) -> None:
-    """The run as chips, and the pin that keeps it as B."""
+def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
+    """The run as chips, and the pin that keeps it as B; `beside` draws what else stands there."""
     from viz_transformer.ui.strip import chip_data
 
     left, right = strip_columns()
     with left:
         chip_rows(chip_data(both.main.ckpt, both.main.run), key="run_strip")
     with right.container(key="pin", horizontal=True, horizontal_alignment="right"):
+        beside()
         if both.b is None:
             st.button("Pin as B", key="pin_set", on_click=state.pin, help="Keep this run, to compare others with it")
         else:
             options = {"A": "A", "B": "B", "A-B": "A − B"}
             bound = state.bind("shown", key="pin_shown", value=both.looked_at)
-            names = f"A: {both.a.summary.name}, {both.a.text}. B: {both.b.summary.name}, {both.b.text}."
+            names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
             st.segmented_control(
                 "Shown run",
                 [*options],
                 required=True,
                 format_func=options.__getitem__,
                 label_visibility="collapsed",
-                help=text.literal(names),
+                help=text.literal(f"{names}."),
                 **bound,
             )
             st.button("Unpin", key="pin_off", on_click=state.unpin)

@@ -24,13 +24,17 @@ QUOTED = 60
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one."""
+    """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one.
+
+    `target` is the answer that was given to the model; None if it wrote its own.
+    """
 
     name: Name
     summary: Summary
     text: str
     ckpt: Checkpoint
     run: Run
+    target: str | None = None
 
     @property
     def trace(self) -> Trace:
@@ -47,8 +51,15 @@ class Shown:
 
     def caption(self, what: str) -> str:
         """What a saved picture says below itself: model, text, selection, version."""
-        text = labels.shorten(labels.visible(self.text), QUOTED)
-        return f"{self.summary.name}, “{labels.isolated(text)}”, {what} (Viz Transformer {__version__})"
+        return f"{self.summary.name}, {self.words()}, {what} (Viz Transformer {__version__})"
+
+    def words(self) -> str:
+        """The text between quotation marks, and the target if it was given."""
+        source, target = (
+            f"“{labels.isolated(labels.shorten(labels.visible(text), QUOTED))}”"
+            for text in (self.text, self.target or "")
+        )
+        return source if self.target is None else f"{source} with the given target {target}"
 
 
 def special_positions(side: Tokens, codec: Codec | None) -> frozenset[int]:
@@ -59,12 +70,15 @@ def special_positions(side: Tokens, codec: Codec | None) -> frozenset[int]:
     return frozenset(position for position, token_id in enumerate(side.ids) if token_id in special)
 
 
-def load(name: Name, summary: Summary, text: str, place: DeltaGenerator) -> Shown:
-    """The model's run of the text; `place` says what is being waited for. Raises ValueError with one sentence."""
+def load(name: Name, summary: Summary, text: str, target: str | None, place: DeltaGenerator) -> Shown:
+    """The model's run of the text, with the target if one is given; `place` says what is being waited for.
+
+    Raises ValueError with one sentence.
+    """
     from viz_transformer.ui.frame import waiting
 
     with waiting("Loading the model ...", place):
         ckpt = cached.checkpoint(summary)
     with waiting("Running the model ...", place):
-        run = cached.run(summary, text)
-    return Shown(name, summary, text, ckpt, run)
+        run = cached.run(summary, text, target)
+    return Shown(name, summary, text, ckpt, run, target)

@@ -24,8 +24,9 @@ MOST_HEADS = 6
 DERIVED = ("mean", "max", "rollout")
 KINDS = ("cross", "decoder", "encoder")
 POSITIONS = ("i", "j", "t", "u")
-PIN: Mapping[str, None] = {"pin_checkpoint": None, "pin_text": None, "shown": None}
+PIN: Mapping[str, None] = {"pin_checkpoint": None, "pin_text": None, "pin_target": None, "shown": None}
 VIEW: Mapping[str, Any] = {
+    "target": None,
     "options": (),
     "scale": "fixed",
     "sort": "",
@@ -88,8 +89,11 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
     if "text" not in given:
         _follow_model(memory.get(_MODEL), offers, {name: given[name] for name in POSITIONS if name in given})
     memory[_MODEL] = selection["checkpoint"]
-    if not text_fits_address():
-        remark(f"A text of over {LONGEST_LINKED_TEXT:,} characters is not put into the address: a link leaves it out.")
+    for name, what in _TEXTS.items():
+        if not text_fits_address(name):
+            remark(
+                f"{what} of over {LONGEST_LINKED_TEXT:,} characters is not put into the address: a link leaves it out."
+            )
     if _WRITTEN in memory:
         _write()  # already now: what follows may take long, and a reload should find the selection
 
@@ -108,26 +112,29 @@ def begun() -> bool:
 def selection() -> dict[str, Any]:
     """The session's selection.
 
+    target: the answer that is given to the model; None if it is to write one itself.
     checkpoint, text, kind of attention, layer; heads: numbers in a tuple, or one of the words mean, max and rollout.
     i, j: positions of the source; t, u: of the target. The kind picks the pair: encoder (i, j), decoder (t, u),
     cross (t, i). t is None until a run is there to say which row writes the first token.
     options: how a map is shown, some of OPTIONS; scale: what has full colour; sort: a head score, "" for in place;
     panel: which picture stands beside the map. point: which value of the run is looked at, chart: how; seed: of the
     dropout of a run in training mode, None in evaluation mode. projector: on or off; scene: what is on it.
-    pin_checkpoint, pin_text: the pinned run, B; None without one. shown: A (or None), B, or A-B.
+    pin_checkpoint, pin_text, pin_target: the pinned run, B; None without one. shown: A (or None), B, or A-B.
     """
     chosen: dict[str, Any] = st.session_state[_SELECTION]
     return chosen
 
 
-def text_fits_address() -> bool:
-    return len(selection()["text"]) <= LONGEST_LINKED_TEXT
+def text_fits_address(name: str = "text") -> bool:
+    return len(selection()[name] or "") <= LONGEST_LINKED_TEXT
 
 
 def select(**changes: Any) -> None:
     """Change the selection because of something that a person did, in a callback."""
     selected = selection()
-    if "text" in changes and changes["text"] != selected["text"]:
+    if any(name in changes and changes[name] != selected[name] for name in ("checkpoint", "text")):
+        changes = {"target": None, **changes}
+    if any(name in changes and changes[name] != selected[name] for name in ("text", "target")):
         changes = {**START, **changes}  # the positions of another text
     selected.update(changes)
     st.session_state[_TOUCHED] = True
@@ -147,7 +154,7 @@ def picked() -> dict[str, Any]:
 def pin() -> None:
     """Keep the run that is selected now as B, to compare others with."""
     now = selection()
-    select(pin_checkpoint=now["checkpoint"], pin_text=now["text"], shown="A")
+    select(pin_checkpoint=now["checkpoint"], pin_text=now["text"], pin_target=now["target"], shown="A")
 
 
 def unpin() -> None:
@@ -245,7 +252,7 @@ def _follow_model(before: str | None, offers: Offers, given: Mapping[str, Any]) 
 def _write() -> None:
     stated = {name: value for name, value in selection().items() if name not in VIEW or value != VIEW[name]}
     address = {name: _as_text(value) for name, value in stated.items() if value is not None}
-    for name in ("text", "pin_text"):
+    for name in _TEXTS:
         if len(address.get(name, "")) > LONGEST_LINKED_TEXT:
             del address[name]
     if st.query_params.to_dict() != address:
@@ -301,6 +308,12 @@ def _cited(given: str) -> str:
     return f"“{given[:40]}{'…' if len(given) > 40 else ''}”"
 
 
+_TEXTS: Mapping[str, str] = {
+    "text": "A text",
+    "target": "A target",
+    "pin_text": "A pinned text",
+    "pin_target": "A pinned target",
+}
 _NUMBER = "a whole number from 0 on"
 _WANTED: Mapping[str, str] = {
     "kind": f"one of {', '.join(KINDS)}",
@@ -337,6 +350,8 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "heads": _heads,
     "pin_checkpoint": str,
     "pin_text": str,
+    "target": str,
+    "pin_target": str,
     "shown": _one_of(SHOWN),
     **dict.fromkeys(POSITIONS, _number),
 }

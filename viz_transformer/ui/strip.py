@@ -7,7 +7,7 @@ from typing import Any
 
 from viz_transformer.analysis.attention import step_row
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.decoding import Run
+from viz_transformer.decoding import Run, Step
 from viz_transformer.figures import labels
 from viz_transformer.ui.components.chips import Chip, ChipRow
 
@@ -16,9 +16,14 @@ def chip_data(ckpt: Checkpoint, run: Run) -> list[dict[str, Any]]:
     """The two rows of chips as the browser gets them."""
     rows = [
         ChipRow(label="reads", chips=read_chips(ckpt, run), field="i" if ckpt.config.has_encoder else "t"),
-        ChipRow(label="writes", chips=written_chips(ckpt, run), field="t", first=step_row(run, 0)),
+        ChipRow(label=writing(run), chips=written_chips(ckpt, run), field="t", first=step_row(run, 0)),
     ]
     return [row.data() for row in rows]
+
+
+def writing(run: Run) -> str:
+    """The word for what the model does with its target."""
+    return "given" if run.steps and all(step.forced for step in run.steps) else "writes"
 
 
 def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
@@ -64,16 +69,22 @@ def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 
 
 def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
-    """The tokens that the model wrote, the end token included."""
+    """The tokens that the model wrote or was given, the end token included; unknown ones with what was given."""
     assert ckpt.target_codec is not None
-    special_ids = ckpt.target_codec.vocabulary.special_ids
+    vocabulary = ckpt.target_codec.vocabulary
+
+    def replaced(step: Step) -> bool:
+        return step.forced and step.token_id == vocabulary.unk
+
+    read = run.trace.tgt.originals[step_row(run, 0) + 1 :]  # all but the last are read by the next row
     return [
         Chip(
             token=step.token,
-            original=step.token,
+            original=read[step.index] if step.forced and step.index < len(read) else step.token,
             side="target",
             position=step.index,
-            special=step.token_id in special_ids,
+            special=step.token_id in vocabulary.special_ids and not replaced(step),
+            unknown=replaced(step),
             probability=math.exp(step.log_prob),
         )
         for step in run.steps
@@ -82,7 +93,7 @@ def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 
 def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     """Which parts of the text the model does not see, or None if it sees all of them."""
-    chips = [chip for chip in read_chips(ckpt, run) if chip.unknown]
+    chips = [chip for chip in (*read_chips(ckpt, run), *written_chips(ckpt, run)) if chip.unknown]
     if not chips:
         return None
     different = list(dict.fromkeys(labels.visible(chip.original) for chip in chips))
