@@ -200,6 +200,22 @@ def test_the_pages_have_the_colours_and_fonts_of_the_theme(app_server, browser, 
         assert colour(page, ".st-key-models_loss .js-plotly-plot .main-svg", "background") == palette.page
 
 
+def test_the_theme_is_chosen_in_the_sidebar_for_all_pages_and_keeps_the_view(app_server, browser):
+    with opened(browser, app_server, text="0.07", heads=2) as page:
+        for name, scheme in (("dark", "dark"), ("auto", "light"), ("dark", "dark"), ("light", "light")):
+            page.locator(".keys .choice button").filter(has_text=name).click()
+            page.wait_for_load_state()
+            drawn(page, MATRIX, "head 2")
+            expect(page.locator(".keys .choice [aria-pressed=true]")).to_have_text(name)
+            assert colour(page, ".stApp") == theme.palette(scheme).page
+            expect_address(page, text="0.07", heads=2)
+            go_to(page, "Attention")
+            page.reload()
+            drawn(page, MATRIX, "head 2")
+            assert colour(page, ".stApp") == theme.palette(scheme).page
+            go_to(page, "Run")
+
+
 def colour(page: Page, selector: str, name: str = "backgroundColor") -> str:
     """A computed colour as #RRGGBB."""
     value = page.locator(selector).first.evaluate("(element, name) => getComputedStyle(element)[name]", name)

@@ -447,9 +447,9 @@ def test_everything_on_the_page_is_reached_and_used_by_the_keyboard_alone(random
         press("End")
         expect_address(page, t=5)
         press("?")
-        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        expect(page.get_by_role("dialog", name="Guide and keys")).to_be_visible()
         press("Escape")
-        expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+        expect(page.get_by_role("dialog", name="Guide and keys")).to_be_hidden()
 
 
 # ---- light and dark

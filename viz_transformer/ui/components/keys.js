@@ -1,7 +1,31 @@
 import { selection, element, button, rootIn } from "./shared.js"
 
-// The keys of the whole page, and the overlay that lists them. data: {projector, scene, scenes, rows, groups}: `rows` is
-// the first and the last target position with a step, `groups` is [[title, [[keys, what they do]]]].
+// The keys of the whole page, the overlay that lists them under a short guide, and the choice of the theme. data:
+// {projector, scene, scenes, rows, guide, groups, pages}: `rows` is the first and the last target position with a step,
+// `guide` is [[title, sentences]], `groups` is [[title, [[keys, what they do]]]].
+
+// Streamlit keeps the chosen theme for each page's path, reads it when the page is loaded, and offers no call for it.
+const themeOf = (path) => `stActiveTheme-${path}-v2`
+const THEMES = [["auto", null, "Light or dark as this computer is set"], ["light", "Light", "Light"], ["dark", "Dark", "Dark"]]
+
+const themes = (paths) => {
+  const group = element("div", "choice")
+  group.setAttribute("role", "group")
+  group.setAttribute("aria-label", "Theme")
+  const kept = localStorage.getItem(themeOf(location.pathname))
+  for (const [name, value, what] of THEMES) {
+    const choose = button("quiet", name, what, () => {
+      for (const path of new Set([location.pathname, ...paths()]))
+        if (value) localStorage.setItem(themeOf(path), JSON.stringify(value))
+        else localStorage.removeItem(themeOf(path))
+      location.reload()
+    })
+    choose.setAttribute("aria-pressed", String((value && JSON.stringify(value)) === kept || (!value && kept === '"System"')))
+    group.append(choose)
+  }
+  return group
+}
+const linked = () => [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')].map((link) => new URL(link.href).pathname)
 
 const typing = (event) => {
   const [target] = event.composedPath()
@@ -13,9 +37,9 @@ export default function ({ data, parentElement }) {
   if (!root) {
     root = element("div", "component keys")
     const dialog = element("dialog", "overlay")
-    dialog.setAttribute("aria-label", "Keys")
+    dialog.setAttribute("aria-label", "Guide and keys")
     dialog.onclick = (event) => event.target === dialog && dialog.close()
-    root.append(button("quiet", "Keys", "Show all keys (?)", () => dialog.showModal()), dialog)
+    root.append(themes(linked), button("quiet", "Guide and keys", "Show the guide and all keys (?)", () => dialog.showModal()), dialog)
     parentElement.append(root)
     root.vt = { dialog, data: null }
     root.vt.onKey = (event) => {
@@ -41,7 +65,8 @@ export default function ({ data, parentElement }) {
   const { dialog } = root.vt
   root.vt.data = data
   const close = button("quiet close", "Close", "Close (Escape)", () => dialog.close())
-  dialog.replaceChildren(element("h2", "", "Keys"), close, ...data.groups.flatMap(([title, keys]) => {
+  const guide = data.guide.flatMap(([title, sentences]) => [element("h3", "", title), element("p", "", sentences)])
+  dialog.replaceChildren(element("h2", "", "Guide"), close, ...guide, element("h2", "", "Keys"), ...data.groups.flatMap(([title, keys]) => {
     const list = element("dl")
     for (const [names, what] of keys) {
       const term = element("dt")

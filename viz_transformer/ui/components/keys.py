@@ -1,4 +1,4 @@
-"""The keys of the whole page: an overlay that lists them, and what a projector's clicker sends."""
+"""The foot of the sidebar: theme, a short guide, the keys of the whole page, and what a projector's clicker sends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,31 @@ from viz_transformer.ui.components.source import javascript, style_sheet
 
 _keys = st.components.v2.component("viz_transformer_keys", css=style_sheet("keys"), js=javascript("keys"))
 
+GUIDE = (
+    (
+        "What you see",
+        "A sentence goes through a transformer, and every number on these pages is one of that run, or of a small"
+        " experiment in front of you. Type another text on Run, or choose another model in the sidebar, and every page"
+        " shows the new run.",
+    ),
+    (
+        "One selection",
+        "Text, layer, head and tokens are chosen once and stay chosen from page to page. They stand in the address: a"
+        " copied link opens the same view, and Back undoes one change. “Pin as B” keeps a run; then every map can be"
+        " looked at as A, B or A − B.",
+    ),
+    (
+        "Signs",
+        "Blue is the source, orange the target, green the attention between them. Hatched cells are forbidden by the"
+        " mask. Grey is derived: a mean, a maximum or a rollout is no head's own attention. A ring is what is chosen."
+        " <0.0001 is small, 0.0000 is exactly zero.",
+    ),
+    (
+        "Taking it along",
+        "Each picture is saved as PNG or SVG with its caption, each table as CSV. On Tensors the whole run is saved as"
+        " a trace, which a notebook opens with viz_transformer.Trace.load.",
+    ),
+)
 GROUPS = (
     (
         "Everywhere",
@@ -49,5 +74,5 @@ GROUPS = (
 
 def keys(*, projector: bool, scene: int, scenes: int, rows: tuple[int, int] | None) -> None:
     """Listen to the keys of the page. rows: the first and the last target position that has a step."""
-    data = {"projector": projector, "scene": scene, "scenes": scenes, "rows": rows, "groups": GROUPS}
+    data = {"projector": projector, "scene": scene, "scenes": scenes, "rows": rows, "guide": GUIDE, "groups": GROUPS}
     _keys(key="keys_component", data=data)
