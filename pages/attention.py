@@ -33,6 +33,8 @@ def show(both: Runs) -> None:
     attention_view.choices(both)
     with st.container(key="heads"):
         attention_view.head_grid(both.main)
+        if both.difference:
+            text.paragraph("The thumbnails and all scores are those of A; the map below is A − B.")
     left, right = st.columns([5, 3], gap="medium")
     try:
         picture = pictures.selected_picture(both)

@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import orjson
 import pytest
 import torch
 from builders import tiny_checkpoint
@@ -135,6 +136,18 @@ def test_files_that_are_no_trace_are_refused_with_a_sentence(tmp_path: Path) -> 
         Trace.load(tmp_path / "nothing")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         run().save(tmp_path)
+
+
+def test_a_file_that_claims_more_layers_than_it_has_points_is_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "x.safetensors"
+    run().save(file)
+    with safe_open(file, framework="pt") as saved:
+        about = orjson.loads(saved.metadata()["viz_transformer"])
+        values = {name: saved.get_tensor(name) for name in saved.keys()}  # noqa: SIM118 (no mapping)
+    about["config"]["encoder_layers"] = 10**9
+    save_file(values, file, metadata={"viz_transformer": orjson.dumps(about).decode()})
+    with pytest.raises(ValueError, match=r"says that its model has 1000000003 layers, but holds \d+ points"):
+        Trace.load(file)
 
 
 def test_the_difference_of_two_traces_is_the_largest_cell() -> None:

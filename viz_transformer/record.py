@@ -112,8 +112,9 @@ class Trace:
 
     @cached_property
     def id(self) -> str:
-        """Names the run: the same weights, tokens and edits give the same id."""
-        parts = [self.weights_sha256, self.src_ids, self.tgt_ids, [edit.to_dict() for edit in self.edits]]
+        """Names the run: the same weights, tokens, edits and dropout seed give the same id."""
+        edits = [edit.to_dict() for edit in self.edits]
+        parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
     @cached_property
@@ -200,6 +201,9 @@ class Trace:
                         f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
                     )
                 config = ModelConfig.from_dict(about["config"])
+                layers, points = config.encoder_layers + config.decoder_layers, len(about["points"])
+                if layers > points:
+                    raise ValueError(f"{path} says that its model has {layers} layers, but holds {points} points")
                 values = {name: file.get_tensor(name) for name in about["points"]}
                 names = {site: _OUTPUT_MAP.format(site) for site in attention_sites(config)}
                 stored = set(file.keys())

@@ -66,5 +66,6 @@ def test_a_share_is_called_0_or_1_only_if_it_is(value, text):
 
 def test_numbers_too_small_for_their_decimals_are_not_called_zero():
     assert labels.number(-0.001, 2) == ">-0.01"
+    assert labels.number(-0.0) == "0.0000"
     assert labels.number(-1.234, 2) == "-1.23"
     assert labels.number(float("nan")) == "not a number"

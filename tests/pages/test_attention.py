@@ -319,6 +319,7 @@ def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
     assert header["signed"] and header["title"].startswith("A − B: ")
     assert f"A: numbers-tiny, “{TEXT}”" in header["caption"] and f"B: numbers, “{TEXT}”" in header["caption"]
     assert "Lines and text show weights: look at A or at B to see them." in html_of(app)
+    assert "The thumbnails and all scores are those of A" in html_of(app)
     app.button(key="pin_off").click().run()
     assert same_bits(sent(app, "matrix")[1]["values"], a)
     assert not {"pin_checkpoint", "pin_text", "shown"} & set(address(app))

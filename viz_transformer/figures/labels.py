@@ -80,7 +80,7 @@ def number(value: float, digits: int = 4) -> str:
         return f"<{smallest:.{digits}f}"
     if -smallest < value < 0:
         return f">-{smallest:.{digits}f}"
-    return f"{value:.{digits}f}"
+    return f"{value + 0.0:.{digits}f}"  # -0.0 + 0.0 is 0.0
 
 
 def share(value: float) -> str:
