@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, Page
 
@@ -31,7 +31,10 @@ MOUNT = """async ([code, sheet, given]) => {
   }
   window.sent = []
   window.remove = window.give(given)
-  window.vizTransformerSelection.connect(({ fields }) => window.sent.push(fields))
+  window.vizTransformerSelection.connect(({ fields, token }) => {  // a Python that hears at once
+    window.sent.push(fields)
+    window.vizTransformerSelection.receive(window.vizTransformerSelection.chosen, token)
+  })
 }"""
 
 
@@ -72,6 +75,11 @@ class Mounted:
     def heard(self, count: int = 1) -> list[dict[str, Any]]:
         """The fields that Python has been told, once it was told so often."""
         self.page.wait_for_function(f"window.sent.length >= {count}", timeout=20_000)
+        return self.sent
+
+    @property
+    def sent(self) -> list[dict[str, Any]]:
+        """The fields that Python has been told by now."""
         told: list[dict[str, Any]] = self.page.evaluate("window.sent")
         return told
 
@@ -80,14 +88,31 @@ class Mounted:
         return self.page.locator(".tooltip:visible > div").all_text_contents()
 
 
+Shown = TypeVar("Shown", bound=Mounted)
+
+
 @contextmanager
 def mounted(browser: Browser, name: str, data: bytes | dict[str, Any], **context: Any) -> Iterator[Mounted]:
     """The component on a page of 720 pixels; an error in the browser fails the test."""
-    given = browser.new_context(**{"viewport": {"width": 720, "height": 700}, **context})
+    with mounting(browser, name, **{"viewport": {"width": 720, "height": 700}, **context}) as mount:
+        yield mount(data)
+
+
+@contextmanager
+def mounting(
+    browser: Browser, name: str, how: Callable[..., Shown] = Mounted, **context: Any
+) -> Iterator[Callable[[bytes | dict[str, Any]], Shown]]:
+    """Puts the component on a page of its own for each data it is given; an error in the browser fails the test."""
+    given, made = browser.new_context(**context), list[Shown]()
+
+    def mount(data: bytes | dict[str, Any]) -> Shown:
+        made.append(how(given.new_page(), name, data))
+        return made[-1]
+
     try:
-        shown = Mounted(given.new_page(), name, data)
-        yield shown
-        assert shown.problems == [], shown.problems
+        yield mount
+        problems = [problem for shown in made for problem in shown.problems]
+        assert problems == [], problems
     finally:
         given.close()
 

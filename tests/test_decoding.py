@@ -346,7 +346,9 @@ def test_a_target_that_cannot_be_given_is_refused_in_one_sentence() -> None:
         decode(ckpt, "abc", target="zy", prefix="z")
     with pytest.raises(ValueError, match="leaves nothing to decode"):
         decode(ckpt, "abc", target="zy", strategy=Beam(2))
-    with pytest.raises(ValueError, match="the target has [0-9]+ tokens, the answer at most [0-9]+: shorten the target"):
+    with pytest.raises(
+        ValueError, match=r"the target has [0-9]+ tokens, the answer at most [0-9]+: shorten the target"
+    ):
         decode(ckpt, "abc", target="z" * 200)
     with pytest.raises(ValueError, match="target: id 2 is the special token '</s>'"):
         decode(ckpt, "abc", target=[9, 2])

@@ -1,10 +1,9 @@
 """What the lines are sent is what the trace has, and what they show in a browser is what they were sent."""
 
-from base64 import b64encode
-
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention import head_views
 from viz_transformer.decoding import decode
@@ -13,7 +12,6 @@ from viz_transformer.ui import style
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.lines import lines_payload
 from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.source import javascript, style_sheet
 from viz_transformer.ui.components.tokens import token_data
 
 MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"
@@ -45,10 +43,6 @@ def of(weights, queries=None, keys=None, **changes):
 def softmax(scores):
     exponents = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return (exponents / exponents.sum(axis=-1, keepdims=True)).astype(np.float32)
-
-
-def base64(data):
-    return b64encode(data).decode()
 
 
 def some_weights(*shape, seed=0, spread=2):
@@ -134,55 +128,18 @@ def test_what_does_not_fit_is_refused(weights, changes, said):
 
 # ---- what is shown
 
-MOUNT = """async ([code, sheet, data]) => {
-  const shadow = document.querySelector("#host").attachShadow({ mode: "open" })
-  const place = document.createElement("div")
-  const rules = document.createElement("style")
-  rules.textContent = sheet
-  shadow.append(rules, place)
-  const { default: component } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
-  const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  window.give = (text) => component({ parentElement: place, data: bytes(text) })
-  window.give(data)
-  window.sent = []
-  window.vizTransformerSelection.connect(({ fields }) => window.sent.push(fields))
-}"""
-PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
-<body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host" style="width: 600px"></div></body>"""
 
+class Shown(Mounted):
+    """The lines alone on a page."""
 
-class Shown:
-    """The lines alone on a page; `sent` is what Python would hear."""
-
-    def __init__(self, page, data):
-        self.page, self.problems = page, []
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
-        page.on("dialog", lambda dialog: self.problems.append(dialog.message))
-        page.route("http://lines.test/", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
-        page.route("http://lines.test/favicon.ico", lambda route: route.fulfill(body=""))
-        page.goto("http://lines.test/")
-        page.evaluate(MOUNT, [javascript("lines"), style_sheet("lines"), base64(data)])
+    def __init__(self, page, name, data):
+        super().__init__(page, name, data)
         self.stage = page.get_by_role("application")
         self.slider = page.get_by_role("slider")
-
-    def give(self, data):
-        self.page.evaluate("text => window.give(text)", base64(data))
-
-    def choose(self, **fields):
-        self.page.evaluate("chosen => window.vizTransformerSelection.receive(chosen, '')", fields)
-        self.painted()
-
-    def painted(self):
-        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def move(self, x, y):
         box = self.stage.bounding_box()
         self.page.mouse.move(box["x"] + x, box["y"] + y)
-
-    def press(self, *keys):
-        for key in keys:
-            self.page.keyboard.press(key)
 
     def set_threshold(self, words):
         """Move the slider, as a hand does, to where it says these words."""
@@ -201,14 +158,6 @@ class Shown:
         return self.page.locator("output").text_content()
 
     @property
-    def tooltip(self):
-        return self.page.locator(".tooltip:visible > div").all_text_contents()
-
-    @property
-    def sent(self):
-        return self.page.evaluate("window.sent")
-
-    @property
     def faded(self):
         return self.page.locator("canvas.base.faded").count() == 1
 
@@ -222,17 +171,8 @@ class Shown:
 
 @pytest.fixture
 def shown(browser):
-    context = browser.new_context(accept_downloads=True, color_scheme="light")
-    made = []
-
-    def show(data):
-        made.append(Shown(context.new_page(), data))
-        return made[-1]
-
-    yield show
-    problems = [problem for each in made for problem in each.problems]
-    context.close()
-    assert problems == []
+    with mounting(browser, "lines", Shown, viewport={"width": 600, "height": 720}, color_scheme="light") as mount:
+        yield mount
 
 
 def hidden_sentence(weights, mask, threshold, words):

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention import step_row
 from viz_transformer.decoding import decode
 from viz_transformer.figures import labels
-from viz_transformer.ui import style
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of
-from viz_transformer.ui.components.source import javascript, style_sheet
 from viz_transformer.ui.components.tokens import token_data
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -163,48 +162,22 @@ print([name for name in ("torch", "spacy", "transformers") if name in sys.module
 
 # ---- what is shown
 
-MOUNT = """async ([code, data]) => {
-  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }))
-  const { default: component } = await import(url)
-  window.give = (bytes) => component({ parentElement: document.querySelector("#place"), data: Uint8Array.from(bytes) })
-  window.give(data)
-  window.sent = []
-  window.vizTransformerSelection.connect(({ fields }) => window.sent.push(fields))
-}"""
-ROWS = """([rows, text]) => [...document.querySelectorAll(rows)]
+ROWS = """([rows, text]) => [...document.querySelector("#host").shadowRoot.querySelectorAll(rows)]
   .filter((row) => getComputedStyle(row).visibility === "visible")
   .map((row) => [row.querySelector(text).innerText, row.querySelector(".value").innerText,
                  parseFloat(row.querySelector(".part").style.width)])"""
-PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()} {style_sheet("scrubber")}</style>
-<body class="stApp" style="margin: 0"><div id="place" style="width: 380px"></div><p id="below">below</p></body>"""
 
 
-class Shown:
-    """The scrubber alone on a page; `sent` is what Python would hear."""
+class Shown(Mounted):
+    """The scrubber alone on a page."""
 
-    def __init__(self, page, data):
-        self.page, self.errors = page, []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("dialog", lambda dialog: self.errors.append(dialog.message))
-        page.route("http://scrubber.test/", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
-        page.goto("http://scrubber.test/")
-        page.evaluate(MOUNT, [javascript("scrubber"), list(data)])
+    def __init__(self, page, name, data):
+        super().__init__(page, name, data)
         self.slider = page.get_by_role("slider", name="Step")
         self.stage = page.get_by_role("listbox")
 
-    def give(self, data):
-        self.page.evaluate("bytes => window.give(bytes)", list(data))
-
     def choose(self, row):
-        self.page.evaluate("t => window.vizTransformerSelection.receive({ t }, '')", row)
-        self.painted()
-
-    def painted(self):
-        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-    @property
-    def sent(self):
-        return self.page.evaluate("window.sent")
+        super().choose(t=row)
 
     @property
     def says(self):
@@ -224,24 +197,11 @@ class Shown:
     def rows(self, rows, text):
         return [tuple(row) for row in self.page.evaluate(ROWS, [rows, text])]
 
-    @property
-    def tooltip(self):
-        return self.page.locator(".tooltip:visible > div").all_text_contents()
-
 
 @pytest.fixture
 def shown(browser):
-    context = browser.new_context(accept_downloads=True)
-    made = []
-
-    def show(data):
-        made.append(Shown(context.new_page(), data))
-        return made[-1]
-
-    yield show
-    errors = [error for each in made for error in each.errors]
-    context.close()
-    assert errors == []
+    with mounting(browser, "scrubber", Shown, viewport={"width": 380, "height": 720}) as mount:
+        yield mount
 
 
 def test_each_step_shows_the_numbers_of_the_run(shown):
@@ -359,7 +319,7 @@ def test_nothing_jumps(shown):
     places = set()
     for row in range(7):
         view.choose(row)
-        places.add(view.page.locator("#below").bounding_box()["y"])
+        places.add(view.page.locator("#host").bounding_box()["height"])
     assert len(places) == 1
 
 
@@ -401,11 +361,11 @@ def test_playing_stops_when_a_row_is_chosen_or_pause_is_pressed(shown):
 def test_bars_glide_only_while_playing_and_only_for_those_who_want_motion(shown, preference, duration):
     view = shown(of_steps(*[SURE] * 9))
     view.page.emulate_media(reduced_motion=preference)
-    seconds = "getComputedStyle(document.querySelector('.candidate .part')).transitionDuration"
-    assert view.page.evaluate(seconds) == "0s"
+    bar, seconds = view.page.locator(".candidate .part").first, "(bar) => getComputedStyle(bar).transitionDuration"
+    assert bar.evaluate(seconds) == "0s"
     view.page.get_by_role("button", name="Play the steps").click()
     view.painted()
-    assert view.page.evaluate(seconds) == duration
+    assert bar.evaluate(seconds) == duration
 
 
 def test_page_keys_are_left_to_the_scenes_of_the_page(shown):

@@ -1,20 +1,18 @@
 """What the shaded text is sent is what the trace has, and what it shows in a browser is what it was sent."""
 
 import re
-from base64 import b64encode
 
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention import head_view
 from viz_transformer.decoding import decode
 from viz_transformer.figures import theme
-from viz_transformer.ui import style
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.matrix import Axis
 from viz_transformer.ui.components.shading import shading_payload
-from viz_transformer.ui.components.source import javascript, style_sheet
 from viz_transformer.ui.components.tokens import token_data
 
 MARKUP = "<b>bold</b>&<img_src=x_onerror=alert(1)>"
@@ -121,47 +119,16 @@ def test_what_does_not_fit_is_refused(weights, changes, said):
 
 # ---- what is shown
 
-MOUNT = """async ([code, sheet, data]) => {
-  const shadow = document.querySelector("#host").attachShadow({ mode: "open" })
-  const place = document.createElement("div")
-  const rules = document.createElement("style")
-  rules.textContent = sheet
-  shadow.append(rules, place)
-  const { default: component } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
-  const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  window.give = (text) => component({ parentElement: place, data: bytes(text) })
-  window.give(data)
-  window.sent = []
-  window.vizTransformerSelection.connect(({ fields }) => window.sent.push(fields))
-}"""
-PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
-<body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host" style="width: 360px"></div></body>"""
 
+class Shown(Mounted):
+    """The shaded text alone on a page."""
 
-class Shown:
-    """The shaded text alone on a page; `sent` is what Python would hear."""
-
-    def __init__(self, page, data):
-        self.page, self.problems = page, []
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
-        page.on("dialog", lambda dialog: self.problems.append(dialog.message))
-        page.route("http://shading.test/", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
-        page.route("http://shading.test/favicon.ico", lambda route: route.fulfill(body=""))
-        page.goto("http://shading.test/")
-        page.evaluate(MOUNT, [javascript("shading"), style_sheet("shading"), b64encode(data).decode()])
+    def __init__(self, page, name, data):
+        super().__init__(page, name, data)
         self.texts = page.get_by_role("listbox")
 
-    def choose(self, **fields):
-        self.page.evaluate("chosen => window.vizTransformerSelection.receive(chosen, '')", fields)
-        self.painted()
-
-    def painted(self):
-        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
     def press(self, *keys):
-        for key in keys:
-            self.page.keyboard.press(key)
+        super().press(*keys)
         self.painted()
 
     def switch(self, words):
@@ -181,14 +148,6 @@ class Shown:
             "(all, name) => all.flatMap((one, i) => (one.classList.contains(name) ? [i] : []))", name
         )
 
-    def wait_for_picks(self, number):
-        self.page.wait_for_function(f"window.sent.length >= {number}")
-        return self.sent
-
-    @property
-    def sent(self):
-        return self.page.evaluate("window.sent")
-
     @property
     def about(self):
         return self.page.locator(".about").text_content()
@@ -196,10 +155,6 @@ class Shown:
     @property
     def legend(self):
         return self.page.locator(".legend > span").all_text_contents()
-
-    @property
-    def tooltip(self):
-        return self.page.locator(".tooltip:visible > div").all_text_contents()
 
     @property
     def focused(self):
@@ -214,17 +169,8 @@ class Shown:
 
 @pytest.fixture
 def shown(browser):
-    context = browser.new_context(accept_downloads=True, color_scheme="light")
-    made = []
-
-    def show(data):
-        made.append(Shown(context.new_page(), data))
-        return made[-1]
-
-    yield show
-    problems = [problem for each in made for problem in each.problems]
-    context.close()
-    assert problems == []
+    with mounting(browser, "shading", Shown, viewport={"width": 360, "height": 720}, color_scheme="light") as mount:
+        yield mount
 
 
 def channels(colour):
@@ -279,13 +225,13 @@ def test_a_text_that_reads_itself_is_one_paragraph_with_query_and_shades(shown):
     assert view.marked("other") == [2]
     assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[1]]
     view.tokens().nth(0).click()
-    assert view.wait_for_picks(1) == [{"i": 0}]
+    assert view.heard(1) == [{"i": 0}]
     view.painted()
     assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[0]]
     view.switch("what reads the key")
     assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[:, 2]]
     view.tokens().nth(0).click()
-    assert view.wait_for_picks(2)[1] == {"j": 0}
+    assert view.heard(2)[1] == {"j": 0}
     assert view.marked("selected") == [0]
 
 
@@ -382,14 +328,14 @@ def test_keys_alone_suffice(shown):
     view.press("ArrowRight")
     assert view.focused == [[1, 2]]
     assert view.marked("selected", 1) == [2]  # at once, before Python hears of it
-    assert view.wait_for_picks(1) == [{"t": 2}]
+    assert view.heard(1) == [{"t": 2}]
     view.press("ArrowRight", "Home", "ArrowRight")
     view.page.wait_for_function("window.sent.at(-1).t === 1")
     heard = len(view.sent)
     assert view.page.locator("[aria-live]").text_content() == "query 1: “q1”"
     view.press("Shift+Tab", "End", "Enter")
     assert view.focused == [[0, 3]]
-    assert view.wait_for_picks(heard + 1)[-1] == {"i": 3}
+    assert view.heard(heard + 1)[-1] == {"i": 3}
     assert view.tooltip[:2] == ["query 1: “q1”", "key 3: “k3”"]
     assert view.page.locator("[aria-live]").text_content() == ", ".join(view.tooltip)
     selected = view.texts.nth(0).locator("[aria-selected=true]").all_text_contents()
@@ -489,8 +435,7 @@ def test_new_text_takes_the_place_of_the_old_one(shown):
     view = shown(cross(some_weights(2, 3)))
     view.choose(t=1)
     weights = some_weights(2, 3, seed=5)
-    view.page.evaluate("text => window.give(text)", b64encode(cross(weights, ["x", "y"], ["a", "b", "c"])).decode())
-    view.painted()
+    view.give(cross(weights, ["x", "y"], ["a", "b", "c"]))
     assert view.tokens(0).all_text_contents() == ["a", "b", "c"]
     assert view.style("backgroundColor", 0) == [shade(theme.LIGHT.cross, float(w)) for w in weights[1]]
     assert view.marked("selected", 1) == [1]
