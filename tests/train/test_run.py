@@ -109,6 +109,8 @@ def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, ca
     assert card["training_command"] == f"viz-transformer train backwards --steps {STEPS} --device cpu"
     seen = {source for source, _ in backwards_pairs(0, 300)}
     assert card["overlap"]["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(2, 30)[:20]) > 0
+    longest = max(len(source) for source, _ in backwards_pairs(0, 300))
+    assert card["training_lengths"] == {"source": longest + 2, "target": longest + 1}  # start and end; all but the last
     (other,) = card["overlap"]["others"]
     assert other == {"split": "dev", "test_pairs": 40, "with_source_in_train": other["with_source_in_train"]}
     assert other["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(1, 40)) > 0

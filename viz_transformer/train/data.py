@@ -32,6 +32,9 @@ class Examples(Protocol):
     def batches(self, tokens: int) -> list[Batch]:
         """All examples once, in batches of at most `tokens` padded tokens: for measuring."""
 
+    def read_lengths(self) -> dict[str, int]:
+        """The most tokens that each stack reads of an example, by side: so many positions are trained."""
+
 
 class EncodedPairs:
     """All pairs as padded ids: `src` [N, S], `tgt` [N, T] (int16 or int32), and how long each is.
@@ -85,6 +88,10 @@ class EncodedPairs:
         order = torch.argsort(self.tgt_lengths * 65536 + self.src_lengths, stable=True)
         return [self.batch(indices) for indices in _cut(order, self.src_lengths, self.tgt_lengths, tokens)]
 
+    def read_lengths(self) -> dict[str, int]:
+        """The longest source, and the longest target without its last token, which is only predicted."""
+        return {"source": int(self.src_lengths.max()), "target": int(self.tgt_lengths.max()) - 1}
+
 
 class EncodedText:
     """One long text for a decoder alone: window i reads `window` tokens from token i on and predicts those after each.
@@ -106,6 +113,10 @@ class EncodedText:
         first = int(torch.randint(min(self.window, len(self.starts)), (1,), generator=generator))
         indices = torch.arange(first, len(self.starts), self.window)
         return indices[torch.randperm(len(indices), generator=generator)]
+
+    def read_lengths(self) -> dict[str, int]:
+        """A window."""
+        return {"target": self.window}
 
     def evenly(self, n: int) -> EncodedText:
         """The same text with n windows at even distances."""

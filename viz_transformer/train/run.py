@@ -180,6 +180,7 @@ def _export(
         "exported_step": keeper.best_step,
         "steps": int(keeper.history[-1]["step"]),
         "overlap": material.overlap,
+        "training_lengths": material.train.read_lengths(),
         "metrics": [],
     }
 
