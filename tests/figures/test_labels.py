@@ -64,6 +64,14 @@ def test_a_share_is_called_0_or_1_only_if_it_is(value, text):
     assert labels.share(value) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a b", "a b"), ("a  b\nc", "a  b↵c"), ("", "(empty)"), ("<b>\t", "<b>⇥"), ("a\u202eb c", "aU+202Eb c")],
+)
+def test_a_sentence_keeps_its_blanks_and_is_one_line(text, shown):
+    assert labels.sentence(text) == shown
+
+
 def test_numbers_too_small_for_their_decimals_are_not_called_zero():
     assert labels.number(-0.001, 2) == ">-0.01"
     assert labels.number(-0.0) == "0.0000"

@@ -15,6 +15,11 @@ def visible(token: str) -> str:
     return "".join(_sign(c, alone=len(token) == 1) for c in token) or "(empty)"
 
 
+def sentence(text: str) -> str:
+    """A text of several words on one line: its blanks stay blanks, all else as in `visible`."""
+    return " ".join(visible(word) if word else "" for word in text.split(" ")) or visible(text)
+
+
 def _sign(c: str, *, alone: bool) -> str:
     if c in SIGNS:
         return SIGNS[c]

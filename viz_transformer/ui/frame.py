@@ -76,15 +76,18 @@ def end() -> None:
     state.end()
 
 
-def stage(both: Runs, scenes: Sequence[str]) -> None:
-    """Say which containers of the page are scenes, for the projector and its keys; shows one of them if it is on."""
+def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
+    """Say which containers of the page are scenes, for the projector and its keys; shows one of them if it is on.
+
+    `words` are what the caption says of the selection; without them that is kind, layer, heads and position.
+    """
     from viz_transformer.analysis.attention import step_row
 
     shown = both.main
     first = step_row(shown.run, 0)
     st.session_state[_STAGE] = (tuple(scenes), (first, first + len(shown.run.steps) - 1))
     if projector.is_on():
-        projector.show(scenes, shown.caption(_in_words(shown)))
+        projector.show(scenes, shown.caption(_in_words(shown) if words is None else words))
 
 
 def memory_of_page() -> tuple[tuple[str, ...], tuple[int, int] | None]:

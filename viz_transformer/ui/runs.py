@@ -56,7 +56,7 @@ class Shown:
     def words(self) -> str:
         """The text between quotation marks, and the target if it was given."""
         source, target = (
-            f"“{labels.isolated(labels.shorten(labels.visible(text), QUOTED))}”"
+            f"“{labels.isolated(labels.shorten(labels.sentence(text), QUOTED))}”"
             for text in (self.text, self.target or "")
         )
         return source if self.target is None else f"{source} with the given target {target}"
