@@ -31,9 +31,52 @@ VIEW: Mapping[str, Any] = {
     "scale": "fixed",
     "sort": "",
     "panel": "lines",
+    "part": "attention",
     "point": "",
     "chart": "heatmap",
     "seed": None,
+    "mask_of": "texts",
+    "mask_batch": None,
+    "mask_text": 0,
+    "mask_size": 8,
+    "mask_padded": 2,
+    "mask_padding": "",
+    "mask_fill": "",
+    "mask_cells": (),
+    "mask_query": 0,
+    "mask_key": 0,
+    "mask_swap": "target",
+    "input_side": "source",
+    "input_rows": "one",
+    "input_entry": None,
+    "input_below": "data",
+    "input_part": "",
+    "input_item": 0,
+    "input_batch": 0,
+    "pos_stack": "",
+    "pos_table": "",
+    "pos_width": None,
+    "pos_length": None,
+    "pos_columns": (),
+    "pos_shift": 1,
+    "pos_topic": "steps",
+    "pos_order": None,
+    "pos_off": "",
+    "weight_line": "products",
+    "weight_beside": "weights",
+    "model_tab": "card",
+    "model_answers": "all",
+    "model_find": "",
+    "model_recipe": "",
+    "model_snapshot": None,
+    "play": "attention",
+    "play_seed": 0,
+    "play_sizes": (5, 4, 4, 3),
+    "play_options": (),
+    "play_mask": "none",
+    "play_numbers": "",
+    "play_keys": 3,
+    "play_heads": 2,
     "projector": "off",
     "scene": 0,
     **PIN,
@@ -41,10 +84,39 @@ VIEW: Mapping[str, Any] = {
 """Fields that stand in the address only where they differ from this; one with a model and without them means this."""
 
 SHOWN = ("A", "B", "A-B")
+WEIGHT_LINES = (
+    *("token", "stream", "norm", "maps", "shapes", "query", "key", "products", "divisor", "mask", "softmax"),
+    *("weight", "value", "head", "merge", "output", "residual"),
+)
+MODEL_TABS = ("card", "architecture", "curves", "data", "errors", "doctor", "new", "training")
+MODEL_ANSWERS = ("all", "wrong", "right")
+LONGEST_FIND = 100
+WEIGHT_BESIDE = ("weights", "out")
+POS_STACKS = ("", "encoder", "decoder")
+POS_TABLES = ("", "standard", "doubled", "learned")
+POS_TOPICS = ("steps", "distance", "shift", "waves", "orders")
+POS_OFF = ("", "encoder", "decoder", "both")
+MOST_COLUMNS = 6
 OPTIONS = ("words", "hidden", "contribution")
 SCALES = ("fixed", "row", "map")
 PANELS = ("lines", "text")
+PARTS = ("attention", "ffn", "final")
 CHARTS = ("heatmap", "histogram", "points")
+MASK_CELL = ("mask_query", "mask_key")
+MASKS_OF = ("texts", "size")
+PADDING_RULES = ("", "key", "key-or-query", "key-or-query-swapped-cross")
+MASK_FILLS = ("", "zero-rows", "-inf", "-1e9", "-1e10", "added-1e9")
+SWAPPED = ("target", "source")
+MOST_CELLS = 64
+MASK_BATCH_LENGTH = 400
+SIDES = ("source", "target")
+INPUT_ROWS = ("one", "all")
+INPUT_BELOW = ("data", "build", "words")
+DATA_PARTS = ("", "train", "validation", "test", "examples")
+PLAY = ("attention", "simplex", "scaling", "norms", "rebuild", "copy")
+PLAY_OPTIONS = ("self", "unscaled")
+PLAY_MASKS = ("none", "causal", "padding", "own")
+MOST_PLAY_SIZE, MOST_PLAY_NUMBERS = 8, 60
 START: Mapping[str, int | None] = {"i": 0, "j": 0, "t": None, "u": 0}
 DEFAULTS: Mapping[str, Any] = {
     "checkpoint": "numbers",
@@ -117,8 +189,25 @@ def selection() -> dict[str, Any]:
     i, j: positions of the source; t, u: of the target. The kind picks the pair: encoder (i, j), decoder (t, u),
     cross (t, i). t is None until a run is there to say which row writes the first token.
     options: how a map is shown, some of OPTIONS; scale: what has full colour; sort: a head score, "" for in place;
-    panel: which picture stands beside the map. point: which value of the run is looked at, chart: how; seed: of the
-    dropout of a run in training mode, None in evaluation mode. projector: on or off; scene: what is on it.
+    panel: which picture stands beside the map. part: which sub-layer of the layer, or the stack's final norm.
+    point: which value of the run is looked at, chart: how; seed: of the dropout of a run in training mode, None in
+    evaluation mode. projector: on or off; scene: what is on it.
+    mask_of: masks of texts or of a plain size; mask_batch: the other texts of the batch, one a line, None for some of
+    the examples; mask_text: which of them is looked at, 0 is the run's; mask_size, mask_padded: of a plain mask;
+    mask_padding, mask_fill: rule and fill, "" for the model's own; mask_cells: changed cells as words ("d3.5", "d3");
+    mask_query, mask_key: a cell where it is none of the run; mask_swap: the side whose tokens are swapped.
+    input_side, _rows: whose input is shown, of one token or all; _entry: of the vocabulary, None for the token's own;
+    input_below, _part, _item, _batch: what stands below, which part of the data, which of its items, which batch.
+    pos_stack: whose positions, "" for the stack that reads the text; pos_table, _width, _length: which table and its
+    sizes, "" and None for the model's own; pos_columns: dimensions as curves, () for some; pos_shift: by how many
+    positions; pos_topic: what stands below; pos_order: the text in another order, None for the words turned round;
+    pos_off: whose positions are left out, "" for the most telling.
+    model_tab: what of the model is shown on its page; model_answers, model_find: which of its answers; model_recipe:
+    the new model that is being put together, by its name; model_snapshot: a training step, None for the last.
+    weight_line: which line of a weight's ladder is active; weight_beside: what is set beside torch's own attention.
+    play: what of the Playground is shown; play_seed: of its numbers; play_sizes: queries, keys, d_k, d_v; play_options:
+    some of PLAY_OPTIONS; play_mask: which mask; play_numbers: cells that were edited ("q0.1=2.5"); play_keys: of the
+    simplex; play_heads: of the training that gives back its input.
     pin_checkpoint, pin_text, pin_target: the pinned run, B; None without one. shown: A (or None), B, or A-B.
     """
     chosen: dict[str, Any] = st.session_state[_SELECTION]
@@ -133,7 +222,7 @@ def select(**changes: Any) -> None:
     """Change the selection because of something that a person did, in a callback."""
     selected = selection()
     if any(name in changes and changes[name] != selected[name] for name in ("checkpoint", "text")):
-        changes = {"target": None, **changes}
+        changes = {"target": None, "pos_order": None, **changes}
     if any(name in changes and changes[name] != selected[name] for name in ("text", "target")):
         changes = {**START, **changes}  # the positions of another text
     selected.update(changes)
@@ -287,6 +376,12 @@ def _heads(given: str) -> tuple[int, ...] | str | None:
     return tuple(known) if len(known) == len(heads) <= MOST_HEADS else None
 
 
+def _columns(given: str) -> tuple[int, ...] | None:
+    columns = [_number(part) for part in given.split(",")]
+    known = tuple(dict.fromkeys(column for column in columns if column is not None))
+    return known if len(known) == len(columns) <= MOST_COLUMNS else None
+
+
 def _options(given: str) -> tuple[str, ...] | None:
     chosen = set(given.split(",")) - {""}
     return tuple(option for option in OPTIONS if option in chosen) if chosen <= set(OPTIONS) else None
@@ -294,6 +389,30 @@ def _options(given: str) -> tuple[str, ...] | None:
 
 def _one_of(words: Sequence[str]) -> Callable[[str], str | None]:
     return lambda given: given if given in words else None
+
+
+def cells(given: str) -> tuple[str, ...] | None:
+    """Changed cells of masks, as the address writes them; None for what is none or too many."""
+    words = tuple(dict.fromkeys(word for word in given.split(",") if word))
+    known = all(re.fullmatch(r"[edc]\d{1,4}(\.\d{1,4})?", word) for word in words)
+    return words if known and len(words) <= MOST_CELLS else None
+
+
+def _play_sizes(given: str) -> tuple[int, ...] | None:
+    sizes = [_number(part) for part in given.split(",")]
+    known = tuple(size for size in sizes if size is not None and 1 <= size <= MOST_PLAY_SIZE)
+    return known if len(known) == len(sizes) == 4 else None
+
+
+def _play_options(given: str) -> tuple[str, ...] | None:
+    chosen = set(given.split(",")) - {""}
+    return tuple(option for option in PLAY_OPTIONS if option in chosen) if chosen <= set(PLAY_OPTIONS) else None
+
+
+def _play_numbers(given: str) -> str | None:
+    words = given.split(",") if given else []
+    known = all(re.fullmatch(r"[qkvmxg][0-7]\.[0-7]=-?\d{1,3}(\.\d{1,4})?", word) for word in words)
+    return given if known and len(words) <= MOST_PLAY_NUMBERS else None
 
 
 def _word(given: str) -> str | None:
@@ -312,6 +431,7 @@ _TEXTS: Mapping[str, str] = {
     "text": "A text",
     "target": "A target",
     "pin_text": "A pinned text",
+    "pos_order": "A text in another order",
     "pin_target": "A pinned target",
 }
 _NUMBER = "a whole number from 0 on"
@@ -321,13 +441,43 @@ _WANTED: Mapping[str, str] = {
     "options": f"some of {', '.join(OPTIONS)}",
     "scale": f"one of {', '.join(SCALES)}",
     "panel": f"one of {', '.join(PANELS)}",
+    "part": f"one of {', '.join(PARTS)}",
     "point": "the name of a point",
     "chart": f"one of {', '.join(CHARTS)}",
     "sort": "the name of a score",
+    "pos_stack": f"one of {', '.join(POS_STACKS[1:])}",
+    "pos_table": f"one of {', '.join(POS_TABLES[1:])}",
+    "pos_columns": f"at most {MOST_COLUMNS} different whole numbers with commas between them",
+    "pos_topic": f"one of {', '.join(POS_TOPICS)}",
+    "pos_off": f"one of {', '.join(POS_OFF[1:])}",
+    "mask_of": f"one of {', '.join(MASKS_OF)}",
+    "mask_batch": f"a text of at most {MASK_BATCH_LENGTH} characters",
+    "mask_padding": f"one of {', '.join(PADDING_RULES[1:])}",
+    "mask_fill": f"one of {', '.join(MASK_FILLS[1:])}",
+    "mask_cells": f"at most {MOST_CELLS} cells such as d3.5, or rows such as d3, with commas between them",
+    "mask_swap": f"one of {', '.join(SWAPPED)}",
+    "input_side": f"one of {', '.join(SIDES)}",
+    "input_rows": f"one of {', '.join(INPUT_ROWS)}",
+    "input_below": f"one of {', '.join(INPUT_BELOW)}",
+    "input_part": f"one of {', '.join(DATA_PARTS[1:])}",
+    "weight_line": "the name of a line of the ladder",
+    "weight_beside": f"one of {', '.join(WEIGHT_BESIDE)}",
+    "play": f"one of {', '.join(PLAY)}",
+    "play_sizes": f"four whole numbers from 1 to {MOST_PLAY_SIZE} with commas between them",
+    "play_options": f"some of {', '.join(PLAY_OPTIONS)}",
+    "play_mask": f"one of {', '.join(PLAY_MASKS)}",
+    "play_numbers": f"at most {MOST_PLAY_NUMBERS} edited cells such as q0.1=2.5 with commas between them",
+    "play_keys": "2 or 3",
+    "play_heads": "2, 4 or 8",
     "projector": "on or off",
+    "model_tab": f"one of {', '.join(MODEL_TABS)}",
+    "model_answers": f"one of {', '.join(MODEL_ANSWERS)}",
+    "model_find": f"a text of at most {LONGEST_FIND} characters",
+    "model_recipe": "the name of a new model",
     "heads": f"at most {MOST_HEADS} different whole numbers with commas between them, or one of {', '.join(DERIVED)}",
 }
 _NOUNS: Mapping[str, str] = {
+    "input_item": "item",
     "i": "source position",
     "j": "source position",
     "t": "target position",
@@ -341,10 +491,53 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "scale": _one_of(SCALES),
     "sort": _word,
     "panel": _one_of(PANELS),
+    "part": _one_of(PARTS),
     "point": lambda given: given if re.fullmatch(r"[a-z0-9_.]{0,80}", given) else None,
     "chart": _one_of(CHARTS),
     "seed": _number,
+    "mask_of": _one_of(MASKS_OF),
+    "mask_batch": lambda given: given if len(given) <= MASK_BATCH_LENGTH else None,
+    "mask_text": _number,
+    "mask_size": _number,
+    "mask_padded": _number,
+    "mask_padding": _one_of(PADDING_RULES),
+    "mask_fill": _one_of(MASK_FILLS),
+    "mask_cells": cells,
+    "mask_query": _number,
+    "mask_key": _number,
+    "mask_swap": _one_of(SWAPPED),
+    "input_side": _one_of(SIDES),
+    "input_rows": _one_of(INPUT_ROWS),
+    "input_entry": _number,
+    "input_below": _one_of(INPUT_BELOW),
+    "input_part": _one_of(DATA_PARTS),
+    "input_item": _number,
+    "input_batch": _number,
+    "pos_stack": _one_of(POS_STACKS),
+    "pos_table": _one_of(POS_TABLES),
+    "pos_width": _number,
+    "pos_length": _number,
+    "pos_columns": _columns,
+    "pos_shift": _number,
+    "pos_topic": _one_of(POS_TOPICS),
+    "pos_order": str,
+    "pos_off": _one_of(POS_OFF),
+    "weight_line": _one_of(WEIGHT_LINES),
+    "weight_beside": _one_of(WEIGHT_BESIDE),
+    "play": _one_of(PLAY),
+    "play_seed": _number,
+    "play_sizes": _play_sizes,
+    "play_options": _play_options,
+    "play_mask": _one_of(PLAY_MASKS),
+    "play_numbers": _play_numbers,
+    "play_keys": lambda given: int(given) if given in ("2", "3") else None,
+    "play_heads": lambda given: int(given) if given in ("2", "4", "8") else None,
     "projector": _one_of(("on", "off")),
+    "model_tab": _one_of(MODEL_TABS),
+    "model_answers": _one_of(MODEL_ANSWERS),
+    "model_find": lambda given: given if len(given) <= LONGEST_FIND else None,
+    "model_recipe": lambda given: given if re.fullmatch(r"(new:[^:]{1,100}:[a-z0-9:-]{1,80})?", given) else None,
+    "model_snapshot": _number,
     "scene": _number,
     "layer": _number,
     "heads": _heads,
@@ -355,4 +548,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "shown": _one_of(SHOWN),
     **dict.fromkeys(POSITIONS, _number),
 }
-_PICKED = ("kind", "layer", "heads", *POSITIONS, "scale", "sort", "projector", "scene")
+_PICKED = (
+    *("kind", "layer", "heads", "part", *POSITIONS, "scale", "sort", "projector", "scene", *MASK_CELL),
+    "model_snapshot",
+)
