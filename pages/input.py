@@ -1,0 +1,73 @@
+"""Input: what does the model read, and what vectors does it start from?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui import data_view, frame, input_view, state, text
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.ui.frame import Runs
+
+HOW = (
+    "Text is cut into tokens, each token is looked up in the vocabulary, and its id picks a row of the embedding table."
+    " That row times a scale plus the vector of its position is what the first layer reads; the three strips have one"
+    " scale of colours. Multiplying by the square root of d_model multiplies the variance by d_model. The cosine of two"
+    " embeddings is 1 where they point the same way; the mean over all other entries is what is usual."
+)
+NOT = (
+    "Single dimensions have no names. Neighbours of rare words are noise: look at their counts. The unknown token hides"
+    " different words under one vector. An entry's neighbours are those of its embedding, before any layer has seen its"
+    " context."
+)
+
+
+def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
+    """Tokens and the sum on the left, vocabulary and neighbours on the right, data and words below."""
+    side = input_view.side_choice(ckpt)
+    if side is None:
+        return
+    if both is not None and both.difference:
+        text.paragraph("Vectors of one run are shown here, those of A.")
+    left, right = st.columns([5, 3], gap="medium")
+    if both is not None:
+        with left, st.container(key="input_tokens"):
+            input_view.tokens(both.main, side)
+            input_view.padded_row(both.main, side)
+        with left, st.container(key="input_sum"):
+            input_view.strips(both.main, side)
+    entry = input_view.selected_entry(ckpt, side, input_view.selected_id(both, side))
+    with st.container(key="input_lower"):
+        below = data_view.below_choice()
+        if below == "build":
+            data_view.build(ckpt, side)
+        elif below == "data":
+            data_view.data_set(ckpt, wait)
+        elif both is not None:
+            data_view.words(both.main, side)
+    counted = input_view.counts(ckpt, side, wait)
+    with right, st.container(key="input_vocabulary_panel"):
+        input_view.vocabulary(ckpt, side, counted)
+        input_view.nearest(ckpt, side, entry, counted)
+
+
+frame.title("Input")
+strip = frame.place("strip")
+status = st.empty()
+wait = st.empty()
+both = frame.runs(status)
+ckpt = input_view.model(both)
+if both is not None:
+    with strip:
+        frame.strip(both)
+if ckpt is not None:
+    show(both, ckpt, wait)
+if both is not None:
+    frame.say(status, *state.remarks())
+    frame.stage(both, ("input_tokens", "input_sum", "input_vocabulary_panel", "input_lower"))
+text.explained(HOW, NOT)

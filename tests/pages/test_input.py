@@ -1,0 +1,439 @@
+import base64
+import html
+import json
+import re
+
+import numpy as np
+import pytest
+import spacy
+
+from viz_transformer.analysis.embeddings import embedding_table, neighbours, spread
+from viz_transformer.checkpoint import contents, load
+from viz_transformer.data import DATA_VARIABLE
+from viz_transformer.decoding import decode
+from viz_transformer.ui import data_view, input_view, state
+
+TEXT = "29,284.30"
+TRAIN = [("4.20", "four point two"), ("12", "twelve"), ("-1", "minus one"), ("1,000.00", "one thousand")]
+TEST = [("7.10", "four <b> point"), ("124", "one two four"), ("8", "eight")]
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path, monkeypatch):
+    """Without a data folder, unless a test makes one."""
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "data"))
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A data folder with a few numbers."""
+    (tmp_path / "data" / "numbers").mkdir(parents=True)
+    for name, pairs in (("train_full", TRAIN), ("dev", TRAIN[:1]), ("test_full", TEST)):
+        said = "".join(f"{source}\t{target}\n" for source, target in pairs)
+        (tmp_path / "data" / "numbers" / f"{name}.tsv.gz").write_text(said, encoding="utf-8")
+    return tmp_path / "data"
+
+
+def opened(app, **address):
+    return goes_to(app.switch_page("pages/input.py"), **address)
+
+
+def goes_to(app, **address):
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def again(app):
+    app.run()
+    assert not app.exception
+    return app
+
+
+def said(app):
+    return "".join(element.proto.body for element in app.get("html"))
+
+
+def words(app):
+    """What is said, without markup."""
+    return html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", said(app)))
+
+
+def cells(app):
+    """Text, token and id of each cell of the first list of tokens."""
+    (first, *_) = re.findall(r'<div class="vt-tokens">(.*?)</div>', said(app))
+    found = re.findall(r'<span class="(vt-token[^"]*)"[^>]*><i>(.*?)</i><b>(.*?)</b><small>(.*?)</small>', first)
+    return [(set(kinds.split()), *map(html.unescape, texts)) for kinds, *texts in found if kinds != "vt-token-head"]
+
+
+def strips(app):
+    """The figure of the strips and its numbers, [T, D] each."""
+    (chart, *_) = app.get("plotly_chart")
+    spec = json.loads(chart.proto.spec)
+    arrays = []
+    for trace in spec["data"]:
+        z = trace["z"]
+        array = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
+        arrays.append(array.reshape([int(n) for n in z["shape"].split(",")]))
+    return spec, arrays
+
+
+def table(app, key):
+    """A table by its key, which Streamlit tells of those whose rows can be chosen; of others by a column's name."""
+    (found,) = [
+        each.value for each in app.dataframe if (each.key or "").startswith(f"{key}_") or key in each.value.columns
+    ]
+    return found
+
+
+def the_run(folder, text=TEXT, name="numbers"):
+    return decode(load(folder / name), text)
+
+
+# --- tokens and ids
+
+
+def test_the_page_shows_what_the_encoder_reads_with_ids_and_specials(app, bundled):
+    opened(app, text=TEXT, i="2")
+    run = the_run(bundled)
+    assert [title.value for title in app.title] == ["Input"]
+    shown = cells(app)
+    assert [(token, int(id)) for _, _, token, id in shown] == list(
+        zip(run.trace.src_tokens, run.trace.src_ids, strict=True)
+    )
+    assert [text for _, text, _, _ in shown] == ["", *TEXT, ""]
+    special = [position for position, (kinds, *_) in enumerate(shown) if "vt-token-special" in kinds]
+    assert special == [0, len(shown) - 1]
+    assert [position for position, (kinds, *_) in enumerate(shown) if "vt-token-selected" in kinds] == [2]
+
+
+def test_an_unknown_token_has_its_original_above(app):
+    opened(app, text="1<b>&2")
+    unknown = [(text, token) for kinds, text, token, _ in cells(app) if "vt-token-unknown" in kinds]
+    assert unknown == [(sign, "<unk>") for sign in "<b>&"]
+    assert "4 different words are hidden under <unk>" in words(app)
+    assert "1<b>" not in said(app) and "<i>&lt;</i>" in said(app)
+    goes_to(app, text="1x")
+    assert "“x” is not in the vocabulary: the model reads <unk> instead." in words(app)
+
+
+def test_the_ids_at_a_fixed_length_are_those_that_a_tutorial_prints(app, bundled):
+    opened(app, text="12")
+    source = load(bundled / "numbers").source_codec
+    ids = [*source.encode("12").ids]
+    assert app.code[0].value == f"[{', '.join(map(str, ids + [3] * (60 - len(ids))))}]"
+    assert f"60 ids, {60 - len(ids)} of them <pad>." in words(app)
+    app.number_input(key="input_length_numbers_source").set_value(6)
+    app.checkbox(key="input_start_numbers_source").uncheck()
+    again(app)
+    assert app.code[0].value == f"[{', '.join(map(str, [*ids[1:], 3, 3, 3]))}]"
+    app.number_input(key="input_length_numbers_source").set_value(2)
+    again(app)
+    assert "the text has 3 tokens, which do not fit into 2." in words(app)
+
+
+def test_the_ids_of_the_target_are_the_whole_answer(app, bundled):
+    opened(app, input_side="target")
+    run = the_run(bundled)
+    ids = [run.trace.tgt_ids[0], *(step.token_id for step in run.steps)]
+    ids = [ids[0], *(id for id in ids[1:] if id not in (0, 1, 3)), 1]
+    assert app.code[0].value == f"[{', '.join(map(str, ids + [3] * (60 - len(ids))))}]"
+
+
+# --- embedding x scale + position = input
+
+
+@pytest.mark.parametrize(("side", "stack", "field"), [("source", "encoder", "i"), ("target", "decoder", "t")])
+def test_the_strips_are_the_recorded_points_of_the_selected_token(app, bundled, side, stack, field):
+    opened(app, input_side=side, **{field: "3"})
+    run = the_run(bundled).trace
+    spec, arrays = strips(app)
+    for array, name in zip(arrays, ("token", "position", "out"), strict=True):
+        assert np.array_equal(array, run[f"{stack}.embed.{name}"][0, 3:4].numpy()), name
+    assert spec["layout"]["title"]["text"] == f"{stack}.embed, position 3"
+    assert len({(trace["zmin"], trace["zmax"]) for trace in spec["data"]}) == 1
+    assert "✓ Exact: all 16 recorded numbers" in " ".join(words(app).split())
+    assert "The scale multiplies the variance by 16." in words(app)
+
+
+def test_all_tokens_are_shown_with_the_variances_of_all(app, bundled):
+    opened(app, input_rows="all")
+    run = the_run(bundled).trace
+    _, arrays = strips(app)
+    assert np.array_equal(arrays[2], run["encoder.embed.out"][0].numpy())
+    for name in ("token", "position", "out"):
+        found = spread(run[f"encoder.embed.{name}"].numpy())
+        assert f"<td>{found.variance:.4f}</td><td>{found.sample_variance:.4f}</td><td>{found.count:,}</td>" in said(app)
+    assert not [box for box in app.selectbox if box.key == "input_position"]
+
+
+def test_choosing_a_position_chooses_it_for_the_whole_app(app):
+    opened(app)
+    app.selectbox(key="input_position").set_value(4)
+    again(app)
+    assert app.session_state["selection"]["i"] == 4
+    app.button_group(key="input_side").set_value("target")
+    again(app)
+    app.selectbox(key="input_position").set_value(2)
+    again(app)
+    assert (app.session_state["selection"]["i"], app.session_state["selection"]["t"]) == (4, 2)
+
+
+# --- vocabulary and neighbours
+
+
+def test_the_vocabulary_is_searched_and_its_counts_are_those_of_the_training_texts(app, data):
+    opened(app)
+    found = table(app, "input_vocabulary")
+    counted = dict(zip(found["token"], found["count"], strict=True))
+    letters = "".join(source for source, _ in TRAIN)
+    assert counted["0"] == letters.count("0") and counted["."] == letters.count(".")
+    assert counted["<unk>"] == 0 and np.isnan(counted["<pad>"])
+    assert f"Counts are of {len(letters)} tokens in 4 training texts; each has an entry." in words(app)
+    app.text_input(key="input_find").set_value("-")
+    again(app)
+    assert list(table(app, "input_vocabulary")["token"]) == ["-"]
+    app.text_input(key="input_find").set_value("<b>x")
+    again(app)
+    assert "No entry holds “<b>x”: the model reads <unk>, id 2." in words(app)
+    assert "<b>x" not in said(app)
+
+
+def test_the_other_side_has_its_own_vocabulary_and_counts(app, data):
+    opened(app, input_side="target")
+    found = table(app, "input_vocabulary")
+    assert dict(zip(found["token"], found["count"], strict=True))["one"] == 2
+    assert "Vocabulary: 15 entries" in words(app)
+    # "minus" and "twelve" have no entry in this tiny vocabulary.
+    assert "2 of them (25.0 %), 2 different ones, are read as unknown." in words(app)
+
+
+def test_without_data_nothing_is_counted_and_a_sentence_says_what_to_put_where(app):
+    opened(app)
+    assert "count" not in table(app, "input_vocabulary").columns
+    sentence = "Counts need the training data, which are not here: put numbers/train_full.tsv.gz into a folder"
+    assert sentence in words(app) and DATA_VARIABLE in words(app)
+
+
+def test_neighbours_are_those_of_the_selected_token_until_an_entry_is_chosen(app, bundled):
+    opened(app, i="3")
+    ckpt = load(bundled / "numbers")
+    entry = ckpt.source_codec.encode(TEXT).ids[3]
+    want = neighbours(embedding_table(ckpt, "source"), entry, input_view.NEAREST)
+    found = table(app, "input_nearest")
+    assert list(found["id"]) == [each.id for each in want.nearest]
+    assert list(found["cosine"]) == pytest.approx([each.cosine for each in want.nearest])
+    assert f"Nearest to “{TEXT[2]}”, id {entry}" in words(app)
+    assert f"mean cosine of {want.mean:.3f}, deviation {want.deviation:.3f}" in words(app)
+    goes_to(app, input_entry="9")
+    assert "id 9" in words(app) and app.session_state["selection"]["input_entry"] == 9
+    app.button(key="input_own").click()
+    again(app)
+    assert f"id {entry}" in words(app)
+
+
+def test_another_position_shows_its_own_neighbours_again(app):
+    opened(app, i="3", input_entry="9")
+    assert app.session_state["selection"]["input_entry"] == 9
+    app.selectbox(key="input_position").set_value(1)
+    again(app)
+    assert app.session_state["selection"]["input_entry"] is None
+
+
+def test_an_entry_that_is_not_there_is_said(app):
+    opened(app, input_entry="99")
+    assert "There is no entry 99: this vocabulary has the ids 0 to 16." in words(app)
+
+
+# --- the data set
+
+
+def test_a_pair_is_opened_with_its_gold_target(app, data):
+    opened(app, input_part="test", input_item="1")
+    assert "one two four" in words(app)
+    app.button(key="input_open_gold").click()
+    again(app)
+    chosen = app.session_state["selection"]
+    assert (chosen["text"], chosen["target"]) == TEST[1]
+    assert [token for _, _, token, _ in cells(app)] == ["<s>", *"124", "</s>"]
+    goes_to(app, input_side="target")
+    assert [token for _, _, token, _ in cells(app)] == ["<s>", "one", "two", "four"]
+    assert "What the decoder reads: the given target" in words(app)
+    app.button(key="input_open_free").click()
+    again(app)
+    assert app.session_state["selection"]["target"] is None
+
+
+def test_every_part_is_browsed_by_index(app, data):
+    opened(app)
+    assert app.button_group(key="input_part").value == "test"  # the part that is shown first
+    assert "input_part" not in app.query_params
+    app.button_group(key="input_part").set_value("train")
+    app.number_input(key="input_item").set_value(2)
+    again(app)
+    assert "minus one" in words(app) and app.number_input(key="input_item").max == 3
+    goes_to(app, input_item="77")
+    assert "There is no item 77: the training part has items 0 to 3, so item 3 is shown." in words(app)
+
+
+def test_split_sizes_lengths_and_what_a_filter_keeps(app, data):
+    opened(app, input_part="test")
+    assert "<th>Training</th><td>4</td><td>0</td><td>4</td>" in said(app)
+    assert "<th>Test</th><td>3</td><td>0</td><td>3</td>" in said(app)
+    assert "<th>source</th><td>2.67</td>" in said(app)  # 7.10, 124 and 8 have 4, 3 and 1 characters
+    assert "all 3" in words(app)
+    app.number_input(key="input_most_source_numbers_test").set_value(3)
+    app.checkbox(key="input_known_numbers_test").check()
+    again(app)
+    found = dict(re.findall(r"<tr><th>([a-z ]+)</th><td>([^<]+)</td></tr>", said(app)))
+    assert (found["kept"], found["source too long"]) == ("1 of 3 (33.3 %)", "1")
+    assert (found["target too long"], found["a word without an entry"]) == ("0", "1")
+
+
+def test_a_batch_has_its_padding_marked(app, data):
+    opened(app, input_part="test")
+    made = re.findall(r'<table class="vt-batch vt-batch-(\w+)">(.*?)</table>', said(app))
+    assert [side for side, _ in made] == ["source", "target"]
+    rows = re.findall(r"<tr><th>pair (\d+)</th>(.*?)</tr>", dict(made)["source"])
+    assert {int(index) for index, _ in rows} == {0, 1, 2}
+    for index, row in rows:
+        padding = 4 - len(TEST[int(index)][0])
+        assert row.count('class="vt-filled"') == padding and row.count("<td") == 6
+    before = said(app)
+    app.number_input(key="input_batch").set_value(3)
+    again(app)
+    assert app.session_state["selection"]["input_batch"] == 3 and said(app) != before
+
+
+def test_without_data_the_examples_are_browsed_and_a_sentence_says_what_to_put_where(app):
+    opened(app, input_part="test")
+    assert "The test data are read from files, which are not here: put numbers/test_full.tsv.gz" in words(app)
+    assert "The example pairs that came with the model are shown instead." in words(app)
+    assert app.number_input(key="input_item").max == 2  # 4.20, 7.10, 8
+    assert "4.20" in words(app)
+
+
+def test_a_data_file_that_is_damaged_is_said(app, data):
+    (data / "numbers" / "test_full.tsv.gz").write_text("no tab here\n", encoding="utf-8")
+    opened(app, input_part="test")
+    assert "line 1 has 1 column" in words(app)
+    assert app.number_input(key="input_item").max == 2
+
+
+# --- a vocabulary from sentences, and words
+
+
+def built(app):
+    (found,) = [each.value for each in app.dataframe if each.key is None]
+    return list(found["token"])
+
+
+def test_a_vocabulary_is_built_as_one_types(app):
+    opened(app, input_below="build", input_side="target")
+    app.text_area(key="input_sentences_numbers_target").set_value("one two\none three")
+    again(app)
+    assert built(app) == ["<s>", "</s>", "<unk>", "<pad>", "one"]
+    assert "Left out, because they occur fewer than 2 times: two (1), three (1)." in words(app)
+    app.number_input(key="input_least_numbers_target").set_value(1)
+    app.text_input(key="input_specials_numbers_target").set_value("<unk> <s>")
+    app.text_input(key="input_lookup_numbers_target").set_value("raccoon")
+    again(app)
+    assert built(app) == ["<unk>", "<s>", "one", "two", "three"]
+    assert "“raccoon” has the id 0, that of <unk>: it is unknown." in words(app)
+    assert "[2, 3]" in words(app) and "[2, 4]" in words(app)
+    app.text_input(key="input_specials_numbers_target").set_value("<b>")
+    again(app)
+    assert "'<b>' is none of this model's special tokens" in words(app)
+
+
+def test_spacy_says_what_it_can_without_a_model(app, monkeypatch):
+    monkeypatch.setattr(spacy.util, "get_installed_models", list)
+    opened(app, input_below="words")
+    assert list(table(app, "shape")["token"]) == [TEXT]
+    assert list(table(app, "shape")["kind"]) == ["number"]
+    assert "By spaCy's rules for English" in words(app)
+    assert "No trained spaCy pipeline for English is installed here" in words(app)
+    assert "The model itself cuts the text by other rules" in words(app)
+
+
+def test_grammar_is_shown_where_a_pipeline_is_installed(app, monkeypatch):
+    from viz_transformer.text import linguistics
+
+    found = (linguistics.Tagged("29", "29", "NUM", "CD", "ROOT", 0, "numeral, root"),)
+    monkeypatch.setattr(linguistics, "installed_pipelines", lambda language: (f"{language}_own", f"{language}_two"))
+    monkeypatch.setattr(linguistics, "tagged", lambda pipeline, text: found if pipeline == "en_two" else ())
+    opened(app, input_below="words")
+    app.selectbox(key="input_pipeline").set_value("en_two")
+    again(app)
+    assert list(table(app, "lemma")["part of speech"]) == ["NUM"]
+    assert "Found by en_two" in words(app)
+
+
+# --- all kinds of models and texts
+
+
+@pytest.mark.parametrize("name", ["multi30k-de-en", "en-it-slips", "own", "shakespeare"])
+@pytest.mark.parametrize("below", list(data_view.BELOW))
+def test_each_kind_of_model_has_the_page(at_the_zoo, name, below):
+    opened(at_the_zoo, checkpoint=name, text="ab", input_below=below)
+    assert "Exact: all" in words(at_the_zoo)
+    assert "What not to conclude" in said(at_the_zoo)
+
+
+def test_a_decoder_alone_has_one_side_and_no_padding(at_the_zoo):
+    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", t="2")
+    assert at_the_zoo.button_group(key="input_side").options == ["Target, decoder"]
+    assert [token for _, _, token, _ in cells(at_the_zoo)][:4] == list("ROT:")
+    assert "This vocabulary has no padding token" in words(at_the_zoo)
+    assert "input_side" not in at_the_zoo.query_params
+
+
+def test_padding_that_a_model_reads_is_one_cell(at_the_zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="ab")
+    assert cells(at_the_zoo)[-1][2:] == ("<pad> × 16", "0")
+    assert len(strips(at_the_zoo)[1][0]) == 1
+    goes_to(at_the_zoo, input_rows="all")
+    assert len(strips(at_the_zoo)[1][0]) == 20
+
+
+@pytest.mark.parametrize("text", ["7", "7" * 46, "🙂", "مرحبا"])
+def test_any_text_that_the_model_reads_is_shown(app, bundled, text):
+    opened(app, text=text, input_rows="all")
+    assert [token for _, _, token, _ in cells(app)] == list(the_run(bundled, text).trace.src_tokens)
+
+
+def test_a_text_that_cannot_be_run_leaves_vocabulary_and_data(app):
+    opened(app, text="7" * 60)
+    assert "the model reads at most 48" in words(app)
+    assert not app.get("plotly_chart")[1:]  # the lengths of the examples, no strips
+    assert len(table(app, "input_vocabulary")) == 17
+    app.button(key="input_open_gold").click()
+    again(app)
+    assert app.session_state["selection"]["text"] == "4.20"
+
+
+def test_without_models_the_page_says_so(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path / "none")
+    opened(app)
+    assert "There is no trained model here yet" in words(app)
+
+
+def test_the_page_runs_alone(alone):
+    page = alone("input.py")
+    assert not page.exception and [title.value for title in page.title] == ["Input"]
+
+
+def test_fields_of_the_page_are_restored_from_the_address(app, data):
+    view = {
+        "input_side": "target",
+        "input_rows": "all",
+        "input_below": "data",
+        "input_part": "train",
+        "input_item": "2",
+    }
+    opened(app, **view, input_batch="4")
+    chosen = app.session_state["selection"]
+    assert {name: str(chosen[name]) for name in view} == view and chosen["input_batch"] == 4
+    assert all(name in state.VIEW for name in view)

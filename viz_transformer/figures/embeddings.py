@@ -1,0 +1,152 @@
+"""The input of a stack: embedding, position and their sum as strips on one scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.tensors import max_pooled
+from viz_transformer.figures import labels, legend
+from viz_transformer.figures import theme as themes
+from viz_transformer.figures.theme import Theme
+
+MOST_CELLS = 512
+"""Features and tokens that are drawn at most; more are pooled."""
+_NAME, _GAP, _TOP = 26, 10, 36
+_ONE_ROW, _ROW, _MOST = 36.0, 16.0, 260.0
+_LABEL_COLUMNS = 12
+_CHARACTER = 0.61
+_HOVER_TEXTS = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """One line of the sum: its name ("+ position") and its numbers, [T, D]."""
+
+    name: str
+    values: NDArray[np.float32]
+
+
+def input_strips(
+    strips: Sequence[Strip],
+    tokens: Sequence[str],
+    positions: Sequence[int],
+    *,
+    side: Literal["source", "target"],
+    title: str,
+    theme: Theme = "light",
+) -> go.Figure:
+    """The strips below each other, a row for each token, all on one scale from minus to plus the largest value.
+
+    tokens, positions: what stands at each row, and where in the run. More than MOST_CELLS rows or features are pooled:
+    a cell then shows the value farthest from 0 in its block, which the legend says. Raises ValueError if there is no
+    strip, if shapes differ, or if they do not fit the tokens.
+    """
+    _check(strips, tokens, positions)
+    count, features = strips[0].values.shape
+    largest = max(float(np.abs(strip.values).max(initial=0.0)) for strip in strips) or 1.0
+    row = _ONE_ROW if count == 1 else max(1.0, min(_ROW, _MOST / count))
+    panel = row * count
+    total = len(strips) * (_NAME + panel + _GAP)
+    colors, palette = themes.palette(theme).diverging, themes.palette(theme)
+    scale = [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
+    figure, ticks, notes = go.Figure(), dict[float, str](), set[str]()
+    names = [f"{labels.tick(token, _LABEL_COLUMNS)}" for token in tokens]
+    every = max(1, math.ceil(13 / row))
+    for number, strip in enumerate(strips):
+        top = number * (_NAME + panel + _GAP) + _NAME
+        pooled = max_pooled(strip.values, MOST_CELLS)
+        if pooled.rows * pooled.columns > 1:
+            blocks = f"{pooled.rows} × {pooled.columns}"
+            notes.add(f"max-pooled in blocks of {blocks}: each shows its value farthest from 0")
+        rows, columns = pooled.values.shape
+        edges = top + np.minimum(np.arange(rows + 1) * pooled.rows, count) * row
+        figure.add_trace(
+            go.Heatmap(
+                z=pooled.values.astype(np.float32),
+                x=np.arange(columns) * pooled.columns + (pooled.columns - 1) / 2,
+                y=edges,
+                zmin=-largest,
+                zmax=largest,
+                colorscale=scale,
+                showscale=False,
+                zsmooth=False,
+                **_hover(strip, tokens, positions, pooled.values, (pooled.rows, pooled.columns)),
+            )
+        )
+        ticks |= {top + (index + 0.5) * row: names[index] for index in range(0, count, every)}
+        figure.add_annotation(
+            text=labels.escape(strip.name),
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=top - _NAME / 2,
+            yanchor="middle",
+            showarrow=False,
+            font={"size": 14, "color": palette.text},
+        )
+    widest = max(min(_LABEL_COLUMNS, labels.width(labels.visible(token))) for token in tokens)
+    lower = legend.space(1 + len(notes))
+    height = math.ceil(_TOP + total + lower)
+    small = {"family": themes.MONO_STACK, "size": 12}
+    figure.update_layout(
+        **themes.base_layout(theme),
+        title=themes.title(labels.escape(title), theme),
+        height=height,
+        margin={"l": 16 + math.ceil(widest * 12 * _CHARACTER), "r": 12, "t": _TOP, "b": lower, "pad": 0},
+    )
+    plain: dict[str, Any] = {"fixedrange": True, "zeroline": False, "showgrid": False, "ticks": ""}
+    figure.update_yaxes(
+        **plain,
+        range=[total, 0],
+        tickvals=[*ticks],
+        ticktext=[f"{text} " for text in ticks.values()],
+        tickfont={**small, "color": palette.source_ink if side == "source" else palette.target_ink},
+    )
+    figure.update_xaxes(
+        **plain,
+        range=[-0.5, features - 0.5],
+        tickfont={**small, "color": palette.muted},
+    )
+    said = ["value, one scale for all; features along the axis", *sorted(notes)]
+    legend.draw(figure, said, theme, ends=(f"{-largest:.3g}", f"{largest:.3g}"))
+    return figure
+
+
+def _check(strips: Sequence[Strip], tokens: Sequence[str], positions: Sequence[int]) -> None:
+    if not strips:
+        raise ValueError("there are no strips to draw")
+    shapes = {strip.values.shape for strip in strips}
+    if len(shapes) != 1 or len(strips[0].values.shape) != 2 or 0 in strips[0].values.shape:
+        raise ValueError(f"strips have the shapes {sorted(shapes)}: all need the same [T, D]")
+    rows = strips[0].values.shape[0]
+    if len(tokens) != rows or len(positions) != rows:
+        raise ValueError(f"{len(tokens)} tokens at {len(positions)} positions do not fit {rows} rows")
+
+
+def _hover(
+    strip: Strip,
+    tokens: Sequence[str],
+    positions: Sequence[int],
+    values: NDArray[np.float32],
+    steps: tuple[int, int],
+) -> dict[str, Any]:
+    """The tooltip of each cell: its text, or where there are too many cells its number alone."""
+    name = labels.escape(strip.name)
+    if steps != (1, 1) or values.size > _HOVER_TEXTS:
+        near = "feature" if steps == (1, 1) else "features round"
+        return {"hovertemplate": f"{name}<br>{near} %{{x}}<br>%{{z:.5g}}<extra></extra>"}
+    text = [
+        [
+            f"{name}<br>position {position}: {labels.tick(token, 40)}<br>feature {d}<br>{value:.5g}"
+            for d, value in enumerate(row)
+        ]
+        for position, token, row in zip(positions, tokens, values.tolist(), strict=True)
+    ]
+    return {"text": text, "hovertemplate": "%{text}<extra></extra>"}

@@ -1,0 +1,85 @@
+"""How long the texts of a data set are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from viz_transformer.figures import labels
+from viz_transformer.figures import theme as themes
+from viz_transformer.figures.theme import Theme
+
+Side = Literal["source", "target"]
+MOST_BARS = 60
+
+
+def length_histogram(
+    lengths: Mapping[Side, ArrayLike],
+    *,
+    title: str,
+    limits: Mapping[Side, int] | None = None,
+    theme: Theme = "light",
+    height: int = 320,
+) -> go.Figure:
+    """How many texts have how many tokens: source in blue, target in orange, each a stepped outline.
+
+    limits: the longest that a filter keeps, drawn as a dashed line. Where the range is wider than MOST_BARS, several
+    lengths share a step. Raises ValueError for no texts.
+    """
+    palette = themes.palette(theme)
+    arrays = {side: np.asarray(values, np.int64) for side, values in lengths.items()}
+    if not arrays or any(not values.size for values in arrays.values()):
+        raise ValueError("there are no texts to count the lengths of")
+    longest = max(int(values.max()) for values in arrays.values())
+    width = -(-(longest + 1) // MOST_BARS)
+    steps = np.arange(0, longest + width + 1, width)
+    figure = go.Figure()
+    for side, values in arrays.items():
+        counts, _ = np.histogram(values, bins=np.append(steps, steps[-1] + width))
+        ink = palette.source_ink if side == "source" else palette.target_ink
+        spans = [_span(int(start), width) for start in steps]
+        figure.add_trace(
+            go.Scatter(
+                x=steps + (width - 1) / 2,
+                y=counts,
+                name=side,
+                mode="lines",
+                line={"color": ink, "width": 2, "shape": "hvh", "dash": "solid" if side == "source" else "dot"},
+                customdata=spans,
+                hovertemplate=f"{side}, %{{customdata}}<br>%{{y:,d}} of {values.size:,} texts<extra></extra>",
+            )
+        )
+        limit = (limits or {}).get(side)
+        if limit is not None and limit <= longest:
+            figure.add_vline(x=limit + 0.5, line={"color": ink, "width": 1, "dash": "dash"})
+    small = {"size": 13, "color": palette.muted}
+    tick = {"family": themes.MONO_STACK, "size": 12, "color": palette.muted}
+    plain = {"fixedrange": True, "zeroline": False, "tickfont": tick, "gridcolor": palette.line}
+    unit = "tokens, start and end not counted" + (f"; {width} lengths to a step" if width > 1 else "")
+    figure.update_layout(
+        **themes.base_layout(theme),
+        title=themes.title(labels.escape(title), theme),
+        height=height,
+        margin={"l": 64, "r": 12, "t": 40, "b": 48, "pad": 0},
+        xaxis={**plain, "showgrid": False, "range": [-0.5, longest + width], "title": {"text": unit, "font": small}},
+        yaxis={**plain, "rangemode": "tozero", "tickformat": ",d", "title": {"text": "texts", "font": small}},
+        legend={
+            "orientation": "h",
+            "x": 1,
+            "xanchor": "right",
+            "y": 1,
+            "yanchor": "top",
+            "bgcolor": "rgba(0,0,0,0)",
+            "font": {"size": 14},
+        },
+    )
+    figure.update_layout(showlegend=len(arrays) > 1)
+    return figure
+
+
+def _span(start: int, width: int) -> str:
+    return f"{start} token{'' if start == 1 else 's'}" if width == 1 else f"{start} to {start + width - 1} tokens"

@@ -1,0 +1,153 @@
+"""What spaCy says about a text: by its rules alone, and with a pipeline that the user has installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Word:
+    """One of spaCy's tokens with what its rules say of it. shape: letters as X and x, digits as d, four alike at most.
+
+    blank: whether white space stands behind it. kind: word, number, punctuation, space or other.
+    """
+
+    text: str
+    shape: str
+    kind: str
+    stop: bool
+    blank: bool
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A token with what a trained pipeline says of it; "" for what the pipeline has no part for.
+
+    head: the place of the token that it depends on, its own for the root of a sentence.
+    """
+
+    text: str
+    lemma: str
+    part_of_speech: str
+    tag: str
+    dependency: str
+    head: int
+    explained: str
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """Counts of a text. sentences: by spaCy's rule, at signs that end one. different: words, in lower case."""
+
+    characters: int
+    sentences: int
+    tokens: int
+    words: int
+    different: int
+    numbers: int
+    punctuation: int
+    stop_words: int
+    letters_per_word: float
+
+
+def language_name(language: str) -> str:
+    """ "German" for "de". Raises ValueError for letters that spaCy does not know."""
+    return type(_blank(language)).__name__.removesuffix("Language") or language
+
+
+def words(language: str, text: str) -> tuple[Word, ...]:
+    """The tokens of the text by the language's rules. Raises ValueError for a language that spaCy does not know."""
+    return tuple(
+        Word(token.text, token.shape_, _kind(token), bool(token.is_stop), bool(token.whitespace_))
+        for token in _blank(language)(text)
+    )
+
+
+def text_facts(language: str, text: str) -> TextFacts:
+    """Sentences, tokens, words and so on, by rules alone: no trained model is needed.
+
+    Raises ValueError for a language that spaCy does not know.
+    """
+    doc = _blank(language)(text)
+    kinds = [_kind(token) for token in doc]
+    spoken = [token.text for token, kind in zip(doc, kinds, strict=True) if kind == "word"]
+    return TextFacts(
+        characters=len(text),
+        sentences=sum(1 for _ in doc.sents) if text.strip() else 0,
+        tokens=len(kinds) - kinds.count("space"),
+        words=len(spoken),
+        different=len({word.lower() for word in spoken}),
+        numbers=kinds.count("number"),
+        punctuation=kinds.count("punctuation"),
+        stop_words=sum(bool(token.is_stop) for token in doc),
+        letters_per_word=sum(map(len, spoken)) / len(spoken) if spoken else float("nan"),
+    )
+
+
+def installed_pipelines(language: str) -> tuple[str, ...]:
+    """The trained pipelines for the language that are installed here, by name."""
+    import spacy.util
+
+    return tuple(sorted(name for name in spacy.util.get_installed_models() if name.startswith(f"{language}_")))
+
+
+def tagged(pipeline: str, text: str) -> tuple[Tagged, ...]:
+    """Part of speech, tag, lemma and dependency of each token, as an installed pipeline finds them; blanks left out.
+
+    Raises ValueError if the pipeline cannot be loaded.
+    """
+    from spacy.glossary import GLOSSARY
+
+    doc = _pipeline(pipeline)(text)
+    places = {token.i: place for place, token in enumerate(token for token in doc if not token.is_space)}
+    return tuple(
+        Tagged(
+            text=token.text,
+            lemma=token.lemma_,
+            part_of_speech=token.pos_,
+            tag=token.tag_,
+            dependency=token.dep_,
+            head=places.get(token.head.i, places[token.i]),
+            explained=", ".join(GLOSSARY[name] for name in (token.pos_, token.dep_) if name in GLOSSARY),
+        )
+        for token in doc
+        if token.i in places
+    )
+
+
+def _kind(token: Any) -> str:
+    if token.is_space:
+        return "space"
+    if token.is_punct:
+        return "punctuation"
+    if token.like_num:
+        return "number"
+    return "word" if token.is_alpha else "other"
+
+
+@cache
+def _blank(language: str) -> Callable[[str], Any]:
+    """spaCy's rules for a language, with a rule that cuts sentences; nothing trained."""
+    import spacy
+
+    try:
+        rules = spacy.blank(language)
+    except ImportError as error:
+        raise ValueError(f"spaCy has no rules for {language!r}: {' '.join(str(error).split())}") from None
+    rules.add_pipe("sentencizer")
+    return rules
+
+
+@lru_cache(maxsize=2)
+def _pipeline(name: str) -> Callable[[str], Any]:
+    import spacy
+
+    try:
+        loaded: Callable[[str], Any] = spacy.load(name)
+    except (OSError, ImportError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"the spaCy pipeline {name} cannot be loaded: {reason:.300}") from None
+    return loaded
