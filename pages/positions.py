@@ -1,0 +1,40 @@
+"""Positions: how does the model know where a token stands?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_transformer.ui import frame, position_topics, positions_view, state, text
+
+HOW = (
+    "Each position has a row of numbers, which is added to the embedding of the token that stands there. In the"
+    " sinusoidal table two neighbouring dimensions are a pair: sine and cosine of position / denominator. From one"
+    " position to the next a pair turns by an angle, the fast pairs on the left of the picture, the slow ones on the"
+    " right; so a shift is a rotation, and the product of two rows depends on their distance alone. A learned table has"
+    " rows without a formula; rows that no training text reached were never trained."
+)
+NOT = (
+    "Similarity of encodings is not attention: W_Q and W_K stand between. Switching positions off tells what order"
+    " carries in this model, which was trained with them; it is off its training data, and says nothing about a model"
+    " that was trained without."
+)
+
+frame.title("Positions")
+strip = frame.place("strip")
+status = frame.place("status").empty()
+both = frame.runs(status)
+if both is not None:
+    with strip:
+        frame.strip(both)
+    table = positions_view.controls(both.main)
+    left, right = st.columns([5, 3], gap="medium")
+    with left, st.container(key="pos_picture"):
+        positions_view.heatmap(table)
+    with right, st.container(key="pos_curves"):
+        positions_view.curves(table)
+    topic = position_topics.topic_control()
+    with st.container(key="pos_below"):
+        position_topics.topic(table, topic)
+    frame.say(status, *positions_view.sentences(table), *state.remarks())
+    frame.stage(both, ("pos_picture", "pos_curves", "pos_below"))
+text.explained(HOW, NOT)

@@ -1,0 +1,224 @@
+"""What rows of a table of positions have to do with each other: products, turned pairs, wavelengths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from viz_transformer.figures import labels
+from viz_transformer.figures import theme as themes
+from viz_transformer.figures.positions import ANNOTATION, MOST_PICKED, chart
+from viz_transformer.figures.theme import Theme
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def product_curves(
+    distance: ArrayLike,
+    from_position: ArrayLike,
+    low: ArrayLike,
+    mean: ArrayLike,
+    high: ArrayLike,
+    *,
+    position: int,
+    title: str,
+    theme: Theme = "light",
+    height: int = 400,
+) -> go.Figure:
+    """Products of one row with all others against their distance, over those of all pairs of rows at each distance.
+
+    distance, from_position: [L]; low, mean, high: [L], of the pairs at distances 0 to L - 1, which a row before has as
+    well as a row after. Where all pairs at a distance agree, the grey band between low and high has no width.
+    """
+    colors = themes.palette(theme)
+    places = np.asarray(distance)
+    bounds = [np.asarray(each, np.float32)[np.abs(places)] for each in (low, mean, high)]
+    grey = colors.derived[2]
+    figure = go.Figure()
+    plain = {"mode": "lines", "hoverinfo": "skip"}
+    figure.add_scatter(x=places, y=bounds[0], line={"width": 0}, showlegend=False, **plain)
+    figure.add_scatter(
+        x=places,
+        y=bounds[2],
+        line={"width": 0},
+        fill="tonexty",
+        fillcolor=_faint(colors.derived[3], 0.35),
+        name="all pairs, lowest to highest",
+        **plain,
+    )
+    figure.add_scatter(x=places, y=bounds[1], line={"color": grey, "width": 2}, name="mean of all pairs", **plain)
+    figure.add_scatter(
+        x=places,
+        y=np.asarray(from_position, np.float32),
+        mode="lines+markers",
+        line={"color": colors.text, "width": 1.5},
+        marker={"size": 5 if len(places) <= 64 else 3},
+        name=f"from position {position}",
+        customdata=places + position,
+        hovertemplate=f"position {position} with %{{customdata}}<br>distance %{{x}}<br>%{{y:.4f}}<extra></extra>",
+    )
+    chart(figure, title, "distance, in positions", "product of the two rows", theme, height)
+    figure.update_layout(showlegend=True, legend=_legend_above(theme), margin={"t": 68})
+    return figure
+
+
+def turned_pairs(
+    pairs: Sequence[tuple[str, ArrayLike]],
+    position: int,
+    shift: int,
+    *,
+    title: str,
+    theme: Theme = "light",
+    height: int = 290,
+) -> go.Figure:
+    """Each pair of columns as points on its circle, one for each position, [L, 2] (sine, cosine); two are connected.
+
+    Cosine goes to the right and sine upwards, so that the angle is the argument. The full dot is `position`, the ring
+    the position `shift` later. Raises ValueError for no pair, too many, and a position that is not there.
+    """
+    if not 1 <= len(pairs) <= MOST_PICKED:
+        raise ValueError(f"{len(pairs)} pairs cannot be drawn: choose 1 to {MOST_PICKED}")
+    colors = themes.palette(theme)
+    figure = go.Figure()
+    step = 1 / max(4, len(pairs))
+    layout: dict[str, Any] = {}
+    for number, (name, points) in enumerate(pairs):
+        values = np.asarray(points, np.float64)
+        if not 0 <= position < position + shift < len(values):
+            raise ValueError(f"positions {position} and {position + shift} are not both in a table of {len(values)}")
+        suffix = str(number + 1) if number else ""
+        on = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "showlegend": False}
+        ink = colors.text
+        start, end = (math.atan2(*values[place]) for place in (position, position + shift))
+        turn = (end - start) % (2 * math.pi)
+        arc = start + np.linspace(0, turn, 60)
+        round_ = np.linspace(0, 2 * math.pi, 90)
+        circle = {"color": colors.line, "width": 1}
+        figure.add_scatter(x=np.cos(round_), y=np.sin(round_), mode="lines", line=circle, hoverinfo="skip", **on)
+        figure.add_scatter(
+            x=values[:, 1],
+            y=values[:, 0],
+            mode="markers",
+            marker={"size": 4, "color": colors.derived[2]},
+            customdata=np.arange(len(values)),
+            hovertemplate="position %{customdata}<br>sin %{y:.4f}, cos %{x:.4f}<extra></extra>",
+            **on,
+        )
+        bow = {"color": ink, "width": 3}
+        figure.add_scatter(x=np.cos(arc), y=np.sin(arc), mode="lines", line=bow, hoverinfo="skip", **on)
+        for place, marker in (
+            (position, {"size": 11, "color": ink}),
+            (position + shift, {"size": 11, "color": colors.page, "line": {"width": 3, "color": ink}}),
+        ):
+            sine, cosine = values[place]
+            figure.add_scatter(x=[cosine], y=[sine], mode="markers", marker=marker, hoverinfo="skip", **on)
+        bare = {"range": [-1.15, 1.15], "visible": False, "fixedrange": True, "constrain": "domain"}
+        layout[f"xaxis{suffix}"] = {**bare, "domain": [number * step, (number + 1) * step - 0.02]}
+        layout[f"yaxis{suffix}"] = {**bare, "scaleanchor": f"x{suffix}", "anchor": f"x{suffix}"}
+        figure.add_annotation(
+            text=name,
+            x=number * step + (step - 0.02) / 2,
+            xanchor="center",
+            y=1,
+            yanchor="bottom",
+            font={"size": 13, "color": colors.muted},
+            **ANNOTATION,
+        )
+    figure.update_layout(
+        **themes.base_layout(theme),
+        **layout,
+        title=themes.title(labels.escape(title), theme),
+        height=height,
+        margin={"l": 8, "r": 0, "t": 78, "b": 4, "pad": 0},
+    )
+    return figure
+
+
+def wavelength_curves(
+    curves: Mapping[str, ArrayLike],
+    length: int,
+    *,
+    shown: str,
+    title: str,
+    theme: Theme = "light",
+    height: int = 420,
+) -> go.Figure:
+    """Positions in one turn, by pair of columns, on a logarithmic axis; `length` is the line that a turn must stay
+    under to be seen. `shown` is the name of the curve drawn strong, the others are dotted.
+    """
+    colors = themes.palette(theme)
+    figure = go.Figure()
+    largest = 10.0
+    for name, wavelengths in curves.items():
+        values = np.asarray(wavelengths, np.float64)
+        largest = max(largest, float(values.max()))
+        strong = name == shown
+        figure.add_scatter(
+            x=2 * np.arange(len(values)),
+            y=values,
+            mode="lines+markers" if len(values) < 16 else "lines",
+            name=labels.escape(name),
+            line={
+                "color": colors.text if strong else colors.muted,
+                "width": 2.5 if strong else 2,
+                "dash": "solid" if strong else "dot",
+            },
+            hovertemplate="dimensions %{x} and one more<br>one turn in %{y:,.2f} positions<extra></extra>",
+        )
+    figure.add_shape(
+        type="line",
+        xref="paper",
+        x0=0,
+        x1=1,
+        y0=length,
+        y1=length,
+        line={"color": colors.accent, "width": 1, "dash": "dash"},
+    )
+    chart(figure, title, "dimension", "positions in one turn", theme, height)
+    decades = range(math.ceil(math.log10(largest * 1.5)) + 1)
+    figure.update_layout(
+        showlegend=True,
+        legend=_legend_above(theme),
+        margin={"l": 68, "t": 68},
+        yaxis={
+            "type": "log",
+            "range": [0.4, math.log10(largest * 2)],
+            "tickvals": [10.0**power for power in decades],
+            "ticktext": [f"10{str(power).translate(_RAISED)}" if power > 3 else f"{10**power:,d}" for power in decades],
+        },
+    )
+    figure.add_annotation(
+        text=f"the table's {length} positions",
+        x=1,
+        xanchor="right",
+        xref="paper",
+        y=math.log10(length),
+        yref="y",
+        yanchor="top",
+        showarrow=False,
+        font={"size": 13, "color": colors.text},
+    )
+    return figure
+
+
+def _legend_above(theme: Theme) -> dict[str, Any]:
+    return {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1,
+        "yanchor": "bottom",
+        "font": {"size": 13, "color": themes.palette(theme).text},
+        "bgcolor": "rgba(0,0,0,0)",
+    }
+
+
+def _faint(color: str, opacity: float) -> str:
+    """A colour written #RRGGBB, let through."""
+    red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
