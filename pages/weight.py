@@ -1,0 +1,64 @@
+"""One weight: how does a single number of attention come about?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui import frame, state, text, weight_view
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.frame import Runs
+
+HOW = (
+    "On top stands one query against all keys: click a key, or a token above, and the ladder follows. Below it, one"
+    " line of the computation after the other, from the two tokens to the stream; the active line has its numbers at"
+    " the right. The products add up to the score; the score is divided, masked and brought to a share of the row. What"
+    " is worked out here is float64 arithmetic on the recorded numbers; beside it stands what the run recorded in"
+    " float32, and their difference is rounding. The printed values recompute the cell: take the program along."
+)
+NOT = (
+    "A large weight on a tiny value moves nothing. Only differences within a row of scores mean anything: a number"
+    " added to all of them changes no weight. Single dimensions of query and key have no meaning of their own, since a"
+    " change of basis leaves every score as it is; what stays is W_Q and W_K together, and W_V and W_O together."
+)
+
+
+def show(both: Runs) -> None:
+    """The row, the ladder with its active line, and the two ways to check it elsewhere."""
+    weight_view.choices(both)
+    try:
+        found = weight_view.ladder_of(both)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    shown = both.main
+    with st.container(key="weight_row"):
+        weight_view.row(shown, found)
+        weight_view.cell_sentence(shown, found)
+    with st.container(key="weight_verdict"):
+        weight_view.verdict(found)
+    left, right = st.columns([3, 5], gap="medium")
+    with left, st.container(key="weight_ladder"):
+        weight_view.ladder(shown, found)
+    with right, st.container(key="weight_panel"):
+        weight_view.line_panel(shown, found)
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(key="weight_python"):
+        weight_view.python_panel(shown, found)
+    with right, st.container(key="weight_torch"):
+        weight_view.torch_panel(shown, found)
+
+
+frame.title("One weight")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
+if both is not None:
+    with strip:
+        frame.strip(both)
+    show(both)
+    frame.say(status, *state.remarks())
+    frame.stage(both, ("weight_row", "weight_panel", "weight_torch"))
+text.explained(HOW, NOT)

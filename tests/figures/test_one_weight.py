@@ -1,0 +1,116 @@
+"""Strips have the vectors' numbers in their cells, bars the numbers' heights, and both say what they show."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from viz_transformer.analysis.weight_numbers import Numbers
+from viz_transformer.figures import theme
+from viz_transformer.figures.one_weight import bars, strips
+
+
+def vector(values, name="query", axis="dimension", **more):
+    return Numbers("q", name, np.asarray(values, dtype=np.float64), axis, **more)
+
+
+def notes(figure):
+    return [annotation.text for annotation in figure.layout.annotations]
+
+
+# ---- strips
+
+
+@pytest.mark.parametrize("mode", theme.THEMES)
+def test_vectors_share_one_scale_and_a_matrix_has_its_own(mode):
+    matrix = np.array([[0.1, -0.2, 0.05], [0.0, 0.1, -0.1]])
+    figure = strips([vector([1, -4]), vector([2, 0.5, 1]), vector(matrix, name="W")], theme=mode)
+    assert [(each.zmin, each.zmax) for each in figure.data] == [(-4, 4), (-4, 4), (-0.2, 0.2)]
+    np.testing.assert_allclose(figure.data[0].z, [[1, -4]])
+    np.testing.assert_allclose(figure.data[2].z, matrix, rtol=1e-6)
+    assert notes(figure) == ["query", "2 dimensions<br>±4", "query", "3 dimensions<br>±4", "W", "2 × 3<br>±0.2"]
+    assert figure.data[0].colorscale[0][1] == theme.palette(mode).diverging[0]
+
+
+def test_strips_lie_below_each_other_over_the_whole_width():
+    figure = strips([vector(np.ones(3)), vector(np.ones((40, 5))), vector(np.ones(200))])
+    ends = [(each.y[0], each.y[-1]) for each in figure.data]
+    assert all(last < first for (_, last), (first, _) in itertools.pairwise(ends))
+    assert figure.layout.yaxis.range == (ends[-1][1], 0)
+    assert all((each.x[0], each.x[-1], len(each.x)) == (0, 1, np.shape(each.z)[1] + 1) for each in figure.data)
+
+
+def test_few_cells_carry_their_numbers_and_many_do_not():
+    few, many = strips([vector(np.linspace(-1, 1, 8)), vector(np.linspace(-1, 1, 9))]).data
+    assert few.text[0][0] == "-1.00" and few.texttemplate == "%{text}"
+    assert many.text is None
+
+
+def test_the_tooltip_has_place_and_value_and_no_markup_of_a_name():
+    figure = strips([vector([0.25, 0.5], name="<b>x", axis="feature"), vector([[1.0], [2.0]], axis="feature")])
+    assert figure.data[0].customdata[0][1] == "&lt;b&gt;x, feature 1<br>0.5"
+    assert figure.data[1].customdata[1][0] == "query, dimension 1, feature 0<br>2"
+    assert notes(figure)[0] == "&lt;b&gt;x"
+
+
+def test_a_span_and_a_picked_row_are_framed():
+    figure = strips([vector(np.zeros(8), span=(2, 4)), vector(np.zeros((4, 3)), picked=1)])
+    slot, row = figure.layout.shapes
+    assert (slot.x0, slot.x1) == (0.25, 0.5)
+    block = figure.data[1].y
+    assert (row.x0, row.x1, row.y0, row.y1) == (0, 1, block[1], block[2])
+
+
+def test_zeros_and_nan_have_a_scale():
+    figure = strips([vector([0.0, np.nan])])
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (-1, 1)
+    with pytest.raises(ValueError, match="there is no vector"):
+        strips([])
+
+
+# ---- bars
+
+
+def test_bars_have_the_numbers_heights_signs_have_colours_and_the_picked_one_an_outline():
+    figure = bars([1.0, -2.0, 0.0], quantity="q × k", title="by dimension", picked=1)
+    (bar,) = figure.data
+    assert list(bar.y) == [1, -2, 0]
+    assert list(bar.marker.color) == [theme.LIGHT.diverging[i] for i in (5, 1, 5)]
+    assert list(bar.marker.line.width) == [0, 2, 0]
+    assert list(bar.customdata) == ["q × k 1", "q × k -2", "q × k 0"]
+    assert notes(figure) == ["q × k", "by dimension"]
+
+
+def test_the_running_sum_ends_where_the_products_add_up():
+    figure = bars([1.0, -2.0, 4.0], quantity="q × k", title="", running=[1.0, -1.0, 3.0])
+    assert list(figure.data[1].y) == [1, -1, 3]
+    assert figure.data[1].customdata[2] == "sum of 0 to 2: 3"
+
+
+@pytest.mark.parametrize("kind", theme.KINDS)
+def test_weights_have_their_kinds_colour_and_an_even_head_is_marked(kind):
+    figure = bars([0.25, 0.75], quantity="weight", title="by key", kind=kind, even=0.5, theme="dark")
+    assert set(figure.data[0].marker.color) == {getattr(theme.DARK, kind)[4]}
+    assert 0.5 in [shape.y0 for shape in figure.layout.shapes]
+
+
+def test_equal_tokens_stay_apart_and_are_text():
+    figure = bars(
+        [0.5, 0.5], quantity="weight", title="by key", ticks=["<b>", "<b>"], hover=["key 0: <b>", "key 1: <b>"]
+    )
+    assert list(figure.layout.xaxis.tickvals) == [0, 1]
+    assert list(figure.layout.xaxis.ticktext) == ["&lt;b&gt;"] * 2
+    assert list(figure.data[0].customdata) == ["key 0: &lt;b&gt;", "key 1: &lt;b&gt;"]
+
+
+def test_many_ticks_are_thinned_out_and_long_ones_stand_upright():
+    figure = bars(np.ones(300), quantity="weight", title="", ticks=["token"] * 300)
+    assert len(figure.layout.xaxis.tickvals) < 40
+    assert figure.layout.xaxis.tickangle == -90
+    assert bars(np.ones(3), quantity="weight", title="", ticks=["a"] * 3).layout.xaxis.tickangle == 0
+
+
+@pytest.mark.parametrize("wrong", [{"ticks": ["a"]}, {"hover": ["a"]}, {"running": [1.0]}])
+def test_lengths_that_do_not_fit_are_refused(wrong):
+    with pytest.raises(ValueError, match="do not fit 2 values"):
+        bars([1.0, 2.0], quantity="", title="", **wrong)

@@ -1,0 +1,282 @@
+"""One weight: the row, the ladder and the comparisons are those of the run, and the program on the page gives them."""
+
+import html
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+
+from viz_transformer.analysis.one_weight import LINES, ladder
+from viz_transformer.analysis.weight_numbers import Cell, parameters
+from viz_transformer.checkpoint import contents, load
+from viz_transformer.decoding import decode
+from viz_transformer.ui.components import payload
+
+TEXT = "29,284.30"
+
+
+def opened(app, **address):
+    return goes_to(app.switch_page("pages/weight.py"), **address)
+
+
+def goes_to(app, **address):
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def address(app):
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+
+
+def html_of(app):
+    return html.unescape("".join(element.proto.body for element in app.get("html")))
+
+
+def strips_sent(app):
+    """Header and arrays of the row at the top."""
+    found = [each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_row"]
+    return payload.unpack(found[0].bytes) if found else None
+
+
+def expected(folder, cell, text=TEXT, name="numbers"):
+    """The run of the page, and the ladder of this cell."""
+    ckpt = load(folder / name)
+    run = decode(ckpt, text)
+    return run, ladder(run.trace, parameters(ckpt.model, cell.kind, cell.layer), cell)
+
+
+def of(**given):
+    return Cell(**{"kind": "cross", "layer": 1, "head": 0, "query": 0, "key": 0, **given})
+
+
+# ---- what is displayed is what was recorded, and agrees
+
+
+@pytest.mark.parametrize(
+    ("given", "cell"),
+    [
+        ({"t": "3", "i": "5", "heads": "2"}, of(query=3, key=5, head=2)),
+        ({"kind": "decoder", "layer": "2", "t": "4", "u": "1"}, of(kind="decoder", layer=2, query=4, key=1)),
+        ({"kind": "encoder", "layer": "0", "i": "2", "j": "7"}, of(kind="encoder", layer=0, query=2, key=7)),
+    ],
+)
+def test_the_row_is_that_of_the_run_and_the_cell_has_its_weight(app, bundled, given, cell):
+    opened(app, **given)
+    run, found = expected(bundled, cell)
+    header, arrays = strips_sent(app)
+    for part, at in (("query", cell.query), ("key", slice(None))):
+        recorded = run.trace[f"{cell.site}.{part}"][0, cell.head, at].numpy()
+        assert arrays["query" if part == "query" else "keys"].tobytes() == recorded.tobytes()
+    weights = run.trace[f"{cell.site}.weights"][0, cell.head, cell.query].numpy()
+    assert arrays["weights"].tobytes() == weights.tobytes()
+    np.testing.assert_allclose(arrays["scores"], found.row.scores, rtol=1e-6)
+    assert np.array_equal(arrays["mask"], found.row.mask)
+    assert header["scale"] == cell.kind and header["position"] == cell.query
+    side = run.trace.src_tokens if cell.kind == "encoder" else run.trace.tgt_tokens
+    assert header["token"]["text"] == side[cell.query]
+    assert header["keys"]["field"] == {"cross": "i", "decoder": "u", "encoder": "j"}[cell.kind]
+    said = html_of(app)
+    assert f"Query {cell.query} “{side[cell.query]}” gives key {cell.key} “" in said
+    assert f"” the weight {weights[cell.key]!s}." in said
+    assert "comparisons of the ladder with the recorded run agree up to the rounding of float32." in said
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_each_line_is_shown_with_its_comparison(app, bundled, line):
+    opened(app, weight_line=line, t="2", i="3")
+    _, found = expected(bundled, of(query=2, key=3))
+    said = html_of(app)
+    for check in found.lines[line].checks:
+        assert check.point in said
+        assert (f"{check.difference:.1e}" if check.difference else "<td>0</td>") in said
+    assert said.count("✓ agrees") == len(found.lines[line].checks)
+    assert "✕ differs" not in said
+    assert len(app.latex) == 1
+    charts = app.get("plotly_chart")
+    assert len(charts) == (0 if line in ("mask", "shapes") else 1)
+
+
+def test_the_ladder_is_walked_by_its_buttons_and_stands_in_the_address(app):
+    opened(app)
+    assert app.radio(key="weight_line").value == "products"
+    assert len(app.radio(key="weight_line").options) == len(LINES)
+    app.radio(key="weight_line").set_value("softmax").run()
+    assert address(app)["weight_line"] == "softmax"
+    assert "Softmax of the row" in html_of(app)
+    app.button_group(key="weight_kind").set_value("decoder").run()
+    app.button_group(key="weight_layer").set_value(2).run()
+    app.button_group(key="weight_head").set_value(3).run()
+    assert not app.exception
+    chosen = app.session_state["selection"]
+    assert (chosen["kind"], chosen["layer"], chosen["heads"]) == ("decoder", 2, (3,))
+    assert strips_sent(app)[0]["title"] == "D-D  decoder layer 2, head 3: query 0 against all keys"
+    app.radio(key="weight_line").set_value("products").run()
+    assert "weight_line" not in address(app)
+
+
+def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monkeypatch):
+    from viz_transformer.analysis import weight_numbers
+
+    other = parameters(load(bundled / "numbers-tiny").model, "cross", 1)
+    monkeypatch.setattr(weight_numbers, "parameters", lambda model, kind, layer: other)
+    opened(app, text="0.07", weight_line="query")
+    said = html_of(app)
+    assert "These lines do not give what was recorded: stream, norm, maps, shapes, query, key, value, output" in said
+    assert "✕ differs" in said
+
+
+# ---- the program
+
+
+def test_the_program_on_the_page_prints_what_the_page_says(app, bundled, tmp_path, monkeypatch):
+    offered = {}
+    monkeypatch.setattr(st, "download_button", lambda label, data, name, *_, **given: offered.update({name: data}))
+    opened(app, kind="decoder", layer="2", heads="1", t="3", u="2", weight_line="divisor")
+    program, prints = (code.value for code in app.code)
+    (tmp_path / "trace.safetensors").write_bytes(offered["trace.safetensors"]())
+    assert offered["one_weight.py"].rstrip() == program.rstrip()
+    (tmp_path / "one_weight.py").write_text(program)
+    done = subprocess.run([sys.executable, "-I", "one_weight.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.rstrip() == prints.rstrip() and done.stderr == ""
+    lines = {line[:24].strip(): line[24:].split() for line in prints.splitlines()}
+    assert lines["score"][0] in html_of(app) and lines["score"][0] in app.latex[0].value
+    goes_to(app, weight_line="weight")
+    assert f"= {lines['weight'][0]}" in app.latex[0].value.replace(r"\cdot 10^{", "e").replace("}", "")
+
+
+# ---- beside torch
+
+
+def test_torch_stands_beside_ours_element_by_element(app, bundled):
+    opened(app, t="2", heads="3")
+    run, _ = expected(bundled, of())
+    table = app.dataframe[0].value
+    recorded = run.trace["decoder.1.cross.weights"][0, 3, 2].numpy()
+    assert table["ours"].to_numpy().tobytes() == recorded.tobytes()
+    assert list(table["token"]) == ["<s>", *TEXT, "</s>"]
+    assert table["difference"].abs().max() < 1e-6
+    np.testing.assert_array_equal(table["difference"], table["ours"].astype(float) - table["torch"])
+    app.button_group(key="weight_beside").set_value("out").run()
+    table = app.dataframe[0].value
+    assert table["ours"].to_numpy().tobytes() == run.trace["decoder.1.cross.out"][0, 2].numpy().tobytes()
+    assert table["difference"].abs().max() < 1e-5
+    assert address(app)["weight_beside"] == "out"
+    assert re.search(r"weights \d\.\de-\d+, output \d\.\de-\d+\.", html_of(app))
+
+
+def test_where_torch_merges_in_another_way_the_page_says_why(at_the_zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="encoder", weight_beside="out")
+    assert "this model merges them by a raw reshape." in html_of(at_the_zoo)
+    assert len(at_the_zoo.dataframe) == 0
+    goes_to(at_the_zoo, weight_beside="weights", i="9")  # a query that is padding
+    assert "This row may attend to nothing: torch gives NaN there" in html_of(at_the_zoo)
+    assert pd.isna(at_the_zoo.dataframe[0].value["torch"]).all()
+
+
+# ---- tables
+
+
+def test_the_tables_have_all_numbers(app, bundled):
+    opened(app, t="2", i="3", weight_line="head")
+    _, found = expected(bundled, of(query=2, key=3))
+    app.session_state["weight_row_table"] = True
+    app.session_state["weight_line_table"] = True
+    app.run()
+    assert not app.exception
+    row, line = app.dataframe[0].value, app.dataframe[1].value
+    np.testing.assert_array_equal(row["score"], found.row.scores)
+    np.testing.assert_allclose(row.filter(like="dimension").sum(axis=1), row["sum of products"], rtol=1e-12)
+    part = line.loc["from this key"]["worked out"].to_numpy()
+    np.testing.assert_array_equal(part, found.lines["head"].vectors[0].values)
+    compared = line.loc["head_out, compared"]
+    np.testing.assert_allclose(compared["difference"], compared["worked out"] - compared["recorded"])
+
+
+# ---- other models, other selections, bad input
+
+
+@pytest.mark.parametrize("line", ["stream", "shapes", "merge", "residual"])
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [("shakespeare", "ROT:", "decoder"), ("en-it-slips", "bad", "cross"), ("own", "face", "encoder")],
+)
+def test_other_models_have_a_ladder(at_the_zoo, name, text, kind, line):
+    opened(at_the_zoo, checkpoint=name, text=text, kind=kind, weight_line=line, t="1", i="1")
+    assert "agree up to the rounding of float32" in html_of(at_the_zoo)
+    assert strips_sent(at_the_zoo)[0]["scale"] == kind
+
+
+def test_a_decoder_alone_has_no_cross_attention_and_says_so(at_the_zoo):
+    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", kind="encoder")
+    assert "There is no encoder attention in shakespeare, so decoder attention is shown." in html_of(at_the_zoo)
+    assert at_the_zoo.button_group(key="weight_kind").options == ["D-D decoder self"]
+
+
+@pytest.mark.parametrize("text", ["7", "7" * 46, "xyz", "🙂"])
+def test_one_token_the_maximum_and_unknown_words_only(app, text):
+    opened(app, text=text, kind="encoder", layer="0", i="1", j="1")
+    assert "agree up to the rounding of float32" in html_of(app)
+    assert len(strips_sent(app)[0]["keys"]["tokens"]) == len(text) + 2
+
+
+def test_a_token_is_text(app):
+    opened(app, text="<b>", kind="encoder", layer="0", i="1", j="1")
+    assert "Query 1 “<unk>” gives key 1 “<unk>” the weight" in html_of(app)
+    assert not any("<b>" in element.proto.body for element in app.get("html"))
+
+
+@pytest.mark.parametrize(
+    ("heads", "sentence"),
+    [
+        ("mean", "A mean of heads has no query and no key: head 0 is shown."),
+        ("rollout", "A rollout of heads has no query and no key: head 0 is shown."),
+        ("2,3", "One head at a time has a weight: head 2 is shown."),
+    ],
+)
+def test_what_is_no_single_head_is_said_and_kept(app, heads, sentence):
+    opened(app, heads=heads)
+    assert sentence in html_of(app)
+    assert address(app)["heads"] == heads
+
+
+def test_a_difference_of_runs_shows_a_and_says_so(app):
+    opened(app, text="7", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
+    assert "A difference of two runs has no ladder of its own: A is shown." in html_of(app)
+    assert len(strips_sent(app)[0]["keys"]["tokens"]) == 3
+    goes_to(app, shown="B")
+    assert len(strips_sent(app)[0]["keys"]["tokens"]) == 7
+
+
+def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app):
+    opened(app, text="")
+    assert "the text is empty: type at least one character" in html_of(app)
+    assert strips_sent(app) is None
+    assert "What not to conclude" in html_of(app)
+
+
+def test_what_the_address_cannot_mean_is_said(app):
+    said = html_of(opened(app, weight_line="sum", weight_beside="jax", t="99", i="99"))
+    assert "The address asks for weight_line “sum”, which is not the name of a line of the ladder." in said
+    assert "The address asks for weight_beside “jax”, which is not one of weights, out." in said
+    assert "There is no source position 99" in said
+
+
+def test_the_page_says_how_to_read_it_and_runs_alone(alone, bundled):
+    app = alone("weight.py")
+    assert not app.exception
+    assert [title.value for title in app.title] == ["One weight"]
+    said = html_of(app)
+    assert "The products add up to the score" in said
+    assert "A large weight on a tiny value moves nothing." in said
+
+
+def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    assert "viz-transformer train numbers" in html_of(opened(app))

@@ -1,0 +1,232 @@
+"""Vectors as strips of cells, and bars of numbers that add up or share a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.analysis.weight_numbers import Numbers
+from viz_transformer.figures import labels
+from viz_transformer.figures import theme as themes
+from viz_transformer.figures.theme import Kind, Theme
+
+MOST_NUMBERED = 8
+"""Cells of a strip that have room for their numbers."""
+BARS = 230
+_STRIP, _GAP, _TOP, _BOTTOM = 32, 10, 8, 12
+_LEFT, _RIGHT = 156, 92
+_LARGEST_BLOCK = 120
+
+
+def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: float = 1.0) -> go.Figure:
+    """Each vector as a strip over the whole width, each matrix as a block; colours part at 0.
+
+    All vectors share one scale; a matrix, whose numbers are of another size, has its own. The scale's end stands at
+    the right of each, and up to 8 cells carry their numbers. type_size: how much larger all letters are than usual.
+    Raises ValueError without any vector.
+    """
+    if not vectors:
+        raise ValueError("there is no vector to draw")
+    colors = themes.palette(theme)
+    shared = max((_largest(each.values) for each in vectors if each.values.ndim == 1), default=1.0)
+    figure, y = go.Figure(), 0.0
+    for each in vectors:
+        grid = np.atleast_2d(each.values)
+        tall = type_size * (_STRIP if len(grid) == 1 else min(_LARGEST_BLOCK, max(60, 4 * len(grid))))
+        largest = shared if each.values.ndim == 1 else _largest(grid)
+        figure.add_trace(_cells(each, grid, y, tall, largest, theme, type_size))
+        unit = each.axis + ("s" if grid.shape[1] != 1 else "")
+        size = f"{grid.shape[1]} {unit}" if len(grid) == 1 else f"{len(grid)} × {grid.shape[1]}"
+        _beside(figure, y + tall / 2, labels.escape(each.name), "left", colors.text, type_size)
+        _beside(figure, y + tall / 2, f"{size}<br>±{largest:.3g}", "right", colors.muted, type_size)
+        for first, last in filter(None, (each.span, _row_of(each, len(grid)))):
+            _ring(figure, each, (first, last), grid.shape, y, tall, theme)
+        y += tall + _GAP
+    figure.update_layout(
+        **themes.base_layout(theme),
+        height=int(y - _GAP + _TOP + _BOTTOM),
+        margin={"l": _LEFT * type_size, "r": _RIGHT * type_size, "t": _TOP, "b": _BOTTOM, "pad": 0},
+    )
+    hidden = {"visible": False, "fixedrange": True}
+    figure.update_xaxes(**hidden, range=[0, 1])
+    figure.update_yaxes(**hidden, range=[y - _GAP, 0])
+    return figure
+
+
+def bars(
+    values: ArrayLike,
+    *,
+    quantity: str,
+    title: str,
+    ticks: Sequence[str] | None = None,
+    hover: Sequence[str] | None = None,
+    picked: int | None = None,
+    running: ArrayLike | None = None,
+    even: float | None = None,
+    kind: Kind | None = None,
+    theme: Theme = "light",
+    type_size: float = 1.0,
+) -> go.Figure:
+    """One bar for each number; the picked one has an outline.
+
+    values: [N]. ticks: what stands below each bar, by default its number. hover: what the tooltip says of each, by
+    default the number. running: [N], sums so far, drawn as a line of steps. even: a height that is marked across.
+    kind: the colours of weights of a head; without one, bars above and below 0 have the two colours of signed numbers.
+    type_size: how much larger all letters are than usual. Raises ValueError for lengths that do not fit.
+    """
+    heights = np.asarray(values, dtype=np.float64)
+    texts = list(hover) if hover is not None else [f"{quantity} {value:.6g}" for value in heights.tolist()]
+    for what, given in (("ticks", ticks), ("tooltips", texts), ("sums", running)):
+        if given is not None and len(np.atleast_1d(np.asarray(given, dtype=object))) != len(heights):
+            raise ValueError(f"the {what} do not fit {len(heights)} values")
+    colors = themes.palette(theme)
+    if kind is None:
+        fills = [colors.diverging[5] if value >= 0 else colors.diverging[1] for value in heights.tolist()]
+    else:
+        fills = [str(themes.colorscale(kind, theme)[4][1])] * len(heights)
+    edge = [2 if place == picked else 0 for place in range(len(heights))]
+    places = np.arange(len(heights))
+    figure = go.Figure(
+        go.Bar(
+            x=places,
+            y=heights,
+            customdata=["<br>".join(map(labels.escape, text.split("\n"))) for text in texts],
+            hovertemplate="%{customdata}<extra></extra>",
+            marker={"color": fills, "line": {"width": edge, "color": colors.text}},
+        )
+    )
+    if running is not None:
+        sums = np.asarray(running, dtype=np.float64)
+        figure.add_trace(
+            go.Scatter(
+                x=places,
+                y=sums,
+                mode="lines+markers" if len(sums) <= 64 else "lines",
+                line={"shape": "hv", "color": colors.text, "width": 1.5},
+                marker={"size": 5, "color": colors.text},
+                customdata=[f"sum of 0 to {place}: {value:.6g}" for place, value in enumerate(sums.tolist())],
+                hovertemplate="%{customdata}<extra></extra>",
+            )
+        )
+    small = {"size": 12 * type_size, "color": colors.muted}
+    plain = {"fixedrange": True, "zeroline": False, "tickfont": small}
+    if even is not None:
+        figure.add_hline(y=even, line={"color": colors.muted, "width": 1, "dash": "dot"})
+    figure.add_hline(y=0, line={"color": colors.line, "width": 1})
+    longest = max((labels.width(tick) for tick in ticks), default=1) if ticks else 2
+    upright = ticks is not None and len(heights) * (longest * 8 + 6) > 480
+    below = min(longest, 10) * 8 * type_size if upright else 0
+    figure.update_layout(
+        **themes.base_layout(theme),
+        height=BARS * type_size + below,
+        margin={"l": 52 * type_size, "r": 12, "t": 30 * type_size, "b": 34 * type_size + below, "pad": 0},
+        bargap=0.25 if len(heights) <= 64 else 0,
+        yaxis={**plain, "gridcolor": colors.line, "nticks": 5},
+        xaxis={**plain, "showgrid": False, "range": [-0.6, len(heights) - 0.4]},
+    )
+    if ticks is None:
+        figure.update_xaxes(nticks=min(17, len(heights) + 1), tickangle=0)
+    else:
+        step = max(1, math.ceil(len(heights) * 15 / 520))
+        shown = places[::step]
+        figure.update_xaxes(
+            tickvals=shown,
+            ticktext=[labels.tick(ticks[place], 10) for place in shown],
+            tickangle=-90 if upright else 0,
+            tickfont={**small, "family": themes.MONO_STACK},
+        )
+    font = {"size": 13 * type_size, "color": colors.muted}
+    place = {"xref": "paper", "yref": "paper", "showarrow": False, "font": font}
+    figure.add_annotation(text=labels.escape(quantity), x=0, xanchor="left", y=1, yanchor="bottom", yshift=6, **place)
+    figure.add_annotation(text=labels.escape(title), x=1, xanchor="right", y=1, yanchor="bottom", yshift=6, **place)
+    return figure
+
+
+def _largest(values: NDArray[np.float64]) -> float:
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max(initial=0.0)) or 1.0
+
+
+def _cells(
+    each: Numbers,
+    grid: NDArray[np.float64],
+    y: float,
+    tall: float,
+    largest: float,
+    theme: Theme,
+    type_size: float,
+) -> go.Heatmap:
+    rows, columns = grid.shape
+    colors = themes.palette(theme)
+    scale = [[i / (len(colors.diverging) - 1), color] for i, color in enumerate(colors.diverging)]
+    place = "{axis} {column}" if rows == 1 else "dimension {row}, {axis} {column}"
+    hover = [
+        [
+            f"{labels.escape(each.name)}, {place.format(axis=each.axis, row=row, column=column)}<br>{value:.6g}"
+            for column, value in enumerate(line)
+        ]
+        for row, line in enumerate(grid.tolist())
+    ]
+    numbered: dict[str, Any] = {}
+    if rows == 1 and columns <= MOST_NUMBERED:
+        numbered = {"text": [[f"{value:.2f}" for value in line] for line in grid.tolist()], "texttemplate": "%{text}"}
+        numbered["textfont"] = {"family": themes.MONO_STACK, "size": 11 * type_size}
+    return go.Heatmap(
+        z=grid.astype(np.float32),
+        x=np.linspace(0, 1, columns + 1),
+        y=np.linspace(y, y + tall, rows + 1),
+        zmin=-largest,
+        zmax=largest,
+        colorscale=scale,
+        showscale=False,
+        xgap=1 if columns <= 128 else 0,
+        ygap=1 if 1 < rows <= 20 else 0,
+        zsmooth=False,
+        customdata=hover,
+        hovertemplate="%{customdata}<extra></extra>",
+        **numbered,
+    )
+
+
+def _row_of(each: Numbers, rows: int) -> tuple[int, int] | None:
+    """The whole width, where a row of a matrix is picked."""
+    return (0, each.values.shape[-1]) if rows > 1 and each.picked is not None else None
+
+
+def _ring(
+    figure: go.Figure,
+    each: Numbers,
+    span: tuple[int, int],
+    shape: tuple[int, ...],
+    y: float,
+    tall: float,
+    theme: Theme,
+) -> None:
+    """A frame round cells of a strip, or round the picked row of a block."""
+    top, bottom = y, y + tall
+    if shape[0] > 1 and each.picked is not None:
+        top, bottom = y + tall * each.picked / shape[0], y + tall * (each.picked + 1) / shape[0]
+    frame = {"x0": span[0] / shape[1], "x1": span[1] / shape[1], "y0": top, "y1": bottom}
+    figure.add_shape(type="rect", line={"color": themes.palette(theme).text, "width": 1.5}, **frame)
+
+
+def _beside(figure: go.Figure, y: float, text: str, side: str, color: str, type_size: float) -> None:
+    left = side == "left"
+    figure.add_annotation(
+        text=text,
+        x=0 if left else 1,
+        xref="paper",
+        xanchor="right" if left else "left",
+        xshift=-10 if left else 8,
+        y=y,
+        yref="y",
+        yanchor="middle",
+        align="right" if left else "left",
+        showarrow=False,
+        font={"size": (13 if left else 12) * type_size, "color": color},
+    )

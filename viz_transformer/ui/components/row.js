@@ -1,0 +1,314 @@
+import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, isLight, element, tooltip, announcer, mount, zoom, mono, sans, prepare, exports } from "./shared.js"
+
+// One query against all keys: strips of the keys, of their products with the query, of scores and of weights, a column
+// for each key. Header: {title, label, name, caption, query, keys: {field, role, axis, ink, tokens, count}, token,
+// position, writes, scale, fill}; arrays: query [E], keys [K, E], scores [K], weights [K], mask [K].
+
+const [BLOCK, LINE, GAP, HATCH] = [88, 26, 10, 5]
+
+export default (component) => mount(component, "row", makeRow)
+
+function makeRow(root) {
+  const stage = element("div", "stage")
+  const base = element("canvas", "base")
+  const over = element("canvas", "over")
+  const foot = element("div", "foot")
+  stage.tabIndex = 0
+  stage.setAttribute("role", "application")
+  stage.append(base, over)
+  root.append(stage, foot)
+  const tip = tooltip(root)
+  const announce = announcer(root)
+  let head, query, keys, scores, weights, mask, K, E, most, top, place
+  let hovered = null
+
+  foot.append(exports(root, {
+    draw: (context) => { paint(context); marks(context) },
+    size: () => ({ width: place.width, height: place.height }),
+    caption: () => head.caption,
+    name: () => head.name,
+  }))
+
+  const chosen = () => placeOn(head.keys)
+  const finite = (values) => values.reduce((largest, value) => (Number.isFinite(value) ? Math.max(largest, Math.abs(value)) : largest), 0)
+
+  // ---- where things are
+
+  function measure(context) {
+    const z = zoom(root)
+    const width = root.clientWidth
+    context.font = mono(14 * z)
+    const label = (token) => context.measureText(token.note ?? token.text).width
+    const left = 126 * z
+    const right = 118 * z
+    const inner = Math.max(40, width - left - right)
+    const cell = Math.min(inner / K, 72 * z)
+    const widest = head.keys.tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
+    const narrow = widest + 6 > cell
+    const letters = widest <= 1.3 * context.measureText("m").width // single signs are never turned
+    const upright = narrow && !letters
+    const size = narrow ? Math.max(9 * z, Math.min(14 * z, cell * (letters ? 1.4 : 0.82))) : 14 * z
+    const tall = upright ? Math.min(widest * (size / (14 * z)), 92 * z) + 10 : 24 * z
+    const block = Math.max(BLOCK, Math.min(E, 128)) * z
+    const start = 30 * z + tall
+    const strips = {}
+    let y = start
+    for (const [name, height] of [["keys", block], ["products", block], ["scores", LINE * z], ["weights", LINE * z]]) {
+      strips[name] = { y, height }
+      y += height + GAP * z
+    }
+    return { z, width, height: y + 26 * z, left, cell, w: cell * K, start, end: y - GAP * z, upright, size, tall, strips }
+  }
+  const xOf = (k) => place.left + k * place.cell
+  const keyAt = (x, y) => {
+    const k = Math.floor((x - place.left) / place.cell)
+    return k >= 0 && k < K && y >= place.start - place.tall && y <= place.end ? k : null
+  }
+  const dimensionAt = (y) => {
+    for (const name of ["keys", "products"]) {
+      const { y: from, height } = place.strips[name]
+      if (y >= from && y < from + height) return Math.floor(((y - from) / height) * E)
+    }
+    return null
+  }
+
+  // ---- what is drawn
+
+  const signed = (value, largest) => 0.5 + value / (2 * (largest || 1))
+
+  function paint(context) {
+    const paper = colours(root)
+    const { z, left, cell, strips } = place
+    const diverging = paper.scale("diverging")
+    const own = paper.scale(head.scale)
+    const gap = cell >= 6 ? 1 : 0
+    const block = (name, at) => {
+      const { y, height } = strips[name]
+      const tall = height / E
+      for (let k = 0; k < K; k++)
+        for (let e = 0; e < E; e++) {
+          const level = at(k, e)
+          context.fillStyle = Number.isNaN(level) ? paper.one("surface") : diverging.css(level)
+          context.fillRect(xOf(k), y + e * tall, cell - gap, tall >= 4 ? tall - 1 : tall + 0.3)
+        }
+    }
+    block("keys", (k, e) => signed(keys[k * E + e], most.vectors))
+    block("products", (k, e) => signed(query[e] * keys[k * E + e], most.products))
+    // the query, once, as a column of its own beside the keys
+    const { y, height } = strips.keys
+    for (let e = 0; e < E; e++) {
+      context.fillStyle = diverging.css(signed(query[e], most.vectors))
+      context.fillRect(left - 22 * z, y + (e * height) / E, 14 * z, height / E >= 4 ? height / E - 1 : height / E + 0.3)
+    }
+    const strip = (name, values, level, palette, text) => {
+      const { y: at, height: tall } = strips[name]
+      for (let k = 0; k < K; k++) {
+        const value = values[k]
+        const colour = Number.isNaN(value) || (!mask[k] && (name === "scores" || value === 0)) ? paper.one("surface") : palette.css(level(value))
+        context.fillStyle = colour
+        context.fillRect(xOf(k), at, cell - gap, tall)
+        if (!mask[k]) hatch(context, paper, xOf(k), at, cell - gap, tall)
+        else if (cell >= 40 * z) {
+          context.font = mono(12 * z)
+          context.textAlign = "center"
+          context.textBaseline = "middle"
+          context.fillStyle = paper.one(isLight(colour) === isLight(paper.one("page")) ? "text" : "page")
+          context.fillText(shorten(context, text(value), cell - 4), xOf(k) + (cell - gap) / 2, at + tall / 2 + 1)
+        }
+      }
+    }
+    strip("scores", scores, (value) => signed(value, most.scores), diverging, (value) => number(value, 2))
+    strip("weights", weights, (value) => value, own, (value) => number(value, 2))
+    words(context, paper)
+    tokens(context, paper)
+  }
+
+  function hatch(context, paper, x, y, width, height) {
+    context.strokeStyle = paper.one("line")
+    context.lineWidth = 1
+    context.beginPath()
+    for (let d = HATCH; d < width + height; d += HATCH) {
+      context.moveTo(x + Math.max(0, d - height), y + Math.min(d, height))
+      context.lineTo(x + Math.min(d, width), y + Math.max(0, d - width))
+    }
+    context.stroke()
+  }
+
+  /** The strips' names at the left, what their colours mean at the right, the title above. */
+  function words(context, paper) {
+    const { z, left, w, strips, width } = place
+    context.textAlign = "left"
+    context.textBaseline = "alphabetic"
+    context.font = sans(16 * z, 600)
+    context.fillStyle = paper.one("text")
+    context.fillText(shorten(context, head.title, width - 8), 0, 18 * z)
+    const names = { keys: ["keys k", "and query q"], products: ["q × k", "by dimension"], scores: ["score"], weights: ["weight"] }
+    for (const [name, lines] of Object.entries(names)) {
+      const { y, height } = strips[name]
+      const middle = lines.length > 1 ? y + 14 * z : y + height / 2 + 5 * z
+      lines.forEach((line, n) => {
+        context.font = n ? sans(13 * z) : sans(14 * z, 600)
+        context.fillStyle = paper.one(n ? "muted" : "text")
+        context.fillText(line, 0, middle + 18 * z * n)
+      })
+    }
+    context.font = sans(13 * z)
+    context.fillStyle = paper.one("muted")
+    if (strips.keys.height >= 70 * z) context.fillText("q", left - 19 * z, strips.keys.y - 4 * z)
+    const x = left + w + 14 * z
+    const bar = 48 * z
+    const legend = (name, palette, ends) => {
+      const { y, height } = strips[name]
+      const at = height > 40 * z ? y + 12 * z : y + height / 2
+      const scale = paper.scale(palette)
+      for (let i = 0; i < bar; i++) {
+        context.fillStyle = scale.css(i / (bar - 1))
+        context.fillRect(x + i, at - 4 * z, 1.5, 8 * z)
+      }
+      context.font = mono(12 * z)
+      context.textBaseline = "middle"
+      context.fillStyle = paper.one("muted")
+      context.fillText(ends, x + bar + 6 * z, at)
+      context.textBaseline = "alphabetic"
+    }
+    legend("keys", "diverging", `±${number(most.vectors, 2)}`)
+    legend("products", "diverging", `±${number(most.products, 2)}`)
+    legend("scores", "diverging", `±${number(most.scores, 2)}`)
+    legend("weights", head.scale, "0–1")
+  }
+
+  function tokens(context, paper) {
+    const { z, cell, start, upright, size, tall } = place
+    const step = Math.max(1, Math.ceil((upright ? size + 1 : size * 0.7) / cell))
+    const picked = chosen()
+    for (let k = 0; k < K; k++) {
+      if (k % step && k !== picked) continue
+      if (k !== picked && step > 1 && picked !== null && Math.abs(k - picked) < step) continue
+      const token = head.keys.tokens[k]
+      context.font = mono(size, k === picked ? 600 : 400)
+      context.fillStyle = paper.one(token.special ? "muted" : head.keys.ink)
+      context.textBaseline = "middle"
+      const x = xOf(k) + cell / 2
+      const text = token.note ?? token.text
+      if (upright) {
+        context.save()
+        context.translate(x, start - 8)
+        context.rotate(-Math.PI / 2)
+        context.textAlign = "left"
+        context.fillText(isolated(shorten(context, text, tall - 8)), 0, 0)
+        context.restore()
+      } else {
+        context.textAlign = "center"
+        context.fillText(isolated(shorten(context, text, Math.max(cell - 2, size))), x, start - 14 * z)
+      }
+    }
+  }
+
+  function marks(context) {
+    const paper = colours(root)
+    const k = chosen()
+    if (k === null) return
+    const width = Math.max(3, place.cell - (place.cell >= 6 ? 1 : 0))
+    const [x, y, height] = [xOf(k), place.start - 2, place.end - place.start + 4]
+    context.lineWidth = 2
+    context.strokeStyle = paper.one("page")
+    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
+    context.strokeStyle = paper.one("text")
+    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
+  }
+
+  function paintOver() {
+    const context = prepare(over, place.width, place.height)
+    marks(context)
+    if (hovered === null) return
+    context.lineWidth = 1
+    context.strokeStyle = colours(root).one("muted")
+    context.strokeRect(xOf(hovered) + 0.5, place.start + 0.5, Math.max(2, place.cell - 2), place.end - place.start - 1)
+  }
+
+  // ---- hovering and choosing
+
+  /** What the tooltip says of a key, and of one of its dimensions. */
+  function sentences(k, e) {
+    const { token, writes, keys: axis } = head
+    const lines = [
+      `query ${head.position}: ${writes ? "reads " : ""}${quoted(token)}${writes ? `, writes ${quoted(writes)}` : ""}`,
+      `key ${positionAt(axis, k)}: ${quoted(axis.tokens[k])}`,
+    ]
+    if (e !== null) lines.push(`dimension ${e}: ${number(query[e])} × ${number(keys[k * E + e])} = ${number(query[e] * keys[k * E + e])}`)
+    const below = Number.isFinite(top) && mask[k] ? `, ${number(top - scores[k], 2)} below the row's largest` : ""
+    lines.push(`score ${number(scores[k])}${below}`)
+    lines.push(`${mask[k] ? "" : `masked${head.fill ? ` (${head.fill})` : ""}, `}weight ${share(weights[k])}`)
+    return lines
+  }
+
+  function hover(k, x, y) {
+    hovered = k
+    if (k === null) tip.hide()
+    else tip.show(sentences(k, dimensionAt(y)), x, y)
+    paintOver()
+  }
+  function pick(k, settle) {
+    selection.pick(fieldOf(head.keys, k), settle)
+    announce(sentences(k, null).join(", "))
+  }
+  const point = (event) => {
+    const box = stage.getBoundingClientRect()
+    return { x: event.clientX - box.left, y: event.clientY - box.top }
+  }
+  stage.onpointermove = (event) => {
+    const { x, y } = point(event)
+    hover(keyAt(x, y), x, y)
+  }
+  stage.onpointerleave = () => hover(null)
+  stage.onclick = (event) => {
+    const { x, y } = point(event)
+    const k = keyAt(x, y)
+    if (k !== null) pick(k, 0)
+  }
+  stage.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const along = { ArrowLeft: -1, ArrowRight: 1, Home: -K, End: K }[event.key]
+    const down = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+    if (along) {
+      const far = event.shiftKey ? 10 : 1
+      const k = Math.min(Math.max((chosen() ?? 0) + along * far, 0), K - 1)
+      pick(k, 150)
+      hovered = null
+      tip.show(sentences(k, null), xOf(k) + place.cell / 2, place.strips.scores.y)
+    } else if (down) {
+      const now = selection.chosen[head.query.field] ?? head.position
+      const to = Math.min(Math.max(now + down, 0), head.query.count - 1)
+      selection.pick({ [head.query.field]: to }, 150)
+      tip.hide()
+    } else if (event.key === "Escape") tip.hide()
+    else return
+    event.preventDefault()
+  }
+  stage.onblur = () => tip.hide()
+
+  const made = {
+    update({ header, arrays }) {
+      head = header
+      query = arrays.query.values
+      keys = arrays.keys.values
+      scores = arrays.scores.values
+      weights = arrays.weights.values
+      mask = arrays.mask.values
+      ;[K, E] = arrays.keys.shape
+      const products = Float32Array.from(keys, (value, i) => value * query[i % E])
+      most = { vectors: Math.max(finite(keys), finite(query)), products: finite(products), scores: finite(mask.some(Boolean) ? scores.filter((_, k) => mask[k]) : scores) }
+      top = scores.reduce((largest, value, k) => (mask[k] && value > largest ? value : largest), -Infinity)
+      hovered = null
+      stage.setAttribute("aria-label", `${head.label}. Left and right choose a key, up and down the query.`)
+    },
+    draw() {
+      place = measure(base.getContext("2d"))
+      stage.style.height = `${place.height}px`
+      paint(prepare(base, place.width, place.height))
+      paintOver()
+      stage.dataset.painted = String(performance.now())
+    },
+  }
+  return made
+}

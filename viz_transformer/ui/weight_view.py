@@ -1,0 +1,416 @@
+"""Parts of the One weight page: the row with its cell, the ladder, the active line's numbers, program and torch."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui import controls, frame, maps, pictures, projector, state, text
+from viz_transformer.ui.runs import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+    from viz_transformer.analysis.attention import Kind
+    from viz_transformer.analysis.one_weight import Ladder
+    from viz_transformer.analysis.torch_attention import Pair, TorchComparison
+    from viz_transformer.analysis.weight_numbers import Cell, Check, Line, Shape
+    from viz_transformer.ui.frame import Runs
+
+BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
+_FILE = "trace.safetensors"
+_NOT_RECORDED = {
+    "products": "A run records no undivided score: the next line compares the divided one.",
+    "merge": "A run records no merged row: the next line compares what W_O makes of it.",
+}
+
+
+def choices(both: Runs) -> None:
+    """Kind, layer and head; the positions are picked in the chips and in the row."""
+    from viz_transformer.analysis.attention import attention_kinds, layer_count
+
+    trace, chosen = both.main.trace, state.selection()
+    heads = chosen["heads"]
+    with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Kind",
+            attention_kinds(trace),
+            required=True,
+            format_func=maps.KIND_NAMES.__getitem__,
+            **state.bind("kind", key="weight_kind"),
+        )
+        controls.number("Layer", layer_count(trace, chosen["kind"]), **state.bind("layer", key="weight_layer"))
+        head = 0 if isinstance(heads, str) else heads[0]
+        bound = state.bind("heads", key="weight_head", value=head, taken=lambda new: (new,))
+        controls.number("Head", trace.config.n_heads, **bound)
+
+
+def ladder_of(both: Runs) -> Ladder:
+    """The ladder of the selected cell; what the page does not show of the selection is said."""
+    heads = state.selection()["heads"]
+    if isinstance(heads, str):
+        state.remark(f"A {heads} of heads has no query and no key: head 0 is shown.")
+    elif len(heads) > 1:
+        state.remark(f"One head at a time has a weight: head {heads[0]} is shown.")
+    if both.difference:
+        state.remark("A difference of two runs has no ladder of its own: A is shown.")
+    return _ladder(both.main.trace.id, _cell(), both.main)
+
+
+def _cell() -> Cell:
+    from viz_transformer.analysis.weight_numbers import Cell
+
+    chosen = state.selection()
+    kind: Kind = chosen["kind"]
+    query, key = maps.FIELDS[kind]
+    head = 0 if isinstance(chosen["heads"], str) else chosen["heads"][0]
+    return Cell(kind=kind, layer=chosen["layer"], head=head, query=chosen[query], key=chosen[key])
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _ladder(run: str, cell: Cell, _shown: Shown) -> Ladder:
+    from viz_transformer.analysis.one_weight import ladder
+    from viz_transformer.analysis.weight_numbers import parameters
+
+    return ladder(_shown.trace, parameters(_shown.ckpt.model, cell.kind, cell.layer), cell)
+
+
+def row(shown: Shown, found: Ladder) -> None:
+    """One query against all keys, the cell picked; a click picks another."""
+    from viz_transformer.ui.components.row import row as draw
+    from viz_transformer.ui.components.row import row_payload
+    from viz_transformer.ui.components.tokens import token_data
+
+    cell, numbers = found.cell, found.row
+    queries, keys = maps.axes(shown, cell.kind)
+    written = None if cell.kind == "encoder" else shown.trace.next_tokens[cell.query]
+    title = f"{_place(cell)}: query {cell.query} against all keys"
+    data = row_payload(
+        numbers.query,
+        numbers.keys,
+        numbers.scores,
+        numbers.weights,
+        numbers.mask,
+        queries=queries,
+        columns=keys,
+        position=cell.query,
+        writes=None if written is None else token_data([written])[0],
+        title=f"{maps.GLYPHS[cell.kind]}  {title}",
+        name=maps.file_name(shown.summary.name, title),
+        caption=shown.caption(title),
+        scale=cell.kind,
+        fill=maps.FILLS.get(shown.trace.config.mask_fill, ""),
+    )
+    draw(data, key="weight_row_strips")
+    pictures.table(
+        lambda: row_table(shown, found),
+        note=f"{shown.caption(title)}. Scores are worked out in float64 from the recorded query and keys.",
+        name=maps.file_name(shown.summary.name, title),
+        key="weight_row_table",
+    )
+
+
+def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
+    """Each key of the row: token, undivided score, score, whether it may be read, and the recorded weight."""
+    import pandas as pd
+
+    numbers = found.row
+    tokens = [labels.visible(token) for token in _keys(shown, found.cell)]
+    columns = {
+        "token": tokens,
+        "sum of products": numbers.products.sum(axis=1),
+        "score": numbers.scores,
+        "may attend": numbers.mask,
+        "weight": numbers.weights,
+    }
+    products = {f"q·k, dimension {d}": values for d, values in enumerate(numbers.products.T)}
+    return pd.DataFrame({**columns, **products}, index=pd.RangeIndex(len(tokens), name="key"))
+
+
+def cell_sentence(shown: Shown, found: Ladder) -> None:
+    """The cell in words, with its weight as recorded."""
+    cell = found.cell
+    queries, keys = _queries(shown, cell), _keys(shown, cell)
+    query, key = (labels.isolated(labels.visible(side[at])) for side, at in ((queries, cell.query), (keys, cell.key)))
+    recorded = str(found.row.weights[cell.key])  # the fewest digits that give the same float32
+    masked = "" if found.row.mask[cell.key] else " The cell is masked."
+    words = f"Query {cell.query} “{query}” gives key {cell.key} “{key}” the weight {recorded}.{masked}"
+    text.paragraph(words, style="vt-cell")
+
+
+def verdict(found: Ladder) -> None:
+    """Whether all lines give what was recorded; if not, which do not."""
+    checks = [check for line in found.lines.values() for check in line.checks]
+    wrong = [name for name, line in found.lines.items() if not line.agrees]
+    if wrong:
+        text.paragraph(f"These lines do not give what was recorded: {', '.join(wrong)}.", tone="bad")
+    else:
+        text.paragraph(
+            f"All {len(checks)} comparisons of the ladder with the recorded run agree up to the rounding of float32.",
+            tone="ok",
+        )
+
+
+def ladder(shown: Shown, found: Ladder) -> None:
+    """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
+    from viz_transformer.ui.weight_words import words
+
+    said = {}
+    for name in state.WEIGHT_LINES:
+        line = words(found, shown.trace.config, name)
+        said[name] = f"${line.formula}$ :gray[{text.literal(line.result)}]"
+    st.radio(
+        "Line",
+        [*said],
+        format_func=said.__getitem__,
+        label_visibility="collapsed",
+        width="stretch",
+        **state.bind("weight_line", key="weight_line"),
+    )
+
+
+def line_panel(shown: Shown, found: Ladder) -> None:
+    """The active line: what it does, its formula with the numbers, its picture, and the comparison with the record."""
+    from viz_transformer.ui.weight_words import words
+
+    name = state.selection()["weight_line"]
+    line, said = found.lines[name], words(found, shown.trace.config, name)
+    text.section(said.title)
+    for sentence in said.sentences:
+        text.paragraph(sentence)
+    st.latex(said.equation or said.formula, width="stretch")
+    figure = _picture(shown, found, name)
+    if figure is not None:
+        frame.chart(figure, key="weight_picture", alt=f"{said.title}: {', '.join(v.name for v in line.vectors)}")
+    if line.shapes:
+        shape_table(line.shapes)
+    if line.checks:
+        check_table(line.checks)
+    elif name in _NOT_RECORDED:
+        text.paragraph(_NOT_RECORDED[name])
+    if line.vectors:
+        title = f"{_place(found.cell)}, query {found.cell.query}, key {found.cell.key}: {said.title}"
+        pictures.table(
+            lambda: line_table(line),
+            note=f"{shown.caption(title)}. In float64, beside what was recorded where it was.",
+            name=maps.file_name(shown.summary.name, title),
+            key="weight_line_table",
+        )
+
+
+def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
+    """The active line as strips of its vectors, or as bars where its numbers add up or share a row."""
+    from viz_transformer.figures.one_weight import bars, strips
+
+    cell, line = found.cell, found.lines[name]
+    look: dict[str, Any] = {"theme": frame.theme(), "type_size": 1.5 if projector.is_on() else 1.0}
+    by_key: dict[str, Any] = {"ticks": _keys(shown, cell), "picked": cell.key, "title": "by key", **look}
+    if name == "products":
+        products, running = line.vectors[2].values, line.vectors[3].values
+        hover = [f"dimension {d}\nq × k {value:.6g}" for d, value in enumerate(products.tolist())]
+        title = "bars: products by dimension; line: their sum so far"
+        return bars(products, quantity="q × k", title=title, hover=hover, running=running, **look)
+    if name == "divisor":
+        return bars(line.vectors[0].values, quantity="score", hover=_hover(shown, found, "score"), **by_key)
+    if name in ("softmax", "weight"):
+        even = found.lines["weight"].scalars["even"] if found.row.mask.any() else None
+        hover = _hover(shown, found, "weight")
+        quantity = "weight" if even is None else "weight; dotted: even over the allowed keys"
+        return bars(line.vectors[-1].values, quantity=quantity, hover=hover, kind=cell.kind, even=even, **by_key)
+    if name in ("mask", "shapes"):
+        return None
+    return strips(line.vectors, **look)
+
+
+def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
+    """Tooltips of the row's keys."""
+    softmax = [vector.values for vector in found.lines["softmax"].vectors]
+    said = []
+    for key, token in enumerate(_keys(shown, found.cell)):
+        lines = [f"key {key}: {labels.visible(token)}", f"score {found.row.scores[key]:.6g}"]
+        if what == "weight":
+            below, exponential, weight = (float(values[key]) for values in softmax)
+            lines += [f"below the largest {below:.6g}", f"exponential {exponential:.6g}", f"weight {weight:.6g}"]
+        said.append("\n".join(lines if found.row.mask[key] else [*lines, "masked"]))
+    return said
+
+
+def line_table(line: Line) -> pd.DataFrame:
+    """All numbers of a line, one to a row: those that were worked out, then those that were compared."""
+    import numpy as np
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for vector in line.vectors:
+        for at, value in np.ndenumerate(vector.values):
+            rows.append({"what": vector.name, "index": ", ".join(map(str, at)), "worked out": float(value)})
+    for check in line.checks:
+        if check.derived.ndim > 1:
+            continue  # whole tensors, which the Tensors page has
+        recorded = np.broadcast_to(check.recorded, check.derived.shape)
+        for at, value in np.ndenumerate(check.derived):
+            entry = {"what": f"{check.name}, compared", "index": ", ".join(map(str, at)), "worked out": float(value)}
+            rows.append({**entry, "recorded": float(recorded[at]), "difference": float(value - recorded[at])})
+    columns = ["what", "index", "worked out", "recorded", "difference"]
+    return pd.DataFrame(rows, columns=columns).set_index(["what", "index"])
+
+
+def shape_table(shapes: tuple[Shape, ...]) -> None:
+    """The trail of shapes, in letters and in numbers."""
+    body = "".join(
+        f"<tr><th>{html.escape(each.name)}</th><td>{html.escape(each.letters)}</td><td>{html.escape(each.sizes)}</td></tr>"
+        for each in shapes
+    )
+    st.html(f'<table class="vt-definitions vt-mono vt-shapes">{body}</table>')
+
+
+def check_table(checks: tuple[Check, ...]) -> None:
+    """What was worked out beside what was recorded, with the largest difference and the verdict."""
+    head = "".join(f"<th>{name}</th>" for name in ("", "worked out", "recorded", "difference", ""))
+    body = "".join(_check_row(check) for check in checks)
+    st.html(
+        '<table class="vt-facts vt-compared"><caption>float64 beside the recorded float32</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _check_row(check: Check) -> str:
+    import numpy as np
+
+    from viz_transformer.analysis.python_copy import digits
+
+    if check.derived.ndim:
+        derived = recorded = f"{check.derived.size:,} number{'s' if check.derived.size > 1 else ''}"
+    else:
+        derived, recorded = digits(float(check.derived)), str(np.float32(check.recorded))
+    difference = _gap(check.difference)
+    tone, icon, word = ("ok", "✓", "agrees") if check.agrees else ("bad", "✕", "differs")
+    cells = "".join(f"<td>{html.escape(each)}</td>" for each in (derived, recorded, difference))
+    name = f'{html.escape(check.name)}<i title="{html.escape(check.point)}">{html.escape(check.point)}</i>'
+    return f'<tr><th>{name}</th>{cells}<td class="vt-{tone}">{icon} {word}</td></tr>'
+
+
+def python_panel(shown: Shown, found: Ladder) -> None:
+    """The program, the trace that it reads, and what it prints."""
+    from viz_transformer.analysis.python_copy import printed, python_copy
+    from viz_transformer.analysis.trace_files import saved
+
+    text.section("Copy as Python")
+    text.paragraph(
+        "This program reads the saved trace and works the cell out again with numpy alone, without this app and without"
+        " torch. It prints the digits that stand below it and above in the ladder."
+    )
+    trace = shown.trace
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "Save the trace",
+            lambda: saved(trace),
+            _FILE,
+            "application/octet-stream",
+            key="weight_trace",
+            on_click="ignore",
+        )
+        program = python_copy(trace, found.cell)
+        st.download_button(
+            "Save the program", program, "one_weight.py", "text/x-python", key="weight_program", on_click="ignore"
+        )
+    st.code(program, language="python", height=420)
+    text.paragraph("It prints:")
+    st.code(printed(found), language=None)
+
+
+def torch_panel(shown: Shown, found: Ladder) -> None:
+    """The same attention by nn.MultiheadAttention with the same weights, element by element."""
+    text.section("Beside nn.MultiheadAttention")
+    cell = found.cell
+    comparison = _torch(shown.trace.id, cell.kind, cell.layer, shown)
+    if comparison.weights is None:
+        text.paragraph(f"There is nothing to compare with nn.MultiheadAttention: {comparison.reason}.")
+        return
+    text.paragraph(
+        "A torch layer with this attention's W_Q, W_K, W_V and W_O reads the recorded input and mask. Largest"
+        f" difference in all heads, queries and keys: weights {_largest(comparison.weights)}"
+        + (f", output {_largest(comparison.out)}." if comparison.out is not None else ".")
+    )
+    st.segmented_control(
+        "Compared",
+        [*BESIDE],
+        required=True,
+        format_func=BESIDE.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("weight_beside", key="weight_beside"),
+    )
+    if state.selection()["weight_beside"] == "out" and comparison.out is None:
+        text.paragraph(f"The output does not compare with nn.MultiheadAttention: {comparison.out_reason}.")
+        return
+    if not found.row.mask.any():
+        text.paragraph(
+            "This row may attend to nothing: torch gives NaN there, and this model what its mask fill says.",
+            tone="warning",
+        )
+    numbers = torch_table(shown, found, comparison, state.selection()["weight_beside"])
+    st.dataframe(
+        numbers,
+        height=420,
+        key="weight_torch_table",
+        column_config={
+            **{name: st.column_config.NumberColumn(format="%.7g") for name in ("ours", "torch")},
+            "difference": st.column_config.NumberColumn(format="%.1e"),
+        },
+    )
+    largest = numbers["difference"].abs().max()
+    if largest == largest:
+        text.paragraph(
+            f"Largest difference in this table: {_gap(largest)}. Both are float32 arithmetic, in another order."
+        )
+
+
+def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:
+    """Ours as recorded, torch's, and ours less torch's: a row of weights by key, or the output by feature."""
+    import numpy as np
+    import pandas as pd
+
+    cell = found.cell
+    pair = comparison.out if which == "out" else comparison.weights
+    assert pair is not None
+    at = (cell.query,) if which == "out" else (cell.head, cell.query)
+    ours, theirs = pair.ours[at], pair.torch[at]
+    columns: dict[str, Any] = {"ours": ours, "torch": theirs, "difference": ours.astype(np.float64) - theirs}
+    if which == "weights":
+        columns = {"token": [labels.visible(token) for token in _keys(shown, cell)], **columns}
+    name = "feature" if which == "out" else "key"
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(ours), name=name))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _torch(run: str, kind: Kind, layer: int, _shown: Shown) -> TorchComparison:
+    from viz_transformer.analysis.torch_attention import torch_attention
+
+    return torch_attention(_shown.trace, _shown.ckpt.model, kind, layer)
+
+
+def _largest(pair: Pair) -> str:
+    rows = "" if pair.defined.all() else ", where a row may attend to anything"
+    return f"{_gap(pair.largest)}{rows}"
+
+
+def _gap(difference: float) -> str:
+    """A difference with two digits; 0 is said only of none."""
+    return f"{difference:.1e}" if difference else "0"
+
+
+def _place(cell: Cell) -> str:
+    """Where in the model, in words."""
+    return f"{cell.stack} layer {cell.layer}, head {cell.head}"
+
+
+def _queries(shown: Shown, cell: Cell) -> tuple[str, ...]:
+    return shown.trace.src_tokens if cell.kind == "encoder" else shown.trace.tgt_tokens
+
+
+def _keys(shown: Shown, cell: Cell) -> tuple[str, ...]:
+    return shown.trace.tgt_tokens if cell.kind == "decoder" else shown.trace.src_tokens
