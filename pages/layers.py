@@ -1,0 +1,61 @@
+"""Layers: what did each sub-layer do to the stream?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui import frame, layers_view, lens_view, state, text
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.frame import Runs
+
+HOW = (
+    "The line is the residual stream, one vector for each token; each sub-layer reads it and adds to it. In a pre-norm"
+    " model the stream adds up and only what a sub-layer reads is normalised; in a post-norm model the stream itself is"
+    " rescaled behind each sum. Share added compares lengths: 0 is nothing, 1/2 as long as what came in. A cosine near"
+    " 1 says that a sub-layer hardly turned the vector, but only beside its baseline: vectors of different tokens may"
+    " point the same way too (Ethayarajh 2019). A norm takes away the mean, divides, and then stretches each feature by"
+    " its gain and shifts it by its offset."
+)
+NOT = (
+    "A row of the lens is the answer if the model stopped there, which it never learned to do. A long vector is not an"
+    " important one: two sub-layers may cancel, and the next norm divides lengths away. Single features have no names;"
+    " a hidden unit that is silent in one text may speak in another."
+)
+
+
+def show(both: Runs) -> None:
+    """The rail, beside it the selected sub-layer; below the whole depth, the lens, and the sub-layer's norm."""
+    shown = both.main
+    place, stack = layers_view.chosen_place(shown), layers_view.chosen_stack()
+    with st.container(key="layers_top"):
+        left, right = st.columns([3, 7], gap="medium")
+        with left:
+            layers_view.model_rail(shown)
+        with right:
+            if place is None:
+                layers_view.norm_panel(shown, place, stack)
+            else:
+                layers_view.sublayer(shown, place)
+    with st.container(key="layers_depth"):
+        layers_view.along_the_stream(both, place)
+    with st.container(key="layers_lens"):
+        lens_view.lens_panel(shown)
+    if place is not None:
+        with st.container(key="layers_norm"):
+            layers_view.norm_panel(shown, place, stack)
+
+
+frame.title("Layers")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
+if both is not None:
+    with strip:
+        frame.strip(both)
+    show(both)
+    frame.say(status, *state.remarks())
+    frame.stage(both, ("layers_top", "layers_depth", "layers_lens"))
+text.explained(HOW, NOT)

@@ -1,0 +1,302 @@
+"""The stream from sub-layer to sub-layer, one panel for each quantity, and a norm's gain and offset by feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.figures import labels
+from viz_transformer.figures import theme as themes
+from viz_transformer.figures.theme import Theme
+
+_PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 34, 62, 50  # pixels
+_LEFT, _RIGHT = 58, 12
+_MOST_NAMED = 16  # stations that carry a word each; with more only the layers are named
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One quantity at each station. values: [S, T], NaN where a station has none.
+
+    bounds: what the axis reaches from and to at least; None is the values' own. baseline: [S]. other: [S], the mean of
+    another run.
+    """
+
+    name: str
+    values: ArrayLike
+    bounds: tuple[float | None, float | None] = (None, None)
+    baseline: ArrayLike | None = None
+    other: ArrayLike | None = None
+
+
+def stream_chart(
+    panels: Sequence[Panel],
+    stations: Sequence[tuple[str, str]],
+    *,
+    title: str,
+    token: int,
+    token_name: str,
+    chosen: int | None = None,
+    names: tuple[str, str] = ("mean", "mean of B"),
+    theme: Theme = "light",
+    type_size: float = 1,
+) -> go.Figure:
+    """Each panel over the stations: all tokens as a grey band, their mean, the chosen token, and the baseline.
+
+    stations: the words of each, (layer, sub-layer); stations of one layer stand together. token: the position whose
+    line is drawn strong. chosen: the station that is marked. names: of the mean and of the other run's mean. type_size:
+    what the size of all type is multiplied by. The height follows from the number of panels. Raises ValueError for
+    shapes that do not fit and for a position out of range.
+    """
+    if not panels or not stations:
+        raise ValueError("there is nothing to draw: give at least one panel and one station")
+    grids = [_grid(panel, len(stations), token) for panel in panels]
+    colors = themes.palette(theme)
+    top, bottom = round(_TOP * type_size), round(_BOTTOM * type_size)
+    drawn = len(panels) * _PANEL + (len(panels) - 1) * _BETWEEN
+    figure = go.Figure()
+    x = np.arange(len(stations))
+    hovers = [" ".join(filter(None, station)) for station in stations]
+    for number, (panel, grid) in enumerate(zip(panels, grids, strict=True)):
+        axis = "y" if number == 0 else f"y{number + 1}"
+        for trace in _lines(panel, grid, x, hovers, token, token_name, names, theme):
+            figure.add_trace(trace.update(yaxis=axis, showlegend=number == 0 and bool(trace.showlegend)))
+        if number != 0 and panel.baseline is not None:
+            figure.data[-1].update(showlegend=True)
+        upper = 1 - number * (_PANEL + _BETWEEN) / drawn
+        figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - _PANEL / drawn, upper), theme)})
+        figure.add_annotation(
+            text=labels.escape(panel.name),
+            font={"size": 13, "color": colors.muted},
+            xref="paper",
+            x=0,
+            xanchor="left",
+            yref="paper",
+            y=upper,
+            yanchor="bottom",
+            xshift=0,
+            yshift=3,
+            showarrow=False,
+        )
+    if chosen is not None:
+        figure.add_shape(
+            type="rect",
+            x0=chosen - 0.45,
+            x1=chosen + 0.45,
+            yref="paper",
+            y0=0,
+            y1=1,
+            fillcolor=colors.surface,
+            line_width=0,
+            layer="below",
+        )
+    figure.update_layout(
+        **themes.base_layout(theme) | {"showlegend": True},
+        title=themes.title(labels.escape(title), theme),
+        height=top + drawn + bottom,
+        margin={"l": round(_LEFT * type_size), "r": _RIGHT, "t": top, "b": bottom, "pad": 0},
+        xaxis=_stations_axis(stations, len(panels), theme),
+        hovermode="x",
+        legend={
+            "orientation": "h",
+            "x": 1,
+            "xanchor": "right",
+            "y": 1,
+            "yanchor": "top",
+            "yref": "container",
+            "bgcolor": "rgba(0,0,0,0)",
+            "font": {"size": 13},
+        },
+    )
+    _enlarge(figure, type_size)
+    return figure
+
+
+def gain_chart(
+    gain: ArrayLike, offset: ArrayLike, *, title: str, theme: Theme = "light", height: int = 420
+) -> go.Figure:
+    """A norm's gain and offset, a bar for each feature around 1 and around 0. gain, offset: [D].
+
+    Raises ValueError if they are not one number for each feature.
+    """
+    up, shift = np.asarray(gain, np.float64), np.asarray(offset, np.float64)
+    if up.ndim != 1 or up.shape != shift.shape or not len(up):
+        raise ValueError(f"gain {up.shape} and offset {shift.shape} are not one number for each feature")
+    colors = themes.palette(theme)
+    figure = go.Figure()
+    x = np.arange(len(up))
+    halves: tuple[tuple[str, NDArray[np.float64], float, str], ...] = (
+        ("gain", up, 1.0, "y"),
+        ("offset", shift, 0.0, "y2"),
+    )
+    for name, values, base, axis in halves:
+        figure.add_trace(
+            go.Bar(
+                x=x,
+                y=(values - base).astype(np.float32),
+                base=base,
+                yaxis=axis,
+                marker={"color": colors.derived[4], "line": {"width": 0}},
+                customdata=[labels.escape(labels.number(value)) for value in values.tolist()],
+                hovertemplate=f"feature %{{x}}<br>{name} %{{customdata}}<extra></extra>",
+            )
+        )
+        reach = max(float(np.abs(values - base).max()), 0.1) * 1.08
+        figure.update_layout(
+            {
+                f"yaxis{axis[1:]}": {
+                    **_plain(theme),
+                    "domain": [0.56, 1] if axis == "y" else [0, 0.44],
+                    "range": [base - reach, base + reach],
+                    "nticks": 5,
+                    "title": {"text": name, "font": {"size": 13, "color": colors.muted}, "standoff": 4},
+                }
+            }
+        )
+    figure.update_layout(
+        **themes.base_layout(theme),
+        title=themes.title(labels.escape(title), theme),
+        height=height,
+        bargap=0 if len(up) > 150 else 0.2,
+        margin={"l": _LEFT, "r": _RIGHT, "t": 40, "b": 44, "pad": 0},
+        xaxis={
+            **_plain(theme),
+            "showgrid": False,
+            "anchor": "y2",
+            "range": [-0.5, len(up) - 0.5],
+            "title": {"text": "feature", "font": {"size": 13, "color": colors.muted}, "standoff": 4},
+        },
+    )
+    return figure
+
+
+def _enlarge(figure: go.Figure, factor: float) -> None:
+    """Multiply the size of all type in the figure."""
+    layout = figure.layout
+    axes = [getattr(layout, name).tickfont for name in layout if name[1:5] == "axis"]
+    notes = [note.font for note in layout.annotations]
+    for font in (layout.title.font, layout.legend.font, layout.hoverlabel.font, *axes, *notes):
+        font.size = font.size * factor
+
+
+def _grid(panel: Panel, stations: int, token: int) -> NDArray[np.float64]:
+    grid = np.asarray(panel.values, np.float64)
+    if grid.ndim != 2 or len(grid) != stations or not grid.shape[1]:
+        raise ValueError(f"{panel.name!r} has the shape {grid.shape}, the chart needs [{stations} stations, tokens]")
+    if not 0 <= token < grid.shape[1]:
+        raise ValueError(f"there is no position {token} among {grid.shape[1]} tokens")
+    for what in ("baseline", "other"):
+        line = getattr(panel, what)
+        if line is not None and np.shape(line) != (stations,):
+            raise ValueError(f"the {what} of {panel.name!r} has the shape {np.shape(line)}, not ({stations},)")
+    return grid
+
+
+def _lines(
+    panel: Panel,
+    grid: NDArray[np.float64],
+    x: NDArray[np.int64],
+    hovers: Sequence[str],
+    token: int,
+    token_name: str,
+    names: tuple[str, str],
+    theme: Theme,
+) -> list[go.Scatter]:
+    """The band of all tokens, the mean, the other run's mean, the chosen token; last the baseline, if there is one."""
+    colors = themes.palette(theme)
+    quantity = labels.escape(panel.name)
+    there = np.isfinite(grid).any(axis=1)
+    spread = grid[there]
+
+    def line(values: ArrayLike, name: str, style: dict[str, Any], *, marks: bool = False) -> go.Scatter:
+        points = np.asarray(values, np.float64)
+        texts = [f"{name}, {where}: {labels.number(v)}" for where, v in zip(hovers, points.tolist(), strict=True)]
+        return go.Scatter(
+            x=x,
+            y=points.astype(np.float32),
+            name=labels.escape(name),
+            mode="lines+markers" if marks else "lines",
+            line=style,
+            marker={"size": 7, "color": style["color"]},
+            customdata=[labels.escape(text) for text in texts],
+            hovertemplate=f"{quantity}<br>%{{customdata}}<extra></extra>",
+            showlegend=True,
+        )
+
+    low, high = np.nanmin(spread, axis=1), np.nanmax(spread, axis=1)
+    band = go.Scatter(
+        x=np.concatenate([x[there], x[there][::-1]]),
+        y=np.concatenate([high, low[::-1]]).astype(np.float32),
+        name="all tokens",
+        fill="toself",
+        fillcolor=colors.derived[1],
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=True,
+    )
+    mean = np.full(len(x), np.nan)
+    mean[there] = np.nanmean(spread, axis=1)
+    drawn = [band, line(mean, names[0], {"color": colors.derived[4], "width": 2})]
+    if panel.other is not None:
+        drawn.append(line(panel.other, names[1], {"color": colors.derived[4], "width": 2, "dash": "dash"}))
+    drawn.append(line(grid[:, token], token_name, {"color": colors.text, "width": 2.5}, marks=True))
+    if panel.baseline is not None:
+        style = {"color": colors.muted, "width": 2, "dash": "dot"}
+        drawn.append(line(panel.baseline, "random pairs", style))
+    return drawn
+
+
+def _plain(theme: Theme) -> dict[str, Any]:
+    colors = themes.palette(theme)
+    return {
+        "fixedrange": True,
+        "zeroline": False,
+        "gridcolor": colors.line,
+        "ticks": "",
+        "tickfont": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted},
+    }
+
+
+def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float], theme: Theme) -> dict[str, Any]:
+    values = [grid[np.isfinite(grid)]]
+    for line in (panel.baseline, panel.other):
+        if line is not None:
+            values.append(np.asarray(line, np.float64)[np.isfinite(np.asarray(line, np.float64))])
+    seen = np.concatenate(values)
+    low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
+    bottom, top = panel.bounds
+    low, high = min(low, low if bottom is None else bottom), max(high, high if top is None else top)
+    room = 0.04 * (high - low or 1.0)
+    return {
+        **_plain(theme),
+        "domain": [max(0.0, domain[0]), min(1.0, domain[1])],
+        "range": [low - room, high + room],
+        "nticks": 5,
+    }
+
+
+def _stations_axis(stations: Sequence[tuple[str, str]], panels: int, theme: Theme) -> dict[str, Any]:
+    """The sub-layer of each station and, under the first of a layer, the layer's name; of the layers alone if many."""
+    many = len(stations) > _MOST_NAMED
+    texts = []
+    for number, (layer, part) in enumerate(stations):
+        starts = number == 0 or stations[number - 1][0] != layer
+        lines = ([] if many else [part or " "]) + [layer if starts else " "]
+        texts.append("<br>".join(labels.escape(line) for line in lines))
+    return {
+        **_plain(theme),
+        "showgrid": False,
+        "anchor": "y" if panels == 1 else f"y{panels}",
+        "range": [-0.5, len(stations) - 0.5],
+        "tickangle": 0,
+        "tickmode": "array",
+        "tickvals": list(range(len(stations))),
+        "ticktext": texts,
+        "tickfont": {"size": 13, "color": themes.palette(theme).muted},
+    }

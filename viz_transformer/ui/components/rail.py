@@ -1,0 +1,66 @@
+"""The rail: the model's sub-layers along its residual stream, as this model is built; one of them can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui.components.source import javascript, style_sheet
+
+if TYPE_CHECKING:
+    from viz_transformer.config import ModelConfig
+
+_rail = st.components.v2.component("viz_transformer_rail", css=style_sheet("rail"), js=javascript("rail"))
+
+NAMES = {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
+
+
+def rail_data(config: ModelConfig, shares: Mapping[str, float]) -> dict[str, Any]:
+    """What the browser draws: the stacks, each with its layers and their sub-layers in the order of the forward pass.
+
+    shares: for each site, such as decoder.1.cross, the mean share that its sub-layer adds. Picking a sub-layer sets
+    the selection's kind, layer and part; where the selection's kind is among `kinds` already, it stays.
+    """
+    both = config.has_encoder and config.has_decoder
+    stacks = []
+    if config.has_encoder:
+        end = "memory" if both else "output" if config.target_vocab_size is None else "logits"
+        stacks.append(_stack(config, "encoder", config.encoder_layers, end, shares))
+    if config.has_decoder:
+        stacks.append(_stack(config, "decoder", config.decoder_layers, "logits", shares))
+    return {"norm": config.norm, "stacks": stacks}
+
+
+def _stack(config: ModelConfig, name: str, layers: int, end: str, shares: Mapping[str, float]) -> dict[str, Any]:
+    crosses = name == "decoder" and config.has_encoder
+    kinds = ["decoder", "cross"] if crosses else [name]
+    parts = ["self", "cross", "ffn"] if crosses else ["self", "ffn"]
+
+    def node(layer: int, part: str) -> dict[str, Any]:
+        share = shares[f"{name}.{layer}.{part}"]
+        return {
+            "name": NAMES[part],
+            "kinds": kinds if part == "ffn" else ["cross"] if part == "cross" else [name],
+            "layer": layer,
+            "part": "ffn" if part == "ffn" else "attention",
+            "cross": part == "cross",
+            "share": None if share != share else share,
+            "title": f"{name} layer {layer}, {NAMES[part]}: mean share added {labels.number(share, 3)}",
+        }
+
+    final = {"name": "final norm", "kinds": kinds, "part": "final", "title": f"final norm of the {name}"}
+    return {
+        "name": name,
+        "ink": "source" if name == "encoder" else "target",
+        "layers": [[node(layer, part) for part in parts] for layer in range(layers)],
+        "final": final if config.final_norm else None,
+        "end": end,
+    }
+
+
+def rail(data: Mapping[str, Any], *, key: str) -> None:
+    """Draw what `rail_data` made. A picked sub-layer goes into the selection of the page."""
+    _rail(key=key, data=dict(data))
