@@ -1,0 +1,68 @@
+"""Masks: what may a position see, and does anything read ahead?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui import frame, influence_view, masks_source, masks_view, state, text
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.ui.frame import Runs
+
+HOW = (
+    "Hatched is closed, colour is open: the query of the row may attend to the key of the column. Padding closes what"
+    " stands in a batch only to make its texts equally long, causality closes later tokens in the decoder, and the"
+    " softmax gets what both leave open. A click on the right mask opens or closes a cell in every layer and head; the"
+    " run below is then one pass over the same tokens with that mask. In the influence matrix a column is a token that"
+    " was swapped for others, a row the logits at a position, and a number the largest change of one of them. A"
+    " triangle means no peeking: zero there is exact."
+)
+NOT = (
+    "A changed output is not yet a leak: a decoder may react to every earlier token. A leak is a change of the logits"
+    " at a position when a later token is swapped. A triangle on one text proves nothing about others, and a large"
+    " change says nothing about better or worse. What becomes of a row that may see nothing is a convention of the"
+    " program, not a fact about language: zeros here, an even row or NaN elsewhere. Opening a cell of a trained model"
+    " is not training without the mask."
+)
+
+
+def show(both: Runs, status: DeltaGenerator) -> None:
+    """The masks, the weights before and after, the fills, and the influence matrix."""
+    looked = masks_source.looked_at(both.main, status)
+    with st.container(key="masks_picture"):
+        masks_view.three_masks(looked)
+    masks_view.row_controls(looked)
+    with st.container(key="masks_beside_weights"):
+        text.section("Weights before and after")
+        masks_view.weight_controls(looked)
+    with st.container(key="masks_weights"):
+        masks_view.two_weights(looked)
+        masks_view.effect(looked)
+    with st.container(key="masks_beside_influence"):
+        text.section("Influence: which token moves which logits")
+    with st.container(key="masks_influence"):
+        influence_view.influence(looked, status)
+    with st.container(key="masks_beside_fills"):
+        masks_view.fills(looked)
+
+
+frame.title("Masks")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
+if both is not None:
+    with strip:
+        frame.strip(both)
+    masks_source.choices(both.main)
+    try:
+        show(both, status)
+    except ValueError as error:
+        frame.say(status, *state.remarks(), error=f"{error}.")
+    else:
+        frame.say(status, *state.remarks())
+        frame.stage(both, ("masks_picture", "masks_weights", "masks_influence"))
+text.explained(HOW, NOT)

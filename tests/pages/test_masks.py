@@ -1,0 +1,444 @@
+"""The Masks page shows the run's own masks, runs with those that were chosen, and says who reads the future."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+
+from viz_transformer.analysis.influence import influence
+from viz_transformer.analysis.masks import change_of, in_batch, parts_of, row_effects, with_masks
+from viz_transformer.checkpoint import contents, load
+from viz_transformer.decoding import decode
+from viz_transformer.tracing import record
+from viz_transformer.ui import influence_view, masks_source, masks_view, state
+from viz_transformer.ui.components import payload
+
+TEXT = "4.20"
+SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
+KINDS = ("cross", "decoder", "encoder")
+
+
+def opened(app, **address):
+    """The Masks page with this address."""
+    return goes_to(app.switch_page("pages/masks.py"), **{"text": TEXT, **address})
+
+
+def goes_to(app, **address):
+    for name, value in address.items():
+        app.query_params[name] = value
+    return again(app)
+
+
+def again(app):
+    app.run()
+    assert not app.exception
+    return app
+
+
+def address(app):
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+
+
+def said(app):
+    """What is said, without markup and style."""
+    text = "".join(element.proto.body for element in app.get("html"))
+    return html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", text))
+
+
+def components(app, name):
+    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
+
+
+def the_masks(app):
+    (component,) = components(app, "masks")
+    return payload.unpack(component.bytes)
+
+
+def maps_of(app):
+    """Weights before, weights after, and the influence matrix if it is there."""
+    return [payload.unpack(each.bytes) for each in components(app, "matrix")]
+
+
+def texts(axis):
+    return [token["text"] for token in axis["tokens"]]
+
+
+def the_run(folder, text=TEXT, name="numbers"):
+    ckpt = load(folder / name)
+    return ckpt, decode(ckpt, text).trace
+
+
+def the_pass(folder, *, text=TEXT, cells=(), fill=None, rule=None, name="numbers"):
+    """One pass with these masks, without the page."""
+    ckpt, run = the_run(folder, text, name)
+    config, ckpt = ckpt.config, with_masks(ckpt, fill=fill, rule=rule)
+    changes = [change_of(word) for word in cells]
+    kinds = KINDS if config.kind == "encoder-decoder" else ("decoder",)
+    edits = [edit for kind in kinds for edit in parts_of(run, kind, rule=rule, changes=changes).edits(config)]
+    return ckpt, record(ckpt, run.src, run.tgt, run.next_ids, edits=edits, info={})
+
+
+# ---- the masks
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_masks_and_weights_of_the_text_alone_are_those_of_the_run(app, bundled, kind):
+    _, run = the_pass(bundled)
+    opened(app, kind=kind, layer="0", heads="2", mask_batch="")
+    header, arrays = the_masks(app)
+    mask = run[f"{SITES[kind].format(0)}.mask"][0, 0].numpy()
+    assert ((arrays["padding"] & arrays["causal"]) == mask).all()
+    assert arrays["causal"].all() == (kind != "decoder")
+    keys = run.tgt_tokens if kind == "decoder" else run.src_tokens
+    assert texts(header["columns"]) == list(keys)
+    before, after, _ = maps_of(app)
+    weights = run[f"{SITES[kind].format(0)}.weights"][0, 2].numpy()
+    for _, each in (before, after):
+        assert each["values"].tobytes() == weights.tobytes()
+    assert (
+        before[0]["title"] == "Before: the model's own masks" and after[0]["title"] == "After: nothing is changed yet"
+    )
+    assert "These are the model's own masks" in said(app)
+
+
+def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bundled):
+    ckpt, run = the_run(bundled)
+    other = decode(ckpt, "7.10").trace
+    longest = decode(ckpt, "68,315.79").trace
+    lengths = tuple(max(len(getattr(each, side)) for each in (run, other, longest)) for side in ("src", "tgt"))
+    padded = in_batch(ckpt, run, lengths)
+    opened(app, kind="encoder", mask_batch="7.10\n68,315.79", layer="0", heads="1")
+    header, arrays = the_masks(app)
+    assert texts(header["columns"]) == list(padded.src_tokens)
+    assert header["columns"]["field"] == "mask_key" and header["columns"]["tokens"][-1]["special"]
+    assert (~arrays["padding"]).sum() == lengths[0] * (lengths[0] - len(run.src))
+    (_, before), *_ = maps_of(app)
+    assert before["values"].tobytes() == padded["encoder.0.self.weights"][0, 1].numpy().tobytes()
+    app.button_group(key="masks_text").set_value(2)
+    again(app)
+    assert texts(the_masks(app)[0]["columns"])[: len(longest.src)] == list(longest.src_tokens)
+    assert address(app)["mask_text"] == "2"
+
+
+def test_without_typed_texts_some_examples_stand_beside(app):
+    opened(app, kind="encoder")
+    assert app.text_area(key="masks_batch").value.splitlines() == ["29,284.30", "-79.42"]
+    assert "mask_batch" not in address(app)
+    app.text_area(key="masks_batch").set_value("1\n\n22")
+    again(app)
+    assert address(app)["mask_batch"] == "1\n\n22"
+    assert len(app.button_group(key="masks_text").options) == 3  # the text itself, and two lines that are not blank
+
+
+def test_an_example_that_the_model_cannot_read_is_not_offered(at_the_zoo):
+    opened(at_the_zoo, checkpoint="multi30k-de-en", text="abc")
+    assert at_the_zoo.text_area(key="masks_batch").value == ""  # the examples are longer than its 20 letters
+
+
+def test_key_or_query_closes_the_rows_of_padding_as_well(app):
+    opened(app, kind="encoder", mask_batch="68,315.79")
+    header, arrays = the_masks(app)
+    assert header["panels"][0]["note"] == "padded keys are closed" and arrays["padding"].any(axis=1).all()
+    app.button_group(key="masks_mask_padding").set_value("key-or-query")
+    again(app)
+    header, arrays = the_masks(app)
+    pads = [token["text"] == "<pad>" for token in header["rows"]["tokens"]]
+    assert any(pads) and (arrays["padding"].any(axis=1) == ~np.array(pads)).all()
+    assert "may see nothing" in said(app) and address(app)["mask_padding"] == "key-or-query"
+    app.button_group(key="masks_mask_padding").set_value("key")
+    again(app)
+    assert "mask_padding" not in address(app)  # the model's own
+
+
+def test_a_plain_size_has_one_over_n(app):
+    opened(
+        app,
+        mask_of="size",
+        kind="decoder",
+        mask_size="5",
+        mask_padded="1",
+        mask_fill="-1e9",
+        mask_padding="key-or-query",
+    )
+    header, arrays = the_masks(app)
+    assert texts(header["rows"]) == ["0", "1", "2", "3", "pad"]
+    own = arrays["padding"] & arrays["causal"]
+    assert own.astype(int).tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [0] * 5]
+    (_, before), (drawn, after) = maps_of(app)
+    assert (before["values"] == np.float32(0.2)).all()
+    expected = np.vstack([np.tri(4, 5) / np.arange(1, 5)[:, None], np.full(5, 0.2)])
+    np.testing.assert_allclose(after["values"], expected, atol=1e-7)
+    assert drawn["scale"] == "derived" and "Query 4 may see nothing." in said(app)
+    assert "no logits to watch" in said(app)
+    app.number_input(key="masks_size").set_value(20)
+    again(app)
+    assert the_masks(app)[1]["causal"].tolist() == np.tri(20, dtype=bool).tolist()
+    assert address(app)["mask_size"] == "20"
+
+
+@pytest.mark.parametrize(("size", "padded"), [("1", "0"), ("1", "1"), ("64", "64"), ("900", "999"), ("0", "3")])
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_plain_size_is_drawn(app, size, padded, kind):
+    opened(app, mask_of="size", kind=kind, mask_size=size, mask_padded=padded, mask_fill="-inf")
+    wanted = min(max(1, int(size)), 64)
+    assert the_masks(app)[1]["padding"].shape == (wanted, wanted)
+
+
+# ---- changed cells
+
+
+def test_changed_cells_change_the_run_as_the_edits_do(app, bundled):
+    cells = ["d0.2", "d2", "c1.1"]
+    _, after = the_pass(bundled, cells=cells)
+    opened(app, kind="decoder", layer="1", heads="3", mask_batch="", mask_cells=",".join(cells))
+    assert the_masks(app)[0]["cells"] == cells
+    _, (header, arrays), _ = maps_of(app)
+    assert header["title"] == "After: the masks above"
+    assert arrays["values"].tobytes() == after["decoder.1.self.weights"][0, 3].numpy().tobytes()
+    mask = after["decoder.1.self.mask"].expand(1, 4, -1, -1)[0, 3].numpy()
+    assert (arrays["mask"] == mask).all() and mask[0, 2] and not mask[2].any()
+    assert "Changed: query 2 may read nothing; query 0 may read key 2." in said(app)
+    assert "The largest change of a logit is" in said(app)
+
+
+def test_what_a_click_tells_becomes_the_selection(app):
+    opened(app, mask_batch="", kind="decoder")
+
+    def turned(words, fields):
+        app.session_state["selection"].update(
+            mask_cells=state.cells(",".join(words)), **{name: int(value) for name, value in fields.items()}
+        )
+
+    turned(["d1.2"], {"t": 1, "u": 2})
+    again(app)
+    assert address(app)["mask_cells"] == "d1.2" and the_masks(app)[0]["cells"] == ["d1.2"]
+    app.button(key="masks_row").click()
+    again(app)
+    assert address(app)["mask_cells"] == "d1"  # a closed row takes its turned cells with it
+    assert app.button(key="masks_row").label.startswith("Open query 1")
+    app.button(key="masks_row").click()
+    again(app)
+    assert "mask_cells" not in address(app)
+    goes_to(app, mask_cells="d1.2,c0")
+    app.button(key="masks_undo").click()
+    again(app)
+    assert "mask_cells" not in address(app) and app.button(key="masks_undo").disabled
+
+
+def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
+    taken = []
+    monkeypatch.setattr(state, "pick", lambda fields: taken.append(dict(fields)))
+    monkeypatch.setattr(state, "select", lambda **changes: taken.append(changes))
+    masks_view._turned(["d1.2", "e0"], {"t": 1, "u": 2})
+    masks_view._turned(["<script>"], {})
+    masks_view._turned([f"d{i}.0" for i in range(state.MOST_CELLS + 1)], {})
+    assert taken == [{"t": 1, "u": 2}, {"mask_cells": ("d1.2", "e0")}, {}, {}]
+
+
+def test_cells_outside_the_text_are_said_and_change_nothing(app):
+    opened(app, mask_batch="", kind="decoder", mask_cells="d40.2")
+    assert "The changed cells d40.2 lie outside the masks of “4.20”" in said(app)
+    assert "These are the model's own masks" in said(app)
+
+
+def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
+    ckpt, before = the_pass(bundled)
+    _, after = the_pass(bundled, cells=["c0"])
+    opened(app, mask_batch="", mask_cells="c0")
+    effects = row_effects(before, after, ckpt.target_codec.vocabulary.tokens)
+    table = masks_view.effect_table(effects)
+    assert list(table["largest change of a logit"]) == [each.change for each in effects]
+    words = masks_view.effect_in_words(effects)
+    assert words in said(app) and f"at position {max(effects, key=lambda each: each.change).position}." in words
+    changed = sum(each.differs for each in effects)
+    assert (f"{changed} of {len(effects)} rows would now write another token" in words) == (changed > 0)
+
+
+# ---- fills
+
+
+def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
+    words = said(opened(app, mask_batch="", kind="decoder", mask_cells="d2", t="2"))
+    assert "every key is closed already" in words
+    for row in (
+        "zeros: the head adds nothing here",
+        "NaN: not a number, and so is all that reads this row",
+        "even: 0.",
+        "closed ones too",
+    ):
+        assert row in words
+
+
+@pytest.mark.parametrize(
+    ("fill", "value"), [("zero-rows", 0.0), ("-inf", np.nan), ("-1e9", None), ("-1e10", None), ("added-1e9", None)]
+)
+def test_the_chosen_fill_is_run(app, bundled, fill, value):
+    _, after = the_pass(bundled, cells=["d2"], fill=fill)
+    opened(app, mask_batch="", kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill=fill)
+    values = maps_of(app)[1][1]["values"]
+    np.testing.assert_array_equal(values, after["decoder.0.self.weights"][0, 0].numpy())
+    expected = 1 / values.shape[1] if value is None else value
+    np.testing.assert_allclose(values[2], expected, atol=1e-7)
+    assert ("NaN goes from a row to all that read it" in said(app)) == (fill == "-inf")
+
+
+# ---- influence
+
+
+def test_the_influence_matrix_is_a_triangle_with_its_verdict(app, bundled):
+    ckpt, run = the_pass(bundled)
+    opened(app, mask_batch="")
+    header, arrays = maps_of(app)[2]
+    found = influence(ckpt, run)
+    assert arrays["values"].tobytes() == found.change.tobytes() and (found.change[found.ahead] == 0).all()
+    assert (arrays["mask"] == ~found.ahead).all() and header["scale"] == "derived"
+    assert "✓ A triangle: nothing reads ahead." in said(app)
+    app.button_group(key="masks_swap").set_value("source")
+    again(app)
+    source = maps_of(app)[2][1]
+    assert source["values"].tobytes() == influence(ckpt, run, side="source").change.tobytes() and "mask" not in source
+    assert "Every source token that was swapped moves some logits." in said(app)
+
+
+def test_an_opened_cell_is_a_leak_that_is_said(app, bundled):
+    ckpt, after = the_pass(bundled, cells=["d0.2"])
+    opened(app, mask_batch="", kind="decoder", mask_cells="d0.2")
+    row, column, _ = influence(ckpt, after).worst
+    sentence = f"✕ Position {row} changes when token {column} is swapped: with these masks the run reads the future."
+    assert sentence in said(app)
+
+
+def test_the_table_of_the_influence_has_the_leaks_too(app, bundled):
+    ckpt, after = the_pass(bundled, cells=["d0.2"])
+    found = influence(ckpt, after)
+    opened(app, mask_batch="", kind="decoder", mask_cells="d0.2")
+    app.session_state["masks_influence_table"] = True
+    again(app)
+    table = app.dataframe[0].value.to_numpy()
+    assert found.leaks.any() and np.array_equal(table.astype(np.float32), found.change)
+
+
+def test_the_effect_opens_as_a_table(app):
+    opened(app, mask_batch="", mask_cells="c0")
+    app.session_state["masks_effect"] = True
+    again(app)
+    assert list(app.dataframe[0].value.columns)[:3] == ["reads", "before", "probability before"]
+
+
+def test_a_model_with_slips_reads_the_future_and_one_without_does_not(at_the_zoo, zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="decoder")
+    words = said(at_the_zoo)
+    assert re.search(r"✕ Position \d+ changes when token \d+ is swapped: this decoder reads the future\.", words)
+    header, _ = the_masks(at_the_zoo)
+    assert len(header["rows"]["tokens"]) == 20  # padding included, as the model reads it
+    opened(at_the_zoo, checkpoint="multi30k-de-en", text="abc")
+    assert "✓ A triangle: nothing reads ahead." in said(at_the_zoo)
+
+
+def test_a_long_influence_is_started_by_a_button(app, monkeypatch):
+    monkeypatch.setattr(influence_view, "QUICK", 1)
+    opened(app, mask_batch="")
+    assert len(maps_of(app)) == 2 and "some seconds" in said(app)
+    app.button(key="masks_work").click()
+    again(app)
+    assert len(maps_of(app)) == 3 and "A triangle" in said(app)
+    goes_to(app, mask_cells="d0.1")
+    assert len(maps_of(app)) == 2  # other masks are another question
+
+
+# ---- other models, bad input, address
+
+
+def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
+    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:")
+    words = said(at_the_zoo)
+    assert "shakespeare has no padding token: texts of different lengths cannot stand in one batch" in words
+    assert at_the_zoo.button_group(key="masks_kind").options == ["D-D decoder self"]
+    assert the_masks(at_the_zoo)[1]["padding"].all() and "A triangle" in words
+    assert not [each for each in at_the_zoo.get("button_group") if each.key == "masks_swap"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("", "the text is empty"), ("7" * 60, "the model reads at most 48"), (" ", "the text is empty")],
+)
+def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sentence):
+    words = said(opened(app, text=text))
+    assert sentence in words and components(app, "masks") == [] and "What not to conclude" in words
+
+
+def test_a_line_of_the_batch_that_cannot_be_read_is_named(app):
+    words = said(opened(app, mask_batch="7\n" + "8" * 60))
+    assert "the line “" + "8" * 10 in words and "the model reads at most 48" in words
+    assert components(app, "masks") == [] and app.text_area(key="masks_batch").value.startswith("7\n")
+
+
+@pytest.mark.parametrize("text", ["7", "1<b>&", "مرحبا", "7" * 46])
+def test_any_text_that_the_model_reads_has_its_masks(app, text):
+    header, _ = the_masks(opened(app, text=text, kind="encoder", mask_batch=""))
+    assert len(header["rows"]["tokens"]) == len(text) + 2
+    assert "<b>" not in "".join(element.proto.body for element in app.get("html"))
+
+
+def test_a_rule_that_the_model_cannot_have_and_rollout_are_said(app):
+    words = said(opened(app, mask_padding="key-or-query-swapped-cross", heads="rollout", mask_batch=""))
+    assert "numbers cannot mask padding by that rule: its own is shown." in words
+    assert "Rollout joins all layers and is no head's map" in words
+
+
+def test_too_many_lines_are_cut_and_said(app):
+    opened(app, mask_batch="\n".join("1234567"))
+    assert f"at most {masks_source.MOST_OTHERS} other texts" in said(app)
+
+
+def test_what_an_address_cannot_mean_is_said(app):
+    wrong = {"mask_cells": "x1", "mask_fill": "0", "mask_of": "all", "mask_swap": "both", "mask_size": "-1"}
+    words = said(opened(app, **wrong))
+    for name in wrong:
+        assert f"The address asks for {name} “" in words
+
+
+def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_app):
+    given = {"mask_batch": "7\n22", "mask_text": "1", "mask_cells": "d0.1", "mask_fill": "-1e9", "kind": "decoder"}
+    opened(app, **given, mask_padding="key-or-query", mask_query="1", mask_key="2")
+    other = opened(new_app(), **address(app))
+    assert address(other) == address(app)
+    for name in ("masks", "matrix"):
+        assert [each.bytes for each in components(other, name)] == [each.bytes for each in components(app, name)]
+
+
+def test_several_changes_of_the_selection_run_no_model_anew(app, monkeypatch):
+    opened(app, mask_batch="", kind="decoder")
+
+    def no_run(*args, **kwargs):
+        raise AssertionError("a pass was run")
+
+    monkeypatch.setattr("viz_transformer.analysis.masks.record", no_run)
+    monkeypatch.setattr("viz_transformer.analysis.influence.influence", no_run)
+    for change in ({"heads": "2"}, {"layer": "0"}, {"kind": "cross"}, {"t": "1"}, {"heads": "mean"}):
+        goes_to(app, **change)
+    assert len(maps_of(app)) == 3
+
+
+def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
+    words = said(opened(app))
+    for claim in (
+        "A triangle means no peeking",
+        "A changed output is not yet a leak",
+        "is a convention of the program, not a fact about language",
+        "Opening a cell of a trained model is not training without the mask.",
+    ):
+        assert claim in words
+
+
+def test_the_page_runs_alone_and_has_scenes(alone, app):
+    page = alone("masks.py")
+    assert not page.exception and [title.value for title in page.title] == ["Masks"]
+    opened(app, projector="on", mask_batch="")
+    assert "vt-projector" in "".join(element.proto.body for element in app.get("html"))
+
+
+def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    assert "viz-transformer train numbers" in said(opened(app))

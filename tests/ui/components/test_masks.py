@@ -1,0 +1,177 @@
+"""What the masks are sent is what they were given; a click turns a cell round, and Python hears of all that are."""
+
+import numpy as np
+import pytest
+from mounted import mounted
+
+from viz_transformer.analysis.masks import change_of, mask_parts
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.masks import HEIGHT, MOST_CHANGES, masks_payload
+from viz_transformer.ui.components.matrix import Axis
+from viz_transformer.ui.components.tokens import token_data
+
+TOKENS = ("<s>", "a", "b", "<b>", "<pad>")
+KEEP = [True, True, True, True, False]
+
+
+def of(cells=(), token="", kind="decoder", tokens=TOKENS, keep=KEEP, **changes):
+    parts = mask_parts(kind, keep, keep)
+    rows = Axis("t", "query", "reads", "target", token_data(tokens, special=[0, 4]))
+    columns = Axis("u", "key", "keys, target", "target", token_data(tokens, special=[0, 4]))
+    given = {"kind": kind, "letter": "d", "cells": list(cells), "token": token, "notes": ("one", "two", "three")}
+    given |= {"caption": "the caption", "name": "masks"}
+    return masks_payload(parts.padding, parts.causal, rows, columns, **{**given, **changes})
+
+
+def test_both_masks_arrive_bit_by_bit():
+    header, arrays = payload.unpack(of(["d1.2", "e0"]))
+    parts = mask_parts("decoder", KEEP, KEEP)
+    assert (arrays["padding"] == parts.padding).all() and (arrays["causal"] == parts.causal).all()
+    assert header["cells"] == ["d1.2", "e0"] and header["most"] == MOST_CHANGES
+    assert [panel["title"] for panel in header["panels"]] == ["Padding", "Causal", "Combined"]
+    assert [panel["note"] for panel in header["panels"]] == ["one", "two", "three"]
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="do not fit 2 rows and 2 columns"):
+        of(tokens=TOKENS[:2])
+
+
+# ---- in a browser
+
+WHERE = """(stage) => {
+  const found = {}
+  const box = stage.getBoundingClientRect()
+  const tip = stage.getRootNode().querySelector(".tooltip")
+  for (let y = 4; y < box.height; y += 15)
+    for (let x = 4; x < box.width; x += 15) {
+      stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+      if (!tip.hidden) found[[...tip.children].map((line) => line.textContent).join("|")] ??= [x, y]
+    }
+  return found
+}"""
+
+
+def cells(shown):
+    """The text of each cell's tooltip, and a place in it."""
+    return shown.page.locator(".stage").evaluate(WHERE)
+
+
+def states(shown, size=5):
+    """What the tooltips of the combined mask say, by cell."""
+    found = {}
+    for lines in cells(shown):
+        query, key, state = lines.split("|")
+        if not state.startswith(("Padding:", "Causal:")):
+            found[int(query.split()[1][:-1]), int(key.split()[1][:-1])] = state
+    assert len(found) == size * size
+    return found
+
+
+def click(shown, row, column, state):
+    """A click on the combined mask's cell that is in this state."""
+    place = next(
+        at
+        for lines, at in cells(shown).items()
+        if lines.startswith(f"query {row}: ") and f"|key {column}: " in lines and lines.endswith(f"|{state}")
+    )
+    shown.page.locator(".stage").click(position={"x": place[0], "y": place[1]})
+
+
+def told(shown):
+    """What Python was told, the last of it."""
+    name, value = shown.page.evaluate("window.triggers.at(-1)")
+    assert name == "cells"
+    return value
+
+
+def test_each_cell_of_the_three_says_what_it_is(browser):
+    with mounted(browser, "masks", of()) as shown:
+        said = states(shown)
+        parts = mask_parts("decoder", KEEP, KEEP)
+        for (row, column), state in said.items():
+            closed_by = [name for name in ("padding", "causal") if not getattr(parts, name)[row, column]]
+            words = " and ".join("causality" if name == "causal" else name for name in closed_by)
+            assert state == (f"closed by {words}" if words else "open")
+        every = cells(shown)
+        assert sum(lines.endswith("|Padding: closed") for lines in every) == 5
+        assert sum(lines.endswith("|Causal: closed") for lines in every) == 10
+        assert "query 3: “<b>”|key 0: “<s>”|open" in every
+
+
+def test_changed_cells_are_understood_as_python_does(browser):
+    words = ["d1.2", "d3", "d3.1", "d2.0", "e0.0", "c1"]
+    with mounted(browser, "masks", of(words)) as shown:
+        changes = [change_of(word) for word in words]
+        parts = mask_parts("decoder", KEEP, KEEP, changes=changes)
+        for (row, column), state in states(shown).items():
+            is_open = state == "open" or state.startswith("opened here")
+            assert is_open == parts.changed[row, column], (row, column, state)
+            assert ("here" in state) == (parts.changed[row, column] != parts.own[row, column])
+
+
+def test_a_click_turns_a_cell_round_at_once_and_a_second_one_back(browser):
+    with mounted(browser, "masks", of(["e0.0"])) as shown:
+        shown.page.evaluate("performance.now = () => 10_000")
+        click(shown, 1, 3, "closed by causality")
+        assert states(shown)[1, 3] == "opened here, was closed by causality"
+        first = told(shown)
+        assert first["cells"] == ["e0.0", "d1.3"] and first["fields"] == {"t": 1, "u": 3}
+        click(shown, 2, 0, "open")
+        assert told(shown)["cells"] == ["e0.0", "d1.3", "d2.0"] and states(shown)[2, 0] == "closed here, was open"
+        shown.give(of(["e0.0", "d1.3"], token=first["token"]))  # the answer to the first click: Python is behind
+        assert states(shown)[2, 0] == "closed here, was open"
+        shown.page.evaluate("performance.now = () => 14_000")  # Python has not heard of the second click
+        shown.give(of(["e0.0", "d1.3"], token=first["token"]))
+        assert states(shown)[2, 0] == "open"
+        shown.give(of(["e0.0", "d1.3", "d2.0"], token=told(shown)["token"]))
+        click(shown, 1, 3, "opened here, was closed by causality")
+        assert told(shown)["cells"] == ["e0.0", "d2.0"] and states(shown)[1, 3] == "closed by causality"
+
+
+def test_what_python_has_heard_is_believed_again(browser):
+    with mounted(browser, "masks", of()) as shown:
+        click(shown, 2, 0, "open")
+        shown.give(of([], token=told(shown)["token"]))
+        assert states(shown)[2, 0] == "open"
+
+
+def test_a_click_on_padding_or_causal_only_chooses(browser):
+    with mounted(browser, "masks", of()) as shown:
+        click(shown, 1, 2, "Causal: closed")
+        assert shown.heard()[-1] == {"t": 1, "u": 2}
+        assert shown.page.evaluate("window.triggers") == []
+
+
+def test_arrows_choose_and_enter_turns_round(browser):
+    with mounted(browser, "masks", of()) as shown:
+        shown.choose(t=0, u=0)
+        shown.page.locator(".stage").focus()
+        shown.press("ArrowDown", "ArrowRight")
+        assert shown.tooltip == ["query 1: “a”", "key 1: “a”", "open"]
+        shown.press("Enter")
+        assert told(shown)["cells"] == ["d1.1"] and shown.tooltip[-1] == "closed here, was open"
+        shown.press(" ")
+        assert told(shown)["cells"] == []
+        assert shown.heard()[-1] == {"t": 1, "u": 1}
+
+
+def test_more_cells_than_an_address_takes_are_not_changed(browser):
+    full = [f"e{row}.0" for row in range(MOST_CHANGES)]
+    with mounted(browser, "masks", of(full)) as shown:
+        click(shown, 2, 0, "open")
+        assert states(shown)[2, 0] == "open" and shown.page.evaluate("window.triggers") == []
+        assert f"At most {MOST_CHANGES} cells" in shown.page.locator("[aria-live]").text_content()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [1, 5, 64])
+def test_one_token_and_many_are_drawn(browser, scheme, size):
+    tokens, keep = [str(i) for i in range(size)], np.arange(size) < max(1, size - 2)
+    with mounted(browser, "masks", of(tokens=tokens, keep=keep), color_scheme=scheme) as shown:
+        box = shown.page.locator("canvas.base").bounding_box()
+        assert box["height"] == HEIGHT and box["width"] == 720
+        different = shown.page.locator("canvas.base").evaluate(
+            "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+        )
+        assert different > 3

@@ -1,0 +1,82 @@
+"""The masks of one kind of attention side by side, padding and causality and both, with cells that one can turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import ArrayLike
+
+from viz_transformer.figures.theme import Kind
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.matrix import Axis
+from viz_transformer.ui.components.source import javascript, style_sheet
+
+HEIGHT = 420
+MOST_CHANGES = 64
+_TOKEN = "masks_token"
+
+_masks = st.components.v2.component("viz_transformer_masks", css=style_sheet("masks"), js=javascript("masks"))
+
+
+def masks_payload(
+    padding: ArrayLike,
+    causal: ArrayLike,
+    rows: Axis,
+    columns: Axis,
+    *,
+    kind: Kind,
+    letter: str,
+    cells: Sequence[str],
+    token: str,
+    notes: Sequence[str],
+    caption: str,
+    name: str,
+    height: int = HEIGHT,
+) -> bytes:
+    """What the browser gets. padding, causal: [Q, K], True = may attend; the third mask is made of the two and `cells`.
+
+    cells: the changed cells of all kinds, as words; `letter` stands in front of those of this kind. token: of the click
+    that was heard last. notes: a line under the title of each of the three. Raises ValueError for shapes that do not
+    fit the tokens.
+    """
+    grids = [np.asarray(grid, dtype=bool) for grid in (padding, causal)]
+    shape = (len(rows.tokens), len(columns.tokens))
+    if any(grid.shape != shape for grid in grids) or 0 in shape:
+        raise ValueError(f"masks {[grid.shape for grid in grids]} do not fit {shape[0]} rows and {shape[1]} columns")
+    titles = ("Padding", "Causal", "Combined")
+    header = {
+        "label": f"Masks: {rows.title} as rows, {columns.title} as columns; padding, causal, and both combined",
+        "caption": caption,
+        "name": name,
+        "rows": rows.data(),
+        "columns": columns.data(),
+        "kind": kind,
+        "letter": letter,
+        "cells": cells,
+        "most": MOST_CHANGES,
+        "token": token,
+        "height": height,
+        "panels": [{"title": title, "note": note} for title, note in zip(titles, notes, strict=True)],
+    }
+    return payload.pack(header, padding=payload.bits(grids[0]), causal=payload.bits(grids[1]))
+
+
+def heard_token() -> str:
+    """The token of the last click that this session has heard of."""
+    return str(st.session_state.get(_TOKEN, ""))
+
+
+def masks(data: bytes, *, key: str, on_cells: Callable[[Sequence[str], Mapping[str, Any]], None]) -> None:
+    """Draw what `masks_payload` made. `on_cells` gets all changed cells after a click, and where the click was."""
+
+    def heard() -> None:
+        told = st.session_state[key].cells
+        if isinstance(told, Mapping) and isinstance(told.get("cells"), list):
+            st.session_state[_TOKEN] = str(told.get("token", ""))
+            fields = told.get("fields")
+            on_cells([str(word) for word in told["cells"]], fields if isinstance(fields, Mapping) else {})
+
+    _masks(key=key, data=data, on_cells_change=heard)
