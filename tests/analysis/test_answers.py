@@ -4,7 +4,7 @@ import pytest
 from builders import tiny_checkpoint
 from scripted import script, with_words
 
-from viz_transformer.analysis.answers import Answer, greedy_answers
+from viz_transformer.analysis.answers import Answer, confusions, greedy_answers, matching
 from viz_transformer.analysis.difference import aligned_difference
 from viz_transformer.config import tutorial
 from viz_transformer.decoding import decode
@@ -77,3 +77,27 @@ def test_equal_sequences_are_one_piece_and_empty_ones_none():
     assert [piece.same for piece in aligned_difference(["a", "b"], ["a", "b"])] == [True]
     assert aligned_difference([], []) == ()
     assert [(piece.wanted, piece.written) for piece in aligned_difference([], ["a"])] == [((), ("a",))]
+
+
+ANSWERS = (
+    Answer("4", "four", "four", right=True),
+    Answer("5", "five hundred", "six hundred", right=False),
+    Answer("50", "fifty, five", "fifty, six", right=False),
+    Answer("7", "seven", "seven seven", right=False),
+)
+
+
+def test_answers_are_filtered_by_kind_and_by_words_anywhere():
+    assert matching(ANSWERS, "all") == ANSWERS
+    assert matching(ANSWERS, "right") == ANSWERS[:1]
+    assert matching(ANSWERS, "wrong", "FIVE six") == ANSWERS[1:3]
+    assert matching(ANSWERS, "all", "5") == ANSWERS[1:3]
+    assert matching(ANSWERS, "right", "five") == ()
+    assert matching(ANSWERS, "all", "   ") == ANSWERS
+
+
+def test_what_is_confused_is_counted_by_hand():
+    found = confusions(ANSWERS)
+    assert (found[0].wanted, found[0].written, found[0].count) == ("five", "six", 2)
+    assert ("", "seven", 1) in {(each.wanted, each.written, each.count) for each in found}
+    assert confusions(ANSWERS[:1]) == ()

@@ -1,6 +1,8 @@
 import math
 
-from viz_transformer.analysis.training import loss_history
+import pytest
+
+from viz_transformer.analysis.training import best_validation, loss_history, rate_history
 
 
 def row(step, train, validation):
@@ -15,3 +17,16 @@ def test_each_curve_has_the_steps_at_which_it_was_measured():
 def test_a_curve_that_was_never_measured_is_missing():
     assert loss_history([row(1, 2.0, math.nan)]) == {"training": ([1], [2.0])}
     assert loss_history([]) == {}
+
+
+def test_the_best_step_is_the_first_of_the_lowest_validation_loss():
+    rows = [row(0, 3.0, 3.5), row(1, 2.0, math.nan), row(2, 0.1, 1.5), row(3, 0.0, 1.5), row(4, 0.0, 1.75)]
+    best = best_validation(rows)
+    assert (best.step, best.loss) == (2, 1.5)
+    assert best.perplexity == pytest.approx(math.exp(1.5))
+    assert best_validation([row(1, 2.0, math.nan)]) is None
+
+
+def test_the_learning_rate_has_its_steps():
+    assert rate_history([row(0, 3.0, 3.5), row(1, 2.0, math.nan)]) == ([0, 1], [0.1, 0.1])
+    assert rate_history([{**row(0, 1.0, 1.0), "learning_rate": math.nan}]) is None

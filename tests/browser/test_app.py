@@ -195,6 +195,7 @@ def test_the_pages_have_the_colours_and_fonts_of_the_theme(app_server, browser, 
         assert page.evaluate("[...document.fonts].filter(f => f.status === 'loaded').length") >= 3
         assert "IBM Plex Sans" in page.evaluate("getComputedStyle(document.querySelector('h1')).fontFamily")
         go_to(page, "Models")
+        page.get_by_role("radio", name="Curves").click()
         chart = page.locator(".st-key-models_loss .js-plotly-plot .main-svg").first
         expect(chart).to_be_visible()
         assert colour(page, ".st-key-models_loss .js-plotly-plot .main-svg", "background") == palette.page
@@ -297,8 +298,10 @@ def test_the_models_page_shows_what_each_model_is_and_how_it_does(app_server, br
     with opened(browser, app_server, "/models") as page:
         expect(page.locator("h1")).to_have_text("Models")
         expect(page.locator(".vt-card-name").filter(has_text="numbers")).to_have_text(["numbers", "numbers-tiny"])
-        expect(page.locator(".vt-answers").first).to_be_visible()
-        expect(page.get_by_text("test pairs were run, greedily")).to_be_visible()
         page.locator(".st-key-select_numbers-tiny button").click()
         expect_address(page, checkpoint="numbers-tiny")
         expect(page.get_by_role("heading", name="numbers-tiny", exact=True)).to_be_visible()
+        page.get_by_role("radio", name="Errors").click()
+        expect_address(page, model_tab="errors")
+        expect(page.locator(".vt-answers").first).to_be_visible()
+        expect(page.get_by_text("test pairs were run, greedily")).to_be_visible()

@@ -34,3 +34,26 @@ def test_nothing_to_draw_is_an_error():
         loss_curves({"training": ([0], [1.0])}, title="loss")
     with pytest.raises(ValueError, match="2 steps and 1 losses"):
         loss_curves({"training": ([1, 2], [1.0])}, title="loss")
+
+
+def test_the_learning_rate_stands_below_on_the_same_steps():
+    losses = {"training": ([1, 100], [2.0, 0.5])}
+    plain = loss_curves(losses, title="loss")
+    figure = loss_curves(losses, title="loss", rate=([0, 1, 10, 100], [0.0, 0.001, 0.002, 0.0]), best=(100, 0.5))
+    *_, best, rate = figure.data
+    assert list(rate.x) == [1, 10, 100] and rate.yaxis == "y2"  # step 0 has no place
+    assert list(best.x) == [100] and list(best.y) == [0.5]
+    assert figure.layout.yaxis2.type == "linear" and figure.layout.yaxis2.range[0] == 0
+    assert figure.layout.yaxis2.range[1] > 0.002
+    assert figure.layout.yaxis2.domain[1] < figure.layout.yaxis.domain[0]
+    assert figure.layout.height > plain.layout.height and "yaxis2" not in plain.layout
+
+
+def test_a_learning_rate_of_other_steps_is_an_error():
+    with pytest.raises(ValueError, match="2 steps and 1 values"):
+        loss_curves({"training": ([1], [1.0])}, title="loss", rate=([1, 2], [0.1]))
+
+
+def test_a_learning_rate_that_was_never_above_0_is_left_out():
+    figure = loss_curves({"training": ([1], [1.0])}, title="loss", rate=([1, 2], [0.0, 0.0]))
+    assert len(figure.data) == 1

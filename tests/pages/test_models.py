@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 
 from viz_transformer.analysis.answers import Answer
-from viz_transformer.checkpoint import contents
+from viz_transformer.analysis.parameters import parameter_total
+from viz_transformer.analysis.snapshots import snapshot_series
+from viz_transformer.analysis.untrained import recipe_of, untrained
+from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.config import ModelConfig
+from viz_transformer.decoding import decode
+from viz_transformer.figures.architecture import architecture
 from viz_transformer.ui import cached, examples, model_view
+from viz_transformer.ui.components import payload
 
 
 def opened(app, **address):
@@ -36,20 +42,21 @@ def test_there_is_a_card_for_each_model(app, bundled):
 
 
 def test_a_card_states_its_metric_with_interval_pairs_and_unseen_sources(app):
-    said = html_of(opened(app))
+    said = html_of(opened(app)).replace("\u2060", "")
     assert ">99.00 %<" in said
     assert "exact match, 95 % interval 98.46–99.35" in said
-    assert "2,000 pairs of test_full, first 2,000" in said
-    assert "sources not in the training data: 98.75 %" in said
+    assert "<th>test_full, first 2,000<i>greedy, 2,000 pairs</i></th>" in said
+    assert "<th>exact match</th><td>99.00 %\n(98.46 % to 99.35 %)</td>" in said
+    assert "<th>of sources not trained on</th><td>98.75 %</td>" in said
 
 
 def test_the_selected_model_is_the_one_of_the_whole_app(app):
     opened(app)
-    assert [button.label for button in app.button] == ["Selected", "Select"]
+    assert [button.label.split(":")[0] for button in app.button] == ["Selected", "Select"]
     app.button(key="select_numbers-tiny").click().run()
     assert not app.exception
     assert app.session_state["selection"]["checkpoint"] == "numbers-tiny"
-    assert [header.value for header in app.header] == ["numbers-tiny"]
+    assert '<h2 class="vt-model">numbers-tiny</h2>' in html_of(app)
     assert app.selectbox(key="sidebar_model").value == "numbers-tiny"
 
 
@@ -60,9 +67,9 @@ def test_the_configuration_is_that_of_the_model(app):
 
 
 def test_both_losses_are_drawn_on_logarithmic_axes(app):
-    figure = json.loads(opened(app).get("plotly_chart")[0].proto.spec)
+    figure = json.loads(opened(app, model_tab="curves").get("plotly_chart")[0].proto.spec)
     assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
-    training, validation = figure["data"]
+    training, validation, best, rate = figure["data"]
     assert (training["name"], validation["name"]) == ("training", "validation")
     values = [
         np.frombuffer(base64.b64decode(curve["y"]["bdata"]), curve["y"]["dtype"]) for curve in (training, validation)
@@ -70,10 +77,13 @@ def test_both_losses_are_drawn_on_logarithmic_axes(app):
     assert np.array_equal(values[0], np.float32([1.5, 1.0]))  # step 0 has no place on a logarithmic axis
     assert np.array_equal(values[1], np.float32([1.6]))
     assert figure["layout"]["yaxis"]["title"]["text"] == "negative log-likelihood, nats per token"
+    assert (best["x"], best["y"]) == ([10], [1.6])
+    assert rate["yaxis"] == "y2" and rate["name"] == "learning rate"
+    assert "The lowest validation loss is 1.6 nats per token at step 10, a perplexity of 4.95303." in html_of(app)
 
 
 def test_examples_are_run_and_counted_and_differences_marked(app):
-    said = html_of(opened(app))
+    said = html_of(opened(app, model_tab="errors"))
     assert "3 test pairs were run, greedily, with the weights that are loaded: 1 right, 2 wrong." in said
     assert "Wrong, 2 shown" in said and "Right, 1 shown" in said
     assert "<del>" in said and "<ins>" in said
@@ -83,7 +93,7 @@ def test_examples_are_run_and_counted_and_differences_marked(app):
 def test_licence_and_commands_are_stated(app):
     said = html_of(opened(app))
     assert "licence of the data" in said and ">MIT<" in said
-    assert [code.value for code in app.code] == ["viz-transformer train numbers", "viz-transformer evaluate numbers"]
+    assert [code.value for code in app.code] == ["viz-transformer evaluate numbers", "viz-transformer train numbers"]
 
 
 def test_the_selection_stays_when_the_page_changes(app):
@@ -116,16 +126,20 @@ def test_a_folder_that_is_no_model_has_a_card_that_says_why(app, bundled, tmp_pa
     assert ">numbers</div>" in said
 
 
-@pytest.mark.parametrize("file", ["model.safetensors", "history.csv", "examples.tsv"])
-def test_a_damaged_file_is_said_in_one_sentence_and_the_rest_is_shown(app, bundled, tmp_path, monkeypatch, file):
+@pytest.mark.parametrize(
+    ("file", "tab"), [("model.safetensors", "card"), ("history.csv", "curves"), ("examples.tsv", "errors")]
+)
+def test_a_damaged_file_is_said_in_one_sentence_and_the_rest_is_shown(app, bundled, tmp_path, monkeypatch, file, tab):
     (tmp_path / "numbers").mkdir()
     for source in (bundled / "numbers").iterdir():
         (tmp_path / "numbers" / source.name).write_bytes(source.read_bytes())
     (tmp_path / "numbers" / file).write_bytes(b"not\tthis\tfile\n")
     monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    said = html_of(opened(app))
-    assert file in said
-    assert ">MIT<" in said
+    said = html_of(opened(app, model_tab=tab))
+    assert file in said and "What not to conclude" in said
+    app.button_group(key="models_tab").set_value("data").run()
+    assert not app.exception
+    assert ">MIT<" in html_of(app)
 
 
 def test_without_models_the_page_says_what_to_do(app, tmp_path, monkeypatch):
@@ -134,7 +148,7 @@ def test_without_models_the_page_says_what_to_do(app, tmp_path, monkeypatch):
 
 
 def test_a_card_without_measurements_says_so():
-    assert model_view.metric_lines({}) == [("vt-card-value", "–"), ("vt-card-what", "not measured yet")]
+    assert model_view.metric_lines({}) == [("vt-card-value", "–"), ("vt-card-what", "not measured")]
     assert model_view.metric_lines({"metrics": "many"})[0] == ("vt-card-value", "–")
 
 
@@ -175,7 +189,7 @@ def test_a_model_without_answers_is_judged_by_its_loss():
 
 
 def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wrong(at_the_zoo):
-    said = html_of(opened(at_the_zoo, checkpoint="multi30k-de-en"))
+    said = html_of(opened(at_the_zoo, checkpoint="multi30k-de-en", model_tab="errors"))
     assert "loaded: 1 equal the reference letter by letter, in lower case, 1 differ." in said
     assert "Different from the reference, 1 shown" in said and "Equal to the reference, 1 shown" in said
     assert ">reference</span>" in said and ">asked for<" not in said
@@ -184,21 +198,23 @@ def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wr
 
 
 def test_a_model_that_was_not_measured_by_bleu_is_right_or_wrong(at_the_zoo):
-    said = html_of(opened(at_the_zoo, checkpoint="own"))
+    said = html_of(opened(at_the_zoo, checkpoint="own", model_tab="errors"))
     assert "2 test pairs were run" in said and ": 0 right, 2 wrong." in said
     assert "Wrong, 2 shown" in said and "✕" in said
 
 
 def test_a_model_that_writes_on_has_no_right_answers_and_is_not_run(at_the_zoo, monkeypatch):
     monkeypatch.setattr(cached, "example_answers", lambda *_: pytest.fail("the pairs were run"))
-    said = html_of(opened(at_the_zoo, checkpoint="shakespeare"))
+    said = html_of(opened(at_the_zoo, checkpoint="shakespeare", model_tab="errors"))
     assert "goes on writing from any text: there is no right answer" in said
     assert "test pairs were run" not in said
 
 
 def test_the_pairs_of_a_model_with_slips_are_run_and_its_slips_named(at_the_zoo):
-    said = html_of(opened(at_the_zoo, checkpoint="en-it-slips"))
+    said = html_of(opened(at_the_zoo, checkpoint="en-it-slips", model_tab="errors"))
     assert "1 test pairs were run" in said
+    at_the_zoo.button_group(key="models_tab").set_value("card").run()
+    said = html_of(at_the_zoo)
     for name, value in (("merge", "raw-reshape"), ("mask fill", "added-1e9"), ("pad to", "20")):
         assert f"<th>{name}</th><td>{value}</td>" in said
     assert said.count("<th>embedding scale</th>") == 1
@@ -238,3 +254,305 @@ def test_all_answers_of_a_translator_are_there_to_be_read(translates, captions, 
     assert len(shown) == len(captions)
     assert all(caption in table for caption, table in zip(captions, shown, strict=True))
     assert shown[0].count("<tr>") == (9 if translates else 6)
+
+
+# ---- tabs
+
+
+def components(app, name):
+    found = (each.proto for each in app.get("bidi_component"))
+    return [payload.unpack(each.bytes) for each in found if each.component_name == f"viz_transformer_{name}"]
+
+
+def on_tab(app, tab, **address):
+    """The page with this tab."""
+    return opened(app, model_tab=tab, **address)
+
+
+def test_only_the_selected_tab_is_worked_out(app, monkeypatch):
+    for name in ("checkpoint", "example_answers", "run"):
+        monkeypatch.setattr(cached, name, lambda *_: pytest.fail("the model was loaded"))
+    app.switch_page("pages/models.py")
+    for tab in ("card", "architecture", "curves", "data", "new"):
+        app.query_params["model_tab"] = tab
+        app.run()
+        assert not app.exception
+        assert app.button_group(key="models_tab").value == tab
+        assert "What not to conclude" in html_of(app)
+
+
+def test_the_tab_stands_in_the_address(app):
+    opened(app)
+    app.button_group(key="models_tab").set_value("data").run()
+    assert not app.exception
+    assert app.query_params["model_tab"] in ("data", ["data"])
+    assert "As its card states" in html_of(app)
+
+
+def test_a_tab_that_is_not_known_is_said(app):
+    app.switch_page("pages/models.py")
+    app.query_params["model_tab"] = "weights"
+    app.run()
+    assert "which is not one of card, architecture" in html_of(app)
+
+
+@pytest.mark.parametrize("name", ["numbers", "shakespeare", "en-it-slips"])
+def test_the_architecture_is_drawn_with_the_models_own_parts(at_the_zoo, zoo, name):
+    said = html_of(on_tab(at_the_zoo, "architecture", checkpoint=name))
+    drawn, norms = (header for header, _ in components(at_the_zoo, "architecture"))
+    summary = contents.read_summary(zoo / name)
+    wanted = architecture(summary.config)
+    assert [box["part"] for box in drawn["boxes"]] == [box.part for box in wanted.boxes]
+    assert [box["detail"] for box in drawn["boxes"]] == [box.detail for box in wanted.boxes]
+    assert f"{name}, architecture" in drawn["caption"] and "places of the norm" in norms["caption"]
+    total = f"{summary.parameter_count:,}"
+    assert f"<th>together</th><td></td><td>{total}</td>" in said
+    assert f"The weights file holds as many: {total}." in said
+
+
+def test_the_data_card_states_what_the_card_does(app):
+    said = html_of(on_tab(app, "data"))
+    assert "<th>licence</th><td>MIT</td>" in said
+    assert "<th>overlap</th><td>not stated</td>" in said
+    assert "<th>pairs</th><td>3</td>" in said
+
+
+def test_answers_are_filtered_by_kind_and_words(app):
+    on_tab(app, "errors")
+    app.button_group(key="models_answers").set_value("wrong").run()
+    said = html_of(app)
+    assert "Wrong, 2 shown" in said and "Right, 1 shown" not in said
+    app.text_input(key="models_find").set_value("eight").run()
+    assert not app.exception
+    said = html_of(app)
+    assert "Wrong, 1 shown" in said and "7.10" not in said
+    app.text_input(key="models_find").set_value("nowhere").run()
+    assert "No answer is of that kind and holds these words." in html_of(app)
+    assert app.session_state["selection"]["model_answers"] == "wrong"
+
+
+def test_what_is_confused_is_counted_beside_the_answers(app):
+    said = html_of(on_tab(app, "errors"))
+    assert "Most frequent differences" in said and "<b>" not in said
+
+
+def test_the_doctor_says_what_it_found(app):
+    said = html_of(on_tab(app, "doctor"))
+    assert "checks were worked out on the loaded model" in said
+    for name in ("weights file", "numbers", "sizes", "looking", "causality", "better than guessing"):
+        assert f"<th>{name}</th>" in said
+    assert "every bit is the same" in said
+
+
+def test_the_doctor_finds_a_decoder_that_reads_the_future(at_the_zoo):
+    said = html_of(on_tab(at_the_zoo, "doctor", checkpoint="en-it-slips", text="abc"))
+    assert "this decoder reads the future" in said
+    assert '<tr class="vt-check-bad">' in said
+
+
+def test_a_text_that_the_doctor_cannot_use_is_said_in_a_sentence(app):
+    said = html_of(on_tab(app, "doctor", text="4" * 100))
+    assert "the model reads at most 48" in said and "Traceback" not in said
+
+
+# ---- new models
+
+NEW = "new:numbers:own:e1-d2-h2-w8-f12-post-s7"
+
+
+def test_a_new_model_is_put_together_and_opened(app, bundled):
+    on_tab(app, "new")
+    drawn = components(app, "architecture")[0][0]
+    assert "new:numbers:own:e1-d3-h4-w16-f16-pre-s0" in html_of(app)
+    app.number_input(key="new_decoder_layers").set_value(2).run()
+    app.number_input(key="new_n_heads").set_value(2).run()
+    app.number_input(key="new_d_model").set_value(8).run()
+    app.number_input(key="new_d_ff").set_value(12).run()
+    app.number_input(key="new_seed").set_value(7).run()
+    app.button_group(key="new_norm").set_value("post").run()
+    assert not app.exception
+    assert app.session_state["selection"]["model_recipe"] == NEW
+    config = recipe_of(NEW).config(contents.read_summary(bundled / "numbers").config)
+    total = f"{parameter_total(config):,}"
+    assert f"The model that torch makes of it has as many: {total}." in html_of(app)
+    changed = components(app, "architecture")[0][0]
+    assert drawn["label"] != changed["label"] == architecture(config).label
+    app.button(key="new_open").click().run()
+    assert not app.exception
+    assert app.session_state["selection"]["checkpoint"] == NEW
+    assert app.selectbox(key="sidebar_model").value == NEW
+    assert app.button(key="new_open").label == "Opened"
+
+
+def test_a_link_to_a_new_model_makes_it_in_any_browser(new_app, bundled):
+    app = opened(new_app(), checkpoint=NEW)
+    said = html_of(app)
+    assert f'<h2 class="vt-model">{NEW}</h2>' in said
+    assert "Random weights, never trained" in said and "new: never trained" in said
+    app.switch_page("pages/tensors.py").run()
+    assert not app.exception
+    summary = next(each for each in cached.summaries() if each.name == "numbers")
+    made = untrained(recipe_of(NEW), load(summary.path))
+    run = decode(made, "29,284.30")
+    assert f"{len(run.trace.points(derived=True))} points" in "".join(each.label for each in app.text_input)
+
+
+@pytest.mark.parametrize("page", ["run", "attention", "tensors"])
+def test_a_new_model_is_shown_on_every_page(app, page):
+    opened(app, checkpoint=NEW)
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    assert app.selectbox(key="sidebar_model").value == NEW
+    assert "✕" not in html_of(app)
+
+
+def test_it_stays_in_the_list_when_another_model_is_selected(app):
+    opened(app, checkpoint=NEW)
+    app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
+    assert not app.exception
+    assert app.selectbox(key="sidebar_model").options == ["numbers", "numbers-tiny", NEW]
+    assert app.session_state["selection"]["checkpoint"] == "numbers-tiny"
+
+
+def test_the_list_keeps_the_last_few_and_the_selected_and_pinned(app):
+    names = [f"new:numbers:own:e1-d1-h2-w8-f12-pre-s{seed}" for seed in range(8)]
+    opened(app, pin_checkpoint=names[0], pin_text="1")
+    for name in names[1:]:
+        app.query_params["checkpoint"] = name
+        app.run()
+        assert not app.exception
+    options = app.selectbox(key="sidebar_model").options
+    assert options[:2] == ["numbers", "numbers-tiny"]
+    assert {names[0], names[7]} <= set(options) and len(options) == 2 + 2 + 4
+
+
+def test_opened_beside_the_trained_one_both_have_one_target(app, bundled):
+    on_tab(app, "new", model_recipe=NEW)
+    app.button(key="new_beside").click().run()
+    assert not app.exception
+    chosen = app.session_state["selection"]
+    answer = decode(load(bundled / "numbers"), "29,284.30").text
+    assert (chosen["checkpoint"], chosen["pin_checkpoint"], chosen["target"]) == (NEW, "numbers", answer)
+    app.switch_page("pages/attention.py").run()
+    assert not app.exception
+    assert app.button_group(key="pin_shown").value == "A"
+
+
+def test_sizes_that_do_not_fit_are_said_and_cannot_be_opened(app):
+    on_tab(app, "new")
+    app.number_input(key="new_n_heads").set_value(3).run()
+    assert not app.exception
+    assert "D_model=16 cannot be split evenly into n_heads=3." in html_of(app)
+    assert app.button(key="new_open").disabled and app.button(key="new_beside").disabled
+    assert not components(app, "architecture")
+
+
+def test_a_link_to_sizes_that_do_not_fit_says_so(app):
+    said = html_of(opened(app, checkpoint="new:numbers:own:e1-d2-h3-w8-f12-pre-s0"))
+    assert "d_model=8 cannot be split evenly into n_heads=3" in said
+    assert ">numbers-tiny</div>" in said  # the others are there to be chosen
+
+
+@pytest.mark.parametrize("name", ["new:nonsense", "new:elsewhere:own:e1-d2-h2-w8-f12-pre-s0"])
+def test_a_name_that_is_no_recipe_of_a_model_here_is_said(app, name):
+    app.switch_page("pages/models.py")
+    app.query_params["checkpoint"] = name
+    said = html_of(app.run())
+    assert f"There is no model named “{name[:40]}" in said
+    assert app.session_state["selection"]["checkpoint"] == "numbers"
+
+
+def test_another_architecture_brings_its_sizes(app):
+    on_tab(app, "new", model_recipe="new:numbers:own:e1-d2-h2-w8-f12-pre-s7")
+    app.selectbox(key="new_architecture").set_value("tutorial6").run()
+    assert not app.exception
+    assert app.session_state["selection"]["model_recipe"] == "new:numbers:tutorial6:e2-d2-h2-w8-f16-post-s7"
+
+
+def test_a_decoder_alone_is_given_no_encoder(at_the_zoo):
+    on_tab(at_the_zoo, "new", checkpoint="shakespeare")
+    assert not [each for each in at_the_zoo.number_input if each.key == "new_encoder_layers"]
+    assert "new:shakespeare:own:e0-d3-h4-w16-f24-pre-s0" in html_of(at_the_zoo)
+    at_the_zoo.button(key="new_beside").click().run()
+    assert not at_the_zoo.exception
+    assert at_the_zoo.session_state["selection"]["target"] is None
+
+
+def test_a_new_model_has_no_history_and_its_pairs_are_the_bases(app):
+    said = html_of(on_tab(app, "curves", checkpoint=NEW))
+    assert "No history was kept with this model." in said
+    app.button_group(key="models_tab").set_value("errors").run()
+    assert "3 test pairs were run" in html_of(app)
+    app.button_group(key="models_tab").set_value("doctor").run()
+    assert not app.exception
+    assert "made in memory" in html_of(app) and "No row was ever trained" in html_of(app)
+
+
+# ---- the training slider
+
+
+@pytest.fixture
+def with_snapshots(app, bundled, tmp_path, monkeypatch):
+    """The app with a model that has snapshots, and one that has none."""
+    (tmp_path / "numbers").symlink_to(bundled / "numbers")
+    tiny = load(bundled / "numbers-tiny")
+    states = {step: dict(load(bundled / "numbers-tiny").model.state_dict()) for step in (0, 5)}
+    states[0]["output.bias"] = states[0]["output.bias"] + 1.5
+    states[5]["output.weight"] = states[5]["output.weight"] * 0.25
+    save_checkpoint(
+        tmp_path / "numbers-tiny",
+        state_dict=tiny.model.state_dict(),
+        config=tiny.config,
+        source_codec=tiny.source_codec,
+        target_codec=tiny.target_codec,
+        card={"task": "numbers-tiny", "exported_step": 9},
+        examples=[("4.20", "four point two")],
+        snapshots=states,
+    )
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    return app
+
+
+def test_the_sentence_is_run_at_every_snapshot(with_snapshots, tmp_path):
+    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4.20"))
+    ((header, arrays),) = components(with_snapshots, "snapshots")
+    series = snapshot_series(load(tmp_path / "numbers-tiny"), "4.20")
+    assert [each["step"] for each in header["snapshots"]] == [0, 5, 9]
+    assert np.array_equal(arrays["losses"], np.float32([run.loss for run in series.runs]))
+    for i, kind in enumerate(("cross", "decoder", "encoder")):
+        assert header["kinds"][i]["kind"] == kind
+        assert np.array_equal(arrays[f"maps_{i}"], series.maps(kind))
+    assert "the target of the example pair: “four point two”" in said
+    assert [token["text"] for token in header["kinds"][0]["rows"]["tokens"]][1:] == ["four", "point", "two"]
+
+
+def test_a_snapshot_and_a_head_are_taken_from_the_address(with_snapshots):
+    address = {"checkpoint": "numbers-tiny", "text": "4.20", "model_snapshot": "5", "heads": "2", "layer": "1"}
+    on_tab(with_snapshots, "training", **address)
+    (selection,) = (
+        each.proto
+        for each in with_snapshots.get("bidi_component")
+        if each.proto.component_name == "viz_transformer_selection"
+    )
+    chosen = json.loads(selection.json)["chosen"]
+    assert (chosen["model_snapshot"], chosen["heads"], chosen["layer"]) == (5, [2], 1)
+
+
+def test_a_given_target_is_that_of_all_snapshots(with_snapshots):
+    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4.20", target="two"))
+    assert "the target that is given on the Run page: “two”" in said
+
+
+def test_a_model_without_snapshots_says_who_has_them(with_snapshots):
+    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers"))
+    assert "numbers came without snapshots of its training. numbers-tiny has them." in said
+
+
+def test_a_text_that_no_snapshot_can_read_is_said(with_snapshots):
+    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4" * 100))
+    assert "the model reads at most 48" in said
+
+
+def test_on_a_projector_the_slider_stands_alone(with_snapshots):
+    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4.20", projector="on"))
+    assert "vt-projector" in said and ".st-key-training_slider" in said

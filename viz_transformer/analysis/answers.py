@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from viz_transformer.analysis.difference import Piece, aligned_difference
 from viz_transformer.answering import answers_of
@@ -49,3 +51,40 @@ def greedy_answers(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> tuple[
 def _words(text: str) -> list[str]:
     """The words, blanks and signs of a text; joined again they are the text."""
     return re.findall(r"\w+|\s+|[^\w\s]", text)
+
+
+Wanted = Literal["all", "wrong", "right"]
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Words that were asked for and what stood in their place, "" for nothing, and how often."""
+
+    wanted: str
+    written: str
+    count: int
+
+
+def matching(answers: Sequence[Answer], which: Wanted, words: str = "") -> tuple[Answer, ...]:
+    """The answers of a kind in which all the words stand, in the source, the target or what was written."""
+    parts = words.casefold().split()
+
+    def holds(answer: Answer) -> bool:
+        whole = "\n".join((answer.source, answer.wanted, answer.written)).casefold()
+        return all(part in whole for part in parts)
+
+    return tuple(
+        answer for answer in answers if (which == "all" or answer.right == (which == "right")) and holds(answer)
+    )
+
+
+def confusions(answers: Sequence[Answer]) -> tuple[Confusion, ...]:
+    """What wrong answers have in place of what was asked for, the most frequent first; blanks alone do not count."""
+    counts = Counter(
+        ("".join(piece.wanted).strip(), "".join(piece.written).strip())
+        for answer in answers
+        if not answer.right
+        for piece in answer.pieces
+        if not piece.same
+    )
+    return tuple(Confusion(*sides, count) for sides, count in counts.most_common() if any(sides))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 Curve = tuple[list[float], list[float]]
 
@@ -18,3 +19,27 @@ def loss_history(rows: Sequence[Mapping[str, float]]) -> dict[str, Curve]:
         if points:
             curves[name] = ([step for step, _ in points], [loss for _, loss in points])
     return curves
+
+
+@dataclass(frozen=True)
+class Best:
+    """Where the validation loss was lowest: the step, the loss in nats per token, and the perplexity, exp(loss)."""
+
+    step: float
+    loss: float
+    perplexity: float
+
+
+def best_validation(rows: Sequence[Mapping[str, float]]) -> Best | None:
+    """The row with the lowest validation loss, the first of equal ones; None if none was measured."""
+    measured = [(row["validation_loss"], row["step"]) for row in rows if not math.isnan(row["validation_loss"])]
+    if not measured:
+        return None
+    loss, step = min(measured)
+    return Best(step, loss, math.exp(loss))
+
+
+def rate_history(rows: Sequence[Mapping[str, float]]) -> Curve | None:
+    """Steps and learning rates; None if none was noted."""
+    points = [(row["step"], row["learning_rate"]) for row in rows if not math.isnan(row["learning_rate"])]
+    return ([step for step, _ in points], [rate for _, rate in points]) if points else None

@@ -1,4 +1,4 @@
-"""Training curves: loss against steps, both on a logarithmic axis."""
+"""Training curves: loss against steps, both on a logarithmic axis, and the learning rate below on a linear one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,23 @@ from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
 
 UNIT = "negative log-likelihood, nats per token"
+RATE_HEIGHT = 150
+"""Pixels that the learning rate adds to the height."""
 
 
 def loss_curves(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
     title: str,
+    rate: tuple[Sequence[float], Sequence[float]] | None = None,
+    best: tuple[float, float] | None = None,
     theme: Theme = "light",
     height: int = 400,
 ) -> go.Figure:
     """Each named curve is (steps, losses); the first is drawn thin and muted, the others strong.
+
+    rate: (steps, learning rates), drawn below on the same steps and a linear axis. best: step and loss of the point
+    to mark.
 
     A logarithmic axis has no place for steps or losses that are 0, negative or not finite: these points are left out.
     Raises ValueError if a curve's lists differ in length, or if no curve has a point left.
@@ -65,7 +72,7 @@ def loss_curves(
         **themes.base_layout(theme),
         title=themes.title(labels.escape(title), theme),
         height=height,
-        margin={"l": 64, "r": 16, "t": 40, "b": 48, "pad": 0},
+        margin={"l": 64, "r": 36, "t": 40, "b": 48, "pad": 0},
         xaxis={**axis, **_decades(1, last), "title": {"text": "optimiser step", "font": muted}},
         yaxis={**axis, **_decades(low, high), "title": {"text": UNIT, "font": muted}},
         legend={
@@ -79,7 +86,70 @@ def loss_curves(
         },
     )
     figure.update_layout(showlegend=True)
+    if best is not None:
+        _mark(figure, best, theme)
+    if rate is not None:
+        _add_rate(figure, rate, axis, theme)
     return figure
+
+
+def _mark(figure: go.Figure, best: tuple[float, float], theme: Theme) -> None:
+    """A ring around a point."""
+    step, loss = best
+    if step > 0 and loss > 0:
+        ring = {"symbol": "circle-open", "size": 12, "color": themes.palette(theme).text, "line": {"width": 2}}
+        said = f"lowest validation loss<br>step {step:,.0f}: {loss:.4f} nats per token<extra></extra>"
+        figure.add_trace(
+            go.Scatter(
+                x=[step], y=[loss], mode="markers", marker=ring, name="lowest", hovertemplate=said, showlegend=False
+            )
+        )
+
+
+def _add_rate(
+    figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], axis: Mapping[str, Any], theme: Theme
+) -> None:
+    """The learning rate under the losses, from 0 on, over the same logarithmic steps.
+
+    Raises ValueError for lists that differ in length.
+    """
+    steps, rates = rate
+    if len(steps) != len(rates):
+        raise ValueError(f"the learning rate has {len(steps)} steps and {len(rates)} values")
+    x, y = np.asarray(steps, np.float32), np.asarray(rates, np.float32)
+    usable = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y >= 0)
+    if not usable.any() or not y[usable].any():
+        return
+    colors = themes.palette(theme)
+    x, y = x[usable], y[usable]
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            name="learning rate",
+            mode="lines" if len(x) > 1 else "markers",
+            line={"color": colors.muted, "width": 1.5},
+            hovertemplate="step %{x:,d}<br>learning rate: %{y:.3g}<extra></extra>",
+            yaxis="y2",
+            showlegend=False,
+        )
+    )
+    height = int(figure.layout.height) + RATE_HEIGHT
+    part = RATE_HEIGHT / height
+    figure.update_layout(
+        height=height,
+        yaxis={"domain": [part + 0.04, 1]},
+        yaxis2={
+            **axis,
+            "type": "linear",
+            "range": [0, 1.08 * float(y.max())],
+            "nticks": 4,
+            "tickformat": ".3~g",
+            "domain": [0, part - 0.04],
+            "title": {"text": "learning rate", "font": {"size": 13, "color": colors.muted}},
+        },
+        xaxis={"anchor": "y2"},
+    )
 
 
 def _decades(low: float, high: float) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer.analysis.untrained import UntrainedSummary, untrained
 from viz_transformer.checkpoint import list_checkpoints
 from viz_transformer.checkpoint.files import CARD
+from viz_transformer.ui import new_models
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.answers import Answer
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 
 
 def summaries() -> tuple[Summary | Unreadable, ...]:
-    """The bundled checkpoints, without their weights; reads small JSON files only."""
-    return list_checkpoints()
+    """The bundled checkpoints and the session's new models, without their weights; reads small JSON files only."""
+    bundled = list_checkpoints()
+    return (*bundled, *new_models.named(bundled))
 
 
 def is_warm() -> bool:
@@ -44,7 +47,7 @@ def warm_up() -> None:
 
 def checkpoint(summary: Summary) -> Checkpoint:
     """The model, loaded. Raises CheckpointError with one sentence if it cannot be."""
-    return _checkpoint(str(summary.path), _written(summary))
+    return _checkpoint(_where(summary), _written(summary), summary)
 
 
 def run(summary: Summary, text: str, target: str | None = None) -> Run:
@@ -52,12 +55,17 @@ def run(summary: Summary, text: str, target: str | None = None) -> Run:
 
     Raises ValueError with one sentence if it cannot read one of them.
     """
-    return _run(str(summary.path), _written(summary), text, target)
+    return _run(_where(summary), _written(summary), text, target, summary)
 
 
 def example_answers(summary: Summary, count: int) -> tuple[Answer, ...]:
     """What the model writes for the first `count` of its example pairs."""
-    return _example_answers(str(summary.path), _written(summary), count)
+    return _example_answers(_where(summary), _written(summary), count, summary)
+
+
+def _where(summary: Summary) -> str:
+    """The folder; of a new model, which has none of its own, the name, which says all that it is made of."""
+    return summary.name if isinstance(summary, UntrainedSummary) else str(summary.path)
 
 
 def _written(summary: Summary) -> float:
@@ -65,23 +73,24 @@ def _written(summary: Summary) -> float:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _checkpoint(path: str, written: float) -> Checkpoint:
+def _checkpoint(where: str, written: float, _summary: Summary) -> Checkpoint:
     warm_up()
     from viz_transformer.checkpoint import load
 
-    return load(path)
+    if isinstance(_summary, UntrainedSummary):
+        return untrained(_summary.recipe, load(_summary.path))
+    return load(where)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _run(path: str, written: float, text: str, target: str | None) -> Run:
+def _run(where: str, written: float, text: str, target: str | None, _summary: Summary) -> Run:
     from viz_transformer.decoding import decode
 
-    return decode(_checkpoint(path, written), text, target=target)
+    return decode(_checkpoint(where, written, _summary), text, target=target)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _example_answers(path: str, written: float, count: int) -> tuple[Answer, ...]:
+def _example_answers(where: str, written: float, count: int, _summary: Summary) -> tuple[Answer, ...]:
     from viz_transformer.analysis.answers import greedy_answers
 
-    ckpt = _checkpoint(path, written)
-    return greedy_answers(ckpt, ckpt.examples()[:count])
+    return greedy_answers(_checkpoint(where, written, _summary), _summary.examples()[:count])

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer import describe
+from viz_transformer.analysis.untrained import UntrainedSummary
 from viz_transformer.checkpoint.contents import Summary, Unreadable
-from viz_transformer.checkpoint.files import WEIGHTS
+from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
 from viz_transformer.ui import state, text
 
 if TYPE_CHECKING:
@@ -18,33 +19,80 @@ if TYPE_CHECKING:
     from viz_transformer.config import ModelConfig
 
 
+def name(model: str) -> None:
+    """The selected model's name as a heading."""
+    st.html(f'<h2 class="vt-model">{html.escape(model)}</h2>')
+
+
 def card(summary: Summary | Unreadable, *, selected: bool) -> None:
-    """What one needs to choose a model: its task, how good it is on what, and its size; or why it cannot be read."""
+    """What one needs to choose a model: task, how good it is on what, badge and size; or why it cannot be read.
+
+    The whole card is the button that selects the model.
+    """
     error, lines = None, [("vt-card-name", summary.name)]
     if isinstance(summary, Unreadable):
         error = summary.error
     else:
-        try:
-            size = f"{summary.parameter_count:,} parameters, {file_size((summary.path / WEIGHTS).stat().st_size)}"
-        except (ValueError, OSError) as problem:
-            error, size = str(problem), "size not known"
         task = str(summary.card.get("title") or summary.card.get("task") or "task not stated")
-        lines += [("vt-card-task", task), *metric_lines(summary.card), ("vt-card-size", size)]
+        metric = [(style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2]]
+        lines += [("vt-card-task", task), *metric, ("vt-card-size", size_line(summary))]
     body = "".join(f'<div class="{style}">{html.escape(line)}</div>' for style, line in lines)
     key = f"card_selected_{summary.name}" if selected else f"card_{summary.name}"
     with st.container(border=True, height="stretch", key=key):
-        st.html(f'<div class="vt-card">{body}</div>')
-        if error is not None:
-            text.paragraph(error, tone="bad")
+        if isinstance(summary, Unreadable) or error is not None:
+            st.html(f'<div class="vt-card">{body}</div>')
+            text.paragraph(str(error), tone="bad")
             return
+        st.html(f'<div class="vt-card">{body}{_badge(summary)}</div>')
         st.button(
-            "Selected" if selected else "Select",
+            f"{'Selected' if selected else 'Select'}: {text.literal(summary.name)}",
             key=f"select_{summary.name}",
             disabled=selected,
             width="stretch",
             on_click=state.select,
             kwargs={"checkpoint": summary.name},
         )
+
+
+def size_line(summary: Summary) -> str:
+    """Parameters and bytes on the disk; that they are not known where the file cannot be read."""
+    try:
+        count = f"{summary.parameter_count:,} parameters"
+        if isinstance(summary, UntrainedSummary):
+            return f"{count}, in memory"
+        return f"{count}, {file_size((summary.path / WEIGHTS).stat().st_size)}"
+    except (ValueError, OSError) as problem:
+        return str(problem)
+
+
+def _badge(summary: Summary) -> str:
+    """That the files are what the card says, which is no word about the model's quality; or what is wrong with them."""
+    if isinstance(summary, UntrainedSummary):
+        return '<div class="vt-card-badge">new: never trained</div>'
+    wrong = _changed(str(summary.path), _times(summary), summary)
+    tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "read right")
+    icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'
+    return f'<div class="vt-card-badge vt-{tone}">{icon}{html.escape(words)}</div>'
+
+
+def _times(summary: Summary) -> tuple[float, ...]:
+    """When the files were written: another time means that they have to be read anew."""
+    return tuple(
+        (summary.path / name).stat().st_mtime if (summary.path / name).exists() else 0.0
+        for name in (CARD, CONFIG, WEIGHTS, *VOCABULARIES.values())
+    )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
+    """The first file whose SHA-256 is not the one in the card, as a sentence; "" if all are."""
+    names = [CONFIG, *(VOCABULARIES[side] for side in VOCABULARIES if _summary.codecs.get(side) is not None), WEIGHTS]
+    try:
+        for name in names:
+            check_digest(_summary.path, name, _summary.card)
+    except CheckpointError as error:
+        return str(error)
+    return ""
 
 
 def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -55,7 +103,7 @@ def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     entry = next(iter(describe.metrics(card)), {})
     lines = _bleu_lines(entry) or _match_lines(entry) or _loss_lines(entry)
     if not lines:
-        return [("vt-card-value", "–"), ("vt-card-what", "not measured yet")]
+        return [("vt-card-value", "–"), ("vt-card-what", "not measured")]
     return [("vt-card-value", lines[0]), *(("vt-card-what", line) for line in lines[1:])]
 
 

@@ -1,0 +1,81 @@
+"""The data card says what the card states and that it does not state the rest."""
+
+import pytest
+from builders import tiny_config
+
+from viz_transformer.ui.card_rows import data_rows, measurements, share
+
+CONFIG = tiny_config()
+CARD = {
+    "data": "numbers",
+    "data_licence": "MIT",
+    "evaluation": {"split": "test_full, first 2,000", "data": "numbers/test_full.tsv.gz", "seen": "numbers/train.gz"},
+    "overlap": {
+        "test_pairs": 2000,
+        "with_source_in_train": 395,
+        "all_test_pairs": 30_000,
+        "all_with_source_in_train": 5731,
+        "others": [{"split": "test_2018", "test_pairs": 1071, "with_source_in_train": 1}],
+    },
+    "metrics": [
+        {
+            "split": "test",
+            "command": "evaluate x --beam 4",
+            "pairs": 2000,
+            "exact_match": 0.99,
+            "exact_match_low": 0.984638,
+            "exact_match_high": 0.993503,
+            "loss": 0.0396832,
+            "bleu": None,
+            "sentences_per_second": 99.02,
+        }
+    ],
+}
+
+
+def test_overlap_is_counted_as_the_card_counts_it():
+    rows = dict(data_rows(CARD, CONFIG))
+    assert rows["overlap, of the test"] == "395 of 2,000 sources stand in the training data (19.75 %)"
+    assert rows["overlap, of the whole test file"] == "5,731 of 30,000 sources stand in the training data (19.10 %)"
+    assert rows["overlap, test_2018"] == "1 of 1,071 sources stand in the training data (0.09 %)"
+    assert rows["trained on"] == "numbers/train.gz"
+    assert rows["tested on"] == "test_full, first 2,000, numbers/test_full.tsv.gz"
+    assert rows["source"] == "12 tokens in the vocabulary, at most 20 in a text"
+
+
+def test_files_in_a_list_keep_their_limits():
+    seen = [{"file": "a.gz"}, {"file": "b.gz", "limit": 20_000}]
+    rows = dict(data_rows({"evaluation": {"seen": seen}}, CONFIG))
+    assert rows["trained on"] == "a.gz and b.gz, the first 20,000"
+
+
+def test_a_text_in_windows_is_counted_in_windows():
+    rows = dict(data_rows({"overlap": {"test_windows": 872, "with_text_in_train": 0}}, CONFIG))
+    assert rows["overlap, of the test"] == "0 of 872 windows stand in the training data (0 %)"
+
+
+@pytest.mark.parametrize(
+    "card",
+    [{}, {"evaluation": "yes", "overlap": [1], "data": None}, {"overlap": {"test_pairs": "many"}, "evaluation": {}}],
+)
+def test_what_is_not_stated_is_said_to_be_missing(card):
+    rows = dict(data_rows(card, CONFIG))
+    assert rows["data"] == rows["licence"] == rows["trained on"] == rows["tested on"] == rows["overlap"] == "not stated"
+
+
+def test_a_measurement_has_all_numbers_that_apply():
+    (found,) = measurements(CARD)
+    assert (found.split, found.how, found.command) == ("test", "beam 4, 2,000 pairs", "evaluate x --beam 4")
+    assert found.numbers == (
+        ("exact match", "99.00 % (98.46 % to 99.35 %)"),
+        ("loss, nats per token", "0.03968"),
+        ("texts per second", "99.0"),
+    )
+    assert measurements({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0 %"), (1, "100 %"), (0.99999, "99.99 %"), (1e-6, "0.01 %"), (0.1975, "19.75 %")]
+)
+def test_all_and_none_are_said_only_of_all_and_none(value, text):
+    assert share(value) == text

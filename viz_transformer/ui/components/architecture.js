@@ -1,0 +1,173 @@
+import { colours, element, tooltip, announcer, mount, zoom, mono, sans, shorten, prepare, exports } from "./shared.js"
+
+// A drawing of boxes, lines, signs, texts and frames. Header: {width, height, label, caption, name, boxes: {part, x, y,
+// width, height, label, detail, fill, tip}, lines: {points, arrow}, signs: {x, y}, texts: {x, y, text, align, ink,
+// strong}, frames}. It is as wide as it was drawn, or as there is room for.
+
+const FILLS = { encoder: "encoder", decoder: "decoder", cross: "cross" }
+const RADIUS = 9
+const ARROW = 5
+
+export default (component) => mount(component, "architecture", makeArchitecture)
+
+function makeArchitecture(root) {
+  const stage = element("div", "stage")
+  const canvas = element("canvas")
+  const foot = element("div", "foot")
+  stage.tabIndex = 0
+  stage.setAttribute("role", "application")
+  stage.append(canvas)
+  root.append(stage, foot)
+  const tip = tooltip(root)
+  const announce = announcer(root)
+  let head
+  let pointed = null
+
+  /** A pixel of the drawing is this many of the screen's. */
+  const scale = () => Math.min(zoom(root), root.clientWidth / head.width)
+
+  foot.append(exports(root, {
+    draw: (context) => paint(context, 1),
+    size: () => ({ width: head.width, height: head.height }),
+    caption: () => head.caption,
+    name: () => head.name,
+  }))
+
+  // ---- painting; all places are multiplied here, so that a saved SVG has them as they are
+
+  function paint(context, k) {
+    const paper = colours(root)
+    const path = (points) => {
+      context.beginPath()
+      points.forEach(([x, y], i) => (i ? context.lineTo(x * k, y * k) : context.moveTo(x * k, y * k)))
+      context.stroke()
+    }
+    const write = (text, x, y, { font, ink, align, room = Infinity }) => {
+      context.font = font
+      context.textAlign = align
+      context.textBaseline = "middle"
+      context.fillStyle = paper.one(ink)
+      context.fillText(room === Infinity ? text : shorten(context, text, room), x * k, y * k)
+    }
+    context.lineWidth = 1
+    context.strokeStyle = paper.one("line")
+    for (const { x, y, width, height } of head.frames) {
+      context.fillStyle = paper.one("surface")
+      context.fillRect(x * k, y * k, width * k, height * k)
+      context.strokeRect(x * k, y * k, width * k, height * k)
+    }
+    context.strokeStyle = paper.one("muted")
+    context.lineWidth = 1.25 * k
+    for (const { points, arrow } of head.lines) {
+      path(points)
+      if (!arrow) continue
+      const [[x0, y0], [x1, y1]] = points.slice(-2)
+      const [dx, dy] = [Math.sign(x1 - x0) * ARROW, Math.sign(y1 - y0) * ARROW]
+      path([[x1 - dx - dy * 0.7, y1 - dy - dx * 0.7], [x1, y1], [x1 - dx + dy * 0.7, y1 - dy + dx * 0.7]])
+    }
+    for (const { x, y } of head.signs) {
+      disc(context, x * k, y * k, RADIUS * k, paper.one("page"))
+      path([[x - 4, y], [x + 4, y]])
+      path([[x, y - 4], [x, y + 4]])
+    }
+    for (const [i, box] of head.boxes.entries()) {
+      const kind = FILLS[box.fill]
+      context.fillStyle = kind ? paper.scale(kind).css(1 / 6) : paper.one("page")
+      context.fillRect(box.x * k, box.y * k, box.width * k, box.height * k)
+      context.lineWidth = i === pointed ? 2 : 1
+      context.strokeStyle = paper.one(i === pointed ? "text" : "muted")
+      context.strokeRect(box.x * k, box.y * k, box.width * k, box.height * k)
+      const middle = box.x + box.width / 2
+      const room = (box.width - 12) * k
+      if (!box.detail) {
+        write(box.label, middle, box.y + box.height / 2, { font: sans(13 * k), ink: "text", align: "center", room })
+        continue
+      }
+      write(box.label, middle, box.y + 14, { font: sans(14 * k, 600), ink: "text", align: "center", room })
+      write(box.detail, middle, box.y + 32, { font: mono(12 * k), ink: "text", align: "center", room })
+    }
+    for (const { x, y, text, align, ink, strong } of head.texts)
+      write(text, x, y, { font: sans((strong ? 15 : 13) * k, strong ? 600 : 400), ink, align })
+  }
+
+  /** A filled circle; the fill is made of lines, which is all that a saved SVG knows. */
+  function disc(context, x, y, r, fill) {
+    const k = r * 0.5523 // a quarter of a circle, as a curve of third degree
+    const stroke = context.strokeStyle
+    const width = context.lineWidth
+    const circle = (r, k) => {
+      context.beginPath()
+      context.moveTo(x + r, y)
+      context.bezierCurveTo(x + r, y + k, x + k, y + r, x, y + r)
+      context.bezierCurveTo(x - k, y + r, x - r, y + k, x - r, y)
+      context.bezierCurveTo(x - r, y - k, x - k, y - r, x, y - r)
+      context.bezierCurveTo(x + k, y - r, x + r, y - k, x + r, y)
+      context.stroke()
+    }
+    context.strokeStyle = fill
+    context.lineWidth = r
+    circle(r / 2, k / 2)
+    context.strokeStyle = stroke
+    context.lineWidth = width
+    circle(r, k)
+  }
+
+  // ---- pointing
+
+  function point(i, x, y) {
+    const changed = i !== pointed
+    pointed = i
+    if (i === null) tip.hide()
+    else {
+      const box = head.boxes[i]
+      const k = scale()
+      tip.show(box.tip, x ?? (box.x + box.width / 2) * k, y ?? (box.y + box.height / 2) * k)
+    }
+    if (changed) made.draw()
+  }
+  const at = (event) => {
+    const outer = stage.getBoundingClientRect()
+    const [x, y] = [event.clientX - outer.left, event.clientY - outer.top]
+    const k = scale()
+    const i = head.boxes.findIndex((b) => x >= b.x * k && x <= (b.x + b.width) * k && y >= b.y * k && y <= (b.y + b.height) * k)
+    return { i: i < 0 ? null : i, x, y }
+  }
+  stage.onpointermove = (event) => {
+    const { i, x, y } = at(event)
+    point(i, x, y)
+  }
+  stage.onpointerleave = () => point(null)
+  stage.onblur = () => point(null)
+  stage.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
+    const last = head.boxes.length - 1
+    const to = {
+      ArrowUp: pointed === null ? 0 : Math.min(pointed + 1, last),
+      ArrowDown: pointed === null ? 0 : Math.max(pointed - 1, 0),
+      Home: 0,
+      End: last,
+      Escape: null,
+    }[event.key]
+    if (to === undefined) return
+    event.preventDefault()
+    point(to)
+    if (to !== null) announce(head.boxes[to].tip.join(", "))
+  }
+
+  const made = {
+    update({ header }) {
+      head = header
+      pointed = null
+      tip.hide()
+      stage.setAttribute("aria-label", `${head.label}. Arrow keys up and down go from box to box.`)
+    },
+    draw() {
+      const k = scale()
+      stage.style.height = `${head.height * k}px`
+      stage.style.width = `${head.width * k}px`
+      paint(prepare(canvas, head.width * k, head.height * k), k)
+      stage.dataset.painted = String(performance.now())
+    },
+  }
+  return made
+}

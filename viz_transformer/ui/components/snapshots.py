@@ -1,0 +1,112 @@
+"""The training slider: one sentence at every snapshot, moved through in the browser, with any head's map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from viz_transformer.figures import labels
+from viz_transformer.figures.theme import Kind
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.matrix import Axis
+from viz_transformer.ui.components.source import javascript, style_sheet
+
+MOST_EXACT = 2_000_000
+"""Weights that are sent bit by bit, 8 MB of them; more are sent in 16 bits each."""
+LONGEST = 400
+
+_snapshots = st.components.v2.component(
+    "viz_transformer_snapshots", css=style_sheet("snapshots"), js=javascript("snapshots")
+)
+
+
+@dataclass(frozen=True)
+class SnapshotData:
+    """What one snapshot did: its training step, the answer, whether that is the target, and the target's loss."""
+
+    step: int
+    text: str
+    complete: bool
+    right: bool
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class MapsOfKind:
+    """All heads of one kind at all snapshots. weights: [S, L, H, Q, K]; mask: [Q, K], True = may attend."""
+
+    kind: Kind
+    name: str
+    weights: NDArray[np.float32]
+    mask: NDArray[np.bool_]
+    rows: Axis
+    columns: Axis
+    writes: Sequence[Mapping[str, Any]] | None = None
+
+
+def snapshots_payload(
+    snapshots: Sequence[SnapshotData], maps: Sequence[MapsOfKind], *, caption: str, name: str
+) -> bytes:
+    """What the browser gets: all of it at once. Raises ValueError for what does not fit together.
+
+    Arrays: losses [S], and for the i-th kind maps_i [S, L, H, Q, K] and mask_i [Q, K] where anything is masked.
+    """
+    if not snapshots or not maps:
+        raise ValueError("there is no snapshot to show")
+    steps = [snapshot.step for snapshot in snapshots]
+    if sorted(set(steps)) != steps:
+        raise ValueError(f"the snapshots' steps do not go up: {steps}")
+    encoding = _encoding(maps)
+    arrays = {"losses": payload.exact([snapshot.loss for snapshot in snapshots])}
+    for i, each in enumerate(maps):
+        shape = (len(each.rows.tokens), len(each.columns.tokens))
+        if each.weights.ndim != 5 or each.weights.shape[0] != len(snapshots) or each.weights.shape[3:] != shape:
+            raise ValueError(
+                f"maps {each.weights.shape} do not fit {len(snapshots)} snapshots of {shape[0]} × {shape[1]} tokens"
+            )
+        if each.mask.shape != shape:
+            raise ValueError(f"mask {each.mask.shape} does not have the shape {shape} of the maps")
+        exact = encoding == "float32"
+        arrays[f"maps_{i}"] = payload.exact(each.weights) if exact else payload.rounded(each.weights, "sqrt-uint16")
+        if not each.mask.all():
+            arrays[f"mask_{i}"] = payload.bits(each.mask)
+    header = {
+        "snapshots": [
+            {
+                "step": snapshot.step,
+                "text": labels.shorten(labels.sentence(snapshot.text), LONGEST) if snapshot.text else "",
+                "complete": snapshot.complete,
+                "right": snapshot.right,
+            }
+            for snapshot in snapshots
+        ],
+        "kinds": [
+            {
+                "kind": each.kind,
+                "name": each.name,
+                "rows": each.rows.data(),
+                "columns": each.columns.data(),
+                "writes": each.writes,
+            }
+            for each in maps
+        ],
+        "caption": caption,
+        "name": name,
+    }
+    return payload.pack(header, **arrays)
+
+
+def snapshots_view(data: bytes, *, key: str) -> None:
+    """Draw what `snapshots_payload` made. Snapshot, kind, layer, head and cell go into the selection of the page."""
+    _snapshots(key=key, data=data)
+
+
+def _encoding(maps: Sequence[MapsOfKind]) -> Literal["float32", "sqrt-uint16"]:
+    shares = all(float(each.weights.min()) >= 0 and float(each.weights.max()) <= 1 for each in maps)
+    many = sum(each.weights.size for each in maps) > MOST_EXACT
+    return "sqrt-uint16" if many and shares else "float32"

@@ -1,0 +1,398 @@
+"""The tabs of the Models page; only the one that is selected is worked out."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import describe
+from viz_transformer.analysis.untrained import UntrainedSummary
+from viz_transformer.figures import labels
+from viz_transformer.ui import cached, frame, model_view, pictures, projector, state, text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.analysis.doctor import Check
+    from viz_transformer.analysis.parameters import Row
+    from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.config import ModelConfig
+    from viz_transformer.ui.card_rows import Measured
+
+NAMES = {
+    "card": "Card",
+    "architecture": "Architecture",
+    "curves": "Curves",
+    "data": "Data",
+    "errors": "Errors",
+    "doctor": "Doctor",
+    "new": "New model",
+    "training": "Training",
+}
+WRITES_ON = (
+    "This model goes on writing from any text: there is no right answer. The Run page has beginnings to start it with."
+)
+EXAMPLES = 200
+SHOWN, LISTED, CONFUSED = 6, 60, 8
+_SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
+
+
+def choice() -> str:
+    """The row of tabs; which of them is selected."""
+    st.segmented_control(
+        "What of the model is shown",
+        [*NAMES],
+        required=True,
+        format_func=NAMES.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("model_tab", key="models_tab"),
+    )
+    return str(state.selection()["model_tab"])
+
+
+def staged(summary: Summary, *keys: str) -> None:
+    """On a projector only one of these containers is left of the page."""
+    if projector.is_on():
+        projector.show(keys, f"{summary.name}, {NAMES[state.selection()['model_tab']].lower()}")
+
+
+# ---- Card
+
+
+def card(summary: Summary) -> None:
+    """Every measurement with its command, the configuration, and where data and weights come from."""
+    from viz_transformer.ui.card_rows import measurements
+
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        text.section("Measured")
+        found = measurements(summary.card)
+        if not found:
+            text.paragraph("Nothing was measured: the card states no metric.")
+        else:
+            st.html(measured_table(found))
+        for measured in found:
+            command(f"{measured.split}, {measured.how}", measured.command)
+        origin(summary)
+    with right:
+        text.section("Configuration")
+        text.definitions(model_view.config_rows(summary.config, summary.codecs))
+
+
+def measured_table(found: Sequence[Measured]) -> str:
+    """A column for each measurement, a row for each number that one of them has."""
+    head = "".join(f"<th>{html.escape(each.split)}<i>{html.escape(each.how)}</i></th>" for each in found)
+    names = dict.fromkeys(name for each in found for name, _ in each.numbers)
+    rows = []
+    for name in names:
+        cells = (dict(each.numbers).get(name, "–").replace(" (", "\n(") for each in found)
+        rows.append(
+            f"<tr><th>{html.escape(name)}</th>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
+        )
+    body = "".join(rows)
+    return f'<table class="vt-measured"><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def origin(summary: Summary) -> None:
+    """Data, licences, and the command that made the model."""
+    text.section("Where it comes from")
+    text.definitions(model_view.origin_rows(summary.card))
+    for note in summary.card.get("notes") or ():
+        text.paragraph(str(note))
+    command("Trained with", summary.card.get("training_command"))
+
+
+def command(label: str, line: object) -> None:
+    if line:
+        text.paragraph(label)
+        st.code(str(line), language=None, wrap_lines=True)
+
+
+# ---- Architecture
+
+
+def architecture(summary: Summary) -> None:
+    """The model as the paper's figure, its parameters block by block, and the two places of a norm side by side."""
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        with st.container(key="model_drawing"):
+            drawing(summary.config, summary.name)
+        with st.container(key="model_norms"):
+            text.section("Where the norm stands")
+            norms(summary.config, summary.name)
+    with right:
+        text.section("Configuration")
+        text.definitions(model_view.config_rows(summary.config, summary.codecs))
+        parameters(summary.config, stored=summary)
+    staged(summary, "model_drawing", "model_norms")
+
+
+def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
+    from viz_transformer.figures.architecture import architecture as drawn
+
+    _draw(drawn(config), f"{name}, architecture", name, key)
+
+
+def norms(config: ModelConfig, name: str) -> None:
+    from viz_transformer.figures.architecture import norm_places
+
+    _draw(norm_places(config), f"{name}, places of the norm", name, "norm_places")
+
+
+def _draw(found: Any, caption: str, name: str, key: str) -> None:
+    from viz_transformer import __version__
+    from viz_transformer.ui.components.architecture import architecture_payload, architecture_view
+    from viz_transformer.ui.maps import file_name
+
+    caption = f"{caption} (Viz Transformer {__version__})"
+    architecture_view(architecture_payload(found, caption=caption, name=file_name(name, key)), key=f"model_{key}")
+
+
+def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
+    """Shapes and parameters of each block, and their sum held against another count.
+
+    That is the one of the weights file of `stored`, or else of the model that torch makes of the config.
+    """
+    from viz_transformer.analysis.parameters import parameter_rows
+
+    rows = parameter_rows(config)
+    total = sum(row.count for row in rows)
+    text.section("Parameters")
+    st.html(parameter_table(rows, total))
+    try:
+        where, count = _counted(config, stored)
+    except ValueError as error:
+        text.paragraph(str(error), tone="bad")
+        return
+    if count == total:
+        text.paragraph(f"{where} as many: {count:,}.", tone="ok")
+    else:
+        text.paragraph(f"{where} {count:,}, which is not this sum.", tone="bad")
+
+
+def parameter_table(rows: Sequence[Row], total: int) -> str:
+    """A row for each part: name with its shapes, how often it is there, and its parameters."""
+    body = "".join(
+        f"<tr><th>{html.escape(row.name)}<i>{html.escape(row.shapes or 'tied: nothing of its own')}</i></th>"
+        f"<td>{f'{row.times} × {row.each:,}' if row.times > 1 else ''}</td><td>{row.count:,}</td></tr>"
+        for row in rows
+    )
+    foot = f"<tfoot><tr><th>together</th><td></td><td>{total:,}</td></tr></tfoot>"
+    return f'<table class="vt-parameters"><tbody>{body}</tbody>{foot}</table>'
+
+
+def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
+    if stored is not None and not isinstance(stored, UntrainedSummary):
+        return "The weights file holds", stored.parameter_count
+    from viz_transformer.checkpoint.store import expected_shapes
+
+    return "The model that torch makes of it has", sum(map(math.prod, expected_shapes(config).values()))
+
+
+# ---- Curves
+
+
+def curves(summary: Summary) -> None:
+    """Training and validation loss and the learning rate against the steps, the best step, and the table of all."""
+    from viz_transformer.analysis.training import best_validation, loss_history, rate_history
+    from viz_transformer.figures.curves import loss_curves
+
+    rows = summary.history()
+    found = loss_history(rows)
+    if not found:
+        text.paragraph("No history was kept with this model.")
+        return
+    best = best_validation(rows)
+    figure = loss_curves(
+        found,
+        title="Loss while it was trained",
+        rate=rate_history(rows),
+        best=None if best is None else (best.step, best.loss),
+        theme=frame.theme(),
+        height=440,
+    )
+    with st.container(key="loss"):
+        alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
+        frame.chart(figure, key="models_loss", alt=alt)
+    if best is not None:
+        exported = summary.card.get("exported_step")
+        weights = f" The weights are those of step {exported:,}." if type(exported) is int else ""
+        text.paragraph(
+            f"The lowest validation loss is {best.loss:.4g} nats per token at step {best.step:,.0f}, a perplexity of"
+            f" {best.perplexity:.6g}.{weights}"
+        )
+    staged(summary, "loss")
+    pictures.table(
+        lambda: history_table(rows),
+        note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing.",
+        name=f"{summary.name}-history",
+        key="models_history",
+    )
+
+
+def history_table(rows: Sequence[dict[str, float]]) -> pd.DataFrame:
+    """All rows of the history by step, with the perplexity of the validation loss, exp(loss)."""
+    import numpy as np
+    import pandas as pd
+
+    table = pd.DataFrame(rows).set_index("step")
+    table.insert(2, "validation_perplexity", np.exp(table["validation_loss"]))
+    return table
+
+
+# ---- Data
+
+
+def data(summary: Summary) -> None:
+    """What the card states of data, splits and overlap, and how long the kept example pairs are."""
+    from viz_transformer.ui.card_rows import data_rows
+
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        text.section("As its card states")
+        text.definitions(data_rows(summary.card, summary.config))
+        for note in summary.card.get("notes") or ():
+            text.paragraph(str(note))
+    with right:
+        text.section("Example pairs kept with it")
+        pairs = summary.examples()
+        if not pairs:
+            text.paragraph("None were kept.")
+            return
+        text.definitions(_lengths(pairs))
+        text.paragraph("Characters of the texts; the Input page shows tokens, ids and vocabularies.")
+
+
+def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    import statistics
+
+    rows = [("pairs", f"{len(pairs):,}")]
+    for side, name in enumerate(("source", "target")):
+        counts = [len(pair[side]) for pair in pairs]
+        said = f"mean {statistics.fmean(counts):.1f}, deviation {statistics.pstdev(counts):.1f}, at most {max(counts)}"
+        rows.append((name, said))
+    return rows
+
+
+# ---- Errors
+
+
+def errors(summary: Summary) -> None:
+    """Test pairs that the model is run on now, aligned with what was asked for; a filter, and what is confused."""
+    from viz_transformer.analysis.answers import confusions, matching
+
+    place = frame.place("examples")
+    status = place.empty()
+    if summary.config.kind == "decoder-only":
+        frame.say(status, WRITES_ON)
+        return
+    available = min(len(summary.examples()), EXAMPLES)
+    if not available:
+        frame.say(status, "No example pairs were kept with this model.")
+        return
+    with frame.waiting(f"Running the model on {available} test pairs ...", status):
+        done = cached.example_answers(summary, available)
+    status.empty()
+    translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
+    with place:
+        text.paragraph(model_view.answer_lines(done, translates=translates))
+        which = _filter(translates)
+        words = state.selection()["model_find"]
+        found = matching(done, which, words)
+        narrowed = which != "all" or words.strip()
+        if not found:
+            text.paragraph("No answer is of that kind and holds these words.")
+        left, right = st.columns([5, 2], gap="medium")
+        with left:
+            model_view.answer_tables(found, LISTED if narrowed else SHOWN, translates=translates)
+        with right:
+            _confused(confusions(found), translates)
+
+
+def _filter(translates: bool) -> Any:
+    """The controls above the answers; which kind is chosen."""
+    words = {"all": "All", "wrong": "Different" if translates else "Wrong", "right": "Equal" if translates else "Right"}
+    with st.container(horizontal=True, key="model_filter", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Answers",
+            [*words],
+            required=True,
+            format_func=words.__getitem__,
+            **state.bind("model_answers", key="models_answers"),
+        )
+        st.text_input(
+            "Words in source, target or answer",
+            max_chars=state.LONGEST_FIND,
+            placeholder="Filter",
+            width=340,
+            autocomplete="off",
+            **state.bind("model_find", key="models_find"),
+        )
+    return state.selection()["model_answers"]
+
+
+def _confused(found: Sequence[Any], translates: bool) -> None:
+    if not found:
+        return
+    text.section("Most frequent differences")
+    cells = ((each.wanted or "(nothing)", each.written or "(nothing)", each.count) for each in found[:CONFUSED])
+    rows = "".join(
+        f"<tr><td><del>{html.escape(wanted)}</del></td><td><ins>{html.escape(written)}</ins></td><td>{count:,}</td></tr>"
+        for wanted, written, count in cells
+    )
+    sides = ("reference", "written") if translates else ("asked for", "written")
+    head = "".join(f"<th>{name}</th>" for name in (*sides, "times"))
+    tone = "plain" if translates else "bad"
+    style = f"vt-answers vt-answers-{tone} vt-confused"
+    st.html(f'<table class="{style}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    if len(found) > CONFUSED:
+        most = found[CONFUSED].count
+        text.paragraph(f"{len(found) - CONFUSED:,} more, {'each once' if most == 1 else f'at most {most:,} times'}.")
+
+
+# ---- Doctor
+
+
+def doctor(summary: Summary) -> None:
+    """Checks of the loaded model, each worked out now."""
+    place = frame.place("doctor")
+    status = place.empty()
+    with frame.waiting("Loading the model ...", status):
+        ckpt = cached.checkpoint(summary)
+    chosen = state.selection()["text"]
+    with frame.waiting(f"Examining it, with “{labels.shorten(labels.sentence(chosen), 40)}” as the text ...", status):
+        found = _examined(ckpt.weights_sha256, chosen, ckpt, tuple(summary.examples()))
+    status.empty()
+    with place:
+        counts = {verdict: sum(check.verdict == verdict for check in found) for verdict in _SIGNS}
+        bad = f"{counts['bad']} found something bad" if counts["bad"] else "none found anything bad"
+        text.paragraph(
+            f"{len(found)} checks were worked out on the loaded model: {counts['ok']} are fine, {bad},"
+            f" {counts['note']} are remarks.",
+            tone="bad" if counts["bad"] else "ok",
+        )
+        st.html(checks_table(found))
+    staged(summary, "doctor")
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _examined(digest: str, chosen: str, _ckpt: Any, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
+    from viz_transformer.analysis.doctor import examine
+
+    return examine(_ckpt, chosen, _pairs)
+
+
+def checks_table(found: Sequence[Check]) -> str:
+    """The checks as a table: mark, name, sentence."""
+    words = {"ok": "fine", "bad": "bad", "note": "remark"}
+    body = "".join(
+        f'<tr class="vt-check-{check.verdict}"><td><span class="vt-icon" aria-hidden="true">{_SIGNS[check.verdict]}'
+        f"</span>{words[check.verdict]}</td><th>{html.escape(check.name)}</th>"
+        f"<td>{html.escape(labels.sentence(check.sentence))}</td></tr>"
+        for check in found
+    )
+    return f'<table class="vt-checks"><tbody>{body}</tbody></table>'
