@@ -1,0 +1,51 @@
+"""Playground: what happens if I change the numbers myself?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_transformer.ui import frame, playground_view, state, text, training_view
+
+HOW = {
+    "attention": "Read from left to right. A product stands where the row of its query meets the column of its key;"
+    " ÷ √d_k makes scores of products, softmax makes weights of a row of scores, and a row of weights mixes the rows of"
+    " V. Point at a cell to see it worked out.",
+    "simplex": "Weights over two keys are a point of a segment, over three keys a point of a triangle: a corner is all"
+    " weight on one key, the middle is an even row.",
+    "scaling": "Products of random vectors have variance d_k. Without the division a softmax over them puts nearly all"
+    " weight on one key as d_k grows, and then hardly answers to a change; divided by √d_k the variance stays at 1.",
+    "norms": "A frame holds the numbers that share one mean and one variance. Layer norm takes each token alone; batch"
+    " norm takes one feature over all texts and tokens, so that another text, or padding, changes a token's numbers.",
+    "rebuild": "Both losses stand on one axis. The tables are the input and what each network gives out; the maps are"
+    " its weights before training and after it. A seed gives the same curves again.",
+    "copy": "Given the right letters, both end at a loss near zero. Only the one with the causal mask has learned to"
+    " copy: the other reads the answer to its right, and there is none when it writes by itself.",
+}
+NOT = {
+    "attention": "These vectors mean nothing: they are random, or yours. Edited cells are no trained model.",
+    "simplex": "A point near a corner is no certainty of a model: it is what these few numbers give.",
+    "scaling": "Vectors of a trained model are neither independent nor standard normal, and its scores may have any"
+    " variance. The division is a good start for training, not a law.",
+    "norms": "A norm brings variances to 1; it does not make features equally important. Positions and features is a"
+    " slip of one tutorial, and with it a token depends on padding and on later tokens.",
+    "rebuild": "Copying five vectors is no language, and one run is no contest between one head and several: another"
+    " seed may turn the order round.",
+    "copy": "Opening the mask of a trained model is not this: here the mask was missing while it learned. A loss near"
+    " zero says nothing about what a model writes by itself.",
+}
+SHOW = {
+    "attention": playground_view.attention,
+    "simplex": playground_view.simplex,
+    "scaling": playground_view.scaling,
+    "norms": playground_view.norms,
+    "rebuild": training_view.rebuild,
+    "copy": training_view.copying,
+}
+
+frame.title("Playground")
+part = playground_view.part_choice()
+status = st.empty()
+SHOW[part]()
+frame.say(status, *state.remarks(), *playground_view.problems())
+playground_view.project()
+text.explained(HOW[part], NOT[part])

@@ -1,0 +1,248 @@
+"""Tables of numbers beside each other, each cell with its number and its colour; nothing here knows what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.figures import labels
+from viz_transformer.figures import theme as themes
+from viz_transformer.figures.theme import Theme
+
+Scale = Literal["encoder", "decoder", "cross", "derived", "diverging"]
+WIDTH = 984
+"""The width in pixels that grids are laid out for; a page stretches or shrinks them to what it has."""
+ROW, COLUMN = 32, 56
+_SMALLEST_FONT = 8.0
+_CHARACTER = 0.61  # width of one column of the mono font, in parts of its size
+_CAPTION = 44
+_LEGEND = 34
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """One table of numbers. `left` and `top` are in pixels, those of its first cell.
+
+    limit: what has full colour; scales other than diverging start at 0. hover: a text for each cell. mask: True = may
+    attend. above, below: lines of text over and under it, the first of those below in bold; rows: names at its left.
+    boxes: (first row, first column, rows, columns) of what gets a frame.
+    """
+
+    values: NDArray[np.float64]
+    left: float
+    top: float
+    scale: Scale
+    limit: float
+    hover: Sequence[Sequence[str]]
+    digits: int = 2
+    mask: NDArray[np.bool_] | None = None
+    above: str = ""
+    below: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    boxes: tuple[tuple[int, int, int, int], ...] = field(default=())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+
+def number_grids(
+    grids: Sequence[Grid],
+    *,
+    column: float,
+    scales: Sequence[tuple[Scale, float, str]],
+    title: str,
+    theme: Theme = "light",
+    row: float = ROW,
+    width: float = WIDTH,
+) -> go.Figure:
+    """Tables of numbers beside each other, on one scale for each sort of number; cells are `column` x `row` pixels.
+
+    scales: colours, limit and name of each sort, for the legend. Texts are escaped here. Raises ValueError for none.
+    """
+    if not grids:
+        raise ValueError("there is no table to draw")
+    bottom = max(grid.top + grid.shape[0] * row + (_CAPTION if grid.below else 0) for grid in grids)
+    height = bottom + _LEGEND
+    figure = go.Figure()
+    for grid in grids:
+        _cells(figure, grid, column, row, theme)
+    _legend(figure, scales, height, theme)
+    figure.update_layout(
+        **themes.base_layout(theme),
+        title=themes.title(labels.escape(title), theme),
+        height=math.ceil(height),
+        margin={"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},
+        barmode="overlay",
+    )
+    hidden = {"visible": False, "fixedrange": True}
+    figure.update_xaxes(**hidden, range=[0, width])
+    figure.update_yaxes(**hidden, range=[math.ceil(height), 0])
+    return figure
+
+
+def _cells(figure: go.Figure, grid: Grid, column: float, row: float, theme: Theme) -> None:
+    rows, columns = grid.shape
+    x, y = grid.left + column * (np.arange(columns) + 0.5), grid.top + row * (np.arange(rows) + 0.5)
+    allowed = np.ones(grid.shape, bool) if grid.mask is None else grid.mask
+    low = -grid.limit if grid.scale == "diverging" else 0.0
+    figure.add_trace(
+        go.Heatmap(
+            z=np.where(allowed, grid.values, np.nan).astype(np.float32),
+            x=x,
+            y=y,
+            text=[list(texts) for texts in grid.hover],
+            hovertemplate="%{text}<extra></extra>",
+            hoverongaps=True,
+            zmin=low,
+            zmax=grid.limit,
+            zsmooth=False,
+            xgap=1,
+            ygap=1,
+            showscale=False,
+            colorscale=_colorscale(grid.scale, theme),
+        )
+    )
+    _masked(figure, grid, x, y, column, row, theme)
+    _numbers(figure, grid, x, y, allowed, low, column, theme)
+    _words(figure, grid, x, y, column, row, theme)
+    colors = themes.palette(theme)
+    for first, start, tall, wide in grid.boxes:
+        figure.add_shape(
+            type="rect",
+            x0=grid.left + start * column + 1,
+            x1=grid.left + (start + wide) * column - 1,
+            y0=grid.top + first * row + 1,
+            y1=grid.top + (first + tall) * row - 1,
+            line={"color": colors.text, "width": 2},
+        )
+
+
+def _masked(figure: go.Figure, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
+    """A hatch over what may not be attended to."""
+    if grid.mask is None or grid.mask.all():
+        return
+    colors = themes.palette(theme)
+    places = np.argwhere(~grid.mask)
+    pattern = {"shape": "/", "size": 5, "solidity": 0.2, "fgcolor": colors.line, "bgcolor": colors.surface}
+    figure.add_trace(
+        go.Bar(
+            orientation="h",
+            y=[y[i] for i, _ in places],
+            base=[x[j] - column / 2 + 0.5 for _, j in places],
+            x=[column - 1] * len(places),
+            width=row - 1,
+            hoverinfo="skip",
+            marker={"color": colors.surface, "line": {"width": 0}, "pattern": pattern},
+        )
+    )
+
+
+def _numbers(
+    figure: go.Figure, grid: Grid, x: Any, y: Any, allowed: NDArray[np.bool_], low: float, column: float, theme: Theme
+) -> None:
+    """The number of each cell, in the ink that stands out from its colour; none where it would be too small to read."""
+    texts = [[_short(float(value), grid.digits) for value in line] for line in grid.values]
+    longest = max(len(text) for line in texts for text in line)
+    size = min(13.0, (column - 4) / (longest * _CHARACTER))
+    if size < _SMALLEST_FONT:
+        return
+    colors, ramp = themes.palette(theme), [str(color) for _, color in _colorscale(grid.scale, theme)]
+    inks, shown, across, down = [], [], [], []
+    for i, line in enumerate(texts):
+        for j, text in enumerate(line):
+            if allowed[i, j]:
+                place = (grid.values[i, j] - low) / (grid.limit - low)
+                ends = (colors.page, colors.text)
+                inks.append(max(ends, key=lambda ink: abs(_light([ink], 0.0) - _light(ramp, place))))
+                shown.append(text)
+                across.append(x[j])
+                down.append(y[i])
+    font = {"family": themes.MONO_STACK, "size": size, "color": inks}
+    figure.add_trace(go.Scatter(x=across, y=down, text=shown, textfont=font, mode="text", hoverinfo="skip"))
+
+
+def _words(figure: go.Figure, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
+    """What stands over, under and beside a table."""
+    colors = themes.palette(theme)
+    rows = grid.shape[0]
+    note = {"showarrow": False, "xanchor": "left", "x": grid.left, "font": {"size": 13, "color": colors.muted}}
+    if grid.above:
+        lift = 18 if grid.columns else 0
+        figure.add_annotation(text=labels.escape(grid.above), y=grid.top - 4 - lift, yanchor="bottom", **note)
+    strong = {**note, "font": {"size": 14, "color": colors.text, "weight": 600}}
+    for place, line in enumerate(grid.below):
+        at = grid.top + rows * row + 3 + 19 * place
+        figure.add_annotation(text=labels.escape(line), y=at, yanchor="top", **(note if place else strong))
+    mono = {"showarrow": False, "font": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}}
+    for i, name in enumerate(grid.rows):
+        figure.add_annotation(text=labels.escape(name), x=grid.left - 6, xanchor="right", y=y[i], **mono)
+    for j, name in enumerate(grid.columns):
+        figure.add_annotation(text=labels.escape(name), x=x[j], y=grid.top - 2, yanchor="bottom", **mono)
+
+
+def _legend(figure: go.Figure, scales: Sequence[tuple[Scale, float, str]], height: float, theme: Theme) -> None:
+    """For each sort of number a bar of its colours between its two ends, and its name."""
+    colors = themes.palette(theme)
+    middle, left = height - 10, 0.0
+    mono = {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}
+    plain = {"size": 13, "color": colors.muted}
+    for scale, limit, name in scales:
+        low = f"{-limit:.3g}" if scale == "diverging" else "0"
+        high = f"{limit:.3g}"
+        place = {"y": middle, "yanchor": "middle", "xanchor": "left", "showarrow": False}
+        figure.add_annotation(text=low, x=left, font=mono, **place)
+        left += 8 * len(low) + 6
+        figure.add_trace(
+            go.Heatmap(
+                z=[np.linspace(-limit if scale == "diverging" else 0.0, limit, 64)],
+                x=np.linspace(left, left + 80, 64),
+                y=[middle],
+                dy=8,
+                y0=middle,
+                ytype="scaled",
+                colorscale=_colorscale(scale, theme),
+                zmin=-limit if scale == "diverging" else 0.0,
+                zmax=limit,
+                showscale=False,
+                hoverinfo="skip",
+            )
+        )
+        left += 80 + 6
+        figure.add_annotation(text=high, x=left, font=mono, **place)
+        left += 8 * len(high) + 8
+        figure.add_annotation(text=labels.escape(name), x=left, font=plain, **place)
+        left += 6.6 * len(name) + 28
+
+
+def _colorscale(scale: Scale, theme: Theme) -> list[list[float | str]]:
+    colors: Sequence[str] = getattr(themes.palette(theme), scale)
+    return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
+
+
+def _light(ramp: Sequence[str], place: float) -> float:
+    """How light a ramp of colours is at a place from 0 to 1: 0 to 255, as the eye weighs red, green and blue."""
+    shares = (0.2126, 0.7152, 0.0722)
+    lights = [sum(s * int(c[i : i + 2], 16) for s, i in zip(shares, (1, 3, 5), strict=True)) for c in ramp]
+    return float(np.interp(place, np.linspace(0, 1, len(ramp)), lights)) if len(ramp) > 1 else lights[0]
+
+
+def _short(value: float, digits: int) -> str:
+    return labels.number(value, digits).replace("<", "").replace(">", "") if value else f"{0:.{digits}f}"
+
+
+def full(value: float) -> str:
+    """A number as a tooltip has it: four decimals, and none that is only zeros."""
+    return f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) >= 5e-5 or value == 0 else f"{value:.1e}"
+
+
+def limit_of(*tables: ArrayLike) -> float:
+    """What has full colour on a scale that several tables share: their largest absolute value, 1 if all are 0."""
+    return max((float(np.abs(np.asarray(table)).max(initial=0.0)) for table in tables), default=0.0) or 1.0
