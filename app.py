@@ -11,8 +11,16 @@ page = st.navigation(
     {
         "RUN": [st.Page("pages/run.py", title="Run", default=True)],
         "INSIDE": [
+            st.Page("pages/input.py", title="Input"),
+            st.Page("pages/positions.py", title="Positions"),
             st.Page("pages/attention.py", title="Attention"),
+            st.Page("pages/weight.py", title="One weight"),
+            st.Page("pages/layers.py", title="Layers"),
             st.Page("pages/tensors.py", title="Tensors"),
+        ],
+        "TRY": [
+            st.Page("pages/masks.py", title="Masks"),
+            st.Page("pages/playground.py", title="Playground"),
         ],
         "MODELS": [st.Page("pages/models.py", title="Models")],
     }

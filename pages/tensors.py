@@ -49,7 +49,7 @@ def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status:
     name = tensor_view.selected_point(looked, listed)
     with tree:
         tensor_view.point_tree(listed, name)
-    with numbers:
+    with numbers, st.container(key="tensors_panel"):
         try:
             tensor_view.point_panel(looked, name, status)
         except ValueError as error:
@@ -60,7 +60,8 @@ frame.title("Tensors")
 status = frame.place("status").empty()
 both = frame.runs(status)
 if both is not None:
-    frame.strip(both)
+    with frame.place("strip"):
+        frame.strip(both)
     with st.container(horizontal=True, vertical_alignment="center", key="tensors_tools"):
         tensor_sources.training_controls()
         st.space("stretch")
@@ -81,3 +82,5 @@ if both is not None:
             text.explained(HOW, NOT)
         said = filter(None, (*state.remarks(), training_sentence(looked)))
         frame.say(status, *said, error=wrong)
+        if looked.entries:
+            frame.stage(both, ("tensors_panel",), f"{state.selection()['point'] or 'the selected point'} of the run")

@@ -67,7 +67,7 @@ def card(summary: Summary) -> None:
     """Every measurement with its command, the configuration, and where data and weights come from."""
     from viz_transformer.ui.card_rows import measurements
 
-    left, right = st.columns([5, 3], gap="medium")
+    left, right = st.container(key="model_card").columns([5, 3], gap="medium")
     with left:
         text.section("Measured")
         found = measurements(summary.card)
@@ -81,6 +81,7 @@ def card(summary: Summary) -> None:
     with right:
         text.section("Configuration")
         text.definitions(model_view.config_rows(summary.config, summary.codecs))
+    staged(summary, "cards", "model_card")
 
 
 def measured_table(found: Sequence[Measured]) -> str:

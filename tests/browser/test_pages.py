@@ -1,0 +1,48 @@
+"""Every page of the app in a real browser: with models of all kinds, light, dark and on a projector, by its address."""
+
+from __future__ import annotations
+
+import pytest
+from browser.driving import address, drawn, expect_address, go_to, opened
+from playwright.sync_api import expect
+
+# page -> its path, and what is there when it has answered its question
+PAGES = {
+    "Input": ("input", ".st-key-input_sum .js-plotly-plot"),
+    "Positions": ("positions", ".st-key-pos_curves .js-plotly-plot"),
+    "Attention": ("attention", ".matrix .stage[data-painted]"),
+    "One weight": ("weight", ".st-key-weight_row .stage[data-painted]"),
+    "Layers": ("layers", ".rail .part.selected"),
+    "Tensors": ("tensors", ".st-key-tensors_heatmap .js-plotly-plot"),
+    "Masks": ("masks", ".masks .stage[data-painted]"),
+    "Playground": ("playground", "[data-testid=stMain] .js-plotly-plot"),
+    "Models": ("models", ".vt-card"),
+    "Run": ("", ".scrubber .stage[data-painted]"),
+}
+KINDS = ("numbers", "taylor-2terms", "multi30k-tutorial6", "en-it-slips", "shakespeare", "copy")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_page_answers_its_question_for_models_of_every_kind(app_server, browser, name):
+    with opened(browser, app_server, checkpoint=name) as page:
+        drawn(page, ".scrubber .stage")
+        for title, (_, answer) in PAGES.items():
+            go_to(page, title)
+            expect(page.locator(answer).first).to_be_visible()
+            expect(page.locator(".vt-explained")).to_be_visible()
+            expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
+            assert address(page)["checkpoint"] == name
+
+
+@pytest.mark.parametrize(("scheme", "projector"), [("dark", "off"), ("light", "on")])
+def test_every_page_is_there_in_dark_and_on_a_projector(app_server, browser, scheme, projector):
+    view = {"checkpoint": "numbers-tiny", "text": "0.07"} | ({"projector": "on"} if projector == "on" else {})
+    for title, (path, answer) in PAGES.items():
+        with opened(browser, app_server, f"/{path}", scheme=scheme, another=True, **view) as page:
+            if projector == "off":
+                expect(page.locator(answer).first).to_be_visible()
+            else:  # one scene of the page fills the screen
+                expect(page.locator(".vt-projector")).to_be_attached()
+                expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
+            expect(page.locator("h1")).to_have_text(title)
+            expect_address(page, **view)
