@@ -107,7 +107,7 @@ TASKS = (
         codecs=partial(taylor_codecs, symbols="abcdfg"),
         model=partial(taylor_model, longest=GENERATED_LONGEST, d_model=128, d_ff=512, dropout=0.1),
         plan=Plan(
-            epochs=20,
+            epochs=80,
             batch_tokens=2500,
             peak_rate=1.5e-3,
             warmup=1000,
