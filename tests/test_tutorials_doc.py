@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[1]
 DOC = (ROOT / "docs" / "tutorials.md").read_text(encoding="utf-8")
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```\n", flags=re.DOTALL | re.MULTILINE)
 PROSE = FENCED.sub("", DOC)
-SECTIONS = {re.findall(r'`config\.tutorial\("(.*)"\)`', part)[0]: part for part in PROSE.split("\n## ")[1:]}
+FIGURES, *PARTS = PROSE.split("\n## ")[1:]  # where each figure is, then one part a tutorial
+SECTIONS = {re.findall(r'`config\.tutorial\("(.*)"\)`', part)[0]: part for part in PARTS}
 
 
 def tutorial_names() -> tuple[str, ...]:
@@ -92,6 +93,24 @@ def test_every_block_is_an_example_its_output_or_a_command() -> None:
     assert set(kinds) == {"python", "text", "console"}
     assert kinds.count("python") == kinds.count("text") > 25
     assert DOC.count("```") == 2 * len(kinds)
+
+
+def test_each_figure_is_on_a_page_that_there_is_or_below() -> None:
+    pages = set(
+        re.findall(r'st\.Page\("pages/\w+\.py", title="([\w ]+)"', (ROOT / "app.py").read_text(encoding="utf-8"))
+    )
+    assert len(pages) >= 10
+    rows = [line for line in FIGURES.splitlines() if line.startswith("| ") and not line.endswith("| page |")]
+    assert len(rows) > 40
+    for row in rows:
+        place = row.rstrip(" |").rpartition(" | ")[2]
+        named = set(re.findall(r"\*([A-Z][\w ]+)\*", place))
+        assert named <= pages, row
+        assert named or "](#" in place, row
+    anchors = {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", PROSE, re.M)
+    }
+    assert set(re.findall(r"\]\(#([^)]+)\)", PROSE)) <= anchors
 
 
 def test_each_tutorial_has_a_section() -> None:
