@@ -88,14 +88,16 @@ class Rebuild:
         single = _made(lambda: OneHead(settings.d_model), settings.seed, usual=True)
         self._mask = torch.ones(1, 1, len(self.x), len(self.x), dtype=torch.bool)
         self._models: tuple[OneHead | Attention, ...] = (single, several)
-        self._optimisers = [Adam(model, settings.learning_rate) for model in self._models]
+        self._optimisers = [torch.optim.Adam(model.parameters(), settings.learning_rate) for model in self._models]
         self.before = self.now = self._look()
 
     def step(self) -> None:
         """One step of both."""
         for place, (model, optimiser) in enumerate(zip(self._models, self._optimisers, strict=True)):
             loss = F.mse_loss(self._output(model), self.x)
-            optimiser.step(loss)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
+            optimiser.step()
             self.losses[place, self.done] = loss.item()
         self.done += 1
         if self.done % SNAPSHOT_EVERY == 0:
@@ -204,7 +206,7 @@ class Copying:
         )
         self._taps: tuple[Tap, ...] = (OFF, OpenMask())
         self._models = [_made(lambda: Transformer(config), settings.seed) for _ in self._taps]
-        self._optimisers = [Adam(model, settings.learning_rate) for model in self._models]
+        self._optimisers = [torch.optim.Adam(model.parameters(), settings.learning_rate) for model in self._models]
         self._batches = torch.Generator().manual_seed(settings.seed)
         tests = torch.Generator().manual_seed(settings.seed + 1_000_003)  # no stream of batches begins so
         self.texts = self._draw(settings.tests, tests)
@@ -224,7 +226,9 @@ class Copying:
         for place, (model, optimiser, tap) in enumerate(zip(self._models, self._optimisers, self._taps, strict=True)):
             losses = F.cross_entropy(model(given, tap=tap).transpose(1, 2), wanted, reduction="none")  # [B, T]
             loss = losses.mean()
-            optimiser.step(loss)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
+            optimiser.step()
             self.losses[place, 0, self.done] = losses[:, length:-1].mean().item()
             self.losses[place, 1, self.done] = loss.item()
         self.done += 1
@@ -293,38 +297,6 @@ class _Both:
 
     def inside(self, part: str) -> Tap:
         return _Both(self._store.inside(part), self._change.inside(part))
-
-
-class Adam:
-    """Adam with its usual constants, on all numbers of a module as one vector: the module's parameters become parts of
-    it.
-
-    Written out because torch.optim loads some 800 modules at its first step, and takes longer over models as small.
-    Source: Kingma and Ba (2015), algorithm 1; the same numbers as torch.optim.Adam to rounding.
-    """
-
-    betas, epsilon = (0.9, 0.999), 1e-8
-
-    def __init__(self, module: nn.Module, learning_rate: float) -> None:
-        self._rate, self._steps = learning_rate, 0
-        self._parameters = list(module.parameters())
-        self._numbers = torch.cat([parameter.detach().reshape(-1) for parameter in self._parameters])
-        self._mean, self._square = torch.zeros_like(self._numbers), torch.zeros_like(self._numbers)
-        start = 0
-        for parameter in self._parameters:
-            end = start + parameter.numel()
-            parameter.data = self._numbers[start:end].view(parameter.shape)
-            start = end
-
-    def step(self, loss: Tensor) -> None:
-        """Move the module's numbers against the gradient of this loss."""
-        gradient = torch.cat([part.reshape(-1) for part in torch.autograd.grad(loss, self._parameters)])
-        self._steps += 1
-        first, second = self.betas
-        self._mean.lerp_(gradient, 1 - first)
-        self._square.mul_(second).addcmul_(gradient, gradient, value=1 - second)
-        root = (self._square.sqrt() / math.sqrt(1 - second**self._steps)).add_(self.epsilon)
-        self._numbers.addcdiv_(self._mean, root, value=-self._rate / (1 - first**self._steps))
 
 
 def _made(make: Callable[[], M], seed: int, *, usual: bool = False) -> M:
