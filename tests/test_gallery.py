@@ -19,8 +19,18 @@ import viz_transformer as vt
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "docs" / "gallery.py"
 PACKAGES = (vt.figures, vt.analysis)
-# Modules without a public name: what figures are made with, and what only a page needs.
-INNER = {"figures": {"labels", "legend", "theme"}, "analysis": {"series", "trace_files"}}
+# Modules without a public name: what figures are made with, and what so far only a page needs.
+INNER = {
+    "figures": {
+        *("architecture", "distances", "embeddings", "enlarged", "labels", "layers", "legend", "lengths"),
+        *("number_grids", "one_weight", "playground", "positions", "theme"),
+    },
+    "analysis": {
+        *("background", "dataset", "doctor", "embeddings", "experiments", "influence", "layers", "lens", "masks"),
+        *("one_weight", "orders", "parameters", "playground", "positions", "python_copy", "series", "snapshots"),
+        *("torch_attention", "trace_files", "untrained", "vocabulary", "weight_numbers"),
+    },
+}
 
 
 @pytest.fixture(scope="module")
