@@ -41,7 +41,11 @@ from viz_transformer.figures import labels, theme
 VIEW = {"checkpoint": "signs", "text": TYPED, "kind": "cross", "layer": 1, "heads": 2}
 MARGIN, LINE = 12, 17
 """Around and between what is saved, and a line of its caption, in pixels."""
-PLACES = {"cross": "cross-attention", "decoder": "self-attention", "encoder": "self-attention"}
+PLACES = {
+    "cross": "decoder layer 0, head 2, cross-attention",
+    "decoder": "decoder layer 0, head 2, self-attention",
+    "encoder": "encoder layer 0, head 2, self-attention",
+}
 NAMES = {"cross": "D-E cross", "decoder": "D-D decoder self", "encoder": "E-E encoder self"}
 
 
@@ -52,7 +56,7 @@ def test_each_cell_says_its_tokens_and_the_weight_of_the_trace(random_server, br
     with opened(browser, random_server, "/attention", **{**VIEW, "layer": 0}) as page:
         for kind in ("cross", "decoder", "encoder"):
             choose(page, "attention_kind", NAMES[kind])
-            stage = drawn(page, MATRIX, f"layer 0, head 2, {PLACES[kind]}")
+            stage = drawn(page, MATRIX, PLACES[kind])
             wanted = expected.cells(run, kind, expected.weights_of(run, kind, 0)[2], expected.mask_of(run, kind, 0))
             found = survey(stage, cells=True)
             assert found.cells == wanted
