@@ -1,4 +1,4 @@
-import { selection, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
+import { selection, share, number, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
 
 // All steps of a decode and the candidates of each as bars. Header: {first_row, vocabulary, reads, tokens, candidates:
 // places in tokens by step, written: places in candidates, unlisted and forced: steps, caption, name}; arrays: log_probs
@@ -9,25 +9,8 @@ const PLAY = 700
 const PLAYING = PLAY + 200 // while the steps are played none has settled
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
 const PADDING = "This row reads padding: it writes nothing of the answer."
-const ICONS = {
-  back: "M3 2h2v12H3zM14 2v12L6 8z",
-  next: "M11 2h2v12h-2zM2 2v12l8-6z",
-  play: "M3 1v14l11-7z",
-  pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z",
-}
 
 export default (component) => mount(component, "scrubber", makeScrubber)
-
-function icon(name) {
-  const space = "http://www.w3.org/2000/svg"
-  const picture = document.createElementNS(space, "svg")
-  const path = document.createElementNS(space, "path")
-  picture.setAttribute("viewBox", "0 0 16 16")
-  picture.setAttribute("aria-hidden", "true")
-  path.setAttribute("d", ICONS[name])
-  picture.append(path)
-  return picture
-}
 
 function makeScrubber(root) {
   const says = element("div", "says")

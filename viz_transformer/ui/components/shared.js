@@ -198,6 +198,25 @@ export function isLight(colour) {
 
 // ---- elements, tooltip, what a screen reader hears
 
+const ICONS = {
+  back: "M3 2h2v12H3zM14 2v12L6 8z",
+  next: "M11 2h2v12h-2zM2 2v12l8-6z",
+  play: "M3 1v14l11-7z",
+  pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z",
+}
+
+/** The sign of a button: back, next, play or pause. */
+export function icon(name) {
+  const space = "http://www.w3.org/2000/svg"
+  const picture = document.createElementNS(space, "svg")
+  const path = document.createElementNS(space, "path")
+  picture.setAttribute("viewBox", "0 0 16 16")
+  picture.setAttribute("aria-hidden", "true")
+  path.setAttribute("d", ICONS[name])
+  picture.append(path)
+  return picture
+}
+
 export function element(name, className, text) {
   const made = document.createElement(name)
   if (className) made.className = className

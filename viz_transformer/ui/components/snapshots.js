@@ -1,4 +1,4 @@
-import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, mono, sans, prepare, exports } from "./shared.js"
+import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, zoom, mono, sans, prepare, exports } from "./shared.js"
 
 // One sentence at every snapshot of a training. Header: {snapshots: {step, text, complete, right}, kinds: {kind, name,
 // rows, columns, writes}, caption, name}; arrays: losses [S], maps_i [S, L, H, Q, K] and mask_i [Q, K] of the i-th kind.
@@ -9,25 +9,8 @@ const PLAY = 450
 const PLAYING = PLAY + 200 // while it plays nothing has settled
 const HATCH = 5
 const CHART = 168
-const ICONS = {
-  back: "M3 2h2v12H3zM14 2v12L6 8z",
-  next: "M11 2h2v12h-2zM2 2v12l8-6z",
-  play: "M3 1v14l11-7z",
-  pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z",
-}
 
 export default (component) => mount(component, "snapshots", makeSnapshots)
-
-function icon(name) {
-  const space = "http://www.w3.org/2000/svg"
-  const picture = document.createElementNS(space, "svg")
-  const path = document.createElementNS(space, "path")
-  picture.setAttribute("viewBox", "0 0 16 16")
-  picture.setAttribute("aria-hidden", "true")
-  path.setAttribute("d", ICONS[name])
-  picture.append(path)
-  return picture
-}
 
 function makeSnapshots(root) {
   const controls = element("div", "controls")
