@@ -18,8 +18,8 @@ GUIDE = (
     (
         "One selection",
         "Text, layer, head and tokens are chosen once and stay chosen from page to page. They stand in the address: a"
-        " copied link opens the same view, and Back undoes one change. “Pin as B” keeps a run; then every map can be"
-        " looked at as A, B or A − B.",
+        " copied link opens the same view, and Back undoes one change. “Pin as B” keeps a run; then maps and tensors"
+        " can be looked at as A, B or A − B.",
     ),
     (
         "Signs",
@@ -29,8 +29,8 @@ GUIDE = (
     ),
     (
         "Taking it along",
-        "Each picture is saved as PNG or SVG with its caption, each table as CSV. On Tensors the whole run is saved as"
-        " a trace, which a notebook opens with viz_transformer.Trace.load.",
+        "Maps, heads, lines, texts and steps are saved as PNG or SVG with their caption, tables as CSV. On Tensors the"
+        " whole run is saved as a trace, which a notebook opens with viz_transformer.Trace.load.",
     ),
 )
 GROUPS = (
