@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from viz_transformer.analysis.training import best_validation, loss_history, rate_history
+from viz_transformer.analysis.training import best_validation, loss_history, rate_history, time_history
 
 
 def row(step, train, validation):
@@ -30,3 +30,16 @@ def test_the_best_step_is_the_first_of_the_lowest_validation_loss():
 def test_the_learning_rate_has_its_steps():
     assert rate_history([row(0, 3.0, 3.5), row(1, 2.0, math.nan)]) == ([0, 1], [0.1, 0.1])
     assert rate_history([{**row(0, 1.0, 1.0), "learning_rate": math.nan}]) is None
+
+
+def test_the_time_that_was_left_at_a_step_is_known_when_the_training_is_over():
+    time = time_history([{**row(step, 1.0, 1.0), "seconds": seconds} for step, seconds in ((0, 1.5), (10, 21.5))])
+    assert (time.steps, time.seconds, time.left, time.total) == ([0, 10], [1.5, 21.5], [20.0, 0.0], 21.5)
+    assert (time.at(10), time.at(5)) == (21.5, None)
+
+
+def test_a_history_that_does_not_know_its_time_to_the_end_has_none():
+    known, unknown = {**row(0, 1.0, 1.0), "seconds": 1.5}, {**row(10, 1.0, 1.0), "seconds": math.nan}
+    assert time_history([known, unknown]) is None
+    assert time_history([row(0, 1.0, 1.0)]) is None and time_history([]) is None
+    assert time_history([unknown, {**known, "step": 20}]).steps == [20]

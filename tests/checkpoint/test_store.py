@@ -154,6 +154,17 @@ def test_saving_again_replaces_the_checkpoint_and_keeps_foreign_files(tmp_path: 
     assert (folder / "training" / "last.ckpt").read_text() == "resume"
 
 
+def test_a_history_may_say_how_long_the_training_took(tmp_path: Path) -> None:
+    header, *rows = HISTORY.splitlines()
+    timed = "\n".join([f"{header},seconds", *(f"{row},{number + 0.5}" for number, row in enumerate(rows))]) + "\n"
+    history = load(save(tmp_path / "x", tiny_checkpoint(), history_csv=timed)).history()
+    assert [row["seconds"] for row in history] == [0.5, 1.5]
+    plain = load(save(tmp_path / "y", tiny_checkpoint(), history_csv=HISTORY)).history()
+    assert [str({**row, "seconds": each["seconds"]}) for row, each in zip(plain, history, strict=True)] == [
+        *map(str, history)
+    ]
+
+
 def test_every_file_can_be_read_by_others(tmp_path: Path) -> None:
     folder = save(tmp_path / "x", tiny_checkpoint(), snapshots={1: tiny_checkpoint().model.state_dict()})
     modes = {path.stat().st_mode & 0o444 for path in folder.rglob("*") if path.is_file()}
@@ -240,6 +251,8 @@ def test_a_reader_during_saves_gets_one_whole_checkpoint(
         ),
         ({"history_csv": "epoch,loss\n1,2\n"}, "history.csv does not start with the columns step,train_loss"),
         ({"history_csv": HISTORY + "11,a,b,c,d\n"}, "history.csv line 4 is not 5 numbers or blanks"),
+        ({"history_csv": HISTORY.replace("norm\n", "norm,hours\n")}, "does not start with the columns step,train_loss"),
+        ({"history_csv": HISTORY.replace("norm\n", "norm,seconds\n")}, "history.csv line 2 is not 6 numbers or blanks"),
         ({"examples": [("a\tb", "c")]}, "examples.tsv cannot be saved"),
         ({"examples": [("a", "b\nc")]}, "examples.tsv cannot be saved"),
     ],

@@ -49,6 +49,14 @@ def test_the_learning_rate_stands_below_on_the_same_steps():
     assert figure.layout.height > plain.layout.height and "yaxis2" not in plain.layout
 
 
+def test_the_tooltip_says_the_time_at_each_step_that_has_one():
+    steps, losses = [0, 1, 2, 3], [4.0, 3.0, math.nan, 1.0]
+    figure = loss_curves({"training": (steps, losses)}, title="loss", times={0: "0 s", 1: "1 s", 2: "2 s"})
+    assert list(figure.data[0].x) == [1, 3] and list(figure.data[0].customdata) == ["1 s", ""]
+    assert "%{customdata}" in figure.data[0].hovertemplate
+    assert "customdata" not in loss_curves({"training": (steps, losses)}, title="loss").data[0].hovertemplate
+
+
 def test_a_learning_rate_of_other_steps_is_an_error():
     with pytest.raises(ValueError, match="2 steps and 1 values"):
         loss_curves({"training": ([1], [1.0])}, title="loss", rate=([1, 2], [0.1]))

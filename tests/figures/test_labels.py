@@ -72,6 +72,17 @@ def test_a_sentence_keeps_its_blanks_and_is_one_line(text, shown):
     assert labels.sentence(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        *((0, "0.0 s"), (8.46, "8.5 s"), (9.97, "10 s"), (59.4, "59 s"), (59.9, "1 min"), (80.4, "1 min 20 s")),
+        *((599.4, "9 min 59 s"), (2229, "37 min"), (3599, "1 h"), (11_100, "3 h 5 min"), (90_000, "25 h")),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(seconds, words):
+    assert labels.duration(seconds) == words
+
+
 def test_numbers_too_small_for_their_decimals_are_not_called_zero():
     assert labels.number(-0.001, 2) == ">-0.01"
     assert labels.number(-0.0) == "0.0000"

@@ -14,7 +14,7 @@ from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import decode
 from viz_transformer.figures.architecture import architecture
-from viz_transformer.ui import cached, examples, model_view
+from viz_transformer.ui import cached, examples, model_tabs, model_view
 from viz_transformer.ui.components import payload
 
 
@@ -80,6 +80,24 @@ def test_both_losses_are_drawn_on_logarithmic_axes(app):
     assert (best["x"], best["y"]) == ([10], [1.6])
     assert rate["yaxis"] == "y2" and rate["name"] == "learning rate"
     assert "The lowest validation loss is 1.6 nats per token at step 10, a perplexity of 4.95303." in html_of(app)
+
+
+def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, monkeypatch):
+    assert "is not known: this history has no column “seconds”" in html_of(opened(app, model_tab="curves"))
+    (tmp_path / "numbers").mkdir()
+    for source in (bundled / "numbers").iterdir():
+        (tmp_path / "numbers" / source.name).write_bytes(source.read_bytes())
+    header, *rows = (bundled / "numbers" / "history.csv").read_text(encoding="utf-8").splitlines()
+    timed = [f"{header},seconds", *(f"{row},{minutes * 60}" for row, minutes in zip(rows, (0, 28, 37), strict=True))]
+    (tmp_path / "numbers" / "history.csv").write_text("\n".join(timed), encoding="utf-8")
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    said = html_of(app.run())
+    assert "Trained in 37 min, the measurements of the losses included." in said
+    assert "The lowest validation loss came after 28 min, 9 min before the end." in said
+    training, *_ = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    assert training["customdata"] == ["after 28 min, 9 min left", "after 37 min, none left"]
+    table = model_tabs.history_table(contents.list_checkpoints()[0].history())
+    assert [*table["seconds_left"]] == [37 * 60, 9 * 60, 0]
 
 
 def test_examples_are_run_and_counted_and_differences_marked(app):

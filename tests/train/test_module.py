@@ -88,11 +88,12 @@ def test_only_matrices_decay_and_every_parameter_is_optimised():
 
 def test_history_leaves_what_does_not_exist_empty():
     row = {"train_loss": 2.0, "validation_loss": 2.5, "learning_rate": 0.0}
-    text = history_csv([{"step": 0, **row, "gradient_norm": math.nan}, {"step": 10, **row, "gradient_norm": 1.25}])
+    first = {"step": 0, **row, "gradient_norm": math.nan, "seconds": 0.5}
+    text = history_csv([first, {"step": 10, **row, "gradient_norm": 1.25}])
     assert text.splitlines() == [
-        "step,train_loss,validation_loss,learning_rate,gradient_norm",
-        "0,2,2.5,0,",
-        "10,2,2.5,0,1.25",
+        "step,train_loss,validation_loss,learning_rate,gradient_norm,seconds",
+        "0,2,2.5,0,,0.5",
+        "10,2,2.5,0,1.25,",
     ]
 
 

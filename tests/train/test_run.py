@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from lightning.pytorch import Callback
 
 from viz_transformer.checkpoint import load
 from viz_transformer.evaluation import evaluate
+from viz_transformer.train import keeper
 from viz_transformer.train.keeper import last_path, mean_loss
 from viz_transformer.train.run import train
 from viz_transformer.train.tasks.task import evenly
@@ -54,6 +57,13 @@ def run(data: Path, out: Path, *, stop: int | None = None, resume: bool = False,
     return losses.values
 
 
+def untimed(folder: Path) -> list[dict[str, float | None]]:
+    """The history without the one column that no two trainings have in common; nan as None, which equals itself."""
+    rows = load(folder).history()
+    assert all(row.pop("seconds") >= 0 for row in rows)
+    return [{name: None if math.isnan(value) else value for name, value in row.items()} for row in rows]
+
+
 def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path):
     """Broken twice in the middle of things: between saves (every 5 steps), and in the second epoch of the data."""
     whole = run(data, tmp_path / "whole")
@@ -64,8 +74,9 @@ def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path)
     for part in (first, second, third):
         assert part == {step: whole[step] for step in part}
     assert set(first) | set(second) | set(third) == set(whole) == set(range(1, STEPS + 1))
-    for name in ("model.safetensors", "history.csv", "snapshots/step-12.safetensors"):
+    for name in ("model.safetensors", "snapshots/step-12.safetensors"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
+    assert untimed(tmp_path / "whole") == untimed(tmp_path / "broken")
     states = [torch.load(last_path(tmp_path / f"{name}.training"), weights_only=True) for name in ("whole", "broken")]
     assert states[0]["state_dict"].keys() == states[1]["state_dict"].keys()
     for name, value in states[0]["state_dict"].items():
@@ -91,8 +102,47 @@ train(backwards_task(), data=sys.argv[2], out=sys.argv[3], steps=24, threads=1, 
     assert killed.returncode == -9, killed.stderr.decode()
     assert min(run(data, tmp_path / "killed", resume=True)) == 11
     run(data, tmp_path / "whole")
-    for name in ("model.safetensors", "history.csv"):
-        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes()
+    whole, killed = (tmp_path / name / "model.safetensors" for name in ("whole", "killed"))
+    assert whole.read_bytes() == killed.read_bytes()
+    assert untimed(tmp_path / "whole") == untimed(tmp_path / "killed")
+
+
+def test_the_seconds_of_a_training_are_those_in_which_it_ran(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """By a clock on which each step takes 10 seconds; the training is broken after step 8, saved after step 5."""
+
+    class Clock(Callback):
+        now = 0.0
+
+        def on_train_batch_start(self, *_: Any) -> None:
+            self.now += 10
+
+        def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
+            if trainer.global_step == 8 and self.now == 80:
+                raise Stopped
+
+    clock = Clock()
+    monkeypatch.setattr(keeper, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    options: dict[str, Any] = {"data": data, "out": tmp_path / "out", "steps": STEPS, "device": "cpu", "quiet": True}
+    with pytest.raises(Stopped):
+        train(backwards_task(), callbacks=[clock], **options)
+    clock.now += 3600  # the machine was off
+    train(backwards_task(), callbacks=[clock], resume=True, **options)
+    assert all(row["seconds"] == 10 * row["step"] for row in load(tmp_path / "out").history())
+
+
+def test_a_training_that_began_without_counting_seconds_goes_on_without(data: Path, tmp_path: Path):
+    run(data, tmp_path / "out", stop=8)
+    state = torch.load(last_path(tmp_path / "out.training"), weights_only=True)
+    ((name, kept),) = [(name, kept) for name, kept in state["callbacks"].items() if "history" in kept]
+    del state["callbacks"][name]["seconds"]
+    for row in kept["history"]:
+        del row["seconds"]
+    torch.save(state, last_path(tmp_path / "out.training"))
+    run(data, tmp_path / "out", resume=True)
+    history = load(tmp_path / "out").history()
+    assert history[-1]["step"] == STEPS and all(math.isnan(row["seconds"]) for row in history)
 
 
 def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]):
@@ -110,6 +160,7 @@ def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, ca
     seen = {source for source, _ in backwards_pairs(0, 300)}
     assert card["overlap"]["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(2, 30)[:20]) > 0
     longest = max(len(source) for source, _ in backwards_pairs(0, 300))
+    assert card["data_sizes"] == {"train": 300, "validation": 40, "test": 20}
     assert card["training_lengths"] == {"source": longest + 2, "target": longest + 1}  # start and end; all but the last
     (other,) = card["overlap"]["others"]
     assert other == {"split": "dev", "test_pairs": 40, "with_source_in_train": other["with_source_in_train"]}

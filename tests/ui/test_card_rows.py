@@ -40,6 +40,7 @@ def test_overlap_is_counted_as_the_card_counts_it():
     assert rows["overlap, test_2018"] == "1 of 1,071 sources stand in the training data (0.09 %)"
     assert rows["trained on"] == "numbers/train.gz"
     assert rows["tested on"] == "test_full, first 2,000, numbers/test_full.tsv.gz"
+    assert rows["sizes"] == "test 2,000 pairs; train and validation not stated"
     assert rows["source"] == "12 tokens in the vocabulary, at most 20 in a text"
 
 
@@ -49,6 +50,13 @@ def test_files_in_a_list_keep_their_limits():
     assert rows["trained on"] == "a.gz and b.gz, the first 20,000"
 
 
+def test_the_sizes_of_the_splits_are_those_of_the_card():
+    sizes = {"train": 300, "validation": 40, "test": 20}
+    assert dict(data_rows({"data_sizes": sizes}, CONFIG))["sizes"] == "train 300, validation 40, test 20 pairs"
+    text = {"data_sizes": {"train": 1_003_854, "test": 111_540}, "evaluation": {"window": 128}}
+    assert dict(data_rows(text, CONFIG))["sizes"] == "train 1,003,854, test 111,540 characters"
+
+
 def test_a_text_in_windows_is_counted_in_windows():
     rows = dict(data_rows({"overlap": {"test_windows": 872, "with_text_in_train": 0}}, CONFIG))
     assert rows["overlap, of the test"] == "0 of 872 windows stand in the training data (0 %)"
@@ -56,11 +64,15 @@ def test_a_text_in_windows_is_counted_in_windows():
 
 @pytest.mark.parametrize(
     "card",
-    [{}, {"evaluation": "yes", "overlap": [1], "data": None}, {"overlap": {"test_pairs": "many"}, "evaluation": {}}],
+    [
+        {},
+        {"evaluation": "yes", "overlap": [1], "data": None},
+        {"overlap": {"test_pairs": "many"}, "evaluation": {}, "data_sizes": {"train": True}},
+    ],
 )
 def test_what_is_not_stated_is_said_to_be_missing(card):
     rows = dict(data_rows(card, CONFIG))
-    assert rows["data"] == rows["licence"] == rows["trained on"] == rows["tested on"] == rows["overlap"] == "not stated"
+    assert {rows[name] for name in ("data", "licence", "trained on", "tested on", "sizes", "overlap")} == {"not stated"}
 
 
 def test_a_measurement_has_all_numbers_that_apply():

@@ -39,6 +39,36 @@ def best_validation(rows: Sequence[Mapping[str, float]]) -> Best | None:
     return Best(step, loss, math.exp(loss))
 
 
+@dataclass(frozen=True)
+class Time:
+    """How long a training took: seconds so far at each of some steps, in all, and what was left at each of them."""
+
+    steps: list[float]
+    seconds: list[float]
+
+    @property
+    def total(self) -> float:
+        return self.seconds[-1]
+
+    @property
+    def left(self) -> list[float]:
+        """Known only afterwards: the seconds from each step to the last one."""
+        return [self.total - seconds for seconds in self.seconds]
+
+    def at(self, step: float) -> float | None:
+        """The seconds so far at this step; None if none were noted there."""
+        return dict(zip(self.steps, self.seconds, strict=True)).get(step)
+
+
+def time_history(rows: Sequence[Mapping[str, float]]) -> Time | None:
+    """The time that the training had taken at each step; None if the history does not know it to its end."""
+    noted = [(row["step"], row.get("seconds", math.nan)) for row in rows]
+    points = [(step, seconds) for step, seconds in noted if not math.isnan(seconds)]
+    if not points or points[-1] != noted[-1]:
+        return None
+    return Time([step for step, _ in points], [seconds for _, seconds in points])
+
+
 def rate_history(rows: Sequence[Mapping[str, float]]) -> Curve | None:
     """Steps and learning rates; None if none was noted."""
     points = [(row["step"], row["learning_rate"]) for row in rows if not math.isnan(row["learning_rate"])]

@@ -28,6 +28,8 @@ from viz_transformer.checkpoint.files import (
 from viz_transformer.config import ModelConfig
 
 HISTORY_COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
+SECONDS = "seconds"
+"""The last column of a history that knows how long the training had taken; older ones end before it."""
 
 
 @dataclass(frozen=True)
@@ -183,18 +185,19 @@ def read_history(folder: Path) -> list[dict[str, float]]:
 
 
 def parse_history(text: str, path: Path) -> list[dict[str, float]]:
-    """The rows of a history; the path is for the sentence of the CheckpointError."""
+    """The rows of a history, with SECONDS if it has them; the path is for the sentence of the CheckpointError."""
     lines = [line.split(",") for line in text.splitlines()]
-    if not lines or tuple(lines[0]) != HISTORY_COLUMNS:
+    columns = tuple(lines[0]) if lines else ()
+    if columns not in (HISTORY_COLUMNS, (*HISTORY_COLUMNS, SECONDS)):
         raise CheckpointError(f"{path} does not start with the columns {','.join(HISTORY_COLUMNS)}: {COPY_AGAIN}")
     rows = []
     for number, cells in enumerate(lines[1:], start=2):
         try:
             values = [float(cell) if cell else math.nan for cell in cells]
-            rows.append(dict(zip(HISTORY_COLUMNS, values, strict=True)))
+            rows.append(dict(zip(columns, values, strict=True)))
         except ValueError:
             raise CheckpointError(
-                f"{path} line {number} is not {len(HISTORY_COLUMNS)} numbers or blanks: {COPY_AGAIN}"
+                f"{path} line {number} is not {len(columns)} numbers or blanks: {COPY_AGAIN}"
             ) from None
     return rows
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
@@ -24,13 +25,14 @@ def loss_curves(
     title: str,
     rate: tuple[Sequence[float], Sequence[float]] | None = None,
     best: tuple[float, float] | None = None,
+    times: Mapping[float, str] | None = None,
     theme: Theme = "light",
     height: int = 400,
 ) -> go.Figure:
     """Each named curve is (steps, losses); the first is drawn thin and muted, the others strong.
 
     rate: (steps, learning rates), drawn below on the same steps and a linear axis. best: step and loss of the point
-    to mark.
+    to mark. times: what the tooltip of the losses says of the time at a step, for the steps where something is known.
 
     A logarithmic axis has no place for steps or losses that are 0, negative or not finite: these points are left out.
     Raises ValueError if a curve's lists differ in length, or if no curve has a point left.
@@ -48,6 +50,7 @@ def loss_curves(
         x, y = x[usable], y[usable]
         low, high, last = min(low, float(y.min())), max(high, float(y.max())), max(last, float(x.max()))
         ink = colors.muted if number == 0 else colors.text
+        said = None if times is None else [labels.escape(times.get(step, "")) for step in _kept(steps, usable)]
         figure.add_trace(
             go.Scatter(
                 x=x,
@@ -55,7 +58,9 @@ def loss_curves(
                 name=labels.escape(name),
                 mode="lines" if len(x) > 1 else "markers",
                 line={"color": ink, "width": 1.5 if number == 0 else 2.5, "dash": "dot" if number == 0 else "solid"},
-                hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{y:.4f}} nats per token<extra></extra>",
+                customdata=said,
+                hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{y:.4f}} nats per token"
+                f"{'' if said is None else '<br>%{customdata}'}<extra></extra>",
             )
         )
     if not figure.data:
@@ -91,6 +96,10 @@ def loss_curves(
     if rate is not None:
         _add_rate(figure, rate, axis, theme)
     return figure
+
+
+def _kept(steps: Sequence[float], usable: NDArray[np.bool_]) -> list[float]:
+    return [step for step, keep in zip(steps, usable, strict=True) if keep]
 
 
 def _mark(figure: go.Figure, best: tuple[float, float], theme: Theme) -> None:

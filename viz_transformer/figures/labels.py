@@ -76,6 +76,16 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+def duration(seconds: float) -> str:
+    """A time in its two largest units: "3 h 5 min", "37 min", "1 min 20 s", "8.5 s"; minutes alone from ten on."""
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    whole = round(seconds) if seconds < 600 else 60 * round(seconds / 60)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
+
+
 def number(value: float, digits: int = 4) -> str:
     """The value with `digits` decimals; below what they can show "<0.0001", and 0 only if it is 0."""
     smallest = 10.0**-digits

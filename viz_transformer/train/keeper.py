@@ -6,6 +6,7 @@ import io
 import math
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ import torch.nn.functional as F
 from lightning.pytorch import Callback, Trainer
 from torch import Tensor
 
+from viz_transformer.checkpoint.contents import HISTORY_COLUMNS, SECONDS
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
 from viz_transformer.train.module import TrainingModule, predicted
 from viz_transformer.train.tasks.task import Plan
 
-COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
+COLUMNS = (*HISTORY_COLUMNS, SECONDS)
 Row = dict[str, float]
 Weights = dict[str, Tensor]
 
@@ -30,9 +32,10 @@ class Keeper(Callback):
 
     A row of the history belongs to the weights after `step` updates: both losses are plain negative log-likelihoods
     in nats per target token (no smoothing, no dropout, float32) on a fixed sample of training and of validation pairs;
-    learning rate and gradient norm (before clipping) are those of the last update, empty at step 0. The best weights
-    have the lowest trained loss, label smoothing included, on the validation sample. History and best weights travel
-    in Lightning's checkpoint, so a resumed run continues exactly what the saved one had.
+    learning rate and gradient norm (before clipping) are those of the last update, empty at step 0; `seconds` is the
+    time that the training had taken, these measurements included. The best weights have the lowest trained loss, label
+    smoothing included, on the validation sample. History, best weights and time travel in Lightning's checkpoint, so a
+    resumed run continues exactly what the saved one had: the time between does not count, nor steps done twice.
     """
 
     def __init__(self, state: Path, plan: Plan, train: Sequence[Batch], validation: Sequence[Batch]) -> None:
@@ -42,6 +45,13 @@ class Keeper(Callback):
         self.best_step = -1
         self.best_loss = math.inf
         self.best_weights: Weights = {}
+        self.seconds_before = 0.0  # of the training that is continued; nan if that did not count them
+        self.started = math.nan
+
+    @property
+    def seconds(self) -> float:
+        """How long the training has taken, all its parts together; nan if a part did not count."""
+        return self.seconds_before + time.monotonic() - self.started
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -49,6 +59,7 @@ class Keeper(Callback):
             "best_step": self.best_step,
             "best_loss": self.best_loss,
             "best_weights": self.best_weights,
+            "seconds": self.seconds,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -56,8 +67,10 @@ class Keeper(Callback):
         self.best_step = state_dict["best_step"]
         self.best_loss = state_dict["best_loss"]
         self.best_weights = state_dict["best_weights"]
+        self.seconds_before = state_dict.get("seconds", math.nan)
 
     def on_train_start(self, trainer: Trainer, pl_module: Any) -> None:
+        self.started = time.monotonic()
         if trainer.global_step == 0:
             self._after(trainer, pl_module, step=0)
 
@@ -83,6 +96,7 @@ class Keeper(Callback):
             row[name] = mean_loss(module.model, batches)
         row["learning_rate"] = module.rate
         row["gradient_norm"] = float(module.gradient_norm)
+        row[SECONDS] = self.seconds
         self.history.append(row)
         module.log("validation", row["validation_loss"], prog_bar=True)
         # What is trained decides: under label smoothing the plain loss is lowest before the training is at its best.
@@ -124,10 +138,11 @@ def mean_loss(model: Transformer, batches: Sequence[Batch], smoothing: float = 0
 
 
 def history_csv(rows: Sequence[Mapping[str, float]]) -> str:
-    """The history as CSV text; a value that does not exist (nan) is an empty cell."""
+    """The history as CSV text; a value that does not exist is an empty cell."""
     lines = [",".join(COLUMNS)]
     for row in rows:
-        cells = ["" if math.isnan(row[name]) else f"{row[name]:.6g}" for name in COLUMNS[1:]]
+        values = [row.get(name, math.nan) for name in COLUMNS[1:]]
+        cells = ["" if math.isnan(value) else f"{value:.6g}" for value in values]
         lines.append(",".join([str(int(row["step"])), *cells]))
     return "\n".join(lines) + "\n"
 

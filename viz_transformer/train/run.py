@@ -179,6 +179,7 @@ def _export(
         "training_command": command,
         "exported_step": keeper.best_step,
         "steps": int(keeper.history[-1]["step"]),
+        "data_sizes": material.counts,
         "overlap": material.overlap,
         "training_lengths": material.train.read_lengths(),
         "metrics": [],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from viz_transformer import describe
 from viz_transformer.config import ModelConfig
@@ -48,6 +48,7 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
     ]
     rows.append(("trained on", _training_files(evaluation.get("seen"))))
     rows.append(("tested on", _test(evaluation)))
+    rows.append(("sizes", _sizes(card)))
     rows += _overlap_rows(_mapping(card.get("overlap")))
     for side, most in (("source", config.max_source), ("target", config.max_target)):
         size = getattr(config, f"{side}_vocab_size")
@@ -98,6 +99,20 @@ def _training_files(seen: object) -> str:
         if isinstance(name, str):
             files.append(name + (f", the first {limit:,}" if type(limit) is int else ""))
     return " and ".join(files) or NOT_STATED
+
+
+def _sizes(card: Mapping[str, Any]) -> str:
+    """How many examples each split has, as far as the card says: of an older one the pairs of its overlap at most."""
+    unit = "characters" if "window" in _mapping(card.get("evaluation")) else "pairs"
+    counts = [(str(name), count) for name, count in _mapping(card.get("data_sizes")).items() if _is_count(count)]
+    if counts:
+        return ", ".join(f"{name} {count:,}" for name, count in counts) + f" {unit}"
+    tested = _mapping(card.get("overlap")).get("test_pairs")
+    return f"test {tested:,} pairs; train and validation {NOT_STATED}" if _is_count(tested) else NOT_STATED
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and value >= 0
 
 
 def _test(evaluation: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from viz_transformer.analysis.doctor import Check
     from viz_transformer.analysis.parameters import Row
+    from viz_transformer.analysis.training import Best, Time
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.config import ModelConfig
     from viz_transformer.ui.card_rows import Measured
@@ -199,7 +200,7 @@ def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
 
 def curves(summary: Summary) -> None:
     """Training and validation loss and the learning rate against the steps, the best step, and the table of all."""
-    from viz_transformer.analysis.training import best_validation, loss_history, rate_history
+    from viz_transformer.analysis.training import best_validation, loss_history, rate_history, time_history
     from viz_transformer.figures.curves import loss_curves
 
     rows = summary.history()
@@ -207,12 +208,13 @@ def curves(summary: Summary) -> None:
     if not found:
         text.paragraph("No history was kept with this model.")
         return
-    best = best_validation(rows)
+    best, time = best_validation(rows), time_history(rows)
     figure = loss_curves(
         found,
         title="Loss while it was trained",
         rate=rate_history(rows),
         best=None if best is None else (best.step, best.loss),
+        times=None if time is None else time_words(time),
         theme=frame.theme(),
         height=440,
     )
@@ -226,6 +228,7 @@ def curves(summary: Summary) -> None:
             f"The lowest validation loss is {best.loss:.4g} nats per token at step {best.step:,.0f}, a perplexity of"
             f" {best.perplexity:.6g}.{weights}"
         )
+    text.paragraph(trained_in(time, best))
     staged(summary, "loss")
     pictures.table(
         lambda: history_table(rows),
@@ -235,13 +238,42 @@ def curves(summary: Summary) -> None:
     )
 
 
+def trained_in(time: Time | None, best: Best | None) -> str:
+    """How long the training took, and when its best step came; or that its history does not know."""
+    if time is None:
+        return "How long the training took is not known: this history has no column “seconds”."
+    said = f"Trained in {labels.duration(time.total)}, the measurements of the losses included."
+    after = None if best is None else time.at(best.step)
+    if best is None or after is None or after == time.total:
+        return said
+    return (
+        f"{said} The lowest validation loss came after {labels.duration(after)},"
+        f" {labels.duration(time.total - after)} before the end."
+    )
+
+
+def time_words(time: Time) -> dict[float, str]:
+    """What is said of the time at each step: how much had passed, and how much was left."""
+    return {
+        step: f"after {labels.duration(seconds)}, {labels.duration(left) if left else 'none'} left"
+        for step, seconds, left in zip(time.steps, time.seconds, time.left, strict=True)
+    }
+
+
 def history_table(rows: Sequence[dict[str, float]]) -> pd.DataFrame:
-    """All rows of the history by step, with the perplexity of the validation loss, exp(loss)."""
+    """All rows of the history by step, with exp(validation loss), the perplexity, and the seconds that were left.
+
+    The latter only where the history knows how long the training took.
+    """
     import numpy as np
     import pandas as pd
 
+    from viz_transformer.analysis.training import time_history
+
     table = pd.DataFrame(rows).set_index("step")
     table.insert(2, "validation_perplexity", np.exp(table["validation_loss"]))
+    if (time := time_history(rows)) is not None:
+        table["seconds_left"] = time.total - table["seconds"]
     return table
 
 
