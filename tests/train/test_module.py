@@ -18,8 +18,8 @@ from viz_transformer.train.module import TrainingModule, rate_factor
 CODECS = backwards_codecs()
 
 
-def module(smoothing: float) -> TrainingModule:
-    task = backwards_task(smoothing=smoothing)
+def module(smoothing: float, **plan: str) -> TrainingModule:
+    task = backwards_task(smoothing=smoothing, **plan)
     torch.manual_seed(0)
     pairs = EncodedPairs(backwards_pairs(0, 50), CODECS, (12, 12), "train")
     made = TrainingModule(
@@ -84,6 +84,22 @@ def test_only_matrices_decay_and_every_parameter_is_optimised():
     assert sum(len(group["params"]) for group in groups) == len(list(trained.parameters()))
     assert [group["weight_decay"] > 0 for group in groups] == [True, False]
     assert all(parameter.dim() == 1 for parameter in groups[1]["params"])
+
+
+def test_muon_takes_the_matrices_inside_the_layers_and_adamw_everything_else():
+    trained = module(smoothing=0.0, optimizer="muon")
+    optimizer = trained.configure_optimizers()["optimizer"]
+    names = {id(parameter): name for name, parameter in trained.model.named_parameters()}
+    groups = [{names[id(parameter)] for parameter in group["params"]} for group in optimizer.param_groups]
+    assert sum(map(len, groups)) == len(names) and set().union(*groups) == set(names.values())
+    assert [type(part).__name__ for part in optimizer.parts] == ["Muon", "AdamW"]
+    assert groups[0] == {n for n, p in trained.model.named_parameters() if ".layers." in n and p.dim() == 2}
+    assert "encoder.embedding.token.weight" in groups[1] and "output.weight" in groups[1]
+    before = {name: parameter.detach().clone() for name, parameter in trained.model.named_parameters()}
+    trained.training_step(trained.order[0], 0).backward()
+    optimizer.step()
+    after = dict(trained.model.named_parameters())
+    assert all(not torch.equal(before[name], after[name]) for name in before if after[name].grad.abs().max() > 0)
 
 
 def test_history_leaves_what_does_not_exist_empty():

@@ -64,12 +64,13 @@ def untimed(folder: Path) -> list[dict[str, float | None]]:
     return [{name: None if math.isnan(value) else value for name, value in row.items()} for row in rows]
 
 
-def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path):
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path, optimizer: str):
     """Broken twice in the middle of things: between saves (every 5 steps), and in the second epoch of the data."""
-    whole = run(data, tmp_path / "whole")
-    first = run(data, tmp_path / "broken", stop=8)
-    second = run(data, tmp_path / "broken", stop=22, resume=True)
-    third = run(data, tmp_path / "broken", resume=True)
+    whole = run(data, tmp_path / "whole", optimizer=optimizer)
+    first = run(data, tmp_path / "broken", stop=8, optimizer=optimizer)
+    second = run(data, tmp_path / "broken", stop=22, resume=True, optimizer=optimizer)
+    third = run(data, tmp_path / "broken", resume=True, optimizer=optimizer)
     assert (min(second), min(third)) == (6, 21)  # from the last save
     for part in (first, second, third):
         assert part == {step: whole[step] for step in part}

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import random
+import re
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+import sympy
+import torch
 
 from viz_transformer.checkpoint import load
 from viz_transformer.config import tutorial
 from viz_transformer.data import Pair, generated_pairs
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec
+from viz_transformer.train.data import EncodedPairs
 from viz_transformer.train.run import train
 from viz_transformer.train.tasks import TASKS, find_task
 from viz_transformer.train.tasks.numbers import NUMBERS_SOURCE, NUMBERS_TARGET, numbers_codecs
 from viz_transformer.train.tasks.task import Measure, PairTask, Plan, TextTask, consecutive_lines, evenly, windows
+from viz_transformer.train.tasks.taylor import Renaming
 
 GERMAN = [
     ("Ein Hund läuft im Schnee.", "A dog runs in the snow."),
@@ -46,6 +54,16 @@ PAIR_TASKS = {name: task for name, task in TASKS.items() if isinstance(task, Pai
 def codecs(name: str) -> tuple[Codec, Codec]:
     task = PAIR_TASKS[name]
     return task.codecs(task.tokenizers, PAIRS[name])
+
+
+RENAMING = Renaming("abcdfg")
+RENAMED = [
+    ("sin(b*x)*tan(f*x)", "b*f*x**2+x**4*(-b**3*f/6+b*f**3/3)+O(x**6)"),
+    (
+        "exp(c*x)+tanh(a*x)",
+        "1+x*(a+c)+c**2*x**2/2+x**3*(-a**3/3+c**3/6)+c**4*x**4/24+x**5*(2*a**5/15+c**5/120)+O(x**6)",
+    ),
+]
 
 
 def test_the_ten_tasks_are_there():
@@ -138,6 +156,56 @@ def test_expressions_are_cut_as_the_specification_says():
         assert codec.decode(codec.encode(text).ids) == text
     source, target = codecs("taylor")
     assert (len(source.vocabulary), len(target.vocabulary)) == (34, 28)
+
+
+def renamed(pairs: list[Pair], seed: int) -> list[Pair]:
+    """The pairs with other symbols, through the ids of a batch."""
+    source, target = codecs("taylor")
+    batch = EncodedPairs(pairs, (source, target), (80, 200), "pairs").batch(torch.arange(len(pairs)))
+    src, tgt = RENAMING.vary(source, target)(batch, torch.Generator().manual_seed(seed))
+    return [(source.decode(s), target.decode(t)) for s, t in zip(src.tolist(), tgt.tolist(), strict=True)]
+
+
+def test_a_renamed_series_is_what_sympy_prints_for_the_renamed_expression():
+    """The terms of the series one by one: sympy's order of factors depends on their names."""
+    for seed in range(6):
+        for expression, series in renamed(RENAMED, seed):
+            assert str(sympy.sympify(expression)).replace(" ", "") == expression
+            found = sympy.series(sympy.sympify(expression), sympy.Symbol("x"), 0, 6).removeO()
+            assert sympy.expand(found - sympy.sympify(series.removesuffix("+O(x**6)"))) == 0
+            for coefficient in re.findall(r"\(([^()]*)\)", series.removesuffix("+O(x**6)")):
+                assert str(sympy.sympify(coefficient)).replace(" ", "") == coefficient
+
+
+def test_names_are_drawn_evenly_and_stay_in_order():
+    """Of a pair with two symbols, each of the 15 pairs of the six letters, the lower one always for the lower."""
+    pairs = renamed([("sin(b*x)*cos(f*x)", "b*x+O(x**6)")] * 3000, seed=1)
+    counts = Counter(
+        re.findall(r"\((\w)\*x\)", source)[0] + re.findall(r"\((\w)\*x\)", source)[1] for source, _ in pairs
+    )
+    assert set(counts) == {a + b for a, b in combinations("abcdfg", 2)}
+    assert all(120 < count < 290 for count in counts.values())  # 200 each, five deviations of 14 and more
+    assert all(series[0] == re.findall(r"\((\w)\*x\)", source)[0] for source, series in pairs)
+
+
+def test_expressions_have_one_key_if_a_renaming_turns_one_into_the_other():
+    assert RENAMING.key("sin(b*x)*exp(f*x)") == RENAMING.key("sin(a*x)*exp(b*x)") != RENAMING.key("sin(f*x)*exp(b*x)")
+    assert RENAMING.key("exp(a*x)+tan(a*x)") != RENAMING.key("exp(a*x)+tan(b*x)")
+
+
+def test_training_pairs_that_a_renaming_turns_into_held_out_ones_are_left_out(tmp_path: Path):
+    folder = tmp_path / "taylor-generated"
+    folder.mkdir()
+    texts = {"train": ["exp(a*x)", "tan(b*x)", "sin(c*x)"], "val": ["tan(d*x)"], "test": ["sin(f*x)"]}
+    for name, sources in texts.items():
+        with gzip.open(folder / f"{name}.txt.gz", "wt", encoding="utf-8") as file:
+            file.writelines(f"{source}|x+O(x**6)\n" for source in sources)
+    material = find_task("taylor").prepare(tmp_path)
+    assert material.counts == {"train": 1, "validation": 1, "test": 1}
+    assert (
+        material.codecs[0] is not None
+        and material.codecs[0].decode(material.train.batch(torch.tensor([0]))[0][0].tolist()) == "exp(a*x)"
+    )
 
 
 def test_the_two_terms_are_split_in_file_order_without_gap_or_overlap():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from viz_transformer.search import padded
 from viz_transformer.text.codec import Codec
 
 Batch = tuple[Tensor | None, Tensor]  # source ids [B, S] (None for a decoder alone) and target ids [B, T]
+Vary = Callable[[Batch, torch.Generator], Batch]
+"""Makes other examples that are as true out of those of a batch, drawing from the generator; lengths stay."""
 POOL = 16_384  # pairs that are sorted by length together: nearly no padding, and still a mixture of lengths
 
 
@@ -137,11 +139,11 @@ class TrainingOrder:
     """Which examples the batch at each step has: a pure function of (seed, step), whatever came before.
 
     Each epoch shuffles all examples, sorts pools of them by length, cuts batches of at most `tokens` padded tokens
-    (source and target together) and shuffles the batches.
+    (source and target together) and shuffles the batches. With `vary` each batch is varied anew at each step.
     """
 
-    def __init__(self, examples: Examples, *, tokens: int, seed: int) -> None:
-        self.examples, self.tokens, self.seed = examples, tokens, seed
+    def __init__(self, examples: Examples, *, tokens: int, seed: int, vary: Vary | None = None) -> None:
+        self.examples, self.tokens, self.seed, self.vary = examples, tokens, seed, vary
         self._starts = [0]  # first step of each epoch
         self._epoch = lru_cache(maxsize=1)(self._plan)
 
@@ -155,7 +157,10 @@ class TrainingOrder:
         epoch = 0
         while self.steps(epoch + 1) <= step:
             epoch += 1
-        return self.examples.batch(self._epoch(epoch)[step - self._starts[epoch]])
+        batch = self.examples.batch(self._epoch(epoch)[step - self._starts[epoch]])
+        if self.vary is None:
+            return batch
+        return self.vary(batch, torch.Generator().manual_seed(self.seed * 1_000_003 + step))
 
     def _plan(self, epoch: int) -> list[Tensor]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)

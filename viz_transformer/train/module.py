@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from lightning.pytorch import LightningModule
 from torch import Tensor
+from torch.nn import Parameter
 
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch, Batches, TrainingOrder
@@ -32,6 +34,60 @@ def predicted(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
     read = tgt[:, :-1]
     logits: Tensor = model(read) if src is None else model(src, read)
     return logits, tgt[:, 1:]
+
+
+def adamw(model: Transformer, plan: Plan, parameters: Iterable[Parameter] | None = None) -> torch.optim.AdamW:
+    """AdamW for these parameters, all of the model if none are given; biases and norms do not decay."""
+    chosen = list(model.parameters() if parameters is None else parameters)
+    return torch.optim.AdamW(
+        [
+            {"params": [p for p in chosen if p.dim() > 1], "weight_decay": plan.weight_decay},
+            {"params": [p for p in chosen if p.dim() <= 1], "weight_decay": 0.0},
+        ],
+        lr=plan.peak_rate,
+        betas=(0.9, 0.98),
+        eps=1e-9,
+        fused=True,
+    )
+
+
+def muon(model: Transformer, plan: Plan) -> Together:
+    """Muon for the matrices of the layers, which map features to features; AdamW for embeddings, output, vectors.
+
+    Source: Jordan et al. (2024), the rate brought to AdamW's scale as in Liu et al. (2025): one rate does for both.
+    """
+    inside = [p for name, p in model.named_parameters() if ".layers." in name and p.dim() == 2]
+    taken = {id(p) for p in inside}
+    others = [p for p in model.parameters() if id(p) not in taken]
+    matrices = torch.optim.Muon(
+        inside, lr=plan.peak_rate, weight_decay=plan.weight_decay, adjust_lr_fn="match_rms_adamw"
+    )
+    return Together(matrices, adamw(model, plan, others))
+
+
+class Together(torch.optim.Optimizer):
+    """Several optimisers as one, each with parameters of its own: they step together and are saved together."""
+
+    def __init__(self, *parts: torch.optim.Optimizer) -> None:
+        self.parts = parts
+        super().__init__([group for part in parts for group in part.param_groups], {})
+
+    def step(self, closure: Any = None) -> Any:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for part in self.parts:
+            part.step()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"parts": [part.state_dict() for part in self.parts]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        for part, saved in zip(self.parts, state_dict["parts"], strict=True):
+            part.load_state_dict(saved)
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
 
 
 class TrainingModule(LightningModule):
@@ -72,15 +128,7 @@ class TrainingModule(LightningModule):
         self.rate = float(optimizer.param_groups[0]["lr"])
 
     def configure_optimizers(self) -> Any:
-        matrices = [p for p in self.parameters() if p.dim() > 1]
-        vectors = [p for p in self.parameters() if p.dim() <= 1]  # biases and norms do not decay
-        optimizer = torch.optim.AdamW(
-            [{"params": matrices, "weight_decay": self.plan.weight_decay}, {"params": vectors, "weight_decay": 0.0}],
-            lr=self.plan.peak_rate,
-            betas=(0.9, 0.98),
-            eps=1e-9,
-            fused=True,
-        )
+        optimizer = (muon if self.plan.optimizer == "muon" else adamw)(self.model, self.plan)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: rate_factor(step, warmup=self.plan.warmup, total=self.total)
         )

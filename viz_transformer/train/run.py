@@ -66,7 +66,7 @@ def train(
     if accelerator == "cpu":
         torch.set_num_threads(threads or min(os.cpu_count() or 1, 8))
 
-    order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed)
+    order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed, vary=material.vary)
     samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
     length = training_length(order, task.plan, epochs=epochs, steps=steps)
     if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any

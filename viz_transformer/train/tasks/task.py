@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.data import Pair, Split, Tokenizers, find_data_file, find_data_folder, read_text
 from viz_transformer.text.codec import Codec
-from viz_transformer.train.data import EncodedPairs, EncodedText, Examples
+from viz_transformer.train.data import EncodedPairs, EncodedText, Examples, Vary
 
 Codecs = tuple[Codec | None, Codec]
 
@@ -31,6 +31,7 @@ class Plan:
     smoothing: float = 0.1  # share of the target's probability that is spread over the vocabulary
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the gradient
+    optimizer: Literal["adamw", "muon"] = "adamw"  # muon: for the matrices of the layers, AdamW for the rest
     precision: Literal["bf16-mixed", "32-true"] = "32-true"
     first_rows: tuple[int, ...] = (0, 1, 2, 5, 10, 20, 50)
     row_every: int = 100  # later rows of the history
@@ -75,6 +76,16 @@ class Measure:
         return shlex.join([*words, "--group"] if self.group else words)
 
 
+class Symmetry(Protocol):
+    """Changes that turn a pair into another that is as true, such as other names for the symbols of a formula."""
+
+    def key(self, source: str) -> str:
+        """The same text for all sources that such changes turn into each other."""
+
+    def vary(self, source: Codec, target: Codec) -> Vary:
+        """A change of the examples of a batch, drawn anew for each."""
+
+
 @dataclass(frozen=True)
 class Material:
     """What one training works on: the data as ids, the codecs, the model, and what the card says about the data."""
@@ -86,6 +97,7 @@ class Material:
     counts: dict[str, int]  # examples of each split: they tell one data set from another
     overlap: dict[str, Any]  # how much of the test data is in the training data
     examples: list[Pair]  # for the app
+    vary: Vary | None = None  # what is done to the examples of each batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +137,11 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class PairTask(Task):
-    """Learns to write a target for a source."""
+    """Learns to write a target for a source.
+
+    With a `symmetry`, each batch is varied by it, and a training pair that it turns into one of validation or test is
+    left out.
+    """
 
     train: tuple[Split, ...]
     validation: Split
@@ -135,11 +151,15 @@ class PairTask(Task):
     model: Callable[[Codec, Codec], ModelConfig]
     bleu: str | None = None
     equivalence: str | None = None
+    symmetry: Symmetry | None = None
 
     def prepare(self, folder: str | Path | None) -> Material:
         train = [pair for split in self.train for pair in split.read(folder, self.tokenizers)]
         validation = self.validation.read(folder, self.tokenizers)
         test = self.test.read(folder, self.tokenizers)
+        if self.symmetry is not None:
+            held_out = {self.symmetry.key(source) for source, _ in (*validation, *test)}
+            train = [pair for pair in train if self.symmetry.key(pair[0]) not in held_out]
         codecs = self.codecs(self.tokenizers, train)
         model = self.model(*codecs)
         seen = {source for source, _ in train}
@@ -160,6 +180,7 @@ class PairTask(Task):
             counts={"train": len(train), "validation": len(validation), "test": len(test)},
             overlap=_overlap(test, seen) | ({"others": others} if (others := self._others(folder, seen)) else {}),
             examples=evenly(test, self.examples),
+            vary=None if self.symmetry is None else self.symmetry.vary(*codecs),
         )
 
     def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import torch
 
 from viz_transformer.config import ModelConfig, tutorial
 from viz_transformer.data import Pair, Split, Tokenizers
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import RegexTokens
 from viz_transformer.text.vocabulary import Vocabulary
+from viz_transformer.train.data import Batch, Vary
 from viz_transformer.train.tasks.task import Measure, PairTask, Plan
 
 SPECIALS = {"pad": "<pad>", "bos": "<sos>", "eos": "<eos>"}
@@ -44,6 +48,50 @@ def taylor_model(source: Codec, target: Codec, *, longest: tuple[int, int], **si
         decoder_ffn_dropout="output",
         **sizes,
     )
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """Other names for the symbols of an expression and of its series, in the same alphabetical order.
+
+    Terms and factors are printed in an order that depends on the names; a renaming that keeps the names' order keeps
+    that one too, so the renamed series is what the recipe would have printed for the renamed expression.
+    """
+
+    symbols: str  # all names, in order
+
+    def key(self, source: str) -> str:
+        """The expression with its symbols numbered in order."""
+        used = [symbol for symbol in self.symbols if symbol in EXPRESSIONS.split(source)]
+        return "".join(f"<{used.index(token)}>" if token in used else token for token in EXPRESSIONS.split(source))
+
+    def vary(self, source: Codec, target: Codec) -> Vary:
+        """For each pair as many names as it has, drawn from all with equal chances and given in order."""
+        places = [
+            torch.tensor([codec.vocabulary.tokens.index(name) for name in self.symbols]) for codec in (source, target)
+        ]
+        sizes = [len(codec.vocabulary) for codec in (source, target)]
+
+        def varied(batch: Batch, generator: torch.Generator) -> Batch:
+            src, tgt = batch
+            assert src is not None
+            used = torch.zeros(len(src), len(self.symbols), dtype=torch.bool)
+            for ids, places_of in zip((src, tgt), places, strict=True):
+                used |= (ids[:, :, None] == places_of).any(dim=1)
+            drawn = torch.rand(used.shape, generator=generator).argsort(dim=1)  # [B, symbols]
+            chosen = torch.zeros_like(used).scatter(1, drawn, torch.arange(used.size(1)) < used.sum(1, keepdim=True))
+            in_order = chosen.logical_not().to(torch.uint8).argsort(dim=1, stable=True)  # the chosen ones first
+            names = in_order.gather(1, (used.cumsum(dim=1) - 1).clamp(min=0))  # [B, symbols] -> new symbol
+            src, tgt = (
+                torch.arange(size)
+                .repeat(len(src), 1)
+                .scatter(1, places_of.repeat(len(src), 1), torch.where(used, places_of[names], places_of))
+                .gather(1, ids)
+                for ids, places_of, size in zip((src, tgt), places, sizes, strict=True)
+            )
+            return src, tgt
+
+        return varied
 
 
 FUNCTIONS = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")
@@ -105,13 +153,15 @@ TASKS = (
         test=generated("test", 400),
         tokenizers=(EXPRESSIONS, EXPRESSIONS),
         codecs=partial(taylor_codecs, symbols="abcdfg"),
-        model=partial(taylor_model, longest=GENERATED_LONGEST, d_model=128, d_ff=512, dropout=0.1),
+        model=partial(taylor_model, longest=GENERATED_LONGEST, d_model=128, d_ff=512, dropout=0.0),
+        symmetry=Renaming("abcdfg"),
         plan=Plan(
-            epochs=80,
-            batch_tokens=2500,
-            peak_rate=1.5e-3,
-            warmup=1000,
+            epochs=40,
+            batch_tokens=4000,
+            peak_rate=3e-3,
+            warmup=400,
             smoothing=0.0,
+            optimizer="muon",
             precision="bf16-mixed",
             row_every=500,
         ),
