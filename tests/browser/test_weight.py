@@ -55,12 +55,13 @@ def test_the_mouse_picks_a_key_and_a_line_and_the_keyboard_does_too(browser, app
         expect(cell).to_contain_text(re.compile("Query 1 .* gives key 5 "))
 
 
-def test_the_saved_program_and_the_saved_trace_give_the_digits_of_the_page(browser, app_server, tmp_path):
+def test_the_saved_program_trace_and_model_give_the_digits_of_the_page(browser, app_server, tmp_path):
     with opened(browser, app_server, "/weight", checkpoint="numbers-tiny", kind="decoder", t=3, u=2) as page:
         drawn(page, ROW)
         expect(page.locator(".st-key-weight_python code")).to_have_count(2)
-        files = [save(page, page.locator(f".st-key-weight_{what} button"), tmp_path) for what in ("trace", "program")]
-        assert [file.name for file in files] == ["trace.safetensors", "one_weight.py"]
+        buttons = [page.locator(f".st-key-weight_{what} button") for what in ("trace", "model", "program")]
+        files = [save(page, button, tmp_path) for button in buttons]
+        assert [file.name for file in files] == ["trace.safetensors", "model.safetensors", "one_weight.py"]
         prints = page.locator(".st-key-weight_python code").nth(1).inner_text()
     done = subprocess.run([sys.executable, "-I", "one_weight.py"], capture_output=True, text=True, cwd=tmp_path)
     assert done.stderr == ""

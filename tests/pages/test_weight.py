@@ -135,20 +135,69 @@ def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monk
 # ---- the program
 
 
-def test_the_program_on_the_page_prints_what_the_page_says(app, bundled, tmp_path, monkeypatch):
-    offered = {}
-    monkeypatch.setattr(st, "download_button", lambda label, data, name, *_, **given: offered.update({name: data}))
-    opened(app, kind="decoder", layer="2", heads="1", t="3", u="2", weight_line="divisor")
+def started(offered, folder):
+    """What the program that the page offers prints beside both files that it offers."""
+    for name in ("trace.safetensors", "model.safetensors"):
+        (folder / name).write_bytes(offered[name]())
+    (folder / "one_weight.py").write_text(offered["one_weight.py"])
+    done = subprocess.run([sys.executable, "-I", "one_weight.py"], capture_output=True, text=True, cwd=folder)
+    assert done.stderr == "" and done.returncode == 0
+    return done.stdout
+
+
+@pytest.fixture
+def offered(monkeypatch):
+    """What can be saved on the page, by the names of the files."""
+    found = {}
+    monkeypatch.setattr(st, "download_button", lambda label, data, name, *_, **given: found.update({name: data}))
+    return found
+
+
+def in_math(number):
+    """Six digits as LaTeX has them."""
+    return number.replace("e-0", r"\cdot 10^{-").replace("e-", r"\cdot 10^{-") + "}" * ("e-" in number)
+
+
+def test_the_program_on_the_page_prints_what_the_page_says(app, bundled, tmp_path, offered):
+    opened(app, kind="decoder", layer="2", heads="1", t="3", u="2", weight_line="norm")
     program, prints = (code.value for code in app.code)
-    (tmp_path / "trace.safetensors").write_bytes(offered["trace.safetensors"]())
     assert offered["one_weight.py"].rstrip() == program.rstrip()
-    (tmp_path / "one_weight.py").write_text(program)
-    done = subprocess.run([sys.executable, "-I", "one_weight.py"], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout.rstrip() == prints.rstrip() and done.stderr == ""
-    lines = {line[:24].strip(): line[24:].split() for line in prints.splitlines()}
-    assert lines["score"][0] in html_of(app) and lines["score"][0] in app.latex[0].value
-    goes_to(app, weight_line="weight")
-    assert f"= {lines['weight'][0]}" in app.latex[0].value.replace(r"\cdot 10^{", "e").replace("}", "")
+    assert started(offered, tmp_path).rstrip() == prints.rstrip()
+    assert offered["model.safetensors"]() == (bundled / "numbers" / "model.safetensors").read_bytes()
+    assert str(bundled / "numbers" / "model.safetensors") in html_of(app)
+    blocks = re.split(r"^(?=\w)", prints, flags=re.MULTILINE)
+    lines = {block.split("\n")[0]: dict(re.findall(r"(?m)^  (.{28}) (\S+)", block)) for block in blocks}
+    found = {name: {label.strip(): first for label, first in each.items()} for name, each in lines.items()}
+
+    def equation(line):
+        goes_to(app, weight_line=line)
+        return app.latex[0].value
+
+    for line, names in {
+        "norm": ("mean", "scale"),
+        "maps": ("sum", "bias", "key[d]"),
+        "products": ("sum",),
+        "divisor": ("divisor", "score"),
+        "softmax": ("largest", "their sum"),
+        "weight": ("weight",),
+        "value": ("length of v", "length of weight x v"),
+        "head": ("length",),
+        "output": ("length from this key", "length from this head", "length of out"),
+        "residual": ("length of x", "length of y", "length of x + y"),
+    }.items():
+        written = equation(line)
+        for name in names:
+            assert in_math(found[line][name]) in written, (line, name)
+    goes_to(app, weight_line="query")
+    compared = html_of(app)
+    assert found["merge"]["row, slot"] == "3" and "✓ agrees" in compared
+
+
+def test_a_new_model_offers_its_random_weights_as_a_file_and_says_so(app, tmp_path, offered):
+    opened(app, checkpoint="new:numbers:own:e1-d2-h2-w8-f8-post-s3", text="7", kind="cross", layer="1", t="1", i="1")
+    assert "This model has no file of its own, it was made from its name" in html_of(app)
+    assert started(offered, tmp_path).rstrip() == app.code[1].value.rstrip()
+    assert "19 of 19 comparisons with the record agree" in app.code[1].value
 
 
 # ---- beside torch

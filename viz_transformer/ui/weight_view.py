@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
 from viz_transformer.ui import controls, frame, maps, pictures, projector, state, text
 from viz_transformer.ui.runs import Shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from plotly.graph_objects import Figure
 
@@ -19,10 +22,10 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.one_weight import Ladder
     from viz_transformer.analysis.torch_attention import Pair, TorchComparison
     from viz_transformer.analysis.weight_numbers import Cell, Check, Line, Shape
+    from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.ui.frame import Runs
 
 BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
-_FILE = "trace.safetensors"
 _NOT_RECORDED = {
     "products": "A run records no undivided score: the next line compares the divided one.",
     "merge": "A run records no merged row: the next line compares what W_O makes of it.",
@@ -281,7 +284,7 @@ def check_table(checks: tuple[Check, ...]) -> None:
 def _check_row(check: Check) -> str:
     import numpy as np
 
-    from viz_transformer.analysis.python_copy import digits
+    from viz_transformer.analysis.printed_ladder import digits
 
     if check.derived.ndim:
         derived = recorded = f"{check.derived.size:,} number{'s' if check.derived.size > 1 else ''}"
@@ -295,32 +298,44 @@ def _check_row(check: Check) -> str:
 
 
 def python_panel(shown: Shown, found: Ladder) -> None:
-    """The program, the trace that it reads, and what it prints."""
-    from viz_transformer.analysis.python_copy import printed, python_copy
+    """The program, the two files that it reads, and what it prints."""
+    from viz_transformer.analysis.printed_ladder import printed
+    from viz_transformer.analysis.python_copy import FILE, MODEL_FILE, model_file, python_copy
     from viz_transformer.analysis.trace_files import saved
 
     text.section("Copy as Python")
     text.paragraph(
-        "This program reads the saved trace and works the cell out again with numpy alone, without this app and without"
-        " torch. It prints the digits that stand below it and above in the ladder."
+        "This program reads the saved trace and the model's parameters and works the whole ladder out again, from the"
+        " two tokens to the stream, with numpy alone: without this app and without torch. It prints the digits that"
+        " stand below it and above in the ladder."
     )
-    trace = shown.trace
+    trace, ckpt = shown.trace, shown.ckpt
+    program = python_copy(trace, found.cell)
+    files: tuple[tuple[str, Callable[[], bytes] | str, str, str], ...] = (
+        ("program", program, "one_weight.py", "text/x-python"),
+        ("trace", lambda: saved(trace), FILE, "application/octet-stream"),
+        ("model", lambda: model_file(ckpt), MODEL_FILE, "application/octet-stream"),
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "Save the trace",
-            lambda: saved(trace),
-            _FILE,
-            "application/octet-stream",
-            key="weight_trace",
-            on_click="ignore",
-        )
-        program = python_copy(trace, found.cell)
-        st.download_button(
-            "Save the program", program, "one_weight.py", "text/x-python", key="weight_program", on_click="ignore"
-        )
+        for what, data, name, kind in files:
+            st.download_button(f"Save the {what}", data, name, kind, key=f"weight_{what}", on_click="ignore")
+    text.paragraph(_whose_file(ckpt))
     st.code(program, language="python", height=420)
     text.paragraph("It prints:")
-    st.code(printed(found), language=None)
+    st.code(printed(trace, found), language=None, height=420)
+
+
+def _whose_file(ckpt: Checkpoint) -> str:
+    """What “Save the model” gives: the checkpoint's own file, or one that is written for a model without any."""
+    if ckpt.path is None:
+        return (
+            "A trace holds no parameters. This model has no file of its own, it was made from its name: “Save the"
+            " model” writes its random weights as one, in float32."
+        )
+    return (
+        f"A trace holds no parameters: “Save the model” copies the model's own file, {ckpt.path / WEIGHTS}. Put the"
+        " three files into one folder, or name them behind the program."
+    )
 
 
 def torch_panel(shown: Shown, found: Ladder) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viz_transformer.analysis.python_copy import digits
+from viz_transformer.analysis.printed_ladder import digits
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.one_weight import Ladder
