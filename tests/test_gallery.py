@@ -27,8 +27,8 @@ INNER = {
     },
     "analysis": {
         *("background", "dataset", "doctor", "embeddings", "experiments", "influence", "layers", "lens", "masks"),
-        *("one_weight", "orders", "parameters", "playground", "positions", "python_copy", "series", "snapshots"),
-        *("torch_attention", "trace_files", "untrained", "vocabulary", "weight_numbers"),
+        *("one_weight", "orders", "parameters", "playground", "positions", "printed_ladder", "python_copy", "series"),
+        *("snapshots", "torch_attention", "trace_files", "untrained", "vocabulary", "weight_numbers"),
     },
 }
 
