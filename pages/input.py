@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import data_view, frame, input_view, state, text
+from viz_transformer.ui import data_view, frame, input_sum_view, input_view, state, text, tokens_view, vocabulary_view
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -37,11 +37,11 @@ def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
     left, right = st.columns([5, 3], gap="medium")
     if both is not None:
         with left, st.container(key="input_tokens"):
-            input_view.tokens(both.main, side)
-            input_view.padded_row(both.main, side)
+            tokens_view.tokens(both.main, side)
+            tokens_view.padded_row(both.main, side)
         with left, st.container(key="input_sum"):
-            input_view.strips(both.main, side)
-    entry = input_view.selected_entry(ckpt, side, input_view.selected_id(both, side))
+            input_sum_view.strips(both.main, side)
+    entry = vocabulary_view.selected_entry(ckpt, side, input_view.selected_id(both, side))
     with st.container(key="input_lower"):
         below = data_view.below_choice()
         if below == "build":
@@ -50,10 +50,10 @@ def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
             data_view.data_set(ckpt, wait)
         elif both is not None:
             data_view.words(both.main, side)
-    counted = input_view.counts(ckpt, side, wait)
+    counted = vocabulary_view.counts(ckpt, side, wait)
     with right, st.container(key="input_vocabulary_panel"):
-        input_view.vocabulary(ckpt, side, counted)
-        input_view.nearest(ckpt, side, entry, counted)
+        vocabulary_view.vocabulary(ckpt, side, counted)
+        vocabulary_view.nearest(ckpt, side, entry, counted)
 
 
 frame.title("Input")

@@ -11,7 +11,7 @@ from viz_transformer.analysis.embeddings import embedding_table, neighbours, spr
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.data import DATA_VARIABLE
 from viz_transformer.decoding import decode
-from viz_transformer.ui import data_view, input_view, state
+from viz_transformer.ui import data_view, state, vocabulary_view
 
 TEXT = "29,284.30"
 TRAIN = [("4.20", "four point two"), ("12", "twelve"), ("-1", "minus one"), ("1,000.00", "one thousand")]
@@ -221,7 +221,7 @@ def test_neighbours_are_those_of_the_selected_token_until_an_entry_is_chosen(app
     opened(app, i="3")
     ckpt = load(bundled / "numbers")
     entry = ckpt.source_codec.encode(TEXT).ids[3]
-    want = neighbours(embedding_table(ckpt, "source"), entry, input_view.NEAREST)
+    want = neighbours(embedding_table(ckpt, "source"), entry, vocabulary_view.NEAREST)
     found = table(app, "input_nearest")
     assert list(found["id"]) == [each.id for each in want.nearest]
     assert list(found["cosine"]) == pytest.approx([each.cosine for each in want.nearest])

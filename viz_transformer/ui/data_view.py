@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.ui import frame, input_view, state, text
+from viz_transformer.ui import data_files, frame, input_view, state, text, tokens_view
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -64,7 +64,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
     with right:
         facts = st.container()
     with frame.waiting("Measuring the texts ...", status):
-        measured = _measured(ckpt.name, ckpt.weights_sha256, data.part, input_view.data_key(), data, ckpt)
+        measured = _measured(ckpt.name, ckpt.weights_sha256, data.part, data_files.data_key(), data, ckpt)
     status.empty()
     with right:
         limits = _filter(ckpt, data, measured)
@@ -91,17 +91,17 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
         )
     try:
         with frame.waiting("Reading the data ...", status):
-            data = input_view.part(ckpt, name)
+            data = data_files.part(ckpt, name)
         status.empty()
         return data
     except ValueError as error:
         status.empty()
         what = f"The {PART_NAMES[name].lower()} data are read from files"
-        text.paragraph(input_view.missing_data(ckpt, name, error, what))
+        text.paragraph(data_files.missing_data(ckpt, name, error, what))
         if "examples" not in names:
             return None
         text.paragraph("The example pairs that came with the model are shown instead.")
-        return input_view.part(ckpt, "examples")
+        return data_files.part(ckpt, "examples")
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -174,7 +174,7 @@ def _item_text(codec: Codec | None, said: str, side: Side) -> None:
     unknown = f", {len(found.unknown)} unknown" if found.unknown else ""
     around = f"; {' and '.join(added)} added" if added else ""
     text.paragraph(said, style=f"vt-gold vt-gold-{side}")
-    st.html(input_view.token_cells(codec, Tokens(found.ids, found.tokens, found.originals)))
+    st.html(tokens_view.token_cells(codec, Tokens(found.ids, found.tokens, found.originals)))
     count = len(found) - len(added)
     text.paragraph(f"{count} token{'' if count == 1 else 's'}{unknown}{around}.")
 
@@ -182,7 +182,7 @@ def _item_text(codec: Codec | None, said: str, side: Side) -> None:
 def _sources(ckpt: Checkpoint) -> None:
     """How many items each part has, from which files, and how many were left out there because of their length."""
     try:
-        found = _where_from(ckpt.name, ckpt.weights_sha256, input_view.data_key(), ckpt)
+        found = _where_from(ckpt.name, ckpt.weights_sha256, data_files.data_key(), ckpt)
     except ValueError:
         return  # the part says which file is missing
     if not found:
