@@ -1,12 +1,18 @@
-"""Memory that was freed is used again: a second large block of the same size brings no new pages."""
+"""Memory that was freed is used again, and what was imported is not searched for garbage."""
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from types import ModuleType
 
-from viz_transformer.memory import keep_freed_memory
+import pytest
+
+from viz_transformer import memory
+from viz_transformer.memory import keep_freed_memory, leave_imports_alone, leave_new_imports_alone
 
 SCRIPT = """
 import resource, sys
@@ -39,3 +45,30 @@ def test_freed_memory_stays_with_the_process() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         faults[mode] = int(done.stdout)
     assert faults["keep"] < 500 < faults["usual"]
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All is searched for garbage, as in a process that has imported nothing heavy yet; and again afterwards."""
+    gc.unfreeze()
+    monkeypatch.setattr(memory, "_left_alone", None)
+    yield
+    gc.unfreeze()
+
+
+def test_what_is_imported_later_is_left_alone_as_well(searched: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = [[] for _ in range(1000)]  # what a module would hold
+    leave_new_imports_alone()
+    assert gc.get_freeze_count() == 0  # before the heavy imports nothing is done
+    leave_imports_alone()
+    later = [[] for _ in range(1000)]
+
+    def is_searched() -> bool:
+        return any(each is later for each in gc.get_objects())
+
+    leave_new_imports_alone()
+    assert is_searched()  # nothing was imported
+    for number in range(memory.MANY):
+        monkeypatch.setitem(sys.modules, f"imported_later_{number}", ModuleType("imported_later"))
+    leave_new_imports_alone()
+    assert not is_searched()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
 Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
@@ -57,7 +58,7 @@ class ModelConfig:
     pad_to: int | None = None
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
+        hints = _type_hints()
         for field in fields(self):
             _check_type(field.name, getattr(self, field.name), hints[field.name])
         for name in ("d_model", "n_heads", "d_ff", "max_source", "max_target"):
@@ -269,6 +270,12 @@ _TUTORIALS: dict[str, dict[str, Any]] = {
         "target_pad": 0,
     },
 }
+
+
+@cache
+def _type_hints() -> dict[str, Any]:
+    """The types of the fields; to read them out of their texts takes longer than all the rest of a config."""
+    return get_type_hints(ModelConfig)
 
 
 def _check_type(name: str, value: object, hint: Any) -> None:

@@ -9,6 +9,10 @@ from contextlib import suppress
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
 MIB = 2**20
+MANY = 20
+"""Modules that are worth a search of their own."""
+
+_left_alone: int | None = None  # modules that were there the last time
 
 
 def keep_freed_memory(mebibytes: int = 256) -> None:
@@ -31,5 +35,17 @@ def leave_imports_alone() -> None:
 
     A recorded run keeps many small objects, which sets off collections; each full one would go through all of torch.
     """
+    global _left_alone
     gc.collect()
     gc.freeze()
+    _left_alone = len(sys.modules)
+
+
+def leave_new_imports_alone() -> None:
+    """The same for what was imported since, if that is much; nothing before the first time.
+
+    Streamlit searches everything for garbage at the end of each run, before the browser has all of the page: with
+    plotly, pandas and what else pages import, a tenth of a second.
+    """
+    if _left_alone is not None and len(sys.modules) >= _left_alone + MANY:
+        leave_imports_alone()

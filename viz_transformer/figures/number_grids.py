@@ -53,6 +53,21 @@ class Grid:
         return self.values.shape[0], self.values.shape[1]
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """What a figure is made of, to be given to it at once: plotly checks all annotations anew with each added one."""
+
+    traces: list[go.Heatmap | go.Bar | go.Scatter] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+
+    def note(self, **given: Any) -> None:
+        self.notes.append(given)
+
+    def shape(self, **given: Any) -> None:
+        self.shapes.append(given)
+
+
 def number_grids(
     grids: Sequence[Grid],
     *,
@@ -71,16 +86,19 @@ def number_grids(
         raise ValueError("there is no table to draw")
     bottom = max(grid.top + grid.shape[0] * row + (_CAPTION if grid.below else 0) for grid in grids)
     height = bottom + _LEGEND
-    figure = go.Figure()
+    parts = _Parts()
     for grid in grids:
-        _cells(figure, grid, column, row, theme)
-    _legend(figure, scales, height, theme)
+        _cells(parts, grid, column, row, theme)
+    _legend(parts, scales, height, theme)
+    figure = go.Figure(parts.traces)
     figure.update_layout(
         **themes.base_layout(theme),
         title=themes.title(labels.escape(title), theme),
         height=math.ceil(height),
         margin={"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},
         barmode="overlay",
+        annotations=parts.notes,
+        shapes=parts.shapes,
     )
     hidden = {"visible": False, "fixedrange": True}
     figure.update_xaxes(**hidden, range=[0, width])
@@ -88,12 +106,12 @@ def number_grids(
     return figure
 
 
-def _cells(figure: go.Figure, grid: Grid, column: float, row: float, theme: Theme) -> None:
+def _cells(parts: _Parts, grid: Grid, column: float, row: float, theme: Theme) -> None:
     rows, columns = grid.shape
     x, y = grid.left + column * (np.arange(columns) + 0.5), grid.top + row * (np.arange(rows) + 0.5)
     allowed = np.ones(grid.shape, bool) if grid.mask is None else grid.mask
     low = -grid.limit if grid.scale == "diverging" else 0.0
-    figure.add_trace(
+    parts.traces.append(
         go.Heatmap(
             z=np.where(allowed, grid.values, np.nan).astype(np.float32),
             x=x,
@@ -110,12 +128,12 @@ def _cells(figure: go.Figure, grid: Grid, column: float, row: float, theme: Them
             colorscale=_colorscale(grid.scale, theme),
         )
     )
-    _masked(figure, grid, x, y, column, row, theme)
-    _numbers(figure, grid, x, y, allowed, low, column, theme)
-    _words(figure, grid, x, y, column, row, theme)
+    _masked(parts, grid, x, y, column, row, theme)
+    _numbers(parts, grid, x, y, allowed, low, column, theme)
+    _words(parts, grid, x, y, column, row, theme)
     colors = themes.palette(theme)
     for first, start, tall, wide in grid.boxes:
-        figure.add_shape(
+        parts.shape(
             type="rect",
             x0=grid.left + start * column + 1,
             x1=grid.left + (start + wide) * column - 1,
@@ -125,14 +143,14 @@ def _cells(figure: go.Figure, grid: Grid, column: float, row: float, theme: Them
         )
 
 
-def _masked(figure: go.Figure, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
+def _masked(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
     """A hatch over what may not be attended to."""
     if grid.mask is None or grid.mask.all():
         return
     colors = themes.palette(theme)
     places = np.argwhere(~grid.mask)
     pattern = {"shape": "/", "size": 5, "solidity": 0.2, "fgcolor": colors.line, "bgcolor": colors.surface}
-    figure.add_trace(
+    parts.traces.append(
         go.Bar(
             orientation="h",
             y=[y[i] for i, _ in places],
@@ -146,7 +164,7 @@ def _masked(figure: go.Figure, grid: Grid, x: Any, y: Any, column: float, row: f
 
 
 def _numbers(
-    figure: go.Figure, grid: Grid, x: Any, y: Any, allowed: NDArray[np.bool_], low: float, column: float, theme: Theme
+    parts: _Parts, grid: Grid, x: Any, y: Any, allowed: NDArray[np.bool_], low: float, column: float, theme: Theme
 ) -> None:
     """The number of each cell, in the ink that stands out from its colour; none where it would be too small to read."""
     texts = [[_short(float(value), grid.digits) for value in line] for line in grid.values]
@@ -166,29 +184,29 @@ def _numbers(
                 across.append(x[j])
                 down.append(y[i])
     font = {"family": themes.MONO_STACK, "size": size, "color": inks}
-    figure.add_trace(go.Scatter(x=across, y=down, text=shown, textfont=font, mode="text", hoverinfo="skip"))
+    parts.traces.append(go.Scatter(x=across, y=down, text=shown, textfont=font, mode="text", hoverinfo="skip"))
 
 
-def _words(figure: go.Figure, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
+def _words(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
     """What stands over, under and beside a table."""
     colors = themes.palette(theme)
     rows = grid.shape[0]
     note = {"showarrow": False, "xanchor": "left", "x": grid.left, "font": {"size": 13, "color": colors.muted}}
     if grid.above:
         lift = 18 if grid.columns else 0
-        figure.add_annotation(text=labels.escape(grid.above), y=grid.top - 4 - lift, yanchor="bottom", **note)
+        parts.note(text=labels.escape(grid.above), y=grid.top - 4 - lift, yanchor="bottom", **note)
     strong = {**note, "font": {"size": 14, "color": colors.text, "weight": 600}}
     for place, line in enumerate(grid.below):
         at = grid.top + rows * row + 3 + 19 * place
-        figure.add_annotation(text=labels.escape(line), y=at, yanchor="top", **(note if place else strong))
+        parts.note(text=labels.escape(line), y=at, yanchor="top", **(note if place else strong))
     mono = {"showarrow": False, "font": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}}
     for i, name in enumerate(grid.rows):
-        figure.add_annotation(text=labels.escape(name), x=grid.left - 6, xanchor="right", y=y[i], **mono)
+        parts.note(text=labels.escape(name), x=grid.left - 6, xanchor="right", y=y[i], **mono)
     for j, name in enumerate(grid.columns):
-        figure.add_annotation(text=labels.escape(name), x=x[j], y=grid.top - 2, yanchor="bottom", **mono)
+        parts.note(text=labels.escape(name), x=x[j], y=grid.top - 2, yanchor="bottom", **mono)
 
 
-def _legend(figure: go.Figure, scales: Sequence[tuple[Scale, float, str]], height: float, theme: Theme) -> None:
+def _legend(parts: _Parts, scales: Sequence[tuple[Scale, float, str]], height: float, theme: Theme) -> None:
     """For each sort of number a bar of its colours between its two ends, and its name."""
     colors = themes.palette(theme)
     middle, left = height - 10, 0.0
@@ -198,9 +216,9 @@ def _legend(figure: go.Figure, scales: Sequence[tuple[Scale, float, str]], heigh
         low = f"{-limit:.3g}" if scale == "diverging" else "0"
         high = f"{limit:.3g}"
         place = {"y": middle, "yanchor": "middle", "xanchor": "left", "showarrow": False}
-        figure.add_annotation(text=low, x=left, font=mono, **place)
+        parts.note(text=low, x=left, font=mono, **place)
         left += 8 * len(low) + 6
-        figure.add_trace(
+        parts.traces.append(
             go.Heatmap(
                 z=[np.linspace(-limit if scale == "diverging" else 0.0, limit, 64)],
                 x=np.linspace(left, left + 80, 64),
@@ -216,9 +234,9 @@ def _legend(figure: go.Figure, scales: Sequence[tuple[Scale, float, str]], heigh
             )
         )
         left += 80 + 6
-        figure.add_annotation(text=high, x=left, font=mono, **place)
+        parts.note(text=high, x=left, font=mono, **place)
         left += 8 * len(high) + 8
-        figure.add_annotation(text=labels.escape(name), x=left, font=plain, **place)
+        parts.note(text=labels.escape(name), x=left, font=plain, **place)
         left += 6.6 * len(name) + 28
 
 

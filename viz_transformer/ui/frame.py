@@ -13,6 +13,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures.theme import Theme
+from viz_transformer.memory import leave_new_imports_alone
 from viz_transformer.ui import cached, examples, projector, state, style, text
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.chips import chip_rows
@@ -74,6 +75,7 @@ def end() -> None:
         keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
         join_selection(state.picked(), state.pick)
     state.end()
+    leave_new_imports_alone()
 
 
 def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
