@@ -13,6 +13,7 @@ import sys
 
 from bench.core import decoding_ratios, forward_ratios
 from bench.first_paint import first_paint_ratios
+from bench.navigation import navigation_results
 from bench.peers import peer_results
 from bench.pictures import picture_results
 from bench.served import served_results
@@ -24,6 +25,7 @@ PARTS = {
     "first_paint": first_paint_ratios,
     "pictures": picture_results,
     "served": served_results,
+    "navigation": navigation_results,
     "peers": peer_results,
 }
 

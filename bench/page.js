@@ -25,6 +25,18 @@
     }, { capture: true, once: true }))
   }
 
+  /** Whether an element that the selector finds stands in this one, or in a component in it. */
+  const within = (place, selector) =>
+    place.querySelector(selector) !== null || [...place.querySelectorAll("*")].some((each) => each.shadowRoot?.querySelector(selector))
+
+  /** Whether Streamlit has run the page to its end, and every canvas component and chart on it is drawn. */
+  function complete() {
+    const app = document.querySelector('[data-testid="stApp"]')
+    if (app.dataset.testScriptState !== "notRunning") return false
+    if (within(app, ".stage:not([data-painted])")) return false
+    return [...app.querySelectorAll('[data-testid="stPlotlyChart"]')].every((chart) => chart.querySelector(".main-svg"))
+  }
+
   /** Resolves when `there()` has become true with a change of the target. */
   const changed = (target, options, there) => new Promise((done) => {
     const watch = new MutationObserver(() => {
@@ -100,6 +112,33 @@
         await changed(stage, { attributeFilter: ["data-painted"] }, () => true)
         await frame() // what is chosen is drawn in an animation frame
         return performance.now() - event.timeStamp
+      })
+    },
+
+    /** Makes `bench.answer` the time from the next key press to the stage that the selector finds painted. */
+    await_key(selector) {
+      const [name, inner] = selector.split(" ")
+      const stage = [...document.querySelectorAll("*")].map((each) => each.shadowRoot?.querySelector(`${name} ${inner}`)).find(Boolean)
+      bench.answer = new Promise((done, fail) => addEventListener("keydown", async (event) => {
+        setTimeout(() => fail(Error("nothing was painted within a minute after the key")), 60_000)
+        await changed(stage, { attributeFilter: ["data-painted"] }, () => true)
+        await frame()
+        done(performance.now() - event.timeStamp)
+      }, { capture: true, once: true }))
+    },
+
+    /**
+     * Makes `bench.answer` the times from the next release of the pointer to the page of this title with its main
+     * picture, the `mark` in the element that `place` finds, and to the page with everything that is on it.
+     */
+    await_page(title, place, mark) {
+      const there = () => {
+        const container = document.querySelector("h1")?.textContent === title && document.querySelector(place)
+        return container ? within(container, mark) : false
+      }
+      after_release(async (event) => {
+        const painted = await seen(there, event.timeStamp)
+        return [painted, await seen(() => there() && complete(), event.timeStamp)]
       })
     },
 

@@ -36,7 +36,7 @@ def served_results() -> Iterator[Result]:
     """Choosing heads of a random model with 144 of them in the encoder, on the Attention page."""
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         save_random_checkpoint(Path(folder) / "bench")
-        with serving(Path(folder)) as address:
+        with serving(Path(folder), Path(folder) / "app.log") as address:
             page = attention_page(browser, address)
             times = [choose_another_head(page, n) for n in range(ROUNDS + 1)]
             page.context.close()
@@ -73,10 +73,9 @@ def save_random_checkpoint(folder: Path) -> None:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """The address of the app with the checkpoints of this folder."""
+def serving(folder: Path, log: Path) -> Iterator[str]:
+    """The address of the app with the checkpoints of this folder; its output goes into the file `log`."""
     command = [sys.executable, str(ROOT / "tests" / "browser" / "serve.py"), str(folder)]
-    log = folder / "app.log"
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:

@@ -1,0 +1,106 @@
+"""The app with its own models: from a click in the navigation to the next page painted, and steps of the slider."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+from bench.browser import WINDOW, chromium, script
+from bench.ratios import Result, measure
+from bench.served import serving
+from viz_transformer.checkpoint.contents import bundled_folder
+
+PAGES = {
+    "Input": (".st-key-input_sum", ".js-plotly-plot .main-svg"),
+    "Positions": (".st-key-pos_picture", ".js-plotly-plot .main-svg"),
+    "Attention": (".st-key-picture", ".matrix .stage[data-painted]"),
+    "One weight": (".st-key-weight_row", ".stage[data-painted]"),
+    "Layers": (".st-key-layers_top", ".rail .part.selected"),
+    "Tensors": (".st-key-tensors_panel", ".js-plotly-plot .main-svg"),
+    "Masks": (".st-key-masks_picture", ".masks .stage[data-painted]"),
+    "Playground": (".st-key-play_picture", ".js-plotly-plot .main-svg"),
+    "Models": (".st-key-cards", ".vt-card"),
+    "Run": (".st-key-picture", ".matrix .stage[data-painted]"),
+}
+"""In the order in which they are visited: title, and the main picture by its container and what is in it."""
+ROUNDS = 9
+STEPS = 21
+
+
+def navigation_results() -> Iterator[Result]:
+    """Every page with a run that is cached, and the training slider. Raises RuntimeError without a browser."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        chromium() as browser,
+        serving(bundled_folder(), Path(folder) / "app.log") as address,
+    ):
+        yield from page_changes(browser, address)
+        yield from slider_steps(browser, address)
+
+
+def page_changes(browser: Browser, address: str) -> Iterator[Result]:
+    """Each page after the one before it in the navigation, after one round that is not counted."""
+    page = opened(browser, address, checkpoint="numbers", text="29,284.30")
+    rounds = [{title: change_page(page, title) for title in PAGES} for _ in range(ROUNDS + 1)]
+    page.context.close()
+    for title in PAGES:
+        for n, (what, aim) in enumerate((("main picture painted", "<= 400"), ("page complete", ""))):
+            column = iter([each[title][n] for each in rounds])
+            yield measure(
+                f"{title}: click in the navigation to {what}",
+                lambda c=column: next(c),
+                rounds=ROUNDS,
+                unit="ms",
+                aim=aim,
+            )
+
+
+def slider_steps(browser: Browser, address: str) -> Iterator[Result]:
+    """Arrow keys on the training slider of numbers-tiny, back and forth over its snapshots."""
+    page = opened(browser, address, "models", checkpoint="numbers-tiny", text="29,284.30", model_tab="training")
+    slider = page.locator(".snapshots input[type=range]")
+    slider.wait_for()
+    page.locator(".snapshots .stage[data-painted]").wait_for()
+    page.wait_for_timeout(1000)
+    count = int(slider.get_attribute("max") or 0) + 1
+    slider.focus()
+
+    def step(key: str) -> float:
+        page.evaluate("() => { bench.await_key('.snapshots .stage') }")
+        page.keyboard.press(key)
+        took = float(page.evaluate("bench.answer"))
+        page.wait_for_timeout(60)
+        return took
+
+    down = iter([step("ArrowLeft" if n % (2 * count - 2) < count - 1 else "ArrowRight") for n in range(STEPS + 1)])
+    page.context.close()
+    name = f"training slider, {count} snapshots of numbers-tiny: key press to painted"
+    yield measure(name, lambda: next(down), rounds=STEPS, unit="ms", aim="<= 50")
+
+
+def opened(browser: Browser, address: str, path: str = "", **fields: str) -> Page:
+    """A page of the app, live, with `window.bench`."""
+    page = browser.new_context(viewport=WINDOW).new_page()
+    page.set_default_timeout(120_000)
+    page.goto(f"{address}/{path}?{urlencode(fields)}")
+    page.wait_for_selector(".stage[data-painted]")
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    page.wait_for_timeout(1000)
+    page.evaluate(script())
+    return page
+
+
+def change_page(page: Page, title: str) -> list[float]:
+    """Milliseconds from a click on a page's name to its main picture painted, and to all of it."""
+    link = page.get_by_test_id("stSidebarNavLink").filter(has_text=title)
+    link.hover()
+    page.evaluate("([title, place, mark]) => { bench.await_page(title, place, mark) }", [title, *PAGES[title]])
+    page.mouse.down()
+    page.mouse.up()
+    times: list[float] = page.evaluate("bench.answer")
+    page.wait_for_timeout(300)  # what the server has still to say does not count for the next one
+    return times
