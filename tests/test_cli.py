@@ -14,7 +14,7 @@ from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_c
 from viz_transformer.cli import main, sentence_for
 from viz_transformer.decoding import decode
 from viz_transformer.record import Trace
-from viz_transformer.search import Beam
+from viz_transformer.strategies import Beam
 from viz_transformer.tracing import trace
 
 Outcome = tuple[int, str, str]  # exit status, stdout, stderr

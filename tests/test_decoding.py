@@ -12,7 +12,8 @@ from builders import TARGET, assert_same, tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint, load
 from viz_transformer.decoding import decode, decode_stream
-from viz_transformer.search import Beam, Greedy, decode_batch
+from viz_transformer.search import decode_batch
+from viz_transformer.strategies import Beam, Greedy
 from viz_transformer.tracing import trace
 
 TEXTS = ["a", "abc", "hgfedcba", "aaaa", "é?"]

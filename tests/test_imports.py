@@ -16,11 +16,15 @@ PACKAGE = "viz_transformer"
 ORDER = (
     *("config", "tap", "memory", "model", "points", "edits", "record", "text", "data", "checkpoint"),
     *(
+        "strategies",
+        "beam_tree",
         "search",
         "joined",
         "tracing",
         "training_mode",
+        "step",
         "decoding",
+        "forks",
         "scores",
         "expressions",
         "answering",

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import save_checkpoint as save_checkpoint
     from viz_transformer.comparing import compare as compare
     from viz_transformer.config import ModelConfig as ModelConfig
-    from viz_transformer.decoding import Candidate as Candidate
     from viz_transformer.decoding import Run as Run
-    from viz_transformer.decoding import Step as Step
     from viz_transformer.decoding import decode as decode
     from viz_transformer.decoding import decode_stream as decode_stream
+    from viz_transformer.decoding import follow as follow
     from viz_transformer.evaluation import evaluate as evaluate
+    from viz_transformer.forks import fork as fork
     from viz_transformer.model.transformer import Transformer as Transformer
     from viz_transformer.record import Trace as Trace
-    from viz_transformer.search import Beam as Beam
-    from viz_transformer.search import Greedy as Greedy
+    from viz_transformer.step import Candidate as Candidate
+    from viz_transformer.step import Step as Step
+    from viz_transformer.strategies import Beam as Beam
+    from viz_transformer.strategies import Greedy as Greedy
+    from viz_transformer.strategies import Sampling as Sampling
     from viz_transformer.tracing import trace as trace
 
 __version__ = "0.1.0"
@@ -45,14 +48,17 @@ _HOMES = {
     "save_checkpoint": "checkpoint",
     "ModelConfig": "config",
     "compare": "comparing",
-    "Beam": "search",
-    "Candidate": "decoding",
-    "Greedy": "search",
+    "Beam": "strategies",
+    "Candidate": "step",
+    "Greedy": "strategies",
     "Run": "decoding",
-    "Step": "decoding",
+    "Sampling": "strategies",
+    "Step": "step",
     "decode": "decoding",
     "decode_stream": "decoding",
     "evaluate": "evaluation",
+    "follow": "decoding",
+    "fork": "forks",
     "Transformer": "model.transformer",
     "Trace": "record",
     "trace": "tracing",

@@ -132,7 +132,7 @@ def translate(ckpt: CheckpointArgument, text: TextArgument, beam: BeamOption = N
     """Print what the model answers."""
     from viz_transformer.checkpoint import load
     from viz_transformer.decoding import decode
-    from viz_transformer.search import Beam, Greedy
+    from viz_transformer.strategies import Beam, Greedy
 
     run = decode(load(ckpt), text, strategy=Greedy() if beam is None else Beam(beam))
     print(as_json(run_facts(run)) if json else run.text)

@@ -8,7 +8,7 @@ steps is a whole pass with rows of its own, and the trace (the last pass) says s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,11 +16,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from viz_transformer.beam_tree import BeamTree
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.edits import Edit, check_edits
 from viz_transformer.joined import JoinedSteps
 from viz_transformer.record import Tokens, Trace
-from viz_transformer.search import Beam, DecoderState, Greedy, Strategy, beam_search, whole_passes_because
+from viz_transformer.search import DecoderState, Found, Progress, beam_search, whole_passes_because
+from viz_transformer.step import Choosing, Held, Step, attention_rows
+from viz_transformer.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution
 from viz_transformer.tracing import (
     TextOrIds,
     check_edits_ran,
@@ -32,76 +35,22 @@ from viz_transformer.tracing import (
     record,
 )
 
-CANDIDATES = 10
 GREEDY = Greedy()
 
 Stopped = Literal["end token", "maximum length"]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A token that could stand at a step, with its log-probability (natural logarithm, over the whole vocabulary)."""
-
-    token: str
-    token_id: int
-    log_prob: float
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One token written, and what was recorded on the way to it. Numbers are computed when they are looked at."""
-
-    index: int
-    token: str
-    token_id: int
-    forced: bool
-    logits: Tensor = field(repr=False)  # [V]
-    vocabulary: tuple[str, ...] = field(repr=False)
-    recorded: Mapping[str, Tensor] = field(repr=False)  # of the pass that wrote the token, what `rows` needs or more
-    row: int = field(repr=False)  # its row in them; -1 is the last
-
-    @cached_property
-    def log_probs(self) -> Tensor:
-        """Natural logarithm of the probability of each entry of the vocabulary, before the strategy: [V]."""
-        return self.logits.detach().float().cpu().log_softmax(dim=-1)
-
-    @property
-    def log_prob(self) -> float:
-        """That of the token written."""
-        return float(self.log_probs[self.token_id])
-
-    @property
-    def rows(self) -> Mapping[str, Tensor]:
-        """The new row of every attention of the decoder, over the keys it could see: [B, H, 1, K], by point."""
-        return _attention_rows(self.recorded, self.row)
-
-    @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """The ten most probable tokens, best first."""
-        log_probs, ids = self.log_probs.topk(min(CANDIDATES, len(self.vocabulary)))
-        pairs = zip(ids.tolist(), log_probs.tolist(), strict=True)
-        return tuple(Candidate(self.vocabulary[i], i, log_prob) for i, log_prob in pairs)
-
-
-def _attention_rows(recorded: Mapping[str, Tensor], row: int) -> dict[str, Tensor]:
-    """One row of every attention of the decoder, [B, H, 1, K]; out of a whole pass, self-attention's keys so far."""
-    rows = {}
-    for name, value in recorded.items():
-        if name.startswith("decoder.") and name.endswith(".weights"):
-            at = row % value.size(2)
-            keys = at + 1 if ".self." in name and value.size(2) == value.size(3) else value.size(3)
-            rows[name] = value[:, :, at, None, :keys]
-    return rows
+Force = Mapping[int, int | str]
+"""Tokens that have to be written, as ids or as the vocabulary spells them, by the step that writes them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished decode: the answer, its steps, and the trace of everything behind it."""
+    """A finished decode: the answer, its steps, and the trace of everything behind it; of a beam search, its tree."""
 
     text: str
     steps: tuple[Step, ...]
     trace: Trace
     stopped: Stopped
+    tree: BeamTree | None = None
     beam_score: float | None = None
 
     @property
@@ -116,8 +65,12 @@ class Run:
 
     @property
     def score(self) -> float:
-        """The strategy's own score; for greedy decoding that is the log-probability."""
-        return self.log_prob if self.beam_score is None else self.beam_score
+        """The strategy's own score: a beam's, for sampling the log-probability of what was drawn, else `log_prob`."""
+        if self.beam_score is not None:
+            return self.beam_score
+        if self.steps and isinstance(self.steps[0].choosing.strategy, Sampling):
+            return math.fsum(step.strategy_log_prob for step in self.steps if not step.forced)
+        return self.log_prob
 
 
 def decode(
@@ -127,19 +80,33 @@ def decode(
     strategy: Strategy = GREEDY,
     prefix: TextOrIds | None = None,
     target: TextOrIds | None = None,
+    force: Force | None = None,
+    ban: Collection[int | str] = (),
     max_steps: int | None = None,
     edits: Sequence[Edit] = (),
+    progress: Progress | None = None,
 ) -> Run:
     """What the model writes for `source`, greedily unless a strategy is given.
 
     `prefix` is text or ids, without start and end tokens, that the answer has to begin with; its steps are forced.
     `target` instead is the whole answer: all its steps are forced (teacher forcing), the end token too unless the
     target fills the model to its maximum, and what the model gives each of its tokens stands in the steps.
+    `force` has tokens that single steps must write, whatever the strategy would, the end token too; `ban` those that
+    are never chosen. `progress` is called behind each step, also of a beam search; what it raises ends the decode.
     A decoder-only model goes on from `source`. Stops at the end token, after `max_steps` steps (the prefix counts),
     or at the model's maximum. Raises ValueError for input that the model cannot read, with one sentence.
     """
     return decode_stream(
-        ckpt, source, strategy=strategy, prefix=prefix, target=target, max_steps=max_steps, edits=edits
+        ckpt,
+        source,
+        strategy=strategy,
+        prefix=prefix,
+        target=target,
+        force=force,
+        ban=ban,
+        max_steps=max_steps,
+        edits=edits,
+        progress=progress,
     ).run_to_the_end()
 
 
@@ -150,11 +117,74 @@ def decode_stream(
     strategy: Strategy = GREEDY,
     prefix: TextOrIds | None = None,
     target: TextOrIds | None = None,
+    force: Force | None = None,
+    ban: Collection[int | str] = (),
     max_steps: int | None = None,
     edits: Sequence[Edit] = (),
+    progress: Progress | None = None,
 ) -> DecodeStream:
     """`decode` as an iterator over its steps; its `run` is there when the last step is. Input is checked at once."""
-    edits = tuple(edits)
+    job = _job(ckpt, source, strategy, tuple(edits))
+    codec, room = ckpt.target_codec, job.most
+    assert codec is not None
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps={max_steps} must be at least 1")
+    most = room if max_steps is None else min(room, max_steps)
+    given, banned = _given_tokens(ckpt, force or {}, "force"), frozenset(_given_ids(ckpt, ban, "ban"))
+    if target is None:
+        forced = _forced(ckpt, "prefix", prefix)
+    elif prefix is not None or max_steps is not None or strategy != GREEDY or given or banned:
+        raise ValueError(
+            "a given target leaves nothing to decode: give no prefix, strategy, force, ban or max_steps with it"
+        )
+    else:
+        forced, end = _forced(ckpt, "target", target), codec.vocabulary.eos
+        if end is not None and len(forced) != room:
+            forced += _tokens_of(ckpt, [end])
+        if not len(forced):
+            raise ValueError("the target is empty, and this model knows no end token that could stand there")
+    if len(forced) > most:
+        what = "prefix" if target is None else "target"
+        raise ValueError(f"the {what} has {len(forced)} tokens, the answer at most {most}: shorten the {what}")
+    if target is not None:
+        most = len(forced)
+    job = replace(
+        job,
+        prefix=forced,
+        force=_all_forced(forced.ids, given, banned, most, codec.vocabulary.tokens),
+        banned=banned,
+        most=most,
+        strategy=None if target is not None else strategy,
+        progress=progress,
+    )
+    return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_stepwise(job))
+
+
+def follow(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    ids: Sequence[int],
+    *,
+    strategy: Strategy = GREEDY,
+    forced: int = 0,
+    edits: Sequence[Edit] = (),
+) -> Run:
+    """The run that writes exactly these ids, recorded: a hypothesis of a beam search that is looked at.
+
+    An end token stands only where the ids have one; the first `forced` steps are marked as forced. In one pass, or step
+    by step for a model that is not causal. Raises ValueError for no ids, too many, and ids outside the vocabulary.
+    """
+    job = _job(ckpt, source, strategy, tuple(edits))
+    assert ckpt.target_codec is not None
+    written = ckpt.target_codec.encode_ids(ids).ids
+    if not 1 <= len(written) <= job.most:
+        raise ValueError(f"{len(written)} ids cannot be followed: this model writes 1 to {job.most} tokens here")
+    marked = replace(job, force=dict(enumerate(written[:forced])))
+    return DecodeStream(_recorded(marked, written)).run_to_the_end()
+
+
+def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: tuple[Edit, ...]) -> _Job:
+    """A decode of this source without anything given. Raises ValueError for what the model cannot read."""
     config = ckpt.config
     if not config.has_decoder:
         raise ValueError("an encoder-only model writes nothing: record it with trace()")
@@ -168,27 +198,7 @@ def decode_stream(
         start = _tokens_of(ckpt, [codec.vocabulary.bos])
     else:
         src, (start, _) = Tokens(), decoder_input(ckpt, source)
-    room = config.max_target - len(start) + 1
-    if max_steps is not None and max_steps < 1:
-        raise ValueError(f"max_steps={max_steps} must be at least 1")
-    most = room if max_steps is None else min(room, max_steps)
-    if target is None:
-        forced = _forced(ckpt, "prefix", prefix)
-    elif prefix is not None or max_steps is not None or strategy != GREEDY:
-        raise ValueError("a given target leaves nothing to decode: give no prefix, strategy or max_steps with it")
-    else:
-        forced, end = _forced(ckpt, "target", target), codec.vocabulary.eos
-        if end is not None and len(forced) != room:
-            forced += _tokens_of(ckpt, [end])
-        if not len(forced):
-            raise ValueError("the target is empty, and this model knows no end token that could stand there")
-    if len(forced) > most:
-        what = "prefix" if target is None else "target"
-        raise ValueError(f"the {what} has {len(forced)} tokens, the answer at most {most}: shorten the {what}")
-    if target is not None:
-        most = len(forced)
-    job = _Job(ckpt, src, start, forced, most, edits, None if target is not None else strategy)
-    return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_stepwise(job))
+    return _Job(ckpt, src, start, config.max_target - len(start) + 1, edits, strategy)
 
 
 class DecodeStream:
@@ -226,16 +236,20 @@ class DecodeStream:
 class _Job:
     """A decode with its input checked: `start` is what the decoder reads first, `most` the steps at most.
 
-    Without a strategy there is nothing to choose: the whole target is forced.
+    `prefix` has the original text of given tokens, `force` all that are given, by step. Without a strategy there is
+    nothing to choose: the whole target is given.
     """
 
     ckpt: Checkpoint
     src: Tokens
     start: Tokens
-    forced: Tokens
     most: int
     edits: tuple[Edit, ...]
     strategy: Strategy | None
+    prefix: Tokens = field(default_factory=Tokens)
+    force: Mapping[int, int] = field(default_factory=dict)
+    banned: frozenset[int] = frozenset()
+    progress: Progress | None = None
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -255,10 +269,27 @@ class _Job:
     def stopped(self, ids: Sequence[int]) -> Stopped:
         return "end token" if ids and ids[-1] == self.end else "maximum length"
 
-    def run(self, steps: Sequence[Step], trace: Trace, beam_score: float | None = None) -> Run:
+    def run(self, steps: Sequence[Step], trace: Trace, found: Found | None = None) -> Run:
         ids = [step.token_id for step in steps]
+        if self.force and max(self.force) >= len(ids):
+            raise ValueError(
+                f"the run ended with step {len(ids) - 1}, before the forced token of step {max(self.force)}"
+            )
         assert self.ckpt.target_codec is not None
-        return Run(self.ckpt.target_codec.decode(ids), tuple(steps), trace, self.stopped(ids), beam_score)
+        beam = (None, None) if found is None else (found.tree, found.score)
+        return Run(self.ckpt.target_codec.decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
+
+    def choosing(self, read: Sequence[int]) -> Choosing:
+        return Choosing(self.strategy, self.banned, read, len(self.start))
+
+    def held(self, step: int) -> Held | None:
+        """What the cache holds behind a step, in the model's float32."""
+        if self.whole_passes is not None:
+            return None
+        config, positions = self.ckpt.config, len(self.start) + step
+        cross = len(self.src)
+        values = 2 * config.decoder_layers * config.d_model * (positions + cross)
+        return Held(positions, cross, 4 * values)
 
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
         """What the trace says about how it was made."""
@@ -266,7 +297,7 @@ class _Job:
             "kind": "decoded" if self.strategy else "teacher-forced",
             "strategy": str(self.strategy or "given target"),
             "stopped": self.stopped(ids),
-            "forced": len(self.forced),
+            "forced": len(self.force),
             "written": len(ids),
             "cached": self.whole_passes is None,
         }
@@ -275,15 +306,15 @@ class _Job:
     def read(self, ids: Sequence[int]) -> Tokens:
         """All that the decoder reads when it writes these ids: the start, all but the last, padding if it pads."""
         names = _tokens_of(self.ckpt, ids[:-1])
-        originals = (*self.forced.originals[: len(names)], *names.originals[len(self.forced) :])
+        originals = (*self.prefix.originals[: len(names)], *names.originals[len(self.prefix) :])
         return padded_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
 
     def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
         return padded_next_ids(self.ckpt.config, (*self.start.ids[1:], *ids))
 
 
-def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None = None) -> Iterator[Step | Run]:
-    """Greedily, or along an answer that was found already; recorded as it goes.
+def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None = None) -> Iterator[Step | Run]:
+    """Token by token, or along an answer that was found already; recorded as it goes.
 
     Where every step is a whole pass, the trace is the last one: it read all that was written.
     """
@@ -292,27 +323,41 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
     with torch.no_grad():
         src = [job.src.ids] if len(job.src) else None
         state = DecoderState(job.ckpt.model, src, cached=job.whole_passes is None, edits=job.edits)
-    fed = list(job.start.ids)
-    given = answer or job.forced.ids
+    read = list(job.start.ids)
+    fed = list(read)
+    choosing = job.choosing(read)
+    given = dict(enumerate(answer)) or job.force
     while len(steps) < (len(answer) or job.most):
         with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
             scored, recorded = state.step([fed])
-            logits = scored[0]  # [V]
-            best = int(logits.argmax())
+        logits, index = scored[0], len(steps)  # [V]
         if state.cached:
             passes.append(recorded)
         else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
-            rows = _attention_rows(recorded, len(job.start) + len(steps) - 1)
+            rows = attention_rows(recorded, len(read) - 1)
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
             logits = logits.clone()
-        forced = len(steps) < len(job.forced)
-        chosen = given[len(steps)] if len(steps) < len(given) else best
-        step = Step(len(steps), job.vocabulary[chosen], chosen, forced, logits, job.vocabulary, recorded, -1)
+        token = given[index] if index in given else _choose(job, logits, read, index)
+        step = Step(
+            index,
+            job.vocabulary[token],
+            token,
+            index in job.force,
+            logits,
+            job.vocabulary,
+            recorded,
+            -1,
+            choosing,
+            job.held(index),
+        )
         steps.append(step)
+        if job.progress is not None:
+            job.progress(len(steps), job.most)
         yield step
-        if chosen == job.end and not forced:
+        if token == job.end:
             break
-        fed = [chosen]
+        fed = [token]
+        read.append(token)
     ids = [step.token_id for step in steps]
     check_edits_ran(job.edits, state.recorder.ran)
     trace = make_trace(
@@ -324,28 +369,102 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), score: float | None 
         edits=job.edits,
         info=job.info(ids),
     )
-    yield job.run(steps, trace, score)
+    yield job.run(steps, trace, found)
+
+
+def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
+    """The id that the strategy writes."""
+    if isinstance(job.strategy, Sampling):
+        return chosen(distribution(logits, job.strategy, read, job.banned), job.strategy, step)
+    if job.banned:
+        logits = logits.index_fill(0, torch.tensor(sorted(job.banned), device=logits.device), -math.inf)
+    return int(logits.argmax())
 
 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
     with torch.no_grad():
-        src = [job.src.ids] if len(job.src) else None
-        ((ids, score),) = beam_search(
-            job.ckpt.model, src, job.start.ids, beam, end=job.end, most=job.most, forced=job.forced.ids, edits=job.edits
+        (found,) = beam_search(
+            job.ckpt.model,
+            [job.src.ids] if len(job.src) else None,
+            job.start.ids,
+            beam,
+            end=job.end,
+            most=job.most,
+            forced=job.force,
+            banned=job.banned,
+            edits=job.edits,
+            vocabulary=job.vocabulary,
+            progress=job.progress,
         )
-    if job.whole_passes is not None:  # one pass would not have the rows that the search saw
-        yield from _decode_stepwise(job, ids, score)
+    yield from _recorded(replace(job, progress=None), found.ids, found)
+
+
+def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iterator[Step | Run]:
+    """The steps that write these ids, and the run, out of one pass."""
+    if job.whole_passes is not None:  # one pass would not have the rows that the steps see
+        yield from _decode_stepwise(job, ids, found)
         return
     trace = record(job.ckpt, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
     first = len(job.start) - 1  # the row that writes the first token
     logits = trace["logits"][0, first:]
-    names, forced = job.vocabulary, len(job.forced)
+    choosing, names = job.choosing((*job.start.ids, *ids)), job.vocabulary
     steps = [
-        Step(index, names[i], i, index < forced, logits[index], names, trace.values, first + index)
+        Step(
+            index,
+            names[i],
+            i,
+            index in job.force,
+            logits[index],
+            names,
+            trace.values,
+            first + index,
+            choosing,
+            job.held(index),
+        )
         for index, i in enumerate(ids)
     ]
     yield from steps
-    yield job.run(steps, trace, score)
+    yield job.run(steps, trace, found)
+
+
+def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
+    """The forced ids by step. Raises ValueError for a step below 0 and for a token that is not in the vocabulary."""
+    if bad := [step for step in given if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
+        raise ValueError(f"{what}: {bad[0]!r} is no step: steps are whole numbers from 0 on")
+    return dict(zip(given, _given_ids(ckpt, given.values(), what), strict=True))
+
+
+def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[int]:
+    codec = ckpt.target_codec
+    assert codec is not None
+    found: list[int] = []
+    for each in given:
+        if isinstance(each, str):
+            if each not in codec.vocabulary.tokens:
+                raise ValueError(f"{what}: {each!r:.60} is not a token of the target vocabulary")
+            each = codec.vocabulary.tokens.index(each)
+        found += codec.encode_ids([each]).ids
+    return found
+
+
+def _all_forced(
+    prefix: Sequence[int], given: Mapping[int, int], banned: Collection[int], most: int, names: Sequence[str]
+) -> dict[int, int]:
+    """Prefix and forced tokens together. Raises ValueError where they contradict each other, or leave nothing."""
+    for step in given:
+        if step < len(prefix):
+            raise ValueError(f"step {step} is forced, and it is part of the prefix of {len(prefix)} tokens: give one")
+        if step >= most:
+            raise ValueError(f"step {step} cannot be forced: the answer has at most {most} steps, 0 to {most - 1}")
+    forced = dict(enumerate(prefix)) | dict(given)
+    for step, token in forced.items():
+        if token in banned:
+            raise ValueError(
+                f"the token {names[token]!r} is banned, and step {step} is to write it: leave one of them out"
+            )
+    if len(banned) >= len(names):
+        raise ValueError(f"all {len(names)} tokens are banned: leave at least one that can be written")
+    return forced
 
 
 def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:

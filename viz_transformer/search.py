@@ -1,57 +1,21 @@
-"""The search for an answer, on ids alone: strategies, the decoder between two steps, beam search, many at once."""
+"""The search for an answer, on ids alone: the decoder between two steps, beam search, many texts at once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from viz_transformer.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.edits import Edit
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.strategies import Beam
 from viz_transformer.tap import OFF, Recorder, Tap
-
-
-@dataclass(frozen=True)
-class Greedy:
-    """The most probable token at every step; of equals, the one with the smaller id."""
-
-    def __str__(self) -> str:
-        return "greedy"
-
-
-@dataclass(frozen=True)
-class Beam:
-    """The `width` best hypotheses go on at every step; the best finished one is the answer.
-
-    Score: log-probability / ((5 + |Y|) / 6)^length_penalty, where |Y| counts the tokens written, end token included.
-    Stop rule: `width` hypotheses have finished and none that goes on has a better score than the worst of the best
-    `width` finished ones, or the maximum length. With width 1 that is greedy decoding.
-    Source: Wu et al. (2016), equation 14, without the coverage term.
-    """
-
-    width: int
-    length_penalty: float = field(default=0.6, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if isinstance(self.width, bool) or not isinstance(self.width, int) or not 1 <= self.width <= 100:
-            raise ValueError(f"width={self.width!r} is not a beam width: choose a whole number from 1 to 100")
-        if not 0 <= self.length_penalty <= 10:  # also refuses NaN
-            raise ValueError(f"length_penalty={self.length_penalty!r} must be a number from 0 to 10")
-
-    def score(self, log_prob: float, length: int) -> float:
-        """What hypotheses are compared by; `length` is |Y|."""
-        return log_prob / math.pow((5 + length) / 6, self.length_penalty)
-
-    def __str__(self) -> str:
-        return f"beam, width {self.width}, length penalty {self.length_penalty:g}"
-
-
-Strategy = Greedy | Beam
 
 
 def whole_passes_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
@@ -122,10 +86,14 @@ class DecoderState:
 
 @dataclass
 class _Search:
-    """The search for one text: hypotheses that go on, all of one length, and the best finished ones (ids, log_prob)."""
+    """The search for one text: hypotheses that go on, all of one length, and the best finished ones (ids, log_prob).
+
+    With a `recorder` every continuation that is looked at is written down.
+    """
 
     beam: Beam
     end: int | None
+    recorder: TreeRecorder | None = None
     alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])
     finished: list[tuple[list[int], float]] = field(default_factory=list)
 
@@ -134,48 +102,74 @@ class _Search:
 
         Returns the place of each new hypothesis' parent.
         """
-        if forced is not None:
-            ids, log_prob = self.alive[0]
-            self.alive = [([*ids, forced], log_prob + float(log_probs[0, forced]))]
-            return [0]
         width, vocabulary = self.beam.width, log_probs.size(1)
         total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
-        best, flat = total.flatten().topk(min(2 * width, total.numel()))
+        if forced is None:
+            best, flat = total.flatten().topk(min(2 * width, total.numel()))
+        else:
+            best, rows = total[:, forced].sort(descending=True, stable=True)
+            flat = rows * vocabulary + forced
         grown: list[tuple[list[int], float]] = []
         parents = []
+        looked_at = []
+        places = []
         for rank, (log_prob, place) in enumerate(zip(best.tolist(), flat.tolist(), strict=True)):
+            if log_prob == -math.inf:  # banned
+                break
             parent, token = divmod(place, vocabulary)
             hypothesis = ([*self.alive[parent][0], token], log_prob)
-            if token == self.end:
-                if rank < width:
-                    self.finished.append(hypothesis)
-            elif len(grown) < width:
+            kept = rank < width if token == self.end else len(grown) < width
+            if kept and token == self.end:
+                self.finished.append(hypothesis)
+            elif kept:
                 grown.append(hypothesis)
                 parents.append(parent)
+                places.append(rank)
+            looked_at.append((parent, token, log_prob - self.alive[parent][1], log_prob, kept))
+        if self.recorder is not None:
+            self.recorder.grown(looked_at, places, total.max(dim=1).values.tolist())
         self.alive = grown
-        self.finished = sorted(self.finished, key=self.score, reverse=True)[:width]
+        self.finished = sorted(self.finished, key=self.score_ended, reverse=True)[:width]
         return parents
 
     def score(self, hypothesis: tuple[list[int], float]) -> float:
         ids, log_prob = hypothesis
         return self.beam.score(log_prob, len(ids))
 
+    def score_ended(self, hypothesis: tuple[list[int], float]) -> float:
+        ids, log_prob = hypothesis
+        return self.beam.score(log_prob, self.beam.counted(len(ids), ended=True))
+
     def is_over(self, most: int) -> bool:
         """The stop rule of `Beam`, for hypotheses of at most `most` tokens."""
         if not self.alive or len(self.alive[0][0]) >= most:
             return True
-        if len(self.finished) < self.beam.width:
+        if len(self.finished) < (1 if self.beam.stop == "first-finished" else self.beam.width):
             return False
-        worst = self.score(self.finished[-1])
+        if self.beam.stop != "none-better":
+            return True
+        worst = self.score_ended(self.finished[-1])
         return all(self.score(hypothesis) <= worst for hypothesis in self.alive)
 
     def answer(self) -> tuple[list[int], float]:
         """The best hypothesis, end token included, and its score."""
-        score, ids = max(
-            ((self.score(hypothesis), hypothesis[0]) for hypothesis in self.finished or self.alive),
-            key=lambda pair: pair[0],
-        )
-        return ids, score
+        if self.finished:
+            return self.finished[0][0], self.score_ended(self.finished[0])
+        best = max(self.alive, key=self.score)
+        return best[0], self.score(best)
+
+
+Progress = Callable[[int, int], None]
+"""Called with the steps done and the steps at most; whatever it raises ends the search."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best hypothesis for a text: its ids, end token included, and its score; the tree if it was asked for."""
+
+    ids: list[int]
+    score: float
+    tree: BeamTree | None = None
 
 
 def beam_search(
@@ -186,22 +180,29 @@ def beam_search(
     *,
     end: int | None,
     most: int,
-    forced: Sequence[int] = (),
+    forced: Mapping[int, int] | None = None,
+    banned: Collection[int] = (),
     edits: Sequence[Edit] = (),
-) -> list[tuple[list[int], float]]:
-    """The best hypothesis for each text: its ids, end token included, and its score.
+    vocabulary: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> list[Found]:
+    """The best hypothesis for each text.
 
-    src: the texts, searched side by side; None for a decoder alone, which writes one.
+    src: the texts, searched side by side; None for a decoder alone, which writes one. forced: tokens by step; banned:
+    ids that are never written. The trees are recorded if `vocabulary` says what the tokens are called.
     """
     # An edit changes the search too, so then its passes go through a Recorder.
     state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
-    searches = [_Search(beam, end) for _ in src or [()]]
+    recorded = vocabulary is not None
+    searches = [_Search(beam, end, TreeRecorder(beam, end) if recorded else None) for _ in src or [()]]
+    out = torch.tensor(sorted(banned), dtype=torch.long, device=state.device)
     going = searches
     fed = [list(start) for _ in going]
-    while True:
+    for step in range(most):
         log_probs = state.step(fed)[0].double().log_softmax(dim=-1)  # [all hypotheses, V]
-        length = len(going[0].alive[0][0])
-        token = forced[length] if length < len(forced) else None
+        token = (forced or {}).get(step)
+        if len(out):
+            log_probs = log_probs.index_fill(1, out, -math.inf)
         rows: list[int] = []
         fed, left, row = [], [], 0
         for search in going:
@@ -212,10 +213,18 @@ def beam_search(
                 rows += [row + parent for parent in parents]
                 fed += [[ids[-1]] for ids, _ in search.alive]
             row += count
+        if progress is not None:
+            progress(step + 1, most)
         going = left
         if not going:
-            return [search.answer() for search in searches]
+            break
         state.select(rows)
+    return [_found(search, vocabulary or (), start) for search in searches]
+
+
+def _found(search: _Search, vocabulary: Sequence[str], start: Sequence[int]) -> Found:
+    ids, score = search.answer()
+    return Found(ids, score, None if search.recorder is None else search.recorder.tree(vocabulary, start, ids))
 
 
 def decode_batch(
@@ -244,7 +253,7 @@ def decode_batch(
             else:
                 strategy = Beam(beam, length_penalty=length_penalty)
                 best = beam_search(model, sources, [bos], strategy, end=eos, most=most)
-                found = [ids[:-1] if ids and ids[-1] == eos else ids for ids, _ in best]
+                found = [each.ids[:-1] if each.ids and each.ids[-1] == eos else each.ids for each in best]
             for place, answer in zip(places, found, strict=True):
                 answers[place] = answer
         return answers

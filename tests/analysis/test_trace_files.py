@@ -13,7 +13,7 @@ from viz_transformer.analysis import trace_files
 from viz_transformer.analysis.trace_files import opened, saved
 from viz_transformer.decoding import decode
 from viz_transformer.edits import SetMask
-from viz_transformer.search import Beam
+from viz_transformer.strategies import Beam
 from viz_transformer.tracing import trace
 from viz_transformer.training_mode import training_trace
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from viz_transformer.analysis.attention import step_row
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.decoding import Run, Step
+from viz_transformer.decoding import Run
 from viz_transformer.figures import labels
+from viz_transformer.step import Step
 from viz_transformer.ui.components.chips import Chip, ChipRow
 
 

@@ -1,0 +1,49 @@
+"""Where a model is unsure, both ways to go on: its answer, and the one that begins with its second choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.decoding import GREEDY, Run, decode
+from viz_transformer.strategies import Beam, Strategy
+from viz_transformer.tracing import TextOrIds
+
+
+@dataclass(frozen=True, eq=False)
+class Fork:
+    """Both continuations from a step: `first` writes what the strategy chose there, `second` the best other token."""
+
+    step: int
+    first: Run
+    second: Run
+
+
+def fork(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    below: float = 0.5,
+    strategy: Strategy = GREEDY,
+    ban: Collection[int | str] = (),
+    max_steps: int | None = None,
+) -> Fork | None:
+    """Both ways to go on from the first step whose token has a probability below `below`; None if there is none.
+
+    The other token is the one that the model finds most probable of those that were not written and are not banned.
+    Raises ValueError if `below` is no probability, and for what `decode` refuses.
+    """
+    if not 0 <= below <= 1:
+        raise ValueError(f"below={below!r} must be a probability, from 0 to 1")
+    first = decode(ckpt, source, strategy=strategy, ban=ban, max_steps=max_steps)
+    unsure = next((step for step in first.steps if math.exp(step.log_prob) < below), None)
+    if unsure is None:
+        return None
+    others = unsure.most_probable(len(unsure.vocabulary))
+    other = next(each for each in others if each.token_id != unsure.token_id and each.removed != "banned")
+    before = {step.index: step.token_id for step in first.steps[: unsure.index]} if isinstance(strategy, Beam) else {}
+    force = {**before, unsure.index: other.token_id}
+    second = decode(ckpt, source, strategy=strategy, force=force, ban=ban, max_steps=max_steps)
+    return Fork(unsure.index, first, second)

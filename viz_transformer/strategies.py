@@ -1,0 +1,252 @@
+"""How the next token is chosen: strategies as values, and what each makes of a model's probabilities at one step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+KEPT = "kept"
+REASONS = (KEPT, "banned", "greedy", "top-k", "top-p", "min-p")
+"""Why a strategy does not choose a token; the first says that it may."""
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The most probable token at every step; of equals, the one with the smaller id."""
+
+    def __str__(self) -> str:
+        return "greedy"
+
+    def formula(self) -> str:
+        """How a token is chosen, in full."""
+        return "token = argmax p"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """A token drawn at every step, from what is left of the model's probabilities.
+
+    In this order: the logits of tokens that the decoder has read are divided by `repetition_penalty` where positive and
+    multiplied where negative (Keskar et al. 2019; it depends on the arbitrary zero of the logits); all are divided
+    by `temperature`; the `top_k` most probable are kept; of those the fewest whose probabilities reach
+    `top_p`, the token that crosses it included (Holtzman et al. 2020); of those each that is at least `min_p`
+    times as probable as the first (Nguyen et al. 2024). Probabilities are renormalised behind each cut. A temperature
+    of 0 is greedy decoding by definition.
+
+    The draw is argmax(log p + noise), with Gumbel noise that depends on `seed` and step alone: runs with one seed and
+    different temperatures meet the same luck. Raises ValueError for settings outside their bounds.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check("temperature", self.temperature, 0, 100)
+        _check("top_p", self.top_p, 0, 1, above=True)
+        _check("min_p", self.min_p, 0, 1)
+        _check("repetition_penalty", self.repetition_penalty, 0, 100, above=True)
+        if self.top_k is not None:
+            _check_whole("top_k", self.top_k, 1, 10**9)
+        _check_whole("seed", self.seed, 0, 2**63 - 1)
+
+    def __str__(self) -> str:
+        settings = [f"temperature {self.temperature:g}"]
+        settings += [f"top-k {self.top_k}"] if self.top_k is not None else []
+        settings += [f"top-p {self.top_p:g}"] if self.top_p < 1 else []
+        settings += [f"min-p {self.min_p:g}"] if self.min_p > 0 else []
+        settings += [f"repetition penalty {self.repetition_penalty:g}"] if self.repetition_penalty != 1 else []
+        return f"sampling, {', '.join(settings)}, seed {self.seed}"
+
+    def formula(self) -> str:
+        """How a token is chosen, in full: every part in its order, also what is switched off."""
+        penalty = self.repetition_penalty
+        cuts = [
+            f"repetition penalty {penalty:g}: z > 0 → z/{penalty:g}, else z·{penalty:g}, for tokens read"
+            if penalty != 1
+            else "no repetition penalty",
+            f"temperature {self.temperature:g}: p = softmax(z/{self.temperature:g})"
+            if self.temperature
+            else "temperature 0: argmax p",
+            f"top-k {self.top_k}" if self.top_k is not None else "no top-k",
+            f"top-p {self.top_p:g}: fewest with Σp ≥ {self.top_p:g}" if self.top_p < 1 else "no top-p",
+            f"min-p {self.min_p:g}: p ≥ {self.min_p:g}·max p" if self.min_p > 0 else "no min-p",
+        ]
+        return " → ".join([*cuts, f"token = argmax(log p + Gumbel noise(seed {self.seed}, step))"])
+
+
+Penalty = Literal["gnmt", "power"]
+StopRule = Literal["none-better", "width-finished", "first-finished"]
+STOP_RULES: dict[StopRule, str] = {
+    "none-better": "as many as the width have finished and none that goes on scores better than the worst of them",
+    "width-finished": "as many as the width have finished",
+    "first-finished": "one has finished",
+}
+WIDEST = 100
+
+
+@dataclass(frozen=True)
+class Beam:
+    """The `width` best hypotheses go on at every step; the best finished one is the answer.
+
+    Score: log-probability / penalty(|Y|), where penalty is ((5 + |Y|) / 6)^length_penalty for "gnmt" and
+    |Y|^length_penalty for "power". |Y| counts the tokens written, the end token among them if `count_end`.
+    Of the 2 * width best continuations of a step, an end token among the first `width` finishes its hypothesis. The
+    search ends at the maximum length, when nothing goes on, or by the `stop` rule (`STOP_RULES`). With width 1 and the
+    default rule that is greedy decoding. `n_best` finished hypotheses are handed out, best first.
+    Source: Wu et al. (2016), equation 14, without the coverage term. Raises ValueError for settings out of bounds.
+    """
+
+    width: int
+    length_penalty: float = field(default=0.6, kw_only=True)
+    penalty: Penalty = field(default="gnmt", kw_only=True)
+    count_end: bool = field(default=True, kw_only=True)
+    stop: StopRule = field(default="none-better", kw_only=True)
+    n_best: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.width, bool) or not isinstance(self.width, int) or not 1 <= self.width <= WIDEST:
+            raise ValueError(f"width={self.width!r} is not a beam width: choose a whole number from 1 to {WIDEST}")
+        _check("length_penalty", self.length_penalty, 0, 10)
+        if self.penalty not in ("gnmt", "power"):
+            raise ValueError(f"penalty={self.penalty!r} is not known: choose gnmt or power")
+        if self.stop not in STOP_RULES:
+            raise ValueError(f"stop={self.stop!r} is not known: choose {', '.join(STOP_RULES)}")
+        _check_whole("n_best", self.n_best, 1, self.width)
+
+    def score(self, log_prob: float, length: int) -> float:
+        """What hypotheses are compared by; `length` is |Y|."""
+        return log_prob / self.divisor(length)
+
+    def divisor(self, length: int) -> float:
+        """The penalty of a hypothesis of |Y| = `length`; 1 for an empty one under "power"."""
+        base = (5 + length) / 6 if self.penalty == "gnmt" else max(length, 1)
+        return math.pow(base, self.length_penalty)
+
+    def counted(self, written: int, *, ended: bool) -> int:
+        """|Y| of a hypothesis of that many tokens, the end token included if it has `ended`."""
+        return written - (ended and not self.count_end)
+
+    def __str__(self) -> str:
+        parts = [f"beam, width {self.width}", f"length penalty {self.length_penalty:g}"]
+        parts += ["power"] if self.penalty == "power" else []
+        parts += ["end token not counted"] if not self.count_end else []
+        parts += [f"stop: {self.stop}"] if self.stop != "none-better" else []
+        parts += [f"{self.n_best} best"] if self.n_best > 1 else []
+        return ", ".join(parts)
+
+    def formula(self) -> str:
+        """The score and the stop rule, in full."""
+        divisor = f"((5 + |Y|)/6)^{self.length_penalty:g}" if self.penalty == "gnmt" else f"|Y|^{self.length_penalty:g}"
+        counts = "tokens written, end token included" if self.count_end else "tokens written without the end token"
+        return f"score = log p(Y) / {divisor}; |Y|: {counts}; stops when {STOP_RULES[self.stop]}"
+
+
+Strategy = Greedy | Sampling | Beam
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """What a strategy leaves of the model's probabilities at one step, over the whole vocabulary.
+
+    log_probs: [V] float64, renormalised over what is kept, -inf where removed. A beam adds up the model's own, so its
+    are not renormalised. removed: [V] uint8, places in REASONS, 0 = kept.
+    """
+
+    log_probs: Tensor
+    removed: Tensor
+
+
+def distribution(
+    logits: Tensor, strategy: Strategy | None, read: Sequence[int] = (), banned: Collection[int] = ()
+) -> Distribution:
+    """The probabilities that `strategy` chooses by; those of the model without one. logits: [V].
+
+    read: the ids that the decoder has read, for the repetition penalty. banned: ids that may not be written.
+    """
+    scores = logits.detach().double().cpu()
+    removed = torch.zeros(len(scores), dtype=torch.uint8)
+    if not isinstance(strategy, Sampling):
+        scores = scores.log_softmax(dim=-1)
+    if banned:
+        out = torch.tensor(sorted(banned))
+        removed[out] = REASONS.index("banned")
+        scores = scores.index_fill(0, out, -math.inf)
+    if isinstance(strategy, Sampling) and strategy.temperature > 0:
+        return _sampled(scores, removed, strategy, read)
+    if isinstance(strategy, Sampling):
+        scores = _penalised(scores, strategy, read)
+    if isinstance(strategy, Greedy | Sampling):
+        best = int(scores.argmax())
+        removed[removed == 0] = REASONS.index("greedy")
+        removed[best] = 0
+        scores = torch.full_like(scores, -math.inf).index_fill(0, torch.tensor([best]), 0.0)
+    return Distribution(scores, removed)
+
+
+def chosen(found: Distribution, strategy: Strategy, step: int) -> int:
+    """The id that the strategy writes at this step."""
+    if not isinstance(strategy, Sampling) or strategy.temperature == 0:
+        return int(found.log_probs.argmax())
+    return int((found.log_probs + gumbel_noise(strategy.seed, step, len(found.log_probs))).argmax())
+
+
+def gumbel_noise(seed: int, step: int, size: int) -> Tensor:
+    """Standard Gumbel noise [size], float64: the same for the same seed and step, on every machine.
+
+    argmax(log p + noise) is a draw from p. Source: Gumbel (1954); uniform numbers by Philox, counted by the step.
+    """
+    drawn = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 0, step])).random(size)
+    return torch.from_numpy(-np.log(-np.log(np.clip(drawn, np.finfo(np.float64).tiny, None))))
+
+
+def _sampled(scores: Tensor, removed: Tensor, strategy: Sampling, read: Sequence[int]) -> Distribution:
+    """The cuts of `Sampling` in their order. scores: [V] logits, -inf where banned."""
+    log_probs = (_penalised(scores, strategy, read) / strategy.temperature).log_softmax(dim=-1)
+    order = log_probs.argsort(descending=True, stable=True)  # of equals, the smaller id first
+    if strategy.top_k is not None:
+        log_probs = _cut(log_probs, removed, order[strategy.top_k :], "top-k")
+    if strategy.top_p < 1:
+        before = log_probs[order].exp().cumsum(dim=0).roll(1)  # what the tokens before it add up to
+        before[0] = 0
+        log_probs = _cut(log_probs, removed, order[before >= strategy.top_p], "top-p")
+    if strategy.min_p > 0:
+        low = log_probs < math.log(strategy.min_p) + log_probs.max()
+        log_probs = _cut(log_probs, removed, low.nonzero().flatten(), "min-p")
+    return Distribution(log_probs, removed)
+
+
+def _penalised(scores: Tensor, strategy: Sampling, read: Sequence[int]) -> Tensor:
+    if strategy.repetition_penalty == 1 or not len(read):
+        return scores
+    seen = torch.tensor(sorted(set(read)))
+    old, penalty = scores[seen], strategy.repetition_penalty
+    return scores.index_copy(0, seen, torch.where(old > 0, old / penalty, old * penalty))
+
+
+def _cut(log_probs: Tensor, removed: Tensor, out: Tensor, reason: str) -> Tensor:
+    """The log-probabilities without these ids, renormalised; `removed` gets the reason where there was none yet."""
+    removed[out[removed[out] == 0]] = REASONS.index(reason)
+    return log_probs.index_fill(0, out, -math.inf).log_softmax(dim=-1)
+
+
+def _check(name: str, value: float, low: float, high: float, *, above: bool = False) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high or (above and value == low):  # also refuses NaN
+        bound = f"above {low:g} and at most {high:g}" if above else f"from {low:g} to {high:g}"
+        raise ValueError(f"{name}={value!r} must be a number {bound}")
+
+
+def _check_whole(name: str, value: int, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        most = f"to {high:,}" if high < 10**9 else "on"
+        raise ValueError(f"{name}={value!r} must be a whole number from {low} {most}")
