@@ -33,14 +33,14 @@ def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
     if side is None:
         return
     if both is not None and both.difference:
-        text.paragraph("Vectors of one run are shown here, those of A.")
+        text.paragraph("Tokens and vectors are those of A and of B; rows of ids, vocabulary and data are those of A.")
     left, right = st.columns([5, 3], gap="medium")
     if both is not None:
         with left, st.container(key="input_tokens"):
-            tokens_view.tokens(both.main, side)
+            tokens_view.tokens(both, side)
             tokens_view.padded_row(both.main, side)
         with left, st.container(key="input_sum"):
-            input_sum_view.strips(both.main, side)
+            input_sum_view.strips(both, side)
     entry = vocabulary_view.selected_entry(ckpt, side, input_view.selected_id(both, side))
     with st.container(key="input_lower"):
         below = data_view.below_choice()

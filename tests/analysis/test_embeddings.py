@@ -5,7 +5,7 @@ import pytest
 import torch
 from builders import SOURCE, TARGET, tiny_checkpoint
 
-from viz_transformer.analysis.embeddings import embedding_table, input_sum, neighbours, spread
+from viz_transformer.analysis.embeddings import embedding_table, input_difference, input_sum, neighbours, spread
 from viz_transformer.decoding import decode
 from viz_transformer.edits import Scale
 from viz_transformer.tracing import trace
@@ -85,6 +85,32 @@ def test_a_table_of_other_weights_is_not_this_run_s():
     run = trace(tiny_checkpoint(), "abc", "uv")
     made = input_sum(run, embedding_table(tiny_checkpoint(seed=1), "source"), "source")
     assert made.scale_error > 0.1 and made.sum_error == 0 and not made.exact
+
+
+@pytest.mark.parametrize("row", [None, 2])
+def test_the_difference_of_two_inputs_is_that_of_the_traces_part_by_part(row):
+    ckpt = tiny_checkpoint()
+    runs = [trace(ckpt, source, "uv") for source in ("abc", "adc")]
+    found = input_difference(*(the_sum(ckpt, run, "source", row) for run in runs))
+    places = slice(None) if row is None else slice(row, row + 1)
+    for part, less in (("token", found.scaled), ("position", found.position), ("out", found.out)):
+        a, b = (run[f"encoder.embed.{part}"][0, places].numpy() for run in runs)
+        assert less.tobytes() == (a - b).tobytes()
+    assert not found.equal and not found.position.any()
+    assert found.out[0].any() == (row == 2)  # <s> a b: of all places the third is the one that differs
+    assert input_difference(found.a, found.a).equal
+
+
+def test_inputs_of_other_sizes_have_no_difference_and_a_model_without_positions_none_of_those():
+    ckpt = tiny_checkpoint()
+    a, shorter = (the_sum(ckpt, trace(ckpt, source, "uv"), "source") for source in ("abcd", "a"))
+    with pytest.raises(ValueError, match="A has 6 positions and B 3: only inputs of one size can be subtracted"):
+        input_difference(a, shorter)
+    wide = tiny_checkpoint(d_model=24)
+    with pytest.raises(ValueError, match="A has 16 features and B 24"):
+        input_difference(a, the_sum(wide, trace(wide, "abcd", "uv"), "source"))
+    bare = tiny_checkpoint(positions="none")
+    assert input_difference(a, the_sum(bare, trace(bare, "abcd", "uv"), "source")).position is None
 
 
 def test_a_side_or_position_that_is_not_there_is_an_error():

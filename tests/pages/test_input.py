@@ -169,6 +169,101 @@ def test_all_tokens_are_shown_with_the_variances_of_all(app, bundled):
     assert not [box for box in app.selectbox if box.key == "input_position"]
 
 
+def the_difference(folder, a, b, side="source"):
+    """Token, position and input of both runs, [T, D] each, straight from their traces."""
+    stack = "encoder" if side == "source" else "decoder"
+    runs = the_runs(folder, a, b)
+    return [[run[f"{stack}.embed.{part}"][0].numpy() for run in runs] for part in ("token", "position", "out")]
+
+
+def the_runs(folder, *of):
+    of = of or (("numbers", "29.30"), ("numbers", "28.30"))
+    return [decode(load(folder / name), text).trace for name, text in of]
+
+
+PIN = {"pin_checkpoint": "numbers", "shown": "A-B"}
+
+
+@pytest.mark.parametrize(("side", "field"), [("source", "i"), ("target", "t")])
+def test_a_minus_b_is_the_difference_of_both_recorded_inputs_on_one_scale(app, bundled, side, field):
+    ids = [run.src_ids if side == "source" else run.tgt_ids for run in the_runs(bundled)]
+    at = next(place for place, (x, y) in enumerate(zip(*ids, strict=False)) if x != y)
+    opened(app, text="29.30", pin_text="28.30", input_side=side, **{field: str(at)}, **PIN)
+    recorded = the_difference(bundled, ("numbers", "29.30"), ("numbers", "28.30"), side)
+    spec, drawn = strips(app)
+    largest = 0.0
+    for (a, b), rows in zip(recorded, drawn, strict=True):
+        assert rows.tobytes() == np.stack([a[at], b[at], a[at] - b[at]]).tobytes()
+        largest = max(largest, float(np.abs(rows).max()))
+    assert {(trace["zmin"], trace["zmax"]) for trace in spec["data"]} == {(-largest, largest)}
+    ticks = [text.strip() for text in spec["layout"]["yaxis"]["ticktext"]]
+    tokens = ("9", "8") if side == "source" else tuple(run.tgt_tokens[at] for run in the_runs(bundled))
+    assert ticks == [html.escape(name) for name in (f"A:{tokens[0]}", f"B:{tokens[1]}", "A−B")] * 3
+    a, b = recorded[2]
+    (length, *lengths) = (float(np.linalg.norm(each.astype(float))) for each in (a[at] - b[at], a[at], b[at]))
+    feature = int(np.abs(a[at] - b[at]).argmax())
+    assert (
+        f"A − B is {length:.4g} long, the inputs are {lengths[0]:.4g} and {lengths[1]:.4g}; the largest difference is"
+        f" {(a[at] - b[at])[feature]:.4g}, in feature {feature}." in words(app)
+    )
+    app.session_state["input_table"] = True
+    again(app)
+    shown = table(app, "input, A − B")
+    np.testing.assert_array_equal(shown["input, A − B"], a[at] - b[at])
+    np.testing.assert_array_equal(shown["position, A"], recorded[1][0][at])
+
+
+def test_the_tokens_of_both_runs_stand_below_each_other_and_what_differs_is_said(app):
+    opened(app, text="29.30", pin_text="28.30", i="2", **PIN)
+    assert said(app).index("A: numbers, “29.30”") < said(app).index("B: numbers, “28.30”")
+    both = re.findall(r'<div class="vt-tokens">(.*?)</div>', said(app))[:2]
+    assert [re.findall(r"<b>(\d)</b>", each) for each in both] == [list("2930"), list("2830")]
+    assert all(each.count("vt-token-selected") == 1 for each in both)
+    assert "Two tokens are compared: A reads “9” here and B “8”." in words(app)
+    goes_to(app, i="1")
+    assert "Both read the same numbers: A − B is 0 everywhere." in words(app)
+    assert "Two tokens are compared" not in words(app) and "These are two models" not in words(app)
+    goes_to(app, checkpoint="numbers-tiny")
+    assert "These are two models: feature 5 of one need not have anything to do with feature 5" in words(app)
+
+
+def test_all_tokens_of_two_runs_are_subtracted_on_the_scale_of_both(app, bundled):
+    opened(app, text="29.30", pin_text="28.30", input_rows="all", **PIN)
+    recorded = the_difference(bundled, ("numbers", "29.30"), ("numbers", "28.30"))
+    spec, drawn = strips(app)
+    for (a, b), rows in zip(recorded, drawn, strict=True):
+        assert rows.tobytes() == (a - b).tobytes()
+    most = max(float(np.abs(each).max()) for pair in recorded for each in (*pair, pair[0] - pair[1]))
+    assert {trace["zmax"] for trace in spec["data"]} == {most}
+    assert "9|8 " in spec["layout"]["yaxis"]["ticktext"]
+    assert "A and B read other tokens at 1 of 7 positions." in words(app)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"i": "6"},
+            "There is no A − B here, since B has no such input: there is no source position 6: the run has 3.",
+        ),
+        ({"input_rows": "all"}, "A has 7 positions and B 3: only inputs of one size can be subtracted."),
+    ],
+)
+def test_where_there_is_no_difference_of_inputs_one_sentence_says_so(app, given, sentence):
+    opened(app, text="29.30", pin_text="7", **given, **PIN)
+    assert sentence in words(app)
+    assert "input_strips_figure" not in [chart.key for chart in app.get("plotly_chart")]
+    app.button_group(key="pin_shown").set_value("A")
+    again(app)
+    assert len(strips(app)[1]) == 3 and sentence not in words(app)
+
+
+def test_a_model_without_that_side_has_no_difference_of_inputs(at_the_zoo):
+    opened(at_the_zoo, checkpoint="own", text="bad", pin_text="ROT:", pin_checkpoint="shakespeare", shown="A-B")
+    assert "B has no encoder that reads a text." in words(at_the_zoo)
+    assert "since B has no such input: shakespeare has no encoder: it embeds no source." in words(at_the_zoo)
+
+
 def test_choosing_a_position_chooses_it_for_the_whole_app(app):
     opened(app)
     app.selectbox(key="input_position").set_value(4)

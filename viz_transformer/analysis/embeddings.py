@@ -49,6 +49,25 @@ class InputSum:
         return float(max(np.abs(values).max() for values in shown))
 
 
+@dataclass(frozen=True, eq=False)
+class InputDifference:
+    """The inputs of two runs and the one less the other, part by part. All arrays are [T, D], float32.
+
+    scaled, position, out: the parts of `a` less those of `b`; position is None if one of the two has no positions.
+    """
+
+    a: InputSum
+    b: InputSum
+    scaled: NDArray[np.float32]
+    position: NDArray[np.float32] | None
+    out: NDArray[np.float32]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both inputs are the same number by number."""
+        return not self.out.any()
+
+
 @dataclass(frozen=True)
 class Spread:
     """Mean and variance of numbers, summed in float64. variance: divided by n; sample_variance: by n - 1, as
@@ -125,6 +144,19 @@ def input_sum(trace: Trace, table: ArrayLike, side: Side, row: int | None = None
         scale_error=_gap(embedding * scale, scaled),
         sum_error=_gap(total, out),
     )
+
+
+def input_difference(a: InputSum, b: InputSum) -> InputDifference:
+    """What the first layer of A reads less what that of B reads, and so for its parts.
+
+    Raises ValueError with one sentence if the two have different numbers of positions or features.
+    """
+    for what, axis in (("positions", 0), ("features", 1)):
+        sizes = a.out.shape[axis], b.out.shape[axis]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"A has {sizes[0]:,} {what} and B {sizes[1]:,}: only inputs of one size can be subtracted")
+    position = None if a.position is None or b.position is None else a.position - b.position
+    return InputDifference(a, b, a.scaled - b.scaled, position, a.out - b.out)
 
 
 def spread(values: ArrayLike) -> Spread:

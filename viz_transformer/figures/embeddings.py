@@ -40,9 +40,12 @@ def input_strips(
     *,
     side: Literal["source", "target"],
     title: str,
+    scale: float = 0.0,
     theme: Theme = "light",
 ) -> go.Figure:
     """The strips below each other, a row for each token, all on one scale from minus to plus the largest value.
+
+    The scale goes to `scale` at least, which brings two pictures onto one.
 
     tokens, positions: what stands at each row, and where in the run. More than MOST_CELLS rows or features are pooled:
     a cell then shows the value farthest from 0 in its block, which the legend says. Raises ValueError if there is no
@@ -50,12 +53,12 @@ def input_strips(
     """
     _check(strips, tokens, positions)
     count, features = strips[0].values.shape
-    largest = max(float(np.abs(strip.values).max(initial=0.0)) for strip in strips) or 1.0
+    largest = max(scale, *(float(np.abs(strip.values).max(initial=0.0)) for strip in strips)) or 1.0
     row = _ONE_ROW if count == 1 else max(1.0, min(_ROW, _MOST / count))
     panel = row * count
     total = len(strips) * (_NAME + panel + _GAP)
     colors, palette = themes.palette(theme).diverging, themes.palette(theme)
-    scale = [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
+    colorscale = [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
     figure, ticks, notes = go.Figure(), dict[float, str](), set[str]()
     names = [f"{labels.tick(token, _LABEL_COLUMNS)}" for token in tokens]
     every = max(1, math.ceil(13 / row))
@@ -74,7 +77,7 @@ def input_strips(
                 y=edges,
                 zmin=-largest,
                 zmax=largest,
-                colorscale=scale,
+                colorscale=colorscale,
                 showscale=False,
                 zsmooth=False,
                 **_hover(strip, tokens, positions, pooled.values, (pooled.rows, pooled.columns)),

@@ -1,10 +1,12 @@
-"""Embedding x scale + position = input, as strips on one scale, with variances and the check number by number."""
+"""Embedding x scale + position = input, as strips on one scale: of one run, checked number by number, or of two."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from viz_transformer.figures import labels
@@ -13,20 +15,30 @@ from viz_transformer.ui.input_view import POSITION, Side, chart, tokens_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
-    from viz_transformer.analysis.embeddings import InputSum
+    from viz_transformer.analysis.embeddings import InputDifference, InputSum
+    from viz_transformer.ui.frame import Runs
     from viz_transformer.ui.runs import Shown
 
+STACK_NAMES: dict[Side, str] = {"source": "encoder", "target": "decoder"}
 ROWS = {"one": "One token", "all": "All tokens"}
 
 
-def strips(shown: Shown, side: Side) -> None:
-    """Embedding, position and input of one token or of all, as strips on one scale, with their variances."""
-    from viz_transformer.figures.embeddings import Strip, input_strips
+def strips(both: Runs, side: Side) -> None:
+    """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B."""
+    text.section("Embedding × scale + position = input")
+    row = _row_choice(both.main, side)
+    if both.difference and both.b is not None:
+        _two_runs(both.a, both.b, side, row)
+    else:
+        _one_run(both.main, side, row)
 
+
+def _row_choice(shown: Shown, side: Side) -> int | None:
+    """The controls: one position, which is returned, or None for all."""
     read, field = tokens_of(shown, side), POSITION[side]
     chosen = state.selection()
-    text.section("Embedding × scale + position = input")
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_choices"):
         st.segmented_control(
             "Rows",
@@ -45,35 +57,146 @@ def strips(shown: Shown, side: Side) -> None:
                 width=220,
                 **state.bind(field, key="input_position"),
             )
-    row = chosen[field] if chosen["input_rows"] == "one" else None
+    return chosen[field] if chosen["input_rows"] == "one" else None
+
+
+def _one_run(shown: Shown, side: Side, row: int | None) -> None:
+    """The strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
     parts = [(scaled_name(made.scale), made.scaled)]
     if made.position is not None:
         parts.append(("+ position", made.position))
     parts.append(("= input", made.out))
-    names = [read.tokens[position] for position in made.rows]
-    where = f"position {row}" if row is not None else f"{len(made.rows)} positions"
-    stack = "encoder" if side == "source" else "decoder"
-    figure = input_strips(
-        [Strip(name, values) for name, values in parts],
-        names,
-        made.rows,
-        side=side,
-        title=f"{stack}.embed, {where}",
-        theme=frame.theme(),
-    )
-    chart(figure, key="input_strips", alt=f"Embedding, position and input of {where} on one scale")
-    st.html(_spread_table(made))
+    names = [tokens_of(shown, side).tokens[position] for position in made.rows]
+    _draw(parts, names, made.rows, side, row)
+    st.html(_spread_table(_spread_rows(made)))
     _verdict(made)
     if made.position is None:
         text.paragraph("This model adds no positions: the scaled embedding is its input.")
     if row is not None:
-        pictures.table(
-            lambda: _strip_table(made),
-            note=f"{shown.caption(f'{stack}.embed, position {row}')}. A row for each feature.",
-            name=maps.file_name(shown.summary.name, stack, "embed", str(row)),
-            key="input_table",
+        _table(shown, side, row, lambda: _strip_table(made))
+
+
+def _draw(
+    parts: Sequence[tuple[str, NDArray[np.float32]]],
+    names: Sequence[str],
+    rows: Sequence[int],
+    side: Side,
+    row: int | None,
+    *,
+    scale: float = 0.0,
+) -> None:
+    from viz_transformer.figures.embeddings import Strip, input_strips
+
+    where = f"position {row}" if row is not None else f"{len(rows)} positions"
+    figure = input_strips(
+        [Strip(name, values) for name, values in parts],
+        names,
+        rows,
+        side=side,
+        title=f"{STACK_NAMES[side]}.embed, {where}",
+        scale=scale,
+        theme=frame.theme(),
+    )
+    chart(figure, key="input_strips", alt=f"Embedding, position and input of {where} on one scale")
+
+
+def _table(shown: Shown, side: Side, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> None:
+    stack = STACK_NAMES[side]
+    pictures.table(
+        numbers,
+        note=f"{said}{shown.caption(f'{stack}.embed, position {row}')}. A row for each feature.",
+        name=maps.file_name("a-minus-b" if said else "", shown.summary.name, stack, "embed", str(row)),
+        key="input_table",
+    )
+
+
+# --- two runs
+
+
+def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
+    """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both."""
+    from viz_transformer.analysis.embeddings import input_difference
+
+    first = _input_sum(a, side, row)
+    try:
+        second = _input_sum(b, side, row)
+    except ValueError as error:
+        text.paragraph(f"There is no A − B here, since B has no such input: {error}.", tone="bad")
+        return
+    try:
+        found = input_difference(first, second)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
+    parts = [
+        (" or ".join(scales), (first.scaled, second.scaled, found.scaled)),
+        ("+ position", (first.position, second.position, found.position)),
+        ("= input", (first.out, second.out, found.out)),
+    ]
+    drawn = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
+    tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
+    if row is not None:
+        names = [f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)]
+        _draw([(name, np.concatenate(three)) for name, three in drawn], [*names, "A−B"], [row] * 3, side, row)
+    else:
+        names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
+        differences = [(f"{name}, A − B", three[2]) for name, three in drawn]
+        _draw(differences, names, found.a.rows, side, row, scale=max(first.largest, second.largest))
+    rows = [(f"{name.lstrip('+= ')}, A − B", three[2]) for name, three in drawn]
+    st.html(_spread_table([("input of A", first.out), ("input of B", second.out), *rows]))
+    for sentence in difference_in_words(found, a, b, side):
+        text.paragraph(sentence)
+    if row is not None:
+        _table(a, side, row, lambda: _difference_table(found), f"A − B. B: {b.caption('the same position')}. A: ")
+
+
+def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: Side) -> list[str]:
+    """How far apart the two inputs are, and what keeps them from being compared feature by feature."""
+    said = []
+    tokens = [tokens_of(shown, side) for shown in (a, b)]
+    places = [place for place in found.a.rows if tokens[0].tokens[place] != tokens[1].tokens[place]]
+    if found.equal:
+        said.append("Both read the same numbers: A − B is 0 everywhere.")
+    elif len(found.out) == 1:
+        feature = int(np.abs(found.out[0]).argmax())
+        lengths = [np.linalg.norm(each[0].astype(np.float64)) for each in (found.out, found.a.out, found.b.out)]
+        said.append(
+            f"A − B is {lengths[0]:.4g} long, the inputs are {lengths[1]:.4g} and {lengths[2]:.4g}; the largest"
+            f" difference is {found.out[0, feature]:.4g}, in feature {feature}."
         )
+    else:
+        place, at = np.unravel_index(np.abs(found.out).argmax(), found.out.shape)
+        said.append(f"The largest difference is {found.out[place, at]:.4g}, at position {place} in feature {at}.")
+    if len(places) == 1 and len(found.out) == 1:
+        words = [labels.isolated(labels.shorten(labels.visible(each.tokens[places[0]]), 40)) for each in tokens]
+        said.append(f"Two tokens are compared: A reads “{words[0]}” here and B “{words[1]}”.")
+    elif places:
+        said.append(f"A and B read other tokens at {len(places)} of {len(found.out)} positions.")
+    if found.position is None and (found.a.position is not None or found.b.position is not None):
+        without = "A" if found.a.position is None else "B"
+        said.append(f"The model of {without} adds no positions: there is no difference of positions.")
+    if a.ckpt.weights_sha256 != b.ckpt.weights_sha256:
+        said.append("These are two models: feature 5 of one need not have anything to do with feature 5 of the other.")
+    return said
+
+
+def _difference_table(found: InputDifference) -> pd.DataFrame:
+    import pandas as pd
+
+    columns: dict[str, NDArray[np.float32]] = {}
+    for name, first, second, less in (
+        ("embedding x scale", found.a.scaled, found.b.scaled, found.scaled),
+        ("position", found.a.position, found.b.position, found.position),
+        ("input", found.a.out, found.b.out, found.out),
+    ):
+        if first is not None and second is not None and less is not None:
+            columns |= {f"{name}, A": first[0], f"{name}, B": second[0], f"{name}, A − B": less[0]}
+    return pd.DataFrame(columns).rename_axis("feature")
+
+
+# --- numbers of both
 
 
 def scaled_name(scale: float) -> str:
@@ -87,15 +210,19 @@ def _input_sum(shown: Shown, side: Side, row: int | None) -> InputSum:
     return input_sum(shown.trace, embedding_table(shown.ckpt, side), side, row)
 
 
-def _spread_table(made: InputSum) -> str:
-    """Mean and variances of each part of the sum."""
-    from viz_transformer.analysis.embeddings import spread
-
+def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
+    """Each part of the sum by its name."""
     rows = [("embedding", made.embedding)]
     if made.scale != 1:
         rows.append((scaled_name(made.scale), made.scaled))
     rows += [] if made.position is None else [("position", made.position)]
-    rows.append(("input", made.out))
+    return [*rows, ("input", made.out)]
+
+
+def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
+    """Mean and variances of each of these."""
+    from viz_transformer.analysis.embeddings import spread
+
     head = "".join(f"<th>{name}</th>" for name in ("", "mean", "variance", "variance, n − 1", "numbers"))
     body = ""
     for name, values in rows:

@@ -14,16 +14,15 @@ from viz_transformer.ui.input_view import POSITION, Side, codec_of, tokens_of
 if TYPE_CHECKING:
     from viz_transformer.record import Tokens
     from viz_transformer.text.codec import Codec
+    from viz_transformer.ui.frame import Runs
     from viz_transformer.ui.runs import Shown
 
 USUAL_LENGTH, LONGEST = 60, 1000
 
 
-def tokens(shown: Shown, side: Side) -> None:
-    """What is read, token by token: what was typed, the vocabulary's name for it, and its id."""
-    codec = codec_of(shown.ckpt, side)
-    assert codec is not None
-    read = tokens_of(shown, side)
+def tokens(both: Runs, side: Side) -> None:
+    """What is read, token by token: what was typed, the vocabulary's name for it, and its id; of both for A − B."""
+    shown = both.main
     if side == "source":
         text.section("What the encoder reads")
     else:
@@ -31,6 +30,22 @@ def tokens(shown: Shown, side: Side) -> None:
         text.section(
             f"What the decoder reads: {given if shown.trace.config.has_encoder else 'the text and its answer'}"
         )
+    if not both.difference or both.b is None:
+        _cells(shown, side)
+        return
+    for each in (both.a, both.b):
+        text.paragraph(f"{each.name}: {each.summary.name}, {each.words()}")
+        if codec_of(each.ckpt, side) is None or not tokens_of(each, side):
+            text.paragraph(f"{each.name} has no {'encoder' if side == 'source' else 'decoder'} that reads a text.")
+        else:
+            _cells(each, side)
+
+
+def _cells(shown: Shown, side: Side) -> None:
+    """The tokens of one run, the selected position marked, and what an unknown one hides."""
+    codec = codec_of(shown.ckpt, side)
+    assert codec is not None
+    read = tokens_of(shown, side)
     st.html(token_cells(codec, read, selected=state.selection()[POSITION[side]]))
     if remark := _unknown_remark(codec, read):
         text.paragraph(remark)
