@@ -26,8 +26,9 @@ INNER = {
         *("number_grids", "one_weight", "playground", "positions", "theme"),
     },
     "analysis": {
-        *("background", "dataset", "doctor", "embeddings", "experiments", "influence", "layers", "lens", "masks"),
-        *("one_weight", "orders", "parameters", "playground", "positions", "printed_ladder", "python_copy", "series"),
+        *("background", "dataset", "doctor", "embeddings", "experiments", "influence", "ladder_inputs"),
+        *("ladder_output", "ladder_record", "ladder_weight", "layers", "lens", "masks", "one_weight"),
+        *("orders", "parameters", "playground", "positions", "printed_ladder", "python_copy", "series"),
         *("snapshots", "torch_attention", "trace_files", "untrained", "vocabulary", "weight_numbers"),
     },
 }

@@ -10,7 +10,8 @@ from builders import tiny_checkpoint, tiny_config, tiny_model
 from ladders import VARIANTS, cells, run_of
 
 from viz_transformer.analysis.attention import contribution_norms
-from viz_transformer.analysis.one_weight import LINES, check_cell, ladder
+from viz_transformer.analysis.ladder_record import check_cell
+from viz_transformer.analysis.one_weight import LINES, ladder
 from viz_transformer.analysis.weight_numbers import Cell, Check, masked_softmax, parameters
 from viz_transformer.config import ModelConfig
 from viz_transformer.edits import AblateHead
