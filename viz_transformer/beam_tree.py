@@ -76,12 +76,15 @@ class BeamTree:
 
     def path(self, index: int) -> tuple[Hypothesis, ...]:
         """The hypothesis and those that it extends, from the first token on. Raises ValueError for an unknown place."""
-        if not 0 <= index < len(self.nodes):
-            raise ValueError(f"there is no hypothesis {index}: the tree has 0 to {len(self.nodes) - 1}")
+        self._check(index)
         found = [self.nodes[index]]
         while (parent := found[-1].parent) is not None:
             found.append(self.nodes[parent])
         return tuple(reversed(found))
+
+    def _check(self, index: int) -> None:
+        if not 0 <= index < len(self.nodes):
+            raise ValueError(f"there is no hypothesis {index}: the tree has 0 to {len(self.nodes) - 1}")
 
     def ids(self, index: int) -> tuple[int, ...]:
         """The tokens that a hypothesis has written."""
@@ -100,13 +103,15 @@ class BeamTree:
 
     def why(self, index: int) -> str:
         """Why and when a hypothesis ended, in one sentence. Raises ValueError for an unknown place."""
-        node = self.path(index)[-1]
+        self._check(index)
+        node = self.nodes[index]
         margin = "" if node.margin is None else f" by {node.margin:.2f}"
         if index == self.answer:
             ended = "finished" if node.fate == "finished" else "was still going when the search stopped"
             return f"The answer: it {ended}, and no other one scores better than {node.score:.2f}."
+        if node.fate == "went on":
+            return self._why_went_on(node)
         return {
-            "went on": self._why_went_on(node),
             "finished": f"It finished in step {node.ended}; the answer scores better{margin}.",
             "pruned": f"Pruned in step {node.ended}: the last of the {self.beam.width} that went on had more"
             f" log-probability{margin}.",
@@ -119,18 +124,34 @@ class BeamTree:
 
     def _why_went_on(self, node: Hypothesis) -> str:
         """What became of the line that it began: the last of its extensions, and whether the answer is one of them."""
-        if node in self.path(self.answer):
+        if node.index in self._answer:
             return "It went on: the answer begins with it."
-        line = [node]
-        for each in line:  # grows while it is walked
-            line += [child for child in self.children(each.index) if child.kept]
-        last = max(line[1:], key=lambda each: (each.fate in ("finished", "stopped"), each.ended))
+        last = self.nodes[self._last[node.index]]
         ends = {
             "finished": "finished",
             "stopped": "was still going when the search stopped",
             "displaced": "was displaced",
         }
         return f"It went on; the last of its extensions {ends.get(last.fate, 'was pruned')} in step {last.ended}."
+
+    @cached_property
+    def _answer(self) -> frozenset[int]:
+        return frozenset(node.index for node in self.path(self.answer))
+
+    @cached_property
+    def _last(self) -> dict[int, int]:
+        """For each hypothesis that went on the extension that got furthest: to the end if one did."""
+        found: dict[int, int] = {}
+        for node in reversed(self.nodes):  # extensions stand behind what they extend
+            if node.parent is None or not node.kept:
+                continue
+            last = found.get(node.index, node.index)
+            found[node.parent] = max(last, found.get(node.parent, last), key=self._got_to)
+        return found
+
+    def _got_to(self, index: int) -> tuple[bool, int, bool, int]:
+        node = self.nodes[index]
+        return node.fate in ("finished", "stopped"), node.ended, node.fate == "finished", -index
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data: `translate --tree` writes this as JSON."""
