@@ -169,6 +169,35 @@ def the_answer(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
         print(f"  {'both' if piece.same else 'apart'}: {' '.join(piece.wanted)!r}, {' '.join(piece.written)!r}")
 
 
+def other_answers(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
+    """What if it had gone on in another way? What does it think of an answer of mine? What does the cache save?"""
+    # The same beginning, and at step 3 the second choice. Attention is compared where both read the same tokens.
+    second = run.steps[3].candidates[1]
+    branch = vt.decode(ckpt, TEXT, force={3: second.token_id})
+    apart = vt.analysis.compare_runs(run, branch)
+    most = apart.largest
+    print(
+        f"they part at step {apart.first_difference}; before, no row of attention differs by more than {most.value:.1e}"
+    )
+    a, b = ((each.tokens, numbers) for each, numbers in zip((run, branch), apart.log_probs, strict=True))
+    yield "branches", vt.figures.branch_curves(a, b, title="Two branches", parted=apart.first_difference)
+
+    # An answer that somebody else wrote, token by token, beside the model's own. Their lengths may differ.
+    given = vt.analysis.target_score(vt.decode(ckpt, TEXT, target="twenty-nine thousand"))
+    own = vt.analysis.run_score(run)
+    print(f"log-probability {given.total:.2f} for {len(given.tokens)} tokens, own answer {own.total:.2f}")
+    print(f"the model would have written another token at steps {given.missed}")
+
+    # Multiply-adds of each step with the cache of keys and values and without; `cache_use` asks for no run.
+    steps = vt.analysis.cache_of_run(run)
+    cached, whole = ([getattr(step, name).total for step in steps] for name in ("cached", "whole"))
+    yield "cache", vt.figures.work_curves(cached, whole, title="What the cache saves")
+    longer = vt.analysis.cache_use(ckpt.config, start=1, source=len(run.trace.src), steps=ckpt.config.max_target)[-1]
+    print(f"the last step of the longest answer would save {longer.saved:.1%} of a whole pass")
+    without = vt.analysis.uncached_difference(ckpt, run)
+    print(f"without the cache no logit differs by more than {without.gap:.1e}")
+
+
 def numbers(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     """Any point of the run: its numbers, and how they change when a head is switched off."""
     # A point with its meaning and its axes; `run.trace.points(derived=True)` lists all of them.
@@ -226,7 +255,7 @@ def axes_of(part: Any) -> tuple[Any, Any]:
     return part.rows, part.columns
 
 
-SECTIONS = (one_head, all_heads, derived, other_tokens, the_answer, numbers, the_training)
+SECTIONS = (one_head, all_heads, derived, other_tokens, the_answer, other_answers, numbers, the_training)
 
 
 def main(arguments: list[str]) -> None:

@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.attention import layer_weights as layer_weights
     from viz_transformer.analysis.attention import special_positions as special_positions
     from viz_transformer.analysis.attention import step_row as step_row
+    from viz_transformer.analysis.branches import compare_runs as compare_runs
+    from viz_transformer.analysis.caching import cache_of_run as cache_of_run
+    from viz_transformer.analysis.caching import cache_use as cache_use
+    from viz_transformer.analysis.caching import uncached_difference as uncached_difference
     from viz_transformer.analysis.difference import aligned_difference as aligned_difference
     from viz_transformer.analysis.head_scores import head_scores as head_scores
     from viz_transformer.analysis.rollout import rollout as rollout
     from viz_transformer.analysis.rollout import rollout_view as rollout_view
+    from viz_transformer.analysis.scoring import run_score as run_score
+    from viz_transformer.analysis.scoring import target_score as target_score
     from viz_transformer.analysis.tensors import compare as compare
     from viz_transformer.analysis.tensors import difference_view as difference_view
     from viz_transformer.analysis.tensors import histogram as histogram
@@ -40,7 +46,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "aligned_difference": "difference",
     "attention_kinds": "attention",
+    "cache_of_run": "caching",
+    "cache_use": "caching",
     "compare": "tensors",
+    "compare_runs": "branches",
     "contribution_norms": "attention",
     "difference_view": "tensors",
     "greedy_answers": "answers",
@@ -55,11 +64,14 @@ _HOMES = {
     "point_view": "tensors",
     "rollout": "rollout",
     "rollout_view": "rollout",
+    "run_score": "scoring",
     "shown_slice": "tensors",
     "slice_csv": "tensors",
     "special_positions": "attention",
     "statistics": "tensors",
     "step_row": "attention",
+    "target_score": "scoring",
+    "uncached_difference": "caching",
     "word_groups": "words",
     "word_map": "words",
 }

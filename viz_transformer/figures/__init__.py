@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from viz_transformer.figures.attention import attention_heatmap as attention_heatmap
+    from viz_transformer.figures.branches import branch_curves as branch_curves
+    from viz_transformer.figures.caching import work_curves as work_curves
     from viz_transformer.figures.candidates import candidate_bars as candidate_bars
     from viz_transformer.figures.curves import loss_curves as loss_curves
     from viz_transformer.figures.grid import head_grid as head_grid
@@ -24,12 +26,14 @@ _HOMES = {
     "AxisLabels": "tensors",
     "attention_heatmap": "attention",
     "attention_lines": "lines",
+    "branch_curves": "branches",
     "candidate_bars": "candidates",
     "head_grid": "grid",
     "loss_curves": "curves",
     "score_table": "scores",
     "tensor_heatmap": "tensors",
     "value_histogram": "tensors",
+    "work_curves": "caching",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604 (all of them are strings)
