@@ -1,4 +1,4 @@
-"""What the head grid gets is what the heads weigh."""
+"""What the head grid gets is what the heads weigh, and what it draws in a browser is what it got."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mounted import mounted
 from numpy.typing import NDArray
+from playwright.sync_api import Browser
 
+from viz_transformer.figures import theme
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.grid import GridScore, grid_height, grid_payload
 
@@ -23,23 +26,50 @@ def sent(maps: Any, **changes: Any) -> tuple[dict[str, Any], dict[str, NDArray[A
     return payload.unpack(grid_payload(maps, **given))
 
 
+def weights(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    """What the browser draws for each cell."""
+    tops = arrays["tops"][..., None] * header["full"]
+    return np.asarray(tops * (arrays["roots"] / header["most"]) ** 2)
+
+
 def score(values: Any, **changes: Any) -> GridScore:
     given = {"name": "entropy", "values": values, "baseline": None, "n": 3, "explanation": "in words", **changes}
     return GridScore(**given)
 
 
-def test_each_head_arrives_in_its_place_within_what_eight_bits_can_hold() -> None:
-    maps = softmax_rows(3, 4, 7, 5)
+@pytest.mark.parametrize(("side", "most"), [(7, 15), (48, 15), (49, 8), (64, 8)])
+def test_each_head_arrives_in_its_place_within_what_its_colours_can_hold(side: int, most: int) -> None:
+    maps = softmax_rows(3, 4, side, 5)
+    tops = maps.max(axis=-1, keepdims=True)
     header, arrays = sent(maps)
-    assert arrays["values"].shape == (3, 4, 7, 5)
-    np.testing.assert_allclose(arrays["values"], maps, atol=4e-3, rtol=0)  # half a step of the root at 1: 1/255
+    half_a_step = 1 - (1 - 0.5 / most) ** 2  # of the root, at the row's largest, where it is widest
+    assert (arrays["roots"].shape, header["most"]) == ((3, 4, side, 5), most)
+    assert (np.abs(weights(header, arrays) - maps) <= half_a_step * tops + 4e-3).all()
+
+
+@pytest.mark.parametrize("side", [5, 64])
+def test_the_largest_of_a_row_keeps_eight_bits_and_its_full_colour(side: int) -> None:
+    maps = softmax_rows(1, 2, side, side)
+    header, arrays = sent(maps)
+    np.testing.assert_allclose(arrays["tops"], maps.max(axis=-1), atol=4e-3, rtol=0)  # half a step of the root: 1/510
+    assert (arrays["roots"][maps == maps.max(axis=-1, keepdims=True)] == header["most"]).all()
+
+
+def test_a_row_without_weight_is_empty() -> None:
+    _, arrays = sent(np.array([[[[0, 0], [0.25, 0.75]]]], dtype=np.float32))
+    assert not arrays["tops"][0, 0, 0] and not arrays["roots"][0, 0, 0].any()
+
+
+def test_what_is_sent_says_how_large_it_is_and_what_is_left_out() -> None:
+    header, arrays = sent(softmax_rows(3, 4, 7, 5))
     assert (header["tokens"], header["kind"], header["full"]) == ([7, 5], "encoder", 1.0)
     assert not {"masked", "missing"} & set(arrays)
 
 
 def test_layers_may_come_one_by_one() -> None:
     maps = softmax_rows(2, 2, 3, 3)
-    np.testing.assert_array_equal(sent(list(maps))[1]["values"], sent(maps)[1]["values"])
+    for name in ("tops", "roots"):
+        np.testing.assert_array_equal(sent(list(maps))[1][name], sent(maps)[1][name])
 
 
 @pytest.mark.parametrize("side", [65, 100, 129, 300])
@@ -49,16 +79,18 @@ def test_long_maps_are_max_pooled_so_that_no_large_weight_is_lost(side: int) -> 
         maps[:] = 0
         maps[0, 0, row, 1] = 1
         header, arrays = sent(maps)
-        assert arrays["values"].shape == (1, 1, 64, 3) and header["tokens"] == [side, 3]
-        (place,) = np.flatnonzero(arrays["values"][0, 0, :, 1])
+        assert arrays["roots"].shape == (1, 1, 64, 3) and header["tokens"] == [side, 3]
+        (place,) = np.flatnonzero(arrays["roots"][0, 0, :, 1])
         assert place == max(p for p in range(64) if p * side // 64 <= row)
-        assert not arrays["values"][0, 0][:, [0, 2]].any()
+        assert weights(header, arrays)[0, 0, place].tolist() == [0, 1, 0]
 
 
 def test_a_pooled_cell_is_the_largest_of_its_block() -> None:
     maps = softmax_rows(1, 2, 128, 192)
     blocks = maps.reshape(1, 2, 64, 2, 64, 3).max(axis=(3, 5))
-    np.testing.assert_allclose(sent(maps)[1]["values"], blocks, atol=4e-3, rtol=0)
+    header, arrays = sent(maps)
+    near = 0.13 * blocks.max(axis=-1, keepdims=True) + 4e-3
+    assert (np.abs(weights(header, arrays) - blocks) <= near).all()
 
 
 def test_masked_cells_are_sent_once_for_all_heads() -> None:
@@ -78,9 +110,9 @@ def test_masks_of_their_own_are_sent_by_head() -> None:
 def test_a_masked_cell_with_weight_shows_its_weight() -> None:
     mask = np.array([[True, False], [False, False]])
     maps = np.array([[[[1, 0], [0.5, 0.5]]]], dtype=np.float32)  # the second row is even, as -1e9 leaves it
-    _, arrays = sent(maps, mask=mask)
+    header, arrays = sent(maps, mask=mask)
     np.testing.assert_array_equal(arrays["masked"], [[False, True], [False, False]])
-    np.testing.assert_allclose(arrays["values"][0, 0, 1], [0.5, 0.5], atol=4e-3)
+    np.testing.assert_allclose(weights(header, arrays)[0, 0, 1], [0.5, 0.5], atol=4e-3)
 
 
 def test_a_pooled_cell_is_masked_only_if_all_of_it_is() -> None:
@@ -102,7 +134,8 @@ def test_weights_above_one_keep_their_size() -> None:
     maps = np.array([[[[0.2, 2.5]]]], dtype=np.float32)  # dropout divides by the share that it keeps
     header, arrays = sent(maps)
     assert header["full"] == 2.5
-    np.testing.assert_allclose(arrays["values"] * header["full"], maps, atol=4e-3 * 2.5)
+    np.testing.assert_allclose(weights(header, arrays)[..., 1], 2.5)
+    assert abs(weights(header, arrays)[0, 0, 0, 0] - 0.2) < 0.066 * 2.5
 
 
 def test_scores_sort_from_high_to_low_and_heads_without_one_come_last() -> None:
@@ -158,7 +191,7 @@ def test_144_heads_of_64_tokens_stay_under_the_limit() -> None:
         caption="all heads",
         name="heads",
     )
-    assert len(data) <= 700_000
+    assert len(data) <= 300_000
 
 
 def test_the_height_is_known_before_anything_is_drawn() -> None:
@@ -169,3 +202,68 @@ def test_the_height_is_known_before_anything_is_drawn() -> None:
     assert 600 < grid_height(12, 12) < 700
     assert grid_height(1, 1) <= 72 + 120
     assert grid_height(3, 4) < grid_height(6, 4) < grid_height(40, 4)
+
+
+# ---- what is drawn
+
+# The colours inside the first frame of this size.
+THUMBNAIL = """(canvas, [line, side]) => {
+  const { width, height } = canvas
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height)
+  const digits = (channel) => channel.toString(16).padStart(2, "0").toUpperCase()
+  const at = (x, y) => "#" + [...data.slice(4 * (y * width + x), 4 * (y * width + x) + 3)].map(digits).join("")
+  const along = Array.from({ length: side }, (_, n) => n + 1)
+  const framed = (x, y) => along.every((n) => at(x + n, y) === line && at(x, y + n) === line
+    && at(x + n, y + side + 1) === line && at(x + side + 1, y + n) === line)
+  for (let y = 0; y + side + 1 < height; y++)
+    for (let x = 0; x + side + 1 < width; x++)
+      if (at(x, y) === line && framed(x, y))
+        return along.map((r) => along.map((c) => at(x + c, y + r)))
+  throw Error("there is no thumbnail")
+}"""
+
+
+def drawn(browser: Browser, maps: Any, scheme: theme.Theme = "light", **changes: Any) -> tuple[NDArray[Any], ...]:
+    """The colours of a single compact thumbnail of 48 pixels a side, from 0 to 1 and by the row. [y, x] each"""
+    given = {"kind": "encoder", "title": "a title", "caption": "all heads", "name": "heads", "compact": True}
+    with mounted(browser, "grid", grid_payload(maps, **{**given, **changes}), color_scheme=scheme) as shown:
+        pictures = []
+        for scale in ("fixed", "row"):
+            shown.choose(scale=scale)
+            found = shown.page.locator("canvas.base").evaluate(THUMBNAIL, [theme.palette(scheme).line, 48])
+            pictures.append(np.array(found))
+    return tuple(pictures)
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_a_thumbnail_has_the_colours_of_its_weights(browser: Browser, scheme: theme.Theme) -> None:
+    colours = theme.palette(scheme).encoder
+    maps = np.array([[[[0, 1, 0], [0, 0, 0], [0.5, 0, 0.25]]]], dtype=np.float32)  # 16 pixels a cell
+    fixed, by_row = drawn(browser, maps, scheme)
+    for picture, half in ((fixed, colours[3]), (by_row, colours[6])):
+        assert set(picture[:16, 16:32].flat) == {colours[6]}
+        assert set(picture[:16, :16].flat) == set(picture[16:32].flat) == {colours[0]}
+        (found,) = set(picture[32:, :16].flat)
+        channels = [[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in (found, half)]
+        assert np.abs(np.subtract(*channels)).max() <= 2  # the root of a half is rounded to 8 bits
+
+
+def test_masked_cells_of_a_thumbnail_are_hatched_and_weight_under_the_mask_is_not(browser: Browser) -> None:
+    mask = np.array([[True, False], [True, False]])
+    for picture in drawn(browser, np.array([[[[1, 0], [0, 1]]]], dtype=np.float32), mask=mask):
+        assert set(picture[:24, 24:].flat) == {theme.LIGHT.surface, theme.LIGHT.line}
+        assert (picture[:24, 24:] == theme.LIGHT.line).mean() == pytest.approx(1 / 5, abs=0.02)
+        assert set(picture[24:, 24:].flat) == {theme.LIGHT.encoder[6]}
+
+
+def test_what_is_no_number_is_blank_in_a_thumbnail(browser: Browser) -> None:
+    for picture in drawn(browser, np.array([[[[1, np.nan]]]], dtype=np.float32)):
+        assert set(picture[:, 24:].flat) == {theme.LIGHT.surface}
+        assert set(picture[:, :24].flat) == {theme.LIGHT.encoder[6]}
+
+
+@pytest.mark.parametrize("side", [49, 64, 300])
+def test_no_large_weight_is_lost_where_cells_are_smaller_than_pixels(browser: Browser, side: int) -> None:
+    for picture in drawn(browser, np.eye(side, dtype=np.float32)[None, None]):
+        assert (picture == theme.LIGHT.encoder[6]).any(axis=0).all()
+        assert (picture == theme.LIGHT.encoder[6]).any(axis=1).all()

@@ -69,6 +69,22 @@ def test_rounded_shares_stay_within_their_bound(encoding, bound, bytes_each):
     assert len(encoded.data) == bytes_each * values.size
 
 
+@pytest.mark.parametrize(("encoding", "base", "each"), [("base-16", 16, 4), ("base-9", 9, 5)])
+@pytest.mark.parametrize("count", [*range(1, 12), 64])
+def test_digits_keep_their_places_and_share_16_bits(encoding, base, each, count):
+    values = np.random.default_rng(count).integers(0, base, (2, count))
+    values[1, -1] = base - 1
+    data = payload.pack({}, v=payload.digits(values, encoding))
+    assert np.array_equal(payload.unpack(data)[1]["v"], values)
+    assert header_of(data)["arrays"]["v"]["length"] == 2 * math.ceil(2 * count / each)
+
+
+@pytest.mark.parametrize(("encoding", "outside"), [("base-16", 16), ("base-9", 9), ("base-9", -1)])
+def test_what_is_no_digit_is_not_sent_as_one(encoding, outside):
+    with pytest.raises(ValueError, match="whole numbers"):
+        payload.digits([0, outside], encoding)
+
+
 def test_small_weights_are_rounded_least():
     small = np.geomspace(1e-8, 1e-3, 1000).astype(np.float32)
     (back,) = payload.unpack(payload.pack({}, v=payload.rounded(small, "sqrt-uint16")))[1].values()
@@ -102,19 +118,21 @@ def test_each_array_begins_where_the_browser_can_read_it():
         b=payload.rounded([0.5], "sqrt-uint8"),
         c=payload.rounded([0.5], "sqrt-uint16"),
         d=payload.exact([1.0]),
+        e=payload.digits([3], "base-9"),
     )
     start = 4 + int.from_bytes(data[:4], "little")
     assert start % 8 == 0
-    assert [about["offset"] % 8 for about in header_of(data)["arrays"].values()] == [0, 0, 0, 0]
-    assert len(data) == start + 4 * 8
+    assert [about["offset"] % 8 for about in header_of(data)["arrays"].values()] == [0, 0, 0, 0, 0]
+    assert len(data) == start + 5 * 8
 
 
 UNPACK = """(given) => {
   const payload = Uint8Array.from(atob(given), (character) => character.charCodeAt(0))
   const { header, arrays } = shared.unpack(payload)
+  const whole = /^(bits|base-\\d+)$/
   const bits = (values) => [...new Uint32Array(Float32Array.from(values).buffer)]
   return [header.title, Object.fromEntries(Object.entries(arrays).map(([name, { shape, encoding, values }]) =>
-    [name, [shape, encoding, encoding === "bits" ? [...values] : bits(values)]]))]
+    [name, [shape, encoding, whole.test(encoding) ? [...values] : bits(values)]]))]
 }"""
 
 
@@ -126,6 +144,8 @@ def test_the_browser_reads_every_encoding_as_python_does(browser):
         values=payload.exact([STRANGE]),
         coarse=payload.rounded(random, "sqrt-uint8"),
         fine=payload.rounded(random, "sqrt-uint16"),
+        fours=payload.digits(random * 16 // 1, "base-16"),
+        fives=payload.digits(random * 9 // 1, "base-9"),
     )
     with imported(browser) as shared:
         title, arrays = shared(UNPACK, data)
@@ -135,7 +155,7 @@ def test_the_browser_reads_every_encoding_as_python_does(browser):
     for name, (shape, encoding, values) in arrays.items():
         assert tuple(shape) == expected[name].shape
         assert encoding == header_of(data)["arrays"][name]["encoding"]
-        if encoding == "bits":
+        if encoding in ("bits", "base-16", "base-9"):
             assert values == expected[name].flatten().astype(int).tolist()
         else:
             assert values == expected[name].flatten().view(np.uint32).tolist()

@@ -1,8 +1,9 @@
-import { selection, number, colours, element, button, tooltip, announcer, mount, zoom, mono, sans, prepare, shorten, exports } from "./shared.js"
+import { selection, number, colours, element, button, tooltip, announcer, mount, zoom, mono, sans, prepare, shorten, exports, steps, paintRow, picture } from "./shared.js"
 
 // All heads of one kind of attention as small maps. Header: {title, label, name, caption, kind, unit, full, tokens: [Q, K]
-// before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, sizes, height};
-// arrays: values [L, H, Q', K'] as shares of `full`; masked and missing (not a number) [Q', K'] or [L, H, Q', K'].
+// before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, most, sizes, height};
+// arrays: tops [L, H, Q'], the largest of each row as a share of `full`; roots [L, H, Q', K'], `most` times the root of
+// each cell's share of that; masked and missing (not a number) [Q', K'] or [L, H, Q', K'].
 
 const SCALES = [
   ["fixed", "0–1", "Full colour is weight 1"],
@@ -10,9 +11,25 @@ const SCALES = [
 ]
 const IN_PLACE = "in place"
 const HATCH = 5
+const [MASKED, MISSING] = [16, 17] // stand for what has no value where the others have the root of theirs
 const KEYS = "Arrow keys move, Enter chooses a head, Control and Enter adds or removes one of the same layer."
 
 export default (component) => mount(component, "grid", makeGrid)
+
+/** What the roots from 0 to `most` are in a row whose largest is `top`: 0 missing, 1 masked, from 2 to 1025 the colours. */
+function levelsIn(top, most) {
+  const levels = new Uint16Array(MISSING + 1)
+  for (let root = 0; root <= most; root++) levels[root] = 2 + Math.min(1023, Math.round((root / most) ** 2 * top * 1023))
+  levels[MASKED] = 1
+  return levels
+}
+
+/** Raises the level of each step to the highest of its cells in a row that begins at `first`. */
+function raise(levels, roots, first, { length, cells, most }, level) {
+  for (let j = 0; j < length; j++)
+    for (let cell = first + cells[j], end = cell + most; cell < end; cell++)
+      if (level[roots[cell]] > levels[j]) levels[j] = level[roots[cell]]
+}
 
 function makeGrid(root) {
   const stage = element("div", "stage")
@@ -35,13 +52,11 @@ function makeGrid(root) {
   root.append(order, stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
-  const image = element("canvas")
-  let head, values, masked, missing, layers, heads, queries, keys, place, painted
+  let head, roots, tops, masked, missing, layers, heads, queries, keys, place, pixels, painted
   let sorting = null // a score, or null for in place; the selection's `sort` names it
   let pointed = null // the head under the pointer or the keys, as layer * heads + head
   let pointedAt = [0, 0]
   let cursor = null // where the arrow keys go on from
-  let tops = null
 
   const scales = SCALES.map(([word, text, title]) => button("quiet", text, title, () => selection.pick({ scale: word }, 150)))
   choice.append(...scales)
@@ -58,6 +73,7 @@ function makeGrid(root) {
   }
 
   const mode = () => (selection.chosen.scale === "row" ? "row" : "fixed")
+  const press = () => scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
   /** Follow the selection's `sort`. */
   function sort() {
     const wanted = head.scores.find((score) => score.name === selection.chosen.sort) ?? null
@@ -162,72 +178,43 @@ function makeGrid(root) {
   const itemAt = (x, y) => place.items.find((item) =>
     x >= item.x - 1 && x <= item.x + place.size + 1 && y >= item.y - 1 && y <= item.y + place.size + (sorting ? 24 * place.z : 1))
 
-  // ---- the maps, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest
+  // ---- the maps, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest of those that it touches,
+  // each of equally many, or the pixels that show more would make a pattern of their own
 
-  function rowTops() {
-    tops ??= Float32Array.from({ length: layers * heads * queries }, (_, row) => {
-      let top = 0
-      for (let k = row * keys, end = k + keys; k < end; k++) if (values.values[k] > top) top = values.values[k]
-      return top
-    })
-    return tops
-  }
-
-  function paintMaps(ratio) {
+  function mapsAt(ratio) {
     const paper = colours(root)
     const palette = paper.scale(head.kind).pixels
-    const [surface, line] = ["surface", "line"].map(paper.pixel)
-    const width = Math.round(place.width * ratio)
-    const height = Math.round(place.height * ratio)
-    const side = Math.max(1, Math.round(place.size * ratio))
-    image.width = width
-    image.height = height
-    const context = image.getContext("2d")
-    const pixels = context.createImageData(width, height)
+    const surface = paper.pixel("surface")
+    const hatch = { line: paper.pixel("line"), period: Math.round(HATCH * ratio), thick: Math.max(1, Math.round(ratio)) }
+    const pixels = new ImageData(Math.round(place.width * ratio), Math.round(place.height * ratio))
     const out = new Uint32Array(pixels.data.buffer)
-    const range = (count) => Array.from({ length: side }, (_, pixel) => {
-      const start = Math.floor((pixel * count) / side)
-      return [start, Math.max(start + 1, count > side ? Math.ceil(((pixel + 1) * count) / side) : 0)]
-    })
-    const [down, across] = [range(queries), range(keys)]
-    const period = Math.round(HATCH * ratio)
-    const thick = Math.max(1, Math.round(ratio))
-    const noCell = new Uint8Array(queries * keys)
-    const cells = (bits, index) => {
-      if (!bits) return noCell
-      return bits.shape.length === 2 ? bits.values : bits.values.subarray(index * queries * keys, (index + 1) * queries * keys)
-    }
-    const units = mode() === "row" ? rowTops() : null
-    const levels = new Float32Array(side)
+    const side = Math.max(1, Math.round(place.size * ratio))
+    const [down, across] = [steps(side, queries), steps(side, keys)]
+    const inks = new Uint32Array(2 + palette.length).fill(surface, 0, 2)
+    inks.set(palette, 2)
+    const byRow = mode() === "row"
+    const known = new Map() // there are 256 tops at most
+    const levels = new Uint16Array(across.length)
+    const row = new Uint32Array(across.length)
+    const lines = masked && new Uint8Array(across.length)
     for (const { index, x, y } of place.items) {
-      const [left, top] = [Math.round(x * ratio), Math.round(y * ratio)]
-      const first = index * queries * keys
-      const [hatched, empty] = [cells(masked, index), cells(missing, index)]
-      for (let py = 0; py < side && top + py < height; py++) {
-        const [r0, r1] = down[py]
-        if (!py || down[py - 1][0] !== r0 || down[py - 1][1] !== r1) {
-          levels.fill(-2)
-          for (let r = r0; r < r1; r++) {
-            const unit = units ? units[index * queries + r] || 1 : 1 / head.full
-            for (let px = 0; px < side; px++) {
-              const [c0, c1] = across[px]
-              for (let c = c0; c < c1; c++) {
-                const cell = r * keys + c
-                const level = empty[cell] ? -2 : hatched[cell] ? -1 : values.values[first + cell] / unit
-                if (level > levels[px]) levels[px] = level
-              }
-            }
-          }
+      const at = { left: Math.round(x * ratio), top: Math.round(y * ratio), y0: 0, y1: 0 }
+      for (let i = 0; i < down.length; i++) {
+        levels.fill(0)
+        for (let r = down.cells[i]; r < down.cells[i] + down.most; r++) {
+          const line = index * queries + r
+          const top = byRow ? 1 : tops.values[line] * head.full
+          if (!known.has(top)) known.set(top, levelsIn(top, head.most))
+          raise(levels, roots, line * keys, across, known.get(top))
         }
-        const offset = (top + py) * width + left
-        for (let px = 0; px < side && left + px < width; px++) {
-          const level = levels[px]
-          out[offset + px] = level >= 0 ? palette[Math.min(1023, Math.round(level * 1023))]
-            : level === -1 && (px + py) % period < thick ? line : surface
-        }
+        for (let j = 0; j < row.length; j++) row[j] = inks[levels[j]]
+        if (lines) for (let j = 0; j < row.length; j++) lines[j] = levels[j] === 1 ? 1 : 0
+        at.y0 = down.pixels[i]
+        at.y1 = down.pixels[i + 1]
+        paintRow(out, pixels.width, at, across, row, lines, hatch)
       }
     }
-    context.putImageData(pixels, 0, 0)
+    return pixels
   }
 
   const shrunk = (ratio) => {
@@ -364,12 +351,10 @@ function makeGrid(root) {
 
   function paintExport(context) {
     const paper = colours(root)
-    paintMaps(2)
     context.imageSmoothingEnabled = false
-    context.drawImage(image, 0, 0, place.width, place.height)
+    context.drawImage(picture(mapsAt(2)), 0, 0, place.width, place.height)
     paintWords(context, paper, 2, { top: place.width, bottom: place.width })
     marks(context, paper)
-    painted = null
   }
 
   function paintOver() {
@@ -491,11 +476,12 @@ function makeGrid(root) {
     update({ header, arrays }) {
       const before = head && `${layers} ${heads} ${head.kind}`
       head = header
-      values = arrays.values
-      masked = arrays.masked
-      missing = arrays.missing
-      ;[layers, heads, queries, keys] = values.shape
-      tops = null
+      ;({ tops, masked, missing } = arrays)
+      roots = arrays.roots.values
+      ;[layers, heads, queries, keys] = arrays.roots.shape
+      for (const [bits, sign] of [[masked, MASKED], [missing, MISSING]])
+        for (let cell = 0; bits && cell < roots.length; cell++)
+          if (bits.values[cell % bits.values.length]) roots[cell] = sign
       painted = null
       if (before !== `${layers} ${heads} ${head.kind}`) {
         pointed = cursor = null
@@ -514,27 +500,28 @@ function makeGrid(root) {
       order.hidden = !head.scores.length
       stage.setAttribute("aria-label", `${head.label}. ${KEYS}`)
       list()
+      press()
       if (pointed !== null) tip.show(sentences(pointed), ...pointedAt)
     },
     draw() {
       sort()
+      press()
       place = measure()
       const { width, height, z } = place
+      const room = { // asked before anything changes that the browser would have to lay out anew
+        top: width - (head.scores.length ? order.offsetWidth + 12 * z : 0),
+        bottom: width - foot.offsetWidth - 8 * z,
+      }
       const paper = colours(root)
       const ratio = window.devicePixelRatio || 1
       stage.style.height = `${height}px`
       select.title = sorting ? `${sorting.name}: ${sorting.explanation}` : "Sort the heads by a score"
-      scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
       const state = [width, height, z, mode(), sorting?.name, paper.one("page"), ratio].join()
-      if (painted !== state) paintMaps(ratio)
+      if (painted !== state) pixels = mapsAt(ratio)
       painted = state
       const context = prepare(base, width, height)
-      context.imageSmoothingEnabled = false
-      context.drawImage(image, 0, 0, image.width / ratio, image.height / ratio)
-      paintWords(context, paper, ratio, {
-        top: width - (head.scores.length ? order.offsetWidth + 12 * z : 0),
-        bottom: width - foot.offsetWidth - 8 * z,
-      })
+      context.putImageData(pixels, 0, 0)
+      paintWords(context, paper, ratio, room)
       const what = chosen()
       for (const option of options.children) {
         option.setAttribute("aria-selected", String(isChosen(Number(option.id.slice("head-".length)), what)))

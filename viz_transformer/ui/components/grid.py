@@ -20,6 +20,9 @@ from viz_transformer.ui.state import MOST_HEADS
 LARGEST_SIDE = 64
 """Maps of more tokens a side are max-pooled to this many."""
 
+FINE_SIDE = 48
+"""Maps of more tokens a side have cells smaller than a pixel of a compact thumbnail: they get 9 colours, others 16."""
+
 WIDTH = 992
 """The content's width in a window of 1280, for which the height is reserved; elsewhere the browser fits what it can."""
 
@@ -76,7 +79,10 @@ def grid_payload(
     unit: str = "attention weight",
     compact: bool = False,
 ) -> bytes:
-    """What the browser gets: maps of at most 64 x 64 cells in 8 bits each, and the scores as text.
+    """What the browser gets: maps of at most 64 x 64 cells in few colours, and the scores as text.
+
+    The largest weight of a row is one of 256, and its cells are each one of 16 from 0 to that, or of 9 where they are
+    smaller than a pixel: colours to find a head by. Numbers are read off the matrix.
 
     maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, NaN stays blank. mask: anything that broadcasts to
     [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn with its weight. `compact`
@@ -94,6 +100,7 @@ def grid_payload(
     full = max(1.0, float(pooled.max()))  # dropout and edits make weights above 1
     if full == np.inf:
         raise ValueError("only finite weights can be drawn as thumbnails: some are infinite")
+    most = 15 if max(pooled.shape[-2:]) <= FINE_SIDE else 8
     header = {
         "title": title,
         "label": f"{title}: {shape[0]} layers of {shape[1]} heads",
@@ -106,10 +113,16 @@ def grid_payload(
         "scores": [_score_data(score, shape[:2]) for score in scores],
         "most_heads": MOST_HEADS,
         "compact": compact,
+        "most": most,
         "sizes": _COMPACT if compact else _FULL,
         "height": grid_height(*shape[:2], compact=compact, sortable=bool(scores)),
     }
-    arrays = {"values": payload.rounded(pooled / np.float32(full), "sqrt-uint8")}
+    tops = pooled.max(axis=-1, keepdims=True)
+    shares = pooled / np.where(tops > 0, tops, 1)
+    arrays = {
+        "tops": payload.rounded(tops[..., 0] / np.float32(full), "sqrt-uint8"),
+        "roots": payload.digits(np.rint(most * np.sqrt(shares)), "base-16" if most == 15 else "base-9"),
+    }
     for what, cells in (("masked", masked), ("missing", missing & ~masked)):
         if cells.any():
             alike = bool((cells == cells[0, 0]).all())

@@ -1,4 +1,4 @@
-import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports, steps, paintRow, picture } from "./shared.js"
 
 // A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
 // {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
@@ -28,8 +28,7 @@ function makeMatrix(root) {
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
-  const image = element("canvas")
-  let head, values, mask, rows, columns, area, place, painted
+  let head, values, mask, rows, columns, area, place, pixels, painted
   const mode = () => {
     const word = SCALES.some(([known]) => known === selection.chosen.scale) ? selection.chosen.scale : "fixed"
     return word === "fixed" && !head.bounded ? "map" : word
@@ -86,10 +85,10 @@ function makeMatrix(root) {
     const shown = head.columns.tokens.slice(area.c0, area.c1)
     const inner = Math.max(40, width - left - right)
     const cell = Math.min(inner / n, 96 * z)
-    const widest = n > 200 ? Infinity : shown.reduce((w, token) => Math.max(w, label(token)), 0) * 0.9
-    const upright = widest > cell
+    const widest = shown.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
+    const upright = n > 200 || widest * 0.9 > cell
     const size = upright ? Math.max(9 * z, Math.min(14 * z, cell * 0.82)) : 13 * z
-    const tall = upright ? Math.min(most, shown.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)) * (size / (14 * z)) + 8 : 20 * z
+    const tall = upright ? Math.min(most, widest) * (size / (14 * z)) + 8 : 20 * z
     const top = 66 * z + tall
     const rowHeight = Math.min((height - top - bottom) / m, 52 * z)
     return { z, width, height, left, right, top, bottom, upright, size, tall, cell, rowHeight, w: cell * n, h: rowHeight * m }
@@ -106,66 +105,43 @@ function makeMatrix(root) {
 
   // ---- the cells, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest
 
-  function paintCells(ratio) {
+  function cellsAt(ratio) {
     const paper = colours(root)
     const palette = paper.scale(head.scale).pixels
-    const width = Math.max(1, Math.round(place.w * ratio))
-    const height = Math.max(1, Math.round(place.h * ratio))
-    image.width = width
-    image.height = height
-    const context = image.getContext("2d")
-    const pixels = context.createImageData(width, height)
+    const surface = paper.pixel("surface")
+    const hatch = { line: paper.pixel("line"), period: Math.round(HATCH * ratio), thick: Math.max(1, Math.round(ratio)) }
+    if (Math.min(place.cell, place.rowHeight) >= 6) hatch.seam = paper.pixel("page")
+    const pixels = new ImageData(Math.max(1, Math.round(place.w * ratio)), Math.max(1, Math.round(place.h * ratio)))
+    const { width, height } = pixels
     const out = new Uint32Array(pixels.data.buffer)
-    const [surface, line, page] = ["surface", "line", "page"].map(paper.pixel)
-    const n = area.c1 - area.c0
-    const m = area.r1 - area.r0
-    const range = (pixel, size, count, first) => {
-      const start = Math.floor((pixel * count) / size)
-      return [first + start, first + Math.max(start + 1, count > size ? Math.floor(((pixel + 1) * count) / size) : 0)]
-    }
-    const across = Array.from({ length: width }, (_, x) => range(x, width, n, area.c0))
-    const gap = Math.min(place.cell, place.rowHeight) >= 6
-    const edge = Array.from(across, ([c], x) => gap && x > 0 && across[x - 1][0] !== c)
-    const period = Math.round(HATCH * ratio)
-    const thick = Math.max(1, Math.round(ratio))
-    const levels = new Float32Array(width)
-    const masked = new Uint8Array(width)
-    let before = -1
-    for (let y = 0; y < height; y++) {
-      const [r0, r1] = range(y, height, m, area.r0)
-      if (r0 !== before) {
-        levels.fill(-Infinity)
-        masked.fill(1)
-        for (let r = r0; r < r1; r++) {
-          const unit = full(r)
-          for (let x = 0; x < width; x++) {
-            const [c0, c1] = across[x]
-            for (let c = c0; c < c1; c++) {
-              const value = values.values[r * columns + c]
-              const strength = head.signed ? Math.abs(value / unit) : value / unit
-              if (Number.isNaN(value) || strength > Math.abs(levels[x])) levels[x] = value / unit
-              if (levels[x] === -Infinity) levels[x] = value / unit
-              if (!mask || mask.values[r * columns + c]) masked[x] = 0
+    const down = steps(height, area.r1 - area.r0, area.r0)
+    const across = steps(width, area.c1 - area.c0, area.c0)
+    const [levels, strengths] = [new Float32Array(across.length), new Float32Array(across.length)]
+    const [inks, masked] = [new Uint32Array(across.length), new Uint8Array(across.length)]
+    for (let i = 0; i < down.length; i++) {
+      strengths.fill(-Infinity)
+      masked.fill(1)
+      for (let r = down.cells[i]; r < down.cells[i + 1]; r++) {
+        const unit = full(r)
+        for (let j = 0, cell = r * columns + area.c0; j < across.length; j++)
+          for (const end = r * columns + across.cells[j + 1]; cell < end; cell++) {
+            const value = values.values[cell] / unit
+            const strength = head.signed ? Math.abs(value) : value
+            if (strength > strengths[j] || Number.isNaN(value)) { // what is no number hides all that it is pooled with
+              levels[j] = value
+              strengths[j] = strength
             }
+            if (!mask || mask.values[cell]) masked[j] = 0
           }
-        }
       }
-      const seam = gap && y > 0 && r0 !== before
-      before = r0
-      const offset = y * width
-      for (let x = 0; x < width; x++) {
-        if (seam || edge[x]) { out[offset + x] = page; continue }
-        const value = levels[x]
-        const hatched = masked[x] && (x + y) % period < thick
-        if (hatched || Number.isNaN(value)) out[offset + x] = hatched ? line : surface
-        else if (masked[x] && value === 0) out[offset + x] = surface
-        else {
-          const t = head.signed ? 0.5 + value / 2 : value
-          out[offset + x] = palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
-        }
+      for (let j = 0; j < across.length; j++) {
+        const t = head.signed ? 0.5 + levels[j] / 2 : levels[j]
+        const empty = Number.isNaN(t) || (masked[j] && levels[j] === 0)
+        inks[j] = empty ? surface : palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
       }
+      paintRow(out, width, { left: 0, top: 0, y0: down.pixels[i], y1: down.pixels[i + 1] }, across, inks, masked, hatch)
     }
-    context.putImageData(pixels, 0, 0)
+    return pixels
   }
 
   function vectorCells(context, paper) {
@@ -331,9 +307,12 @@ function makeMatrix(root) {
     const paper = colours(root)
     const small = (area.r1 - area.r0) * (area.c1 - area.c0) <= 10_000
     if (exported && small) vectorCells(context, paper)
-    else {
+    else if (exported) {
       context.imageSmoothingEnabled = false
-      context.drawImage(image, place.left, place.top, place.w, place.h)
+      context.drawImage(picture(pixels), place.left, place.top, place.w, place.h)
+    } else {
+      const ratio = window.devicePixelRatio || 1
+      context.putImageData(pixels, Math.round(place.left * ratio), Math.round(place.top * ratio))
     }
     labels(context, paper, chosen())
     frame(context, paper)
@@ -500,7 +479,7 @@ function makeMatrix(root) {
       scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
       const paper = colours(root)
       const state = [width, place.height, place.z, mode(), paper.one("page"), window.devicePixelRatio, JSON.stringify(area)].join()
-      if (painted !== state) paintCells(window.devicePixelRatio || 1)
+      if (painted !== state) pixels = cellsAt(window.devicePixelRatio || 1)
       painted = state
       paintAll(prepare(base, width, place.height), false)
       paintOver()

@@ -17,11 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 EXACT_SIDE = 512
 """Up to this many tokens a side the browser gets every bit of a float32."""
 
-Encoding = Literal["float32", "sqrt-uint16", "sqrt-uint8", "bits"]
+Encoding = Literal["float32", "sqrt-uint16", "sqrt-uint8", "base-16", "base-9", "bits"]
 _LEVELS: Mapping[str, tuple[type[np.unsignedinteger[Any]], int]] = {
     "sqrt-uint16": (np.uint16, 65535),
     "sqrt-uint8": (np.uint8, 255),
 }
+
+
+_DIGITS: Mapping[str, tuple[int, int]] = {"base-16": (16, 4), "base-9": (9, 5)}  # base, digits that 16 bits hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,19 @@ def weights(values: ArrayLike) -> Encoded:
     return rounded(array, "sqrt-uint16")
 
 
+def digits(values: ArrayLike, encoding: Literal["base-16", "base-9"]) -> Encoded:
+    """Whole numbers from 0 to 15 or to 8: four or five of them are one number of 16 bits, the first its last digit.
+
+    Raises ValueError for larger and for negative ones.
+    """
+    array = np.asarray(values)
+    base, each = _DIGITS[encoding]
+    if array.size and not (array.min() >= 0 and array.max() < base):
+        raise ValueError(f"only whole numbers from 0 to {base - 1} can be sent as {encoding}")
+    groups = np.append(array, np.zeros(-array.size % each)).reshape(-1, each)
+    return Encoded(encoding, array.shape, (groups @ base ** np.arange(each)).astype("<u2").tobytes())
+
+
 def bits(values: ArrayLike) -> Encoded:
     """Booleans, eight in a byte, the first in the lowest bit."""
     array = np.asarray(values, dtype=bool)
@@ -85,7 +101,7 @@ def pack(header: Mapping[str, Any], **arrays: Encoded) -> bytes:
 
 
 def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a payload, as the browser reads them: float32 values, or Booleans."""
+    """Header and arrays of a payload, as the browser reads them: float32 values, whole numbers, or Booleans."""
     start = 4 + int.from_bytes(payload[:4], "little")
     header = orjson.loads(payload[4:start])
     arrays = {}
@@ -99,6 +115,10 @@ def _decoded(encoding: Encoding, data: bytes, shape: list[int]) -> NDArray[Any]:
     if encoding == "bits":
         flat = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little", count=int(np.prod(shape)))
         return flat.astype(bool).reshape(shape)
+    if encoding in _DIGITS:
+        base, each = _DIGITS[encoding]
+        split = np.frombuffer(data, "<u2")[:, None] // base ** np.arange(each) % base
+        return split.ravel()[: int(np.prod(shape))].reshape(shape)
     if encoding == "float32":
         return np.frombuffer(data, "<f4").reshape(shape)
     kind, most = _LEVELS[encoding]

@@ -7,6 +7,8 @@ const DECODERS = {
   "float32": (bytes) => new Float32Array(bytes.buffer),
   "sqrt-uint16": (bytes) => squares(new Uint16Array(bytes.buffer), 65535),
   "sqrt-uint8": (bytes) => squares(bytes, 255),
+  "base-16": (bytes, count) => digits(new Uint16Array(bytes.buffer), count, 16, 4),
+  "base-9": (bytes, count) => digits(new Uint16Array(bytes.buffer), count, 9, 5),
   "bits": (bytes, count) => {
     const values = new Uint8Array(count)
     for (let i = 0; i < count; i++) values[i] = (bytes[i >> 3] >> (i & 7)) & 1
@@ -18,6 +20,13 @@ const squares = (roots, most) => {
   const table = Float32Array.from({ length: most + 1 }, (_, root) => Math.fround(root / most) ** 2)
   const values = new Float32Array(roots.length)
   for (let i = 0; i < roots.length; i++) values[i] = table[roots[i]]
+  return values
+}
+
+const digits = (numbers, count, base, each) => {
+  const values = new Uint8Array(count)
+  for (let i = 0, at = 0; i < numbers.length; i++)
+    for (let rest = numbers[i], end = at + each; at < end; rest = (rest / base) | 0) values[at++] = rest % base
   return values
 }
 
@@ -156,13 +165,19 @@ export function wrapped(context, text, width) {
 
 // ---- colours: the CSS variables of ui/style.py, as the browser's theme has them
 
-const rgb = (probe, variable) => {
-  probe.style.color = `var(${variable})`
-  return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number)
+/** What the variables are in this theme, [red, green, blue] each, in one question: each makes the browser work out styles. */
+const asked = (probe, variables) => {
+  const all = [...variables, variables[0]].map((variable) => `var(${variable})`)
+  probe.style.backgroundImage = `linear-gradient(${all.join()})` // the one property that takes a list of colours
+  const found = getComputedStyle(probe).backgroundImage.match(/rgba?\([^)]*\)/g)
+  return variables.map((_, n) => found[n].match(/[\d.]+/g).slice(0, 3).map(Number))
 }
 const css = ([r, g, b]) => `rgb(${Math.round(r)}, ${Math.round(g)}, ${Math.round(b)})`
 
-/** Single colours by name, and `scale(name)`: 1,024 colours as 32 bit pixels with `css(t)` for one of them. */
+/**
+ * Single colours by name, and `scale(name)`: 1,024 colours as 32 bit pixels with `css(t)` for one of them. What was read
+ * is kept as long as the page has the same colour: a theme is known by that.
+ */
 export function colours(root) {
   let probe = root.querySelector(":scope > .probe")
   if (!probe) {
@@ -170,25 +185,82 @@ export function colours(root) {
     probe.setAttribute("aria-hidden", "true")
     root.append(probe)
   }
-  const found = new Map()
-  const read = (variable) => {
-    if (!found.has(variable)) found.set(variable, rgb(probe, variable))
-    return found.get(variable)
+  const [page] = asked(probe, ["--vt-page"])
+  if (String(probe.read?.page) !== String(page)) probe.read = { page, found: new Map([["--vt-page", page]]) }
+  const { found } = probe.read
+  const kept = (key, make) => {
+    if (!found.has(key)) found.set(key, make(key))
+    return found.get(key)
   }
+  const read = (variable) => kept(variable, () => asked(probe, [variable])[0])
   const one = (name) => css(read(`--vt-${name}`))
   const pixel = (name) => asPixel(read(`--vt-${name}`))
-  const scale = (name) => {
-    const stops = [0, 1, 2, 3, 4, 5, 6].map((i) => read(`--vt-${name}-${i}`))
+  const scale = (name) => kept(name, () => {
+    const stops = asked(probe, [0, 1, 2, 3, 4, 5, 6].map((i) => `--vt-${name}-${i}`))
     const at = (t) => {
       const place = Math.min(Math.max(t, 0), 1) * 6
       const i = Math.min(Math.floor(place), 5)
-      return stops[i].map((channel, k) => channel + (stops[i + 1][k] - channel) * (place - i))
+      const [[r, g, b], [r1, g1, b1]] = [stops[i], stops[i + 1]]
+      return [r + (r1 - r) * (place - i), g + (g1 - g) * (place - i), b + (b1 - b) * (place - i)]
     }
-    return { pixels: Uint32Array.from({ length: 1024 }, (_, i) => asPixel(at(i / 1023))), css: (t) => css(at(t)) }
-  }
+    const pixels = new Uint32Array(1024)
+    for (let i = 0; i < 1024; i++) pixels[i] = asPixel(at(i / 1023))
+    return { pixels, css: (t) => css(at(t)) }
+  })
   return { one, pixel, scale }
 }
 const asPixel = ([r, g, b]) => ((255 << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r)) >>> 0
+
+// ---- maps: cells as 32 bit pixels
+
+/**
+ * How `count` cells from `first` share so many pixels: in steps of one cell, or of one pixel where there are fewer pixels
+ * than cells. Step i has the pixels from pixels[i] to pixels[i + 1] and the cells from cells[i] to cells[i + 1], `most` of
+ * them at most.
+ */
+export function steps(size, count, first = 0) {
+  const length = Math.min(size, count)
+  const [pixels, cells] = [new Int32Array(length + 1), new Int32Array(length + 1)]
+  for (let i = 0; i <= length; i++) {
+    pixels[i] = Math.ceil((i * size) / length)
+    cells[i] = first + Math.floor((i * count) / length)
+  }
+  return { length, pixels, cells, most: Math.ceil(count / length) }
+}
+
+/**
+ * Paints one row of a map, the pixels from y0 to y1, into `out` with `width` pixels in a line; the map begins at left, top.
+ * inks: a pixel for each step across; where `hatched`, if given, is not 0 there are lines over it, each `thick`, one every `period`.
+ * With a `seam` the first line of each cell, and the first of the row, have that colour, save at the edges of the map.
+ */
+export function paintRow(out, width, { left, top, y0, y1 }, { length, pixels }, inks, hatched, { line, period, thick, seam }) {
+  const start = (top + y0) * width + left
+  const end = Math.min(pixels[length], width - left)
+  for (let i = 0; i < length; i++) {
+    const x = pixels[i]
+    if (pixels[i + 1] > x + 1) out.fill(inks[i], start + x, start + Math.min(pixels[i + 1], end))
+    else if (x < end) out[start + x] = inks[i]
+  }
+  if (seam) for (let i = 1; i < length; i++) out[start + pixels[i]] = seam
+  for (let y = y0 + 1; y < y1; y++) out.copyWithin(start + (y - y0) * width, start, start + end)
+  for (let i = 0; hatched && i < length; i++) {
+    if (!hatched[i]) continue
+    const behind = Math.min(pixels[i + 1], end)
+    for (let y = y0; y < y1; y++)
+      for (let x = pixels[i] + (seam && i ? 1 : 0); x < behind; x++)
+        if ((x + y) % period < thick) out[start + (y - y0) * width + x] = line
+  }
+  if (seam && y0) out.fill(seam, start, start + end)
+}
+
+/** The pixels as something that can be drawn, also larger or as SVG. */
+export function picture(pixels) {
+  const canvas = element("canvas")
+  canvas.width = pixels.width
+  canvas.height = pixels.height
+  canvas.getContext("2d").putImageData(pixels, 0, 0)
+  return canvas
+}
 
 /** Whether dark text reads better than light text on this CSS colour. */
 export function isLight(colour) {
@@ -385,7 +457,7 @@ export function exports(root, { draw, size, caption, name }) {
   return box
 }
 
-function save(blob, name) {
+export function save(blob, name) {
   const link = element("a")
   link.href = URL.createObjectURL(blob)
   link.download = name
