@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import frame, state, text, weight_view
+from viz_transformer.ui import frame, state, text, weight_difference, weight_view
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame import Runs
@@ -37,6 +37,9 @@ def show(both: Runs) -> None:
     with st.container(key="weight_row"):
         weight_view.row(shown, found)
         weight_view.cell_sentence(shown, found)
+    if both.difference and both.b is not None:
+        with st.container(key="weight_difference"):
+            weight_difference.two_rows(both.a, both.b, found.cell)
     with st.container(key="weight_verdict"):
         weight_view.verdict(found)
     left, right = st.columns([3, 5], gap="medium")
@@ -60,5 +63,6 @@ if both is not None:
         frame.strip(both)
     show(both)
     frame.say(status, *state.remarks())
-    frame.stage(both, ("weight_row", "weight_panel", "weight_torch"))
+    difference = ("weight_difference",) if both.difference else ()
+    frame.stage(both, ("weight_row", *difference, "weight_panel", "weight_torch"))
 text.explained(HOW, NOT)

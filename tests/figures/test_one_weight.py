@@ -7,7 +7,7 @@ import pytest
 
 from viz_transformer.analysis.weight_numbers import Numbers
 from viz_transformer.figures import theme
-from viz_transformer.figures.one_weight import bars, strips
+from viz_transformer.figures.one_weight import bars, strips, two_rows
 
 
 def vector(values, name="query", axis="dimension", **more):
@@ -114,3 +114,52 @@ def test_many_ticks_are_thinned_out_and_long_ones_stand_upright():
 def test_lengths_that_do_not_fit_are_refused(wrong):
     with pytest.raises(ValueError, match="do not fit 2 values"):
         bars([1.0, 2.0], quantity="", title="", **wrong)
+
+
+# ---- two rows
+
+
+def rows(a, b, **more):
+    count = len(a)
+    named = {"quantity": "weight", "title": "A − B", "ticks": [*"abcdefgh"][:count], "hover": ["says"] * count}
+    return two_rows(a, b, kind="cross", **{**named, **more})
+
+
+@pytest.mark.parametrize("mode", theme.THEMES)
+def test_two_rows_stand_beside_each_other_and_their_difference_below(mode):
+    figure = rows([0.5, 0.25, 0.25], [0.25, 0.75, 0.0], theme=mode, picked=1)
+    first, second, less = figure.data
+    np.testing.assert_array_equal(first.y, [0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(second.y, [0.25, 0.75, 0.0])
+    np.testing.assert_array_equal(less.y, [0.25, -0.5, 0.25])
+    assert [each.name for each in figure.data] == ["A", "B", "A − B"]
+    assert first.marker.color != second.marker.color == theme.palette(mode).page
+    diverging = theme.palette(mode).diverging
+    assert list(less.marker.color) == [diverging[5], diverging[1], diverging[5]]
+    assert list(figure.layout.xaxis.ticktext) == ["a", "<b>b</b>", "c"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [([0.5, 0.25, 0.25], [0.25, 0.75, 0.0]), ([0.0, -30.0], [-1.0, 0.0]), ([0.5, np.nan], [0.5, 1.0]), ([0.0], [0.0])],
+)
+def test_a_unit_is_as_tall_below_as_above_and_every_bar_is_inside(a, b):
+    figure = rows(a, b)
+    heights = []
+    for axis, values in ((figure.layout.yaxis, [*a, *b]), (figure.layout.yaxis2, np.subtract(a, b))):
+        (low, high), (start, end) = axis.range, axis.domain
+        assert low <= np.nanmin([0, *values]) and high >= np.nanmax([0, *values])
+        heights.append((end - start) / (high - low))
+    assert heights[0] == pytest.approx(heights[1], rel=1e-6)
+    assert figure.layout.yaxis2.domain[1] < figure.layout.yaxis.domain[0]
+
+
+def test_tokens_of_two_rows_are_text():
+    figure = rows([1.0], [0.0], ticks=["<b>"], hover=["<b>\nsecond line"])
+    assert list(figure.layout.xaxis.ticktext) == ["&lt;b&gt;"]
+    assert figure.data[2].customdata[0] == "&lt;b&gt;<br>second line"
+
+
+def test_rows_that_do_not_fit_are_an_error():
+    with pytest.raises(ValueError, match="rows of 2 and 1 do not fit 2 keys"):
+        rows([0.5, 0.5], [1.0])

@@ -1,6 +1,8 @@
 """One weight: the row, the ladder and the comparisons are those of the run, and the program on the page gives them."""
 
+import base64
 import html
+import json
 import re
 import subprocess
 import sys
@@ -295,12 +297,78 @@ def test_what_is_no_single_head_is_said_and_kept(app, heads, sentence):
     assert address(app)["heads"] == heads
 
 
-def test_a_difference_of_runs_shows_a_and_says_so(app):
-    opened(app, text="7", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
-    assert "A difference of two runs has no ladder of its own: A is shown." in html_of(app)
+def bars_of(app, what):
+    """The numbers of A, B and A − B in one of the two figures."""
+    (chart,) = [each for each in app.get("plotly_chart") if each.key == f"weight_difference_{what}_figure"]
+    found = []
+    for trace in json.loads(chart.proto.spec)["data"]:
+        y = trace["y"]
+        found.append(np.frombuffer(base64.b64decode(y["bdata"]), y["dtype"]))
+    return found
+
+
+PIN = {"pin_checkpoint": "numbers", "shown": "A-B"}
+
+
+@pytest.mark.parametrize("given", [{"kind": "encoder", "i": "2", "j": "1"}, {"kind": "cross", "t": "1", "i": "2"}])
+def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
+    opened(app, text="29.30", pin_text="28.30", layer="0", heads="3", **given, **PIN)
+    cell = of(kind=given["kind"], layer=0, head=3, query=int(given.get("t", "2")), key=int(given.get("j", given["i"])))
+    recorded, below = [], []
+    for text in ("29.30", "28.30"):
+        run, found = expected(bundled, cell, text)
+        recorded.append(run.trace[f"{cell.site}.weights"][0, 3, cell.query].numpy())
+        below.append(found.row.scores - found.row.scores.max())
+    a, b = recorded
+    for drawn, values in zip(bars_of(app, "weights"), (a, b, a - b), strict=True):
+        np.testing.assert_allclose(drawn, values, atol=1e-7)
+    for drawn, values in zip(bars_of(app, "scores"), (*below, below[0] - below[1]), strict=True):
+        np.testing.assert_allclose(drawn, values, atol=1e-6)
+    said = html_of(app)
+    assert f"Key {cell.key} has the weight {a[cell.key]!s} in A and {b[cell.key]!s} in B" in said
+    assert f"A − B is {(a - b)[cell.key]!s}." in said
+    assert "Other tokens stand in B at key 2." in said and "These are two models" not in said
+    assert ("The query reads “9” in A and “8” in B." in said) == (cell.kind == "encoder")
+    app.session_state["weight_difference_table"] = True
+    app.run()
+    assert not app.exception
+    (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
+    assert table["weight, A − B"].to_numpy().tobytes() == (a - b).tobytes()
+    assert list(table["token, B"]) == ["<s>", *"28.30", "</s>"]
+    goes_to(app, shown="A")
+    assert "A − B of this row" not in html_of(app)
+
+
+def test_the_ladder_beside_a_difference_is_that_of_a_and_the_page_says_so(app):
+    opened(app, text="7", pin_text="-1.50", **PIN)
+    sentence = "Below the row of A stands A − B; a difference has no ladder of its own, so all else is of A."
+    assert sentence in html_of(app)
     assert len(strips_sent(app)[0]["keys"]["tokens"]) == 3
     goes_to(app, shown="B")
     assert len(strips_sent(app)[0]["keys"]["tokens"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"pin_text": "-1.50"}, "There is no A − B of this row: A's row has 3 keys and B's 7."),
+        (
+            {"pin_text": "9", "pin_checkpoint": "numbers-tiny", "layer": "2"},
+            "there is no layer 2: layers go from 0 to 1.",
+        ),
+    ],
+)
+def test_a_row_that_has_no_difference_is_said_in_one_sentence(app, given, sentence):
+    opened(app, text="7", **{**PIN, **given})
+    assert sentence in html_of(app)
+    assert not [chart.key for chart in app.get("plotly_chart") if chart.key.startswith("weight_difference")]
+
+
+def test_a_row_of_another_model_is_subtracted_with_a_warning(app):
+    opened(app, text="7", pin_text="7", **{**PIN, "pin_checkpoint": "numbers-tiny"}, heads="1")
+    assert "These are two models: head 1 of one need not have anything to do with head 1 of the other." in html_of(app)
+    opened(app, text="7", pin_text="7", **PIN)
+    assert "Both rows of weights are the same, number by number." in html_of(app)
 
 
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app):

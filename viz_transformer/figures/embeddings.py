@@ -19,7 +19,7 @@ from viz_transformer.figures.theme import Theme
 MOST_CELLS = 512
 """Features and tokens that are drawn at most; more are pooled."""
 _NAME, _GAP, _TOP = 26, 10, 36
-_ONE_ROW, _ROW, _MOST = 36.0, 16.0, 260.0
+_ONE_ROW, _FEW_ROWS, _ROW, _MOST = 36.0, 22.0, 16.0, 260.0
 _LABEL_COLUMNS = 12
 _CHARACTER = 0.61
 _HOVER_TEXTS = 2**16
@@ -54,7 +54,7 @@ def input_strips(
     _check(strips, tokens, positions)
     count, features = strips[0].values.shape
     largest = max(scale, *(float(np.abs(strip.values).max(initial=0.0)) for strip in strips)) or 1.0
-    row = _ONE_ROW if count == 1 else max(1.0, min(_ROW, _MOST / count))
+    row = _ONE_ROW if count == 1 else max(1.0, min(_FEW_ROWS if count <= 4 else _ROW, _MOST / count))
     panel = row * count
     total = len(strips) * (_NAME + panel + _GAP)
     colors, palette = themes.palette(theme).diverging, themes.palette(theme)
@@ -80,6 +80,7 @@ def input_strips(
                 colorscale=colorscale,
                 showscale=False,
                 zsmooth=False,
+                ygap=1 if 1 < count <= 4 else 0,
                 **_hover(strip, tokens, positions, pooled.values, (pooled.rows, pooled.columns)),
             )
         )

@@ -147,6 +147,101 @@ def bars(
     return figure
 
 
+def two_rows(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    quantity: str,
+    title: str,
+    ticks: Sequence[str],
+    hover: Sequence[str],
+    picked: int | None = None,
+    kind: Kind,
+    theme: Theme = "light",
+    type_size: float = 1.0,
+) -> go.Figure:
+    """Two rows side by side, A filled and B in outline, and below them A - B, a unit as tall as above.
+
+    a, b: [K]; NaN has no bar. ticks: what stands below each key, the picked one in bold; hover: what the tooltip says
+    of it. Raises ValueError for lengths that do not fit.
+    """
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if not len(first) == len(second) == len(ticks) == len(hover):
+        raise ValueError(f"rows of {len(first)} and {len(second)} do not fit {len(ticks)} keys, {len(hover)} tooltips")
+    less = first - second
+    colors = themes.palette(theme)
+    ink = str(themes.colorscale(kind, theme)[4][1])
+    places = np.arange(len(first))
+    said = ["<br>".join(map(labels.escape, text.split("\n"))) for text in hover]
+    shared = {"x": places, "customdata": said, "hovertemplate": "%{customdata}<extra></extra>"}
+    figure = go.Figure()
+    outline = 1.5 if len(first) <= 48 else 1
+    for values, name, fill in ((first, "A", ink), (second, "B", colors.page)):
+        marker = {"color": fill, "line": {"width": outline, "color": ink}}
+        figure.add_trace(go.Bar(y=values, name=name, marker=marker, **shared))
+    fills = [colors.diverging[5] if value >= 0 else colors.diverging[1] for value in np.nan_to_num(less).tolist()]
+    figure.add_trace(go.Bar(y=less, name="A − B", yaxis="y2", marker={"color": fills}, **shared))
+    above, below = _span(np.concatenate([first, second])), _span(less)
+    most = max(above[1] - above[0], below[1] - below[0], 1e-12)
+    heights = [max(0.2, (high - low) / most) for low, high in (above, below)]
+    above, below = (_stretched(span, height * most) for span, height in zip((above, below), heights, strict=True))
+    room = 0.1
+    share = (1 - room) * heights[1] / sum(heights)
+    small = {"size": 12 * type_size, "color": colors.muted}
+    axis = {"fixedrange": True, "zeroline": True, "zerolinecolor": colors.line, "gridcolor": colors.line}
+    longest = max((labels.width(labels.visible(tick)) for tick in ticks), default=1)
+    upright = len(first) * (min(longest, 10) * 8 * type_size + 6) > 420
+    foot = (min(longest, 10) * 8 * type_size if upright else 12) + 20 * type_size
+    step = max(1, math.ceil(len(first) * 15 * type_size / 420))
+    shown = sorted({*places[::step].tolist(), *([] if picked is None else [picked])})
+    names = [labels.tick(ticks[place], 10) for place in shown]
+    names = [f"<b>{name}</b>" if place == picked else name for place, name in zip(shown, names, strict=True)]
+    figure.update_layout(
+        **themes.base_layout(theme),
+        height=int(1.5 * BARS + foot),
+        margin={"l": 58 * type_size, "r": 8, "t": 30 * type_size, "b": foot, "pad": 0},
+        barmode="group",
+        bargap=0.25 if len(first) <= 64 else 0,
+        bargroupgap=0,
+        yaxis={**axis, "tickfont": small, "nticks": 5, "range": above, "domain": [share + room, 1]},
+        yaxis2={**axis, "tickfont": small, "nticks": 3, "range": below, "domain": [0, share], "anchor": "x"},
+        xaxis={
+            "fixedrange": True,
+            "zeroline": False,
+            "showgrid": False,
+            "range": [-0.6, len(first) - 0.4],
+            "anchor": "y2",
+            "tickvals": shown,
+            "ticktext": names,
+            "tickangle": -90 if upright else 0,
+            "tickfont": {**small, "family": themes.MONO_STACK},
+        },
+    )
+    note: dict[str, Any] = {"xref": "paper", "yref": "paper", "showarrow": False, "xanchor": "left", "x": 0}
+    note |= {"yanchor": "bottom", "font": {"size": 13 * type_size, "color": colors.muted}}
+    figure.add_annotation(text=f"{labels.escape(quantity)}: A filled, B in outline", y=1, yshift=6, **note)
+    figure.add_annotation(text=labels.escape(title), y=share, yshift=4, **note)
+    return figure
+
+
+def _span(values: NDArray[np.float64]) -> tuple[float, float]:
+    """From the lowest to the highest number, 0 between them."""
+    finite = values[np.isfinite(values)]
+    return float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
+
+
+def _stretched(span: tuple[float, float], size: float) -> tuple[float, float]:
+    """The span made `size` long, and a little more for room, round its middle or on from 0."""
+    low, high = span
+    missing = max(0.0, size - (high - low))
+    margin = 0.04 * size
+    if low == 0:  # what grows from 0 keeps standing on it
+        return low, high + missing + 2 * margin
+    if high == 0:
+        return low - missing - 2 * margin, high
+    return low - missing / 2 - margin, high + missing / 2 + margin
+
+
 def _largest(values: NDArray[np.float64]) -> float:
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max(initial=0.0)) or 1.0

@@ -84,11 +84,13 @@ def _draw(
     side: Side,
     row: int | None,
     *,
+    compared: bool = False,
     scale: float = 0.0,
 ) -> None:
     from viz_transformer.figures.embeddings import Strip, input_strips
 
     where = f"position {row}" if row is not None else f"{len(rows)} positions"
+    where += ", A − B" if compared else ""
     figure = input_strips(
         [Strip(name, values) for name, values in parts],
         names,
@@ -139,11 +141,25 @@ def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
     if row is not None:
         names = [f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)]
-        _draw([(name, np.concatenate(three)) for name, three in drawn], [*names, "A−B"], [row] * 3, side, row)
+        _draw(
+            [(name, np.concatenate(three)) for name, three in drawn],
+            [*names, "A−B"],
+            [row] * 3,
+            side,
+            row,
+            compared=True,
+        )
     else:
         names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
-        differences = [(f"{name}, A − B", three[2]) for name, three in drawn]
-        _draw(differences, names, found.a.rows, side, row, scale=max(first.largest, second.largest))
+        _draw(
+            [(name, three[2]) for name, three in drawn],
+            names,
+            found.a.rows,
+            side,
+            row,
+            compared=True,
+            scale=max(first.largest, second.largest),
+        )
     rows = [(f"{name.lstrip('+= ')}, A − B", three[2]) for name, three in drawn]
     st.html(_spread_table([("input of A", first.out), ("input of B", second.out), *rows]))
     for sentence in difference_in_words(found, a, b, side):

@@ -60,7 +60,7 @@ def ladder_of(both: Runs) -> Ladder:
     elif len(heads) > 1:
         state.remark(f"One head at a time has a weight: head {heads[0]} is shown.")
     if both.difference:
-        state.remark("A difference of two runs has no ladder of its own: A is shown.")
+        state.remark("Below the row of A stands A − B; a difference has no ladder of its own, so all else is of A.")
     return _ladder(both.main.trace.id, _cell(), both.main)
 
 
