@@ -149,7 +149,9 @@ def remarks(shown: Shown) -> list[str]:
             f"The answer is given: at each step the model reads its tokens, whatever it would have written."
             f" Its log-probability is {labels.number(run.log_prob, 2)} over {len(run.steps)} steps."
         )
-    elif run.stopped == "maximum length":
+    elif words := shown.how.words():
+        sentences.append(f"Written by: {words}. The Decoding page chooses that.")
+    if shown.target is None and run.stopped == "maximum length":
         sentences.append(stopped(shown))
     if not run.trace.info.get("causal", True):
         sentences.append(NOT_CAUSAL)

@@ -7,6 +7,9 @@ A checkpoint's key has the time at which its card was written: a model that was 
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,12 +18,17 @@ from viz_transformer.analysis.untrained import UntrainedSummary, untrained
 from viz_transformer.checkpoint import list_checkpoints
 from viz_transformer.checkpoint.files import CARD
 from viz_transformer.ui import new_models
+from viz_transformer.ui.how import How
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.answers import Answer
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary, Unreadable
     from viz_transformer.decoding import Run
+    from viz_transformer.search import Progress
+
+GREEDILY = How()
+MOST_RUNS = 24
 
 
 def summaries() -> tuple[Summary | Unreadable, ...]:
@@ -50,12 +58,38 @@ def checkpoint(summary: Summary) -> Checkpoint:
     return _checkpoint(_where(summary), _written(summary), summary)
 
 
-def run(summary: Summary, text: str, target: str | None = None) -> Run:
-    """The model's greedy run on a text, or the one in which it is given the target.
+def run(
+    summary: Summary,
+    text: str,
+    target: str | None = None,
+    how: How = GREEDILY,
+    progress: Progress | None = None,
+) -> Run:
+    """The model's run on a text, written so, or the one in which it is given the target.
 
-    Raises ValueError with one sentence if it cannot read one of them.
+    `progress` hears of each step; a run that it ends by raising something is not kept. Raises ValueError with one
+    sentence for what cannot be read, or cannot be written so.
     """
-    return _run(_where(summary), _written(summary), text, target, summary)
+    key = (_where(summary), _written(summary), text, target, how)
+    kept = _runs()
+    if (found := kept.get(key)) is None:
+        from viz_transformer.decoding import decode
+
+        ckpt = checkpoint(summary)
+        if target is not None:
+            found = decode(ckpt, text, target=target, progress=progress)
+        else:
+            found = decode(
+                ckpt,
+                text,
+                strategy=how.value(),
+                prefix=how.prefix or None,
+                force=dict(how.force),
+                ban=how.ban,
+                progress=progress,
+            )
+        kept.put(key, found)
+    return found
 
 
 def example_answers(summary: Summary, count: int) -> tuple[Answer, ...]:
@@ -82,11 +116,29 @@ def _checkpoint(where: str, written: float, _summary: Summary) -> Checkpoint:
     return load(where)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _run(where: str, written: float, text: str, target: str | None, _summary: Summary) -> Run:
-    from viz_transformer.decoding import decode
+class Runs:
+    """The runs that were looked at last, at most MOST_RUNS, for all sessions."""
 
-    return decode(_checkpoint(where, written, _summary), text, target=target)
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[Hashable, Run] = OrderedDict()
+
+    def get(self, key: Hashable) -> Run | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: Hashable, run: Run) -> None:
+        with self._lock:
+            self._kept[key] = run
+            while len(self._kept) > MOST_RUNS:
+                self._kept.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def _runs() -> Runs:
+    return Runs()
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

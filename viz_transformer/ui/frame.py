@@ -19,6 +19,7 @@ from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.chips import chip_rows
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.selection import join_selection
+from viz_transformer.ui.how import How
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -122,7 +123,7 @@ def place(key: str) -> DeltaGenerator:
 @contextmanager
 def waiting(sentence: str, place: DeltaGenerator) -> Iterator[None]:
     """Say in `place` what is being waited for."""
-    with place, st.spinner(sentence):
+    with place.container(), st.spinner(sentence):
         yield
 
 
@@ -156,6 +157,7 @@ class Runs:
 
 def runs(status: DeltaGenerator) -> Runs | None:
     """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why."""
+    from viz_transformer.ui.branches import how_of
     from viz_transformer.ui.runs import load
 
     summary = selected()
@@ -164,14 +166,40 @@ def runs(status: DeltaGenerator) -> Runs | None:
         return None
     chosen = state.selection()
     try:
-        both = Runs(load("A", summary, chosen["text"], chosen["target"], status))
+        both = Runs(load("A", summary, chosen["text"], chosen["target"], _selected_how(summary, status), status))
+        state.is_good()
     except ValueError as error:
-        say(status, *state.remarks(), error=str(error))
-        return None
+        good = state.good()
+        if good is None or any(good[name] != chosen[name] for name in ("checkpoint", "text", "target")):
+            say(status, *state.remarks(), error=str(error))
+            return None
+        # Only how it is written cannot be: the last answer stays.
+        state.remark(f"{str(error)[:1].upper()}{str(error)[1:]}. Below is the last answer that could be written.")
+        how = how_of(summary, good, good["branch"])
+        both = Runs(load("A", summary, chosen["text"], chosen["target"], how, status))
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status)
     fit(both.main)
     return both
+
+
+def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
+    """How the branch that is selected is written; a branch that is not there is said, and the answer shown."""
+    from viz_transformer.ui.branches import how_of
+    from viz_transformer.ui.runs import Watched
+
+    chosen = state.selection()
+    if chosen["target"] is not None:
+        return state.how()
+    count = len(chosen["branches"])
+    for name in ("branch", "branch_b"):
+        if (chosen[name] or 0) > count:
+            state.remark(f"There is no branch {chosen[name]}: the answer is shown.")
+            chosen[name] = 0 if name == "branch" else None
+    if chosen["branch"] == 0:
+        return state.how()
+    with waiting("Running the model ...", status):
+        return how_of(summary, chosen, chosen["branch"], progress=Watched())
 
 
 def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
@@ -184,7 +212,8 @@ def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
     try:
         if summary is None or isinstance(summary, Unreadable):
             raise ValueError(f"the model {chosen['pin_checkpoint']!r} cannot be read")
-        pinned = load("B", summary, chosen["pin_text"] or "", chosen["pin_target"], status)
+        how = chosen["pin_how"] or cached.GREEDILY
+        pinned = load("B", summary, chosen["pin_text"] or "", chosen["pin_target"], how, status)
         return Runs(both.a, pinned, chosen["shown"] or "A")
     except ValueError as error:
         state.remark(f"The pinned run is not there: {error}.")
@@ -225,7 +254,13 @@ def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
     with right.container(key="pin", horizontal=True, horizontal_alignment="right"):
         beside()
         if both.b is None:
-            st.button("Pin as B", key="pin_set", on_click=state.pin, help="Keep this run, to compare others with it")
+            st.button(
+                "Pin as B",
+                key="pin_set",
+                on_click=state.pin,
+                args=(both.a.how,),
+                help="Keep this run, to compare others with it",
+            )
         else:
             options = {"A": "A", "B": "B", "A-B": "A − B"}
             bound = state.bind("shown", key="pin_shown", value=both.looked_at)

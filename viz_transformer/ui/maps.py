@@ -62,7 +62,7 @@ class Picture:
         assert self.scale != "diverging"
         return self.scale
 
-    def matrix(self, height: int = HEIGHT) -> bytes:
+    def matrix(self, height: int = HEIGHT, *, grows: bool = False) -> bytes:
         """The payload of the matrix."""
         return matrix_payload(
             self.values,
@@ -79,6 +79,7 @@ class Picture:
             bounded=self.bounded,
             writes=self.writes,
             height=height,
+            **({"grows": True} if grows else {}),
         )
 
     def table(self) -> pd.DataFrame:

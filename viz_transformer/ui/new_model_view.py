@@ -117,7 +117,7 @@ def _open_beside(recipe: Recipe) -> None:
     if isinstance(base, Summary) and base.config.kind == "encoder-decoder":
         with suppress(ValueError):  # then the pages say what is wrong with the text
             answer = cached.run(base, typed).text
-    pinned = {"pin_checkpoint": recipe.base, "pin_text": typed, "pin_target": None, "shown": "A"}
+    pinned = {"pin_checkpoint": recipe.base, "pin_text": typed, "pin_target": None, "pin_how": None, "shown": "A"}
     state.select(checkpoint=recipe.name, target=answer, **pinned)
 
 

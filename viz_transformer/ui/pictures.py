@@ -34,9 +34,9 @@ def selected_picture(both: Runs) -> Picture:
     return maps.difference(*pictures)
 
 
-def matrix_of(picture: Picture, *, key: str) -> None:
-    """The map as a matrix, and the button to its table."""
-    matrix(picture.matrix(), key=key)
+def matrix_of(picture: Picture, *, key: str, grows: bool = False) -> None:
+    """The map as a matrix, and the button to its table; if it `grows`, rows behind the selected one stay empty."""
+    matrix(picture.matrix(grows=grows), key=key)
     note = f"{picture.caption}. A number is the {picture.quantity}; empty cells are masked."
     table(picture.table, note=note, name=picture.name, key=f"{key}_table")
     for remark in picture.remarks:

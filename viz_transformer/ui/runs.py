@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import streamlit as st
+
 from viz_transformer import __version__
 from viz_transformer.figures import labels
-from viz_transformer.ui import cached
+from viz_transformer.ui import cached, state
+from viz_transformer.ui.how import How
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -26,7 +30,7 @@ QUOTED = 60
 class Shown:
     """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one.
 
-    `target` is the answer that was given to the model; None if it wrote its own.
+    `target` is the answer that was given to the model; None if it wrote its own, as `how` says.
     """
 
     name: Name
@@ -35,6 +39,7 @@ class Shown:
     ckpt: Checkpoint
     run: Run
     target: str | None = None
+    how: How = cached.GREEDILY
 
     @property
     def trace(self) -> Trace:
@@ -54,12 +59,14 @@ class Shown:
         return f"{self.summary.name}, {self.words()}, {what} (Viz Transformer {__version__})"
 
     def words(self) -> str:
-        """The text between quotation marks, and the target if it was given."""
+        """The text between quotation marks, and the target if it was given, or how the answer was written."""
         source, target = (
             f"“{labels.isolated(labels.shorten(labels.sentence(text), QUOTED))}”"
             for text in (self.text, self.target or "")
         )
-        return source if self.target is None else f"{source} with the given target {target}"
+        if self.target is not None:
+            return f"{source} with the given target {target}"
+        return ", ".join(filter(None, (source, self.how.words())))
 
 
 def special_positions(side: Tokens, codec: Codec | None) -> frozenset[int]:
@@ -70,8 +77,8 @@ def special_positions(side: Tokens, codec: Codec | None) -> frozenset[int]:
     return frozenset(position for position, token_id in enumerate(side.ids) if token_id in special)
 
 
-def load(name: Name, summary: Summary, text: str, target: str | None, place: DeltaGenerator) -> Shown:
-    """The model's run of the text, with the target if one is given; `place` says what is being waited for.
+def load(name: Name, summary: Summary, text: str, target: str | None, how: How, place: DeltaGenerator) -> Shown:
+    """The model's run of the text, written so, or with the target if one is given; `place` says what is waited for.
 
     Raises ValueError with one sentence.
     """
@@ -80,5 +87,28 @@ def load(name: Name, summary: Summary, text: str, target: str | None, place: Del
     with waiting("Loading the model ...", place):
         ckpt = cached.checkpoint(summary)
     with waiting("Running the model ...", place):
-        run = cached.run(summary, text, target)
-    return Shown(name, summary, text, ckpt, run, target)
+        run = cached.run(summary, text, target, how, Watched())
+    return Shown(name, summary, text, ckpt, run, target, how)
+
+
+class Watched:
+    """Shows the progress of a decode that takes long, with a button that stops it.
+
+    Every call also lets Streamlit end the script: somebody chose something else, or closed or reloaded the page.
+    """
+
+    PATIENCE, EVERY = 0.5, 0.1  # seconds
+
+    def __init__(self) -> None:
+        self._begun = self._last = time.monotonic()
+        self._bar: DeltaGenerator | None = None
+
+    def __call__(self, done: int, most: int) -> None:
+        now = time.monotonic()
+        if now - self._begun < self.PATIENCE or now - self._last < self.EVERY:
+            return
+        self._last = now
+        if self._bar is None:
+            st.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
+            self._bar = st.empty()
+        self._bar.progress(min(1.0, done / most), text=f"Step {done:,} of at most {most:,}")

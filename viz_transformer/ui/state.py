@@ -19,14 +19,44 @@ from typing import Any
 
 import streamlit as st
 
+from viz_transformer.ui.how import (
+    SAMPLED,
+    SEARCHED,
+    STRATEGIES,
+    Branch,
+    How,
+    parse_how,
+    read_beam,
+    read_branches,
+    read_ids,
+    read_sampling,
+    write_branches,
+)
+
 LONGEST_LINKED_TEXT = 1500
 MOST_HEADS = 6
 DERIVED = ("mean", "max", "rollout")
 KINDS = ("cross", "decoder", "encoder")
 POSITIONS = ("i", "j", "t", "u")
-PIN: Mapping[str, None] = {"pin_checkpoint": None, "pin_text": None, "pin_target": None, "shown": None}
+PIN: Mapping[str, None] = {
+    "pin_checkpoint": None,
+    "pin_text": None,
+    "pin_target": None,
+    "pin_how": None,
+    "shown": None,
+}
+TRUNK: Mapping[str, Any] = {"branches": (), "branch": 0, "branch_b": None, "dec_node": None}
+"""The answer that the strategy writes by itself: what another text or strategy starts with."""
 VIEW: Mapping[str, Any] = {
     "target": None,
+    "strategy": "greedy",
+    "sampling": SAMPLED,
+    "beam": SEARCHED,
+    "ban": (),
+    "prefix": "",
+    **TRUNK,
+    "dec_tab": "branches",
+    "dec_text": None,
     "options": (),
     "scale": "fixed",
     "sort": "",
@@ -84,6 +114,7 @@ VIEW: Mapping[str, Any] = {
 """Fields that stand in the address only where they differ from this; one with a model and without them means this."""
 
 SHOWN = ("A", "B", "A-B")
+DEC_TABS = ("branches", "tree", "cache", "score")
 WEIGHT_LINES = (
     *("token", "stream", "norm", "maps", "shapes", "query", "key", "products", "divisor", "mask", "softmax"),
     *("weight", "value", "head", "merge", "output", "residual"),
@@ -131,13 +162,15 @@ DEFAULTS: Mapping[str, Any] = {
 Offers = Callable[[str], Sequence[str]]
 """The texts that are offered for the model of this name."""
 
-_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN = (
+_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT = (
     "selection",
     "selection_model",
     "address_written",
     "selection_touched",
     "selection_remarks",
     "selection_begun",
+    "selection_good",
+    "selection_next",
 )
 
 
@@ -147,7 +180,7 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
     `offers` is asked when another model is selected than in the run before.
     """
     memory = st.session_state
-    memory[_REMARKS], memory[_BEGUN] = [], True
+    memory[_REMARKS], memory[_BEGUN] = [said] if (said := memory.pop(_NEXT, None)) else [], True
     selection = memory.setdefault(_SELECTION, dict(DEFAULTS))
     address, given = st.query_params.to_dict(), dict[str, Any]()
     if not memory.pop(_TOUCHED, False) and address and address != memory.get(_WRITTEN):
@@ -208,21 +241,30 @@ def selection() -> dict[str, Any]:
     play: what of the Playground is shown; play_seed: of its numbers; play_sizes: queries, keys, d_k, d_v; play_options:
     some of PLAY_OPTIONS; play_mask: which mask; play_numbers: cells that were edited ("q0.1=2.5"); play_keys: of the
     simplex; play_heads: of the training that gives back its input.
-    pin_checkpoint, pin_text, pin_target: the pinned run, B; None without one. shown: A (or None), B, or A-B.
+    strategy, sampling, beam: how an answer is written, with the settings of each; ban: ids that are never written;
+    prefix: what the answer begins with. branches: other ways to go on; branch: which is looked at, 0 is the strategy's
+    own answer; branch_b: which it is compared with. dec_tab: what stands below on the Decoding page; dec_node: a
+    hypothesis of the beam tree, None for the answer; dec_text: a text to be scored, None for none.
+    pin_checkpoint, pin_text, pin_target, pin_how: the pinned run, B; None without one. shown: A (or None), B, or A-B.
     """
     chosen: dict[str, Any] = st.session_state[_SELECTION]
     return chosen
 
 
 def text_fits_address(name: str = "text") -> bool:
-    return len(selection()[name] or "") <= LONGEST_LINKED_TEXT
+    value = selection()[name]
+    return value is None or len(_as_text(value)) <= LONGEST_LINKED_TEXT
 
 
 def select(**changes: Any) -> None:
     """Change the selection because of something that a person did, in a callback."""
     selected = selection()
     if any(name in changes and changes[name] != selected[name] for name in ("checkpoint", "text")):
-        changes = {"target": None, "pos_order": None, **changes}
+        changes = {"target": None, "pos_order": None, **TRUNK, "dec_text": None, **changes}
+    if "checkpoint" in changes and changes["checkpoint"] != selected["checkpoint"]:
+        changes = {"ban": (), **changes}  # ids of another vocabulary
+    if any(name in changes and changes[name] != selected[name] for name in _WRITING):
+        changes = {**TRUNK, **START, **changes}
     if any(name in changes and changes[name] != selected[name] for name in ("text", "target")):
         changes = {**START, **changes}  # the positions of another text
     selected.update(changes)
@@ -240,10 +282,51 @@ def picked() -> dict[str, Any]:
     return {name: selection()[name] for name in _PICKED}
 
 
-def pin() -> None:
-    """Keep the run that is selected now as B, to compare others with."""
+def pin(how: How) -> None:
+    """Keep the run that is selected now, written so, as B, to compare others with."""
     now = selection()
-    select(pin_checkpoint=now["checkpoint"], pin_text=now["text"], pin_target=now["target"], shown="A")
+    written = None if how == How() else how
+    select(
+        pin_checkpoint=now["checkpoint"],
+        pin_text=now["text"],
+        pin_target=now["target"],
+        pin_how=written,
+        shown="A",
+    )
+
+
+def how(fields: Mapping[str, Any] | None = None) -> How:
+    """How the strategy of these fields writes an answer by itself; a given target leaves it nothing to write."""
+    now = selection() if fields is None else fields
+    if now["target"] is not None:
+        return How()
+    settings = {"sampling": now["sampling"], "beam": now["beam"]}.get(now["strategy"], ())
+    return How(now["strategy"], settings, now["ban"], now["prefix"])
+
+
+def good() -> Mapping[str, Any] | None:
+    """The fields that the last run which could be made was written with."""
+    found: Mapping[str, Any] | None = st.session_state.get(_GOOD)
+    return found
+
+
+def is_good() -> None:
+    """Keep the fields that decide what is run: this run could be made."""
+    now = selection()
+    st.session_state[_GOOD] = {name: now[name] for name in ("checkpoint", "text", "target", *_WRITING, *TRUNK)}
+
+
+def stop() -> None:
+    """Go back to what was shown before a run that takes too long; in a callback."""
+    found = good() or {name: DEFAULTS[name] for name in (*_WRITING, *TRUNK)}
+    selection().update(found)
+    st.session_state[_TOUCHED] = True
+    say_next("Stopped: what was shown before is shown.")
+
+
+def say_next(sentence: str) -> None:
+    """Something to say on the page that the next run draws; in a callback."""
+    st.session_state[_NEXT] = sentence
 
 
 def unpin() -> None:
@@ -420,6 +503,10 @@ def _word(given: str) -> str | None:
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, How):
+        return value.text()
+    if isinstance(value, tuple) and value and isinstance(value[0], Branch):
+        return write_branches(value)
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
@@ -427,7 +514,12 @@ def _cited(given: str) -> str:
     return f"“{given[:40]}{'…' if len(given) > 40 else ''}”"
 
 
+_WRITING = ("strategy", "sampling", "beam", "ban", "prefix")
 _TEXTS: Mapping[str, str] = {
+    "prefix": "A beginning of the answer",
+    "dec_text": "A text to be scored",
+    "pin_how": "What the pinned run was written with",
+    "branches": "What branches begin with",
     "text": "A text",
     "target": "A target",
     "pin_text": "A pinned text",
@@ -436,6 +528,13 @@ _TEXTS: Mapping[str, str] = {
 }
 _NUMBER = "a whole number from 0 on"
 _WANTED: Mapping[str, str] = {
+    "strategy": f"one of {', '.join(STRATEGIES)}",
+    "sampling": "temperature, top-k, top-p, min-p, repetition penalty and seed that can be, with commas between them",
+    "beam": "width, length penalty, gnmt or power, end or no-end, and stop rule that can be, with commas between them",
+    "ban": "ids with commas between them",
+    "branches": "a list of branches",
+    "dec_tab": f"one of {', '.join(DEC_TABS)}",
+    "pin_how": "a way to write an answer",
     "kind": f"one of {', '.join(KINDS)}",
     "shown": f"one of {', '.join(SHOWN)}",
     "options": f"some of {', '.join(OPTIONS)}",
@@ -477,6 +576,7 @@ _WANTED: Mapping[str, str] = {
     "heads": f"at most {MOST_HEADS} different whole numbers with commas between them, or one of {', '.join(DERIVED)}",
 }
 _NOUNS: Mapping[str, str] = {
+    "dec_node": "hypothesis",
     "input_item": "item",
     "i": "source position",
     "j": "source position",
@@ -485,6 +585,18 @@ _NOUNS: Mapping[str, str] = {
 }
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "checkpoint": str,
+    "strategy": _one_of(STRATEGIES),
+    "sampling": read_sampling,
+    "beam": read_beam,
+    "ban": read_ids,
+    "prefix": str,
+    "branches": read_branches,
+    "branch": _number,
+    "branch_b": _number,
+    "dec_tab": _one_of(DEC_TABS),
+    "dec_node": _number,
+    "dec_text": str,
+    "pin_how": parse_how,
     "text": str,
     "kind": _one_of(KINDS),
     "options": _options,
@@ -550,5 +662,5 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 }
 _PICKED = (
     *("kind", "layer", "heads", "part", *POSITIONS, "scale", "sort", "projector", "scene", *MASK_CELL),
-    "model_snapshot",
+    *("model_snapshot", "dec_node"),
 )
