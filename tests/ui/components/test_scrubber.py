@@ -1,9 +1,11 @@
 """What the scrubber is sent is what the run has, and what it shows in a browser is what it was sent."""
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,24 +15,28 @@ from mounted import Mounted, mounting
 from viz_transformer.analysis.attention import step_row
 from viz_transformer.decoding import decode
 from viz_transformer.figures import labels
+from viz_transformer.strategies import Beam, Greedy, Sampling
 from viz_transformer.ui.components import payload
+from viz_transformer.ui.components import scrubber as component
 from viz_transformer.ui.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of
 from viz_transformer.ui.components.tokens import token_data
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def of_run(ckpt, run):
+def of_run(ckpt, run, strategy=None, **changes):
     first = step_row(run, 0)
     read = slice(first, first + len(run.steps))
     return scrubber_payload(
-        steps_of(run),
+        steps_of(run, strategy=strategy is not None),
         first_row=first,
         vocabulary=run.trace.config.target_vocab_size,
         reads=token_data(run.trace.tgt.tokens[read], run.trace.tgt.originals[read]),
         special=ckpt.target_codec.vocabulary.special_ids,
         caption="tiny",
         name="tiny",
+        strategy=strategy,
+        **changes,
     )
 
 
@@ -145,6 +151,94 @@ def test_special_tokens_are_known_by_their_id():
 def test_what_does_not_fit_is_refused(steps, changes, said):
     with pytest.raises(ValueError, match=said):
         of_steps(*steps, **changes)
+
+
+STRATEGIES = {
+    "greedy": Greedy(),
+    "top-k": Sampling(temperature=1.5, top_k=4, seed=2),
+    "top-p": Sampling(top_p=0.6, seed=1),
+    "min-p": Sampling(min_p=0.3),
+    "penalty": Sampling(temperature=0.9, repetition_penalty=4.0),
+    "beam": Beam(3),
+}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_what_the_strategy_made_of_each_candidate_is_sent_as_the_steps_have_it(name):
+    ckpt = tiny_checkpoint()
+    run = decode(ckpt, "abc", strategy=STRATEGIES[name], max_steps=6, ban=["<pad>", "z", "3"])
+    header, arrays = payload.unpack(of_run(ckpt, run, strategy=name))
+    about, names = header["strategy"], ckpt.target_codec.vocabulary.tokens
+    assert about["name"] == name
+    for s, step in enumerate(run.steps):
+        listed = [names.index(header["tokens"][place]["text"]) for place in header["candidates"][s]]
+        for i, token_id in enumerate(listed):
+            found = step.candidate(token_id)
+            assert arrays["log_probs"][s, i] == np.float32(found.log_prob)
+            assert arrays["strategy_log_probs"][s, i] == np.float32(found.strategy_log_prob)
+            assert [None, *about["reasons"]][about["removed"][s][i]] == found.removed
+            assert (step.log_probs > step.log_probs[token_id]).sum() == about["ranks"][s][i]
+        left = np.exp(step.distribution.log_probs.numpy())
+        others = [token_id for token_id in range(len(left)) if token_id not in listed]
+        assert arrays["strategy_rest"][s] == pytest.approx(left[others].sum(), rel=1e-6)  # sent as a float32
+        assert arrays["entropy"][s] == np.float32(step.entropy)
+        assert listed[:10] == [each.token_id for each in step.candidates]
+        assert {*np.argsort(-left, kind="stable")[: min(10, (left > 0).sum())]} | {step.token_id} <= {*listed}
+        assert listed[header["written"][s]] == step.token_id
+    assert set(about["reasons"]) == ({name} & {"greedy", "top-k", "top-p", "min-p"}) | {"banned"}
+
+
+def test_a_repetition_penalty_brings_tokens_that_the_model_ranks_below_its_ten():
+    ckpt = tiny_checkpoint()
+    run = decode(ckpt, "abc", strategy=STRATEGIES["penalty"], max_steps=8)
+    header, _ = payload.unpack(of_run(ckpt, run, strategy="penalty"))
+    extra = [rank for ranks in header["strategy"]["ranks"] for rank in ranks[10:]]
+    assert extra and min(extra) >= 10
+
+
+def test_without_the_strategy_nothing_of_it_is_sent():
+    ckpt = tiny_checkpoint()
+    header, arrays = payload.unpack(of_run(ckpt, decode(ckpt, "abc", strategy=STRATEGIES["top-k"], max_steps=2)))
+    assert set(arrays) == {"log_probs", "rest"}
+    assert not {"strategy", "ids"} & set(header)
+
+
+def test_a_candidate_that_can_be_taken_is_known_by_its_id():
+    header, _ = payload.unpack(of_steps(*EXAMPLE, takes=True))
+    texts = [token["text"] for token in header["tokens"]]
+    assert dict(zip(texts, header["ids"], strict=True)) == {
+        "one": 1, "two": 2, "</s>": 0, labels.visible(MARKUP): 5, "عالم": 6, "␣": 3
+    }  # fmt: skip
+
+
+def test_steps_that_do_not_say_what_the_strategy_made_of_them_are_refused():
+    with pytest.raises(ValueError, match="step 0 does not say what the strategy made of it"):
+        of_steps(SURE, strategy="greedy")
+
+
+TAKES = {
+    (1, 7): {"step": 1, "token_id": 7},
+    (0, 0): {"step": 0, "token_id": 0},
+    None: None,
+    "word": "take",
+    "step": {"step": 1},
+    "below": {"step": -1, "token_id": 7},
+    "truth": {"step": True, "token_id": 7},
+    "text": {"step": "1", "token_id": 7},
+}
+
+
+@pytest.mark.parametrize("wanted", TAKES)
+def test_python_hears_which_token_is_taken_at_which_step_and_nothing_else(monkeypatch, wanted):
+    heard, called = [], []
+    state = {"place": SimpleNamespace(take=TAKES[wanted])}
+    monkeypatch.setattr(component, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(component, "_scrubber", lambda **given: called.append(given))
+    component.scrubber(b"data", key="place", on_take=lambda *take: heard.append(take))
+    called[0]["on_take_change"]()
+    assert heard == ([wanted] if isinstance(wanted, tuple) else [])
+    component.scrubber(b"data", key="place")
+    assert called[1] == {"key": "place", "data": b"data"}
 
 
 def test_a_recorded_run_is_drawn_without_torch():
@@ -410,3 +504,198 @@ def test_too_few_others_to_be_seen_are_not_called_none(shown):
     assert shown(of_steps(StepData(sure[0], sure))).rest == ("other 49 tokens together", "<0.0001", 0)
     whole = shown(of_steps(StepData(sure[0], sure), vocabulary=1))
     assert whole.page.locator(".rest:visible").count() == 0
+
+
+# ---- what the strategy made of it, and taking another token
+
+
+def left(token, token_id, probability, final, removed=None, rank=0):
+    strategy = math.log(final) if final else -math.inf
+    return CandidateData(token, token_id, math.log(probability), strategy, removed, rank)
+
+
+CHOSEN = left("one", 1, 0.5, 0.75)
+SAMPLED = (
+    StepData(
+        CHOSEN,
+        [CHOSEN, left("two", 2, 0.25, 0.25, None, 1), left(MARKUP, 5, 0.125, 0, "top-p", 2)],
+        entropy=1.25,
+        strategy_rest=0.0,
+    ),
+    StepData(
+        left("two", 2, 0.0625, 0, "top-p", 11),
+        [left("</s>", 0, 0.5, 0, "banned"), CHOSEN, left("two", 2, 0.0625, 0, "top-p", 11)],
+        forced=True,
+        entropy=0.5,
+        strategy_rest=0.25,
+    ),
+)
+
+
+def sampled(**changes):
+    return of_steps(*SAMPLED, **{"strategy": "sampling, top-p 0.7", "takes": True, **changes})
+
+
+def taken(view):
+    return [value for name, value in view.page.evaluate("window.triggers") if name == "take"]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_each_candidate_shows_its_probability_before_and_after_the_strategy_and_why_it_was_removed(shown, name):
+    ckpt = tiny_checkpoint()
+    run = decode(ckpt, "abc", strategy=STRATEGIES[name], max_steps=4, ban=["<pad>", "z", "3"])
+    view = shown(of_run(ckpt, run, strategy=name))
+    size = run.trace.config.target_vocab_size
+    for s, step in enumerate(run.steps):
+        view.choose(s)
+        assert view.says == (
+            f"Step {s} of {len(run.steps)}: reads “{run.trace.tgt.tokens[s]}”, writes “{step.token}” "
+            f"entropy {labels.number(step.entropy, 2)} nats, even would be ln {size} = {math.log(size):.2f} "
+            f"log-probability: model {labels.number(step.log_prob, 2)}, "
+            f"strategy {labels.number(step.strategy_log_prob, 2)}"
+        )
+        rows = view.page.locator(".candidate:not(.empty)")
+        listed = [step.candidate(step.vocabulary.index(token)) for token, _, _ in view.bars]
+        assert len(listed) >= 10 and step.token in [each.token for each in listed]
+        after = [math.exp(each.strategy_log_prob) for each in listed]
+        wanted = [each.removed or labels.share(final) for each, final in zip(listed, after, strict=True)]
+        assert rows.locator(".final").all_text_contents() == wanted
+        assert [value for _, value, _ in view.bars] == [labels.share(math.exp(each.log_prob)) for each in listed]
+        widths = rows.locator(".final-part").evaluate_all("(all) => all.map((one) => parseFloat(one.style.width))")
+        assert widths == pytest.approx([100 * final for final in after], rel=1e-4)
+        hatched = rows.locator(".part").evaluate_all("(all) => all.map((one) => one.classList.contains('removed'))")
+        assert hatched == [each.removed is not None for each in listed]
+        others = [i for i in range(size) if step.vocabulary[i] not in [each.token for each in listed]]
+        final = float(step.distribution.log_probs.exp()[others].sum())
+        assert view.page.locator(".rest .final").text_content() == labels.share(final)
+
+
+def test_the_tooltip_never_mixes_the_model_and_the_strategy(shown):
+    view = shown(sampled())
+    rows = view.page.locator(".candidate")
+    rows.nth(1).hover()
+    assert view.tooltip == [
+        "candidate 1: “two”",
+        "probability: model 0.2500, strategy 0.2500",
+        "log-probability: model -1.39, strategy -1.39",
+        "Enter takes it instead",
+    ]
+    rows.nth(2).hover()
+    assert view.tooltip[1:4] == [
+        "probability: model 0.1250",
+        "log-probability: model -2.08",
+        "removed by the strategy: top-p",
+    ]
+    view.page.locator(".rest").hover()
+    assert view.tooltip == ["other 47 tokens together", "probability: model 0.1250, strategy 0.0000"]
+    view.choose(1)
+    rows.nth(2).hover()
+    assert view.tooltip[0] == "candidate 11: “two”"
+    assert view.tooltip[-2:] == ["removed by the strategy: top-p", "written because it was given"]
+    assert view.slider.get_attribute("aria-valuetext").endswith(
+        "probability 0.0625 under the model, 0.0000 under the strategy"
+    )
+    assert view.page.locator("img").count() == 0
+
+
+def test_a_candidate_is_taken_by_mouse(shown):
+    view = shown(sampled(first_row=2))
+    rows = view.page.locator(".candidate")
+    take = rows.nth(2).get_by_role("button")
+    opacity = "(one) => getComputedStyle(one).opacity"
+    assert take.evaluate(opacity) == "0"
+    rows.nth(2).hover()
+    assert take.evaluate(opacity) == "1"
+    assert take.get_attribute("aria-label") == f"Take “{labels.visible(MARKUP)}” instead of “one”"
+    take.dblclick()
+    assert taken(view) == [{"step": 0, "token_id": 5}]  # a double click is one
+    assert view.page.locator("[aria-live]").text_content() == (
+        f"Step 0 is to write “{labels.visible(MARKUP)}” instead of “one”"
+    )
+    assert view.page.evaluate("window.vizTransformerSelection.chosen.t") is None
+    view.page.keyboard.press("ArrowRight")  # the keys go on from the candidates
+    view.painted()
+    assert view.says.startswith("Step 1 of 2")
+
+
+def test_a_candidate_is_taken_by_keyboard_alone(shown):
+    view = shown(sampled())
+    view.page.get_by_role("grid").focus()
+    view.page.keyboard.press("Enter")  # nothing is pointed at yet
+    view.press("ArrowDown", "Enter")  # the one that is written
+    assert taken(view) == []
+    view.press("ArrowDown", "Enter")
+    assert taken(view) == [{"step": 0, "token_id": 2}]
+    assert view.page.locator("[aria-live]").text_content() == "Step 0 is to write “two” instead of “one”"
+    stage = view.page.get_by_role("grid")
+    active = view.page.locator(f"#{stage.get_attribute('aria-activedescendant')}")
+    assert active.get_attribute("aria-label").endswith("Enter takes it instead")
+    assert "Enter takes the one shown" in stage.get_attribute("aria-label")
+    view.press("ArrowDown", "ArrowDown", "Enter")  # all others together are no token
+    assert len(taken(view)) == 1
+
+
+def test_what_is_written_or_banned_cannot_be_taken(shown):
+    view = shown(sampled())
+    buttons = view.page.locator(".candidate .take:visible")
+    assert buttons.count() == 2
+    view.choose(1)
+    assert buttons.count() == 1
+    view.page.get_by_role("grid").focus()
+    view.press("ArrowDown", "Enter")
+    assert taken(view) == []
+    view.choose(7)
+    assert buttons.count() == 0
+
+
+def test_on_a_touch_screen_the_buttons_are_always_seen(browser):
+    with mounting(browser, "scrubber", Shown, has_touch=True, is_mobile=True) as mount:
+        view = mount(sampled())
+        take = view.page.locator(".candidate").nth(1).get_by_role("button")
+        assert take.evaluate("(one) => getComputedStyle(one).opacity") == "1"
+        take.tap()
+        assert taken(view) == [{"step": 0, "token_id": 2}]
+
+
+def test_without_takes_there_is_nothing_to_take(shown):
+    view = shown(sampled(takes=False))
+    assert view.page.locator(".take").count() == 0
+    view.stage.focus()
+    view.press("ArrowDown", "ArrowDown", "Enter")
+    assert taken(view) == []
+
+
+def test_nothing_jumps_where_the_strategy_is_shown(shown):
+    view = shown(sampled(first_row=1))
+    places = set()
+    for row in range(4):
+        view.choose(row)
+        places.add(view.page.locator("#host").bounding_box()["height"])
+    assert len(places) == 1
+
+
+def test_a_run_without_a_strategy_takes_the_place_of_one_with(shown):
+    view = shown(sampled())
+    view.give(of_steps(*EXAMPLE))
+    assert view.page.locator(".candidate .final, .rest .final, .take, .legend:visible").count() == 0
+    assert view.says == "Step 0 of 4: reads “read”, writes “one”, probability 0.7500"
+    assert view.bars == [("one", "0.7500", 75), ("two", "0.1250", 12.5)]
+
+
+def test_the_saved_picture_has_the_strategy_too(shown):
+    view = shown(sampled())
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name="Save this picture as SVG").click()
+    svg = Path(saved.value.path()).read_text(encoding="utf-8")
+    words = " ".join(re.findall(">([^<]+)</text>", svg))
+    for part in (
+        "entropy 1.25 nats, even would be ln 50 = 3.91",
+        "log-probability: model -0.69, strategy -0.29",
+        "one 0.5000 0.7500 two 0.2500 0.2500",
+        "0.1250 top-p",
+        "other 47 tokens together 0.1250 0.0000",
+        "removed, and why",
+        "strategy: sampling, top-p 0.7",
+    ):
+        assert part in words
+    assert "<img" not in svg

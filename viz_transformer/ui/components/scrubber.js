@@ -1,28 +1,39 @@
-import { selection, share, number, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
+import { selection, share, number, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, rootIn, zoom, mono, sans, exports } from "./shared.js"
 
 // All steps of a decode and the candidates of each as bars. Header: {first_row, vocabulary, reads, tokens, candidates:
 // places in tokens by step, written: places in candidates, unlisted and forced: steps, caption, name}; arrays: log_probs
-// [steps, most candidates], rest [steps]. Step s is the row first_row + s of the selection's field t.
+// [steps, most candidates], rest [steps]. Step s is the row first_row + s of the selection's field t. Where the strategy
+// is shown: strategy {name, reasons, removed: places in reasons from 1 on by step, ranks}, and the arrays
+// strategy_log_probs, strategy_rest, entropy. Where a candidate can be taken: ids, those of tokens; Python hears of it.
 
 const SETTLE = 250
 const PLAY = 700
 const PLAYING = PLAY + 200 // while the steps are played none has settled
+const HATCH = 4
+const SIGN = 22
+const SIGNS = [["raw", "model"], ["raw removed", "removed, and why"], ["final", "strategy"]]
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
 const PADDING = "This row reads padding: it writes nothing of the answer."
 
-export default (component) => mount(component, "scrubber", makeScrubber)
+export default (component) => {
+  const removed = mount(component, "scrubber", makeScrubber)
+  rootIn(component.parentElement, "scrubber").vt.made.tell = (take) => component.setTriggerValue("take", take)
+  return removed
+}
 
 function makeScrubber(root) {
   const says = element("div", "says")
-  const [reading, writing, outside] = [element("div"), element("div"), element("div", "outside")]
+  const [reading, writing, spread, sums, outside] = [element("div"), element("div"), element("div"), element("div"), element("div", "outside")]
   const controls = element("div", "controls")
   const range = element("input")
   const [start, end] = [element("span", "end"), element("span", "end")]
   const stage = element("div", "stage")
   const last = element("div", "last")
+  const legend = element("div", "legend")
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, steps, most, logProbs, rests
+  let head, steps, most, logProbs, rests, strategies
+  let built = ""
   let bars = []
   let rest = null
   let active = null // the candidate pointed at: {i}, by the pointer with its place {i, x, y}
@@ -42,15 +53,17 @@ function makeScrubber(root) {
   stage.tabIndex = 0
   stage.setAttribute("role", "listbox")
   controls.append(back, toggle, next, start, range, end)
-  says.append(reading, writing, outside)
+  says.append(reading, writing, spread, sums, outside)
   const saving = exports(root, {
     draw: paint,
     size: () => ({ width: root.clientWidth, height: drawnHeight() }),
-    caption: () => head.caption,
+    caption: () => (head.strategy ? `${head.caption}; probability over the whole vocabulary; strategy: ${head.strategy.name}` : head.caption),
     name: () => (writes(at()) ? `${head.name}-step-${at()}` : head.name),
   })
   last.append(element("span", "", "probability over the whole vocabulary"), saving)
-  root.append(says, controls, stage, last)
+  for (const [sign, words] of SIGNS)
+    legend.append(element("span", `sign ${sign}`), element("span", "", words))
+  root.append(says, controls, stage, legend, last)
 
   // ---- what a step is
 
@@ -71,21 +84,55 @@ function makeScrubber(root) {
   const logText = (value) => (value === -Infinity ? "-∞" : number(value, 2))
   const sentenceText = (step) =>
     !writes(step) ? (step < 0 ? GIVEN : PADDING)
-      : `${numberText(step)}${isForced(step) ? ", given" : ""}: reads ${quoted(head.reads[step])}, writes ${quoted(written(step))}, probability ${valueText(step)}`
+      : `${numberText(step)}${isForced(step) ? ", given" : ""}: reads ${quoted(head.reads[step])}, writes ${quoted(written(step))}, ${oddsText(step)}`
+  const oddsText = (step) => (head.strategy
+    ? `probability ${valueText(step)} under the model, ${share(finalProbability(step, head.written[step]))} under the strategy`
+    : `probability ${valueText(step)}`)
+
+  // ---- what the strategy made of it
+
+  const finalLogProb = (step, i) => strategies.strategy_log_probs.values[step * most + i]
+  const finalProbability = (step, i) => Math.exp(finalLogProb(step, i))
+  /** Why the strategy removed a candidate; undefined if it did not. */
+  const reason = (step, i) => head.strategy?.reasons[head.strategy.removed[step][i] - 1]
+  const finalText = (step, i) => reason(step, i) ?? share(finalProbability(step, i))
+  const finalRest = (step) => strategies.strategy_rest.values[step]
+  const spreadText = (step) => `entropy ${number(strategies.entropy.values[step], 2)} nats, even would be ln ${head.vocabulary.toLocaleString("en")} = ${number(Math.log(head.vocabulary), 2)}`
+  const sumsText = (step) => `log-probability: model ${logText(logProb(step, head.written[step]))}, strategy ${logText(finalLogProb(step, head.written[step]))}`
+  const canTake = (step, i) => head.ids !== undefined && writes(step) && i < head.candidates[step].length && i !== head.written[step] && reason(step, i) !== "banned"
 
   /** What the tooltip says of a candidate; behind the last one stand all other tokens. */
   function sentences(step, i) {
-    if (i === head.candidates[step].length) return [othersText(step), `probability ${restText(step)}`]
+    if (i === head.candidates[step].length) return [othersText(step), ...restSentences(step)]
     const isWritten = i === head.written[step]
     const unlisted = isWritten && head.unlisted.includes(step)
-    const lines = [
-      `${unlisted ? "written" : `candidate ${i}`}: ${quoted(candidates(step)[i])}`,
-      `probability ${share(probability(step, i))}`,
-      `log-probability ${logText(logProb(step, i))}`,
-    ]
+    const rank = head.strategy ? head.strategy.ranks[step][i] : i
+    const lines = [`${unlisted ? "written" : `candidate ${rank}`}: ${quoted(candidates(step)[i])}`]
+    const [odds, log] = [share(probability(step, i)), logText(logProb(step, i))]
+    if (!head.strategy) lines.push(`probability ${odds}`, `log-probability ${log}`)
+    else if (reason(step, i) === undefined) {
+      lines.push(`probability: model ${odds}, strategy ${finalText(step, i)}`)
+      lines.push(`log-probability: model ${log}, strategy ${logText(finalLogProb(step, i))}`)
+    } else lines.push(`probability: model ${odds}`, `log-probability: model ${log}`, `removed by the strategy: ${reason(step, i)}`)
     if (unlisted) lines.push(`not among the ${head.candidates[step].length - 1} most probable`)
     if (isWritten) lines.push(isForced(step) ? "written because it was given" : "written")
+    if (canTake(step, i)) lines.push("Enter takes it instead")
     return lines
+  }
+
+  const restSentences = (step) => (head.strategy
+    ? [`probability: model ${restText(step)}, strategy ${share(finalRest(step))}`]
+    : [`probability ${restText(step)}`])
+
+  // ---- taking another candidate
+
+  function take(i) {
+    const step = at()
+    if (!canTake(step, i)) return
+    halt()
+    const place = head.candidates[step][i]
+    made.tell({ step, token_id: head.ids[place] })
+    announce(`Step ${step} is to write ${quoted(head.tokens[place])} instead of ${quoted(written(step))}`)
   }
 
   // ---- moving
@@ -179,7 +226,8 @@ function makeScrubber(root) {
     else if (event.key === "Home" || event.key === "End") {
       halt()
       go(event.key === "Home" ? 0 : steps - 1)
-    } else if (event.key === "Escape") point(null)
+    } else if (event.key === "Enter" && active !== null && head.ids) take(active.i)
+    else if (event.key === "Escape") point(null)
     else return
     event.preventDefault()
   }
@@ -190,22 +238,40 @@ function makeScrubber(root) {
     const id = root.id ||= `scrubber-${Math.random().toString(36).slice(2)}`
     const option = (className, number) => {
       const row = element("div", className)
-      row.setAttribute("role", "option")
+      row.setAttribute("role", head.ids ? "row" : "option")
       row.id = `${id}-${number}`
       return row
+    }
+    const cells = (...all) => { for (const each of head.ids ? all : []) each.setAttribute("role", "gridcell") }
+    const final = () => {
+      const [bar, part, value] = [element("span", "final-bar"), element("span", "final-part"), element("span", "final")]
+      bar.append(part)
+      return head.strategy ? { bar, part, value, shown: [bar, value] } : { part, value, shown: [] }
     }
     bars = Array.from({ length: most }, (_, i) => {
       const row = option("candidate", i)
       const [token, bar, part, value] = [element("bdi", "token"), element("span", "bar"), element("span", "part"), element("span", "value")]
       bar.append(part)
-      row.append(token, bar, value)
-      return { row, token, part, value }
+      const [after, taker] = [final(), button("quiet take", "take", "Take this token", (event) => {
+        if (event.detail > 1) return // the second of a double click
+        take(i)
+        stage.focus({ preventScroll: true })
+      })]
+      taker.tabIndex = -1 // Enter on the row does the same
+      taker.onmousedown = (event) => event.preventDefault() // the focus stays where it is
+      const place = element("span", "taking")
+      if (head.ids) place.append(taker)
+      row.append(token, bar, value, ...after.shown, ...(head.ids ? [place] : []))
+      cells(token, value, after.value, place)
+      return { row, token, part, value, after, taker }
     })
     const row = option("rest", most)
     const [text, value, bar, part] = [element("span", "others"), element("span", "value"), element("span", "bar"), element("span", "part")]
     bar.append(part)
-    row.append(text, value, bar)
-    rest = { row, text, value, part }
+    const after = final()
+    row.append(text, value, bar, ...after.shown)
+    cells(text, value, after.value)
+    rest = { row, text, value, part, after }
     const [axis, ticks] = [element("div", "axis"), element("div", "ticks")]
     axis.setAttribute("aria-hidden", "true")
     for (const tick of ["0", "0.5", "1"]) {
@@ -226,6 +292,7 @@ function makeScrubber(root) {
   function drawSentence(step) {
     const inside = writes(step)
     reading.hidden = writing.hidden = !inside
+    spread.hidden = sums.hidden = !inside || !head.strategy
     outside.hidden = inside
     says.title = inside ? sentenceText(step) : ""
     if (!inside) {
@@ -237,29 +304,47 @@ function makeScrubber(root) {
     reading.replaceChildren(
       element("span", "number", numberText(step)), element("span", "", ": reads “"), token(read), ...typed, element("span", "", "”,"),
     )
-    writing.replaceChildren(
-      element("span", "", "writes “"), token(written(step)), element("span", "", "”, probability "), element("span", "value", valueText(step)),
-    )
+    const odds = head.strategy ? [element("span", "", "”")] : [element("span", "", "”, probability "), element("span", "value", valueText(step))]
+    writing.replaceChildren(element("span", "", "writes “"), token(written(step)), ...odds)
     if (isForced(step)) writing.append(element("span", "forced", "given"))
+    if (!head.strategy) return
+    spread.textContent = spreadText(step)
+    sums.textContent = sumsText(step)
   }
   function drawBars(step) {
     const inside = writes(step)
     const shown = inside ? candidates(step) : []
-    bars.forEach(({ row, token, part, value }, i) => {
+    bars.forEach(({ row, token, part, value, after, taker }, i) => {
       const each = shown[i]
       row.className = ["candidate", each === undefined && "empty", inside && i === head.written[step] && "written", i === active?.i && "active"].filter(Boolean).join(" ")
       row.setAttribute("aria-selected", String(inside && i === head.written[step]))
       part.style.width = each === undefined ? "0" : `${100 * (probability(step, i) || 0)}%`
+      if (head.strategy) {
+        const kept = each !== undefined && reason(step, i) === undefined
+        after.part.style.width = kept ? `${100 * (finalProbability(step, i) || 0)}%` : "0"
+        part.classList.toggle("removed", each !== undefined && !kept)
+        after.value.classList.toggle("why", !kept)
+        if (each !== undefined) after.value.textContent = finalText(step, i)
+      }
+      taker.hidden = !canTake(step, i)
       if (each === undefined) return
+      if (!taker.hidden) {
+        taker.title = `Take ${quoted(each)} instead of ${quoted(written(step))}`
+        taker.setAttribute("aria-label", taker.title)
+      }
       token.className = each.special ? "token special" : "token"
       token.textContent = each.text
       value.textContent = share(probability(step, i))
       row.setAttribute("aria-label", sentences(step, i).join(", "))
     })
-    const left = inside && others(step) > 0
-    rest.row.classList.toggle("empty", !left)
-    rest.part.style.width = left ? `${100 * (rests.values[step] || 0)}%` : "0"
-    if (!left) return
+    const more = inside && others(step) > 0
+    rest.row.classList.toggle("empty", !more)
+    rest.part.style.width = more ? `${100 * (rests.values[step] || 0)}%` : "0"
+    if (!more) return
+    if (head.strategy) {
+      rest.after.part.style.width = `${100 * (finalRest(step) || 0)}%`
+      rest.after.value.textContent = share(finalRest(step))
+    }
     rest.text.textContent = othersText(step)
     rest.value.textContent = restText(step)
     rest.row.setAttribute("aria-label", sentences(step, shown.length).join(", "))
@@ -282,12 +367,12 @@ function makeScrubber(root) {
 
   // ---- the picture that is saved
 
-  const HEADING = 60
-  const LINE = 26
-  const drawnHeight = () => (HEADING + LINE * (most + 1) + 48) * zoom(root)
+  const heights = () => (head.strategy ? { HEADING: 108, LINE: 36 } : { HEADING: 60, LINE: 26 })
+  const drawnHeight = () => (heights().HEADING + heights().LINE * (most + 1) + 48) * zoom(root)
   function paint(context) {
     const paper = colours(root)
     const z = zoom(root)
+    const { HEADING, LINE } = heights()
     const step = at()
     const width = root.clientWidth
     const [left, right] = [132 * z, width - 84 * z]
@@ -314,7 +399,12 @@ function makeScrubber(root) {
     context.font = sans(14 * z, 600)
     const typed = note === undefined ? "" : `, typed “${isolated(shorten(context, note, width / 3))}”`
     line(`${numberText(step)}: reads “`, text, `”${typed},`, 14 * z, context.font)
-    line("writes “", written(step).text, `”, probability ${valueText(step)}${isForced(step) ? ", given" : ""}`, 38 * z, sans(14 * z))
+    const odds = head.strategy ? "" : `, probability ${valueText(step)}`
+    line("writes “", written(step).text, `”${odds}${isForced(step) ? ", given" : ""}`, 38 * z, sans(14 * z))
+    if (head.strategy) {
+      write(spreadText(step), 4, 62 * z, { ink: "muted", room: width - 8 })
+      write(sumsText(step), 4, 86 * z, { ink: "muted", room: width - 8 })
+    }
     const [top, bottom] = [HEADING * z, (HEADING + LINE * (most + 1)) * z]
     context.fillStyle = paper.one("line")
     for (const part of [0, 0.5, 1]) context.fillRect(Math.min(left + (right - left) * part, right - 1), top, 1, bottom - top)
@@ -325,9 +415,19 @@ function makeScrubber(root) {
       const inset = each.special ? 8 * z : 0
       const long = write(each.text, left - 8 * z - inset, y, { font, ink: each.special ? "muted" : "target-ink", align: "right", room: left - 24 * z - 2 * inset })
       if (each.special) pill(context, paper, left - 8 * z - 2 * inset - long, y - 11 * z, long + 2 * inset, 22 * z)
-      context.fillStyle = paper.scale("decoder").css(0.5)
-      context.fillRect(left, y - 7 * z, (right - left) * (probability(step, i) || 0), 14 * z)
-      write(share(probability(step, i)), width - 10 * z, y, { font, align: "right" })
+      const [raw, odds] = [(right - left) * (probability(step, i) || 0), share(probability(step, i))]
+      if (head.strategy) {
+        const why = reason(step, i)
+        if (why === undefined) {
+          bar(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
+          bar(context, paper.one("target-ink"), left, y + 3 * z, (right - left) * (finalProbability(step, i) || 0), 6 * z)
+        } else hatched(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
+        write(odds, width - 10 * z, y - 7 * z, { font: mono(14 * z), align: "right" })
+        write(finalText(step, i), width - 10 * z, y + 9 * z, why === undefined ? { font: mono(14 * z, 600), align: "right" } : { font: sans(14 * z), ink: "muted", align: "right" })
+      } else {
+        bar(context, paper.scale("decoder").css(0.5), left, y - 7 * z, raw, 14 * z)
+        write(odds, width - 10 * z, y, { font, align: "right" })
+      }
       if (!isWritten) return
       context.strokeStyle = paper.one("text")
       context.lineWidth = 2
@@ -337,15 +437,46 @@ function makeScrubber(root) {
       const y = top + LINE * z * (most + 0.5)
       context.font = sans(14 * z)
       context.fillStyle = paper.one("page")
-      context.fillRect(10 * z, y - 10 * z, context.measureText(othersText(step)).width + 8 * z, 17 * z)
-      write(othersText(step), 10 * z, y - 2 * z, { ink: "muted" })
-      write(restText(step), width - 10 * z, y - 2 * z, { font: mono(14 * z), align: "right" })
-      context.fillStyle = paper.scale("derived").css(0.5)
-      context.fillRect(left, y + 9 * z, (right - left) * (rests.values[step] || 0), 4 * z)
+      const up = (head.strategy ? 7 : 2) * z
+      context.fillRect(10 * z, y - up - 8 * z, context.measureText(othersText(step)).width + 8 * z, 17 * z)
+      write(othersText(step), 10 * z, y - up, { ink: "muted" })
+      write(restText(step), width - 10 * z, y - up, { font: mono(14 * z), align: "right" })
+      bar(context, paper.scale("derived").css(0.5), left, y + (head.strategy ? 3 : 9) * z, (right - left) * (rests.values[step] || 0), 4 * z)
+      if (head.strategy) {
+        bar(context, paper.one("muted"), left, y + 10 * z, (right - left) * (finalRest(step) || 0), 4 * z)
+        write(share(finalRest(step)), width - 10 * z, y + 9 * z, { font: mono(14 * z, 600), align: "right" })
+      }
     }
     for (const [part, tick] of [[0, "0"], [0.5, "0.5"], [1, "1"]])
       write(tick, left + (right - left) * part, bottom + 10 * z, { font: mono(12 * z), ink: "muted", align: "center" })
-    write("probability over the whole vocabulary", left, bottom + 30 * z, { font: sans(13 * z), ink: "muted" })
+    if (!head.strategy) {
+      write("probability over the whole vocabulary", left, bottom + 30 * z, { font: sans(13 * z), ink: "muted" })
+      return
+    }
+    let x = 4
+    for (const [sign, words] of SIGNS) {
+      const long = SIGN * z
+      if (sign === "final") bar(context, paper.one("target-ink"), x, bottom + 27 * z, long, 6 * z)
+      else if (sign === "raw") bar(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, long, 12 * z)
+      else hatched(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, long, 12 * z)
+      x += long + 6 * z + write(words, x + long + 6 * z, bottom + 30 * z, { font: sans(13 * z), ink: "muted" }) + 14 * z
+    }
+  }
+  function bar(context, ink, x, y, width, height) {
+    context.fillStyle = ink
+    context.fillRect(x, y, width, height)
+  }
+  /** A bar of lines, with an edge. */
+  function hatched(context, ink, x, y, width, height) {
+    context.strokeStyle = ink
+    context.lineWidth = 1
+    if (width > 1) context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1)
+    context.beginPath()
+    for (let d = HATCH; d < width + height; d += HATCH) {
+      context.moveTo(x + Math.max(0, d - height), y + Math.min(d, height))
+      context.lineTo(x + Math.min(d, width), y + Math.max(0, d - width))
+    }
+    context.stroke()
   }
   function pill(context, paper, x, y, width, height) {
     const r = height / 2
@@ -364,6 +495,7 @@ function makeScrubber(root) {
   }
 
   const made = {
+    tell: () => {},
     update({ header, arrays }) {
       const other = !head || JSON.stringify([head.reads, head.candidates, head.tokens]) !== JSON.stringify([header.reads, header.candidates, header.tokens])
       if (other) clearTimeout(timer)
@@ -372,13 +504,21 @@ function makeScrubber(root) {
       logProbs = arrays.log_probs
       rests = arrays.rest
       ;[steps, most] = logProbs.shape
-      if (bars.length !== most) makeBars()
+      strategies = arrays
+      root.classList.toggle("strategy", head.strategy !== undefined)
+      root.classList.toggle("takes", head.ids !== undefined)
+      legend.hidden = !head.strategy
+      legend.title = head.strategy?.name ?? ""
+      stage.setAttribute("role", head.ids ? "grid" : "listbox")
+      const parts = [most, head.strategy !== undefined, head.ids !== undefined].join()
+      if (built !== parts) makeBars()
+      built = parts
       if (other) point(null)
       rest.row.hidden = head.candidates.every((_, step) => !others(step))
       range.max = steps - 1
       start.textContent = steps > 1 ? "0" : ""
       end.textContent = steps > 1 ? String(steps - 1) : ""
-      stage.setAttribute("aria-label", "Candidates of the step, best first. Arrow keys up and down show one of them, left and right choose the step.")
+      stage.setAttribute("aria-label", "Candidates of the step, best first. Arrow keys up and down show one of them, left and right choose the step." + (head.ids ? " Enter takes the one shown instead of the one written." : ""))
     },
     draw() {
       const step = at()

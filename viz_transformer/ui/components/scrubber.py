@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from viz_transformer.ui.components.tokens import token_data
 
 if TYPE_CHECKING:
     from viz_transformer.decoding import Run
+    from viz_transformer.step import Step
 
 _scrubber = st.components.v2.component(
     "viz_transformer_scrubber", css=style_sheet("scrubber"), js=javascript("scrubber")
@@ -24,32 +25,42 @@ _scrubber = st.components.v2.component(
 
 @dataclass(frozen=True)
 class CandidateData:
-    """A token that could stand at a step; log_prob is natural, over the whole vocabulary."""
+    """A token that could stand at a step; log_prob is natural, over the whole vocabulary.
+
+    Where the strategy is shown: strategy_log_prob is what it made of that, -inf if it removed the token, `removed` then
+    says by which rule; rank: how many tokens the model finds more probable.
+    """
 
     token: str
     token_id: int
     log_prob: float
+    strategy_log_prob: float | None = None
+    removed: str | None = None
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
 class StepData:
-    """One token written, and the most probable ones, best first. `forced`: it was given, not chosen by the model."""
+    """One token written, and the most probable ones, best first. `forced`: it was given, not chosen by the model.
+
+    Where the strategy is shown: entropy of the model's probabilities, in nats; strategy_rest: what the strategy left to
+    all tokens that are neither among the candidates nor written.
+    """
 
     written: CandidateData
     candidates: Sequence[CandidateData]
     forced: bool = False
+    entropy: float | None = None
+    strategy_rest: float | None = None
 
 
-def steps_of(run: Run) -> tuple[StepData, ...]:
-    """All steps of a run as plain texts and numbers."""
-    return tuple(
-        StepData(
-            CandidateData(step.token, step.token_id, step.log_prob),
-            tuple(CandidateData(each.token, each.token_id, each.log_prob) for each in step.candidates),
-            step.forced,
-        )
-        for step in run.steps
-    )
+def steps_of(run: Run, *, strategy: bool = False) -> tuple[StepData, ...]:
+    """All steps of a run as plain texts and numbers; with what the strategy made of them, if asked.
+
+    The candidates are the ten most probable under the model; with the strategy, behind them the others of the ten most
+    probable under it, and the token written.
+    """
+    return tuple(_with_strategy(step) if strategy else _plain(step) for step in run.steps)
 
 
 def scrubber_payload(
@@ -61,13 +72,17 @@ def scrubber_payload(
     caption: str,
     name: str,
     special: Collection[int] = (),
+    strategy: str | None = None,
+    takes: bool = False,
 ) -> bytes:
     """What the browser gets: every step at once. Step s is the decoder row `first_row` + s.
 
     vocabulary: how many tokens there are. reads: what the row of each step reads, as `token_data` makes it. special:
     the ids of special tokens. A written token that is not among its step's candidates is sent behind them. Arrays:
     log_probs [steps, most candidates], NaN where a step has fewer; rest [steps], 1 minus the candidates' probabilities,
-    summed in float64 and never below 0. Raises ValueError for no steps, and for what does not fit together.
+    summed in float64 and never below 0. With a `strategy`, its words, what it made of the probabilities is sent and
+    shown: strategy_log_probs like log_probs, strategy_rest and entropy [steps]. With `takes` a person can take another
+    candidate instead of the one written. Raises ValueError for no steps, and for what does not fit together.
     """
     if not steps:
         raise ValueError("a run has at least one step: there is nothing to scrub through")
@@ -99,12 +114,88 @@ def scrubber_payload(
         "name": name,
     }
     rest = [_rest([each.log_prob for each in candidates]) for candidates in shown]
-    return payload.pack(header, log_probs=payload.exact(log_probs), rest=payload.exact(rest))
+    arrays = {"log_probs": payload.exact(log_probs), "rest": payload.exact(rest)}
+    if strategy is not None:
+        header["strategy"] = {"name": strategy, **_removals(shown)}
+        arrays |= _left_by_strategy(steps, shown, most)
+    if takes:
+        header["ids"] = list(different)
+    return payload.pack(header, **arrays)
 
 
-def scrubber(data: bytes, *, key: str) -> None:
-    """Draw what `scrubber_payload` made. The step's row goes into the selection of the page as its field `t`."""
-    _scrubber(key=key, data=data)
+def scrubber(data: bytes, *, key: str, on_take: Callable[[int, int], None] | None = None) -> None:
+    """Draw what `scrubber_payload` made. The step's row goes into the selection of the page as its field `t`.
+
+    `on_take` gets the step and the id of the token that is to be written there instead, if the payload `takes`.
+    """
+
+    if on_take is None:
+        _scrubber(key=key, data=data)
+        return
+
+    def heard() -> None:
+        take = st.session_state[key].take
+        if isinstance(take, Mapping) and all(_is_place(take.get(name)) for name in ("step", "token_id")):
+            on_take(take["step"], take["token_id"])
+
+    _scrubber(key=key, data=data, on_take_change=heard)
+
+
+def _is_place(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _plain(step: Step) -> StepData:
+    return StepData(
+        CandidateData(step.token, step.token_id, step.log_prob),
+        tuple(CandidateData(each.token, each.token_id, each.log_prob) for each in step.candidates),
+        step.forced,
+    )
+
+
+def _with_strategy(step: Step) -> StepData:
+    left = step.distribution.log_probs  # [V] float64, -inf where removed
+    ids = [each.token_id for each in step.candidates]
+    most_probable = left.topk(min(len(ids), int((left > -math.inf).sum()))).indices.tolist()
+    ids += [token_id for token_id in most_probable if token_id not in ids]
+    ids += [] if step.token_id in ids else [step.token_id]
+
+    def candidate(place: int, token_id: int) -> CandidateData:
+        found = step.candidate(token_id)
+        rank = place if place < len(step.candidates) else int((step.log_probs > step.log_probs[token_id]).sum())
+        return CandidateData(found.token, token_id, found.log_prob, found.strategy_log_prob, found.removed, rank)
+
+    candidates = tuple(candidate(place, token_id) for place, token_id in enumerate(ids))
+    rest = float(left.exp().index_fill(0, left.new_tensor(ids).long(), 0).sum())
+    return StepData(candidates[ids.index(step.token_id)], candidates, step.forced, step.entropy, rest)
+
+
+def _removals(shown: Sequence[Sequence[CandidateData]]) -> dict[str, Any]:
+    """The reasons that occur; of each candidate of each step its place among them from 1 on, 0 = kept, and its rank."""
+    reasons = dict.fromkeys(each.removed for candidates in shown for each in candidates if each.removed is not None)
+    places: dict[str | None, int] = {None: 0, **{reason: place for place, reason in enumerate(reasons, 1)}}
+    return {
+        "reasons": list(reasons),
+        "removed": [[places[each.removed] for each in candidates] for candidates in shown],
+        "ranks": [[each.rank for each in candidates] for candidates in shown],
+    }
+
+
+def _left_by_strategy(
+    steps: Sequence[StepData], shown: Sequence[Sequence[CandidateData]], most: int
+) -> dict[str, payload.Encoded]:
+    log_probs, of_steps = np.full((len(steps), most), np.nan), np.empty((len(steps), 2))
+    for s, (step, candidates) in enumerate(zip(steps, shown, strict=True)):
+        found = [each.strategy_log_prob for each in candidates]
+        if None in (*found, *(each.rank for each in candidates), step.entropy, step.strategy_rest):
+            raise ValueError(f"step {s} does not say what the strategy made of it: ask steps_of for it")
+        log_probs[s, : len(found)] = found
+        of_steps[s] = step.strategy_rest, step.entropy
+    return {
+        "strategy_log_probs": payload.exact(log_probs),
+        "strategy_rest": payload.exact(of_steps[:, 0]),
+        "entropy": payload.exact(of_steps[:, 1]),
+    }
 
 
 def _with_written(step: StepData) -> list[CandidateData]:
