@@ -313,6 +313,20 @@ def test_0_and_1_have_the_first_and_the_last_colour_of_the_scale(browser, scheme
         assert [pixels(shown, *found[0, c]) for c in (0, 1)] == [[colours[0]], [colours[-1]]]
 
 
+def test_a_map_that_is_there_before_the_colours_of_the_page_gets_them_when_they_come(browser):
+    with mounted(browser, "matrix", of([[0, 1]])) as shown:
+        found = places(shown)
+        shown.page.evaluate("() => { window.colours = document.head.querySelector('style'); window.colours.remove() }")
+        shown.give(of([[1, 0]]))
+        assert pixels(shown, *found[0, 0]) != [theme.LIGHT.cross[-1]]
+        shown.page.evaluate("() => { document.head.append(window.colours) }")
+        shown.page.wait_for_function(
+            "([darkest, at]) => " + f"({PIXELS})(document.querySelector('#host').shadowRoot"
+            ".querySelector('canvas.base'), at)[0] === darkest",
+            arg=[theme.LIGHT.cross[-1], [*found[0, 0], 1, 1]],
+        )
+
+
 def test_a_difference_is_centred_at_0(browser):
     colours = theme.LIGHT.diverging
     with mounted(browser, "matrix", of([[-0.5, 0, 0.5]], scale="diverging")) as shown:

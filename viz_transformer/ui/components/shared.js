@@ -167,7 +167,7 @@ export function wrapped(context, text, width) {
 
 /** What the variables are in this theme, [red, green, blue] each, in one question: each makes the browser work out styles. */
 const asked = (probe, variables) => {
-  const all = [...variables, variables[0]].map((variable) => `var(${variable})`)
+  const all = [...variables, variables[0]].map((variable) => `var(${variable}, currentcolor)`) // the page's CSS may come later
   probe.style.backgroundImage = `linear-gradient(${all.join()})` // the one property that takes a list of colours
   const found = getComputedStyle(probe).backgroundImage.match(/rgba?\([^)]*\)/g)
   return variables.map((_, n) => found[n].match(/[\d.]+/g).slice(0, 3).map(Number))
