@@ -570,3 +570,18 @@ def test_without_a_model_the_page_says_what_to_do(page, tmp_path_factory, monkey
     empty = tmp_path_factory.mktemp("empty")
     monkeypatch.setattr(contents, "bundled_folder", lambda: empty)
     assert "viz-transformer train numbers" in said(opened(page))
+
+
+def test_a_saved_picture_says_whose_numbers_it_has(bundled):
+    ckpt = load(bundled / "numbers")
+    plain = trace(ckpt, "4.20", "one")
+    dropped = training_trace(ckpt, "4.20", plain.tgt_ids, 7)
+
+    def caption(first, name="run", second=None):
+        return tensor_sources.Looked(first, name, "", None, second).caption
+
+    assert caption(plain) is None  # the run of the page
+    assert caption(plain, tensor_sources.FILE) == f"numbers, trace {plain.id}"
+    in_training = f"numbers, trace {dropped.id} in training mode with dropout seed 7"
+    assert caption(dropped) == in_training
+    assert caption(plain, second=dropped) == f"numbers, trace {plain.id} − {in_training}"

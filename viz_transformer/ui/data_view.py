@@ -270,7 +270,8 @@ def _lengths(data: Data, measured: Measured, limits: Mapping[Side, int]) -> None
         f"Lengths of {len(data.items):,} {'windows' if data.whole_text else 'pairs'}, {PART_NAMES[data.part].lower()}"
     )
     figure = length_histogram(sides, title=title, limits=cut, theme=frame.theme())
-    input_view.chart(figure, key="input_lengths", alt="How many texts of each side have how many tokens")
+    alt = "How many texts of each side have how many tokens"
+    input_view.chart(figure, key="input_lengths", alt=alt, caption=f"data of {state.selection()['checkpoint']}")
 
 
 def _batch(ckpt: Checkpoint, data: Data) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
+from viz_transformer import __version__
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures.theme import Theme
 from viz_transformer.memory import leave_new_imports_alone
@@ -31,13 +33,14 @@ KIND_WORDS = {
     "decoder": "decoder self-attention",
     "encoder": "encoder self-attention",
 }
-_STAGE = "page_stage"
+_STAGE, _RUN = "page_stage", "page_run"
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
 def begin() -> None:
     """What comes first in each run: the style, and the selection as the address has it."""
     style.apply()
+    st.session_state.pop(_RUN, None)
     found = {summary.name: summary for summary in cached.summaries()}
     state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
 
@@ -180,6 +183,7 @@ def runs(status: DeltaGenerator) -> Runs | None:
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status)
     fit(both.main)
+    st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
     return both
 
 
@@ -288,12 +292,20 @@ def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: 
             text.paragraph(sentence)
 
 
-def chart(figure: Figure, *, key: str, alt: str) -> None:
+def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> None:
     """A figure with its own colours, without plotly's tool bar, in a place that keeps its height.
+
+    Under it, but not on a projector, two small buttons save it with `caption`, which says of what it is; without one
+    that is the run that the page looks at. The figure's title (`alt` where it has none) and the version are added.
 
     Streamlit makes a new chart of each new figure; for a moment there is none.
     """
-    with st.container(key=key, height=int(figure.layout.height), border=False):
+    from viz_transformer.ui.components import saving
+    from viz_transformer.ui.maps import file_name
+
+    buttons = not projector.is_on()
+    height = int(figure.layout.height) + (saving.HEIGHT if buttons else 0)
+    with st.container(key=key, height=height, border=False, gap=None):
         st.plotly_chart(
             figure,
             theme=None,
@@ -301,3 +313,8 @@ def chart(figure: Figure, *, key: str, alt: str) -> None:
             alt=alt,
             config={"displayModeBar": False, "doubleClick": False},
         )
+        if buttons:
+            title = html.unescape(figure.layout.title.text or alt)
+            of = st.session_state.get(_RUN, "") if caption is None else caption
+            said = f"{', '.join(filter(None, (of, title)))} (Viz Transformer {__version__})"
+            saving.saving(key, caption=said, name=file_name(of.split(",")[0], title))

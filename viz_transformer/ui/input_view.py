@@ -73,8 +73,8 @@ def selected_id(both: Runs | None, side: Side) -> int | None:
     return ids[state.selection()[POSITION[side]]] if ids else None
 
 
-def chart(figure: Figure, *, key: str, alt: str) -> None:
+def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> None:
     """A figure in its place, enlarged on a projector."""
     from viz_transformer.figures.enlarged import enlarged
 
-    frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt)
+    frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt, caption=caption)

@@ -164,7 +164,8 @@ def norm_panel(shown: Shown, place: Place | None, stack: Stack) -> None:
         )
     with right:
         figure = gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
-        frame.chart(figure, key="layers_gain", alt=f"Gain and offset of the {view.title}, by feature")
+        alt = f"Gain and offset of the {view.title}, by feature"
+        frame.chart(figure, key="layers_gain", alt=alt, caption=f"{shown.summary.name}, {view.title}")
     if view.whole_text:
         text.paragraph(
             f"One mean, {labels.number(float(view.mean[0]))}, and one divisor, {labels.number(float(view.scale[0]))},"

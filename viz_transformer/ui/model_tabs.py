@@ -220,7 +220,7 @@ def curves(summary: Summary) -> None:
     )
     with st.container(key="loss"):
         alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
-        frame.chart(figure, key="models_loss", alt=alt)
+        frame.chart(figure, key="models_loss", alt=alt, caption=summary.name)
     if best is not None:
         exported = summary.card.get("exported_step")
         weights = f" The weights are those of step {exported:,}." if type(exported) is int else ""

@@ -130,7 +130,7 @@ def chart(figure: Figure, *, key: str, alt: str) -> None:
         figure = enlarged(figure, PROJECTED)
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
-    frame.chart(figure, key=key, alt=alt)
+    frame.chart(figure, key=key, alt=alt, caption=f"Playground, seed {state.selection()['play_seed']}")
 
 
 def problems() -> tuple[str, ...]:

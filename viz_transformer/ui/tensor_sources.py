@@ -52,6 +52,13 @@ class Looked:
         return f"{self.name} − {self.second_name}"
 
     @property
+    def caption(self) -> str | None:
+        """Whose numbers a saved picture has, by checkpoint and id; None for those of the run that the page shows."""
+        if self.second is None and not self.is_file and training_seed(self.trace) is None:
+            return None
+        return " − ".join(_cited(trace) for trace in (self.trace, self.second) if trace is not None)
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """Its points; of a difference those that both traces have in one shape."""
         from viz_transformer.analysis.tensors import entries, shared_entries
@@ -252,6 +259,12 @@ def _described(trace: Trace | None) -> str:
 def file_is_shown() -> bool:
     """Whether the opened file itself was looked at last."""
     return bool(st.session_state.get(_CHOICE) == FILE)
+
+
+def _cited(trace: Trace) -> str:
+    seed = training_seed(trace)
+    mode = "" if seed is None else f" in training mode with dropout seed {seed}"
+    return f"{labels.shorten(labels.sentence(trace.checkpoint), 60)}, trace {trace.id}{mode}"
 
 
 def training_seed(trace: Trace) -> int | None:

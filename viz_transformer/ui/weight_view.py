@@ -188,7 +188,10 @@ def line_panel(shown: Shown, found: Ladder) -> None:
     st.latex(said.equation or said.formula, width="stretch")
     figure = _picture(shown, found, name)
     if figure is not None:
-        frame.chart(figure, key="weight_picture", alt=f"{said.title}: {', '.join(v.name for v in line.vectors)}")
+        alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
+        of = f"{shown.summary.name}, {shown.words()}, {_place(found.cell)}"
+        at = f"query {found.cell.query}, key {found.cell.key}"
+        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}")
     if line.shapes:
         shape_table(line.shapes)
     if line.checks:

@@ -29,8 +29,8 @@ GUIDE = (
     ),
     (
         "Taking it along",
-        "Maps, heads, lines, texts and steps are saved as PNG or SVG with their caption, tables as CSV. On Tensors the"
-        " whole run is saved as a trace, which a notebook opens with viz_transformer.Trace.load.",
+        "Maps, heads, lines, texts, steps and charts are saved as PNG or SVG with their caption, tables as CSV. On"
+        " Tensors the whole run is saved as a trace, which a notebook opens with viz_transformer.Trace.load.",
     ),
 )
 GROUPS = (

@@ -1,0 +1,133 @@
+"""What the buttons under the charts save: the chart as it stands there, with a caption that says of what it is."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from browser.driving import opened, save, tab_to
+from PIL import Image
+from playwright.sync_api import expect
+
+import viz_transformer as vt
+
+TEXT = "0.07"
+SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+MARGIN, LINE, RATIO = 12, 17, 2
+# the chart's place -> page, what else is selected, words of the picture, and the caption
+RUN = f"numbers-tiny, “{TEXT}”"
+CHARTS = {
+    "input_strips": ("input", {}, ["+ position"], f"{RUN}, encoder.embed, position 0"),
+    "pos_heatmap": (
+        "positions",
+        {},
+        ["position", "dimension"],
+        f"{RUN}, Table of positions, 48 × 64: numbers-tiny, encoder",
+    ),
+    "layers_stream": ("layers", {}, ["cross", "share added"], f"{RUN}, Along the decoder's stream"),
+    "tensors_heatmap": ("tensors", {}, [], f"{RUN}, decoder.1.cross.weights[0, 0, :, :]"),
+    "play_row": (
+        "playground",
+        {"play_mask": "causal", "play_seed": 3},
+        ["hatched: forbidden", "÷ √4"],
+        "Playground, seed 3, Attention, step by step",
+    ),
+    "models_loss": (
+        "models",
+        {"model_tab": "curves"},
+        ["optimiser step", "learning rate"],
+        "numbers-tiny, Loss while it was trained",
+    ),
+}
+
+
+def button_of(page, place, form):
+    return page.locator(f".st-key-{place}").get_by_role("button", name=f"Save this chart as {form}")
+
+
+def shown(page, place):
+    """The chart, when it is drawn."""
+    layer = page.locator(f".st-key-{place} .js-plotly-plot .main-svg").first
+    expect(layer).to_be_visible()
+    return layer
+
+
+@pytest.mark.parametrize("place", CHARTS)
+def test_a_chart_is_saved_as_it_stands_with_its_caption(app_server, browser, tmp_path, place):
+    path, fields, words, caption = CHARTS[place]
+    with opened(browser, app_server, f"/{path}", checkpoint="numbers-tiny", text=TEXT, **fields) as page:
+        box = shown(page, place).bounding_box()
+        png, svg = (save(page, button_of(page, place, form), tmp_path) for form in ("PNG", "SVG"))
+        lettering = page.locator(f".st-key-{place} .main-svg text").all_text_contents()
+    assert (png.suffix, svg.suffix) == (".png", ".svg") and png.stem == svg.stem
+    tree = ElementTree.parse(svg).getroot()
+    texts = ["".join(element.itertext()) for element in tree.iter(f"{SVG}text")]
+    lines = len(texts) - len(lettering)  # of the caption, which comes last
+    assert texts[: len(lettering)] == lettering and all(word in " ".join(lettering) for word in words)
+    assert " ".join(texts[len(lettering) :]) == f"{caption} (Viz Transformer {vt.__version__})"
+    size = (box["width"] + 2 * MARGIN, box["height"] + 3 * MARGIN + lines * LINE)
+    assert (float(tree.get("width")), float(tree.get("height"))) == size
+    assert_alone(tree)
+    with Image.open(png) as image:
+        assert image.size == tuple(int(RATIO * side) for side in size)
+        colours = image.convert("RGB").getcolors(maxcolors=2**24)
+        assert max(count for count, _ in colours) < 0.99 * image.width * image.height
+        foot = image.convert("L").crop((0, image.height - RATIO * (MARGIN + lines * LINE), image.width, image.height))
+        assert foot.getextrema()[0] < 160  # the caption's letters
+
+
+def assert_alone(tree):
+    """Nothing in the file asks for another, and nothing in it runs."""
+    for element in tree.iter():
+        assert element.tag.rpartition("}")[2] not in ("script", "foreignObject", "style", "use", "a")
+        for name, value in element.attrib.items():
+            assert not name.startswith("on")
+            assert "http" not in value
+            assert all(target.startswith("#") for target in re.findall(r"url\(\s*[\"']?([^\"')]*)", value)), value
+            assert name not in (LINK, "href") or value.startswith("data:image/png;base64,")
+
+
+def test_what_a_clip_or_a_hatch_refers_to_is_in_the_file(app_server, browser, tmp_path):
+    with opened(browser, app_server, "/playground", play_mask="causal") as page:
+        shown(page, "play_row")
+        tree = ElementTree.parse(save(page, button_of(page, "play_row", "SVG"), tmp_path)).getroot()
+    ids = {element.get("id") for element in tree.iter()}
+    values = [value for element in tree.iter() for value in element.attrib.values()]
+    used = {target for value in values for target in re.findall(r"url\([\"']?#([^\"')]*)", value)}
+    assert used and used <= ids
+    assert any(element.tag == f"{SVG}pattern" for element in tree.iter())
+
+
+def test_the_keyboard_reaches_the_buttons_and_saves(app_server, browser, tmp_path):
+    with opened(browser, app_server, "/models", checkpoint="numbers-tiny", model_tab="curves") as page:
+        shown(page, "models_loss")
+        wanted = button_of(page, "models_loss", "SVG")
+        tab_to(page, wanted, presses=80)
+        with page.expect_download() as saving:
+            page.keyboard.press("Enter")
+    assert saving.value.suggested_filename == "numbers-tiny-loss-while-it-was-trained.svg"
+
+
+def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):
+    with opened(browser, app_server, "/positions", checkpoint="numbers-tiny", text=TEXT) as page:
+        box = shown(page, "pos_heatmap").bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        said = page.locator(".st-key-pos_heatmap .hoverlayer .hovertext text")
+        expect(said).to_be_visible()
+        with page.expect_download() as saving:  # the pointer stays where it is
+            button_of(page, "pos_heatmap", "SVG").evaluate("(button) => button.click()")
+        saving.value.save_as(tmp_path / "table.svg")
+        words = said.text_content()
+    assert words
+    texts = [
+        "".join(text.itertext()) for text in ElementTree.parse(tmp_path / "table.svg").getroot().iter(f"{SVG}text")
+    ]
+    assert "dimension" in texts and words not in texts
+
+
+def test_on_a_projector_the_chart_has_the_room(app_server, browser):
+    fields = {"checkpoint": "numbers-tiny", "text": TEXT, "projector": "on"}
+    with opened(browser, app_server, "/positions", **fields) as page:
+        shown(page, "pos_heatmap")
+        expect(button_of(page, "pos_heatmap", "PNG")).to_have_count(0)
