@@ -19,6 +19,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.evaluation import evaluate
 from viz_transformer.train import keeper
 from viz_transformer.train.keeper import last_path, mean_loss
+from viz_transformer.train.module import rate_factor
 from viz_transformer.train.run import train
 from viz_transformer.train.tasks.task import evenly
 
@@ -243,8 +244,30 @@ def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
     run(data, tmp_path / "out", stop=8)
     with pytest.raises(ValueError, match="has another plan: resume it with the options"):
         run(data, tmp_path / "out", resume=True, peak_rate=1.0)
-    with pytest.raises(ValueError, match="has another batches: resume it with the options"):
-        train(backwards_task(), data=data, out=tmp_path / "out", steps=STEPS + 1, resume=True, quiet=True)
+    with pytest.raises(ValueError, match="has another plan: resume it with the options"):
+        run(data, tmp_path / "out", resume=True, optimizer="muon")
+    with pytest.raises(ValueError, match="has 5 steps already: resume it with more than that"):
+        train(backwards_task(), data=data, out=tmp_path / "out", steps=4, resume=True, quiet=True)
+
+
+def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_both(data: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    run(data, out, stop=8)
+    options: dict[str, Any] = {"data": data, "out": out, "threads": 1, "device": "cpu", "quiet": True, "resume": True}
+    train(backwards_task(), steps=16, **options)
+    ckpt = load(out)
+    rows = {int(row["step"]): row["learning_rate"] for row in ckpt.history()}
+    assert max(rows) == 16 and ckpt.card["steps"] == 16
+    peak = backwards_task().plan.peak_rate
+    assert rows[4] == pytest.approx(peak * rate_factor(3, warmup=5, total=STEPS), rel=1e-4)
+    assert rows[16] == pytest.approx(peak * rate_factor(15, warmup=5, total=16), rel=1e-4)
+    first, second = ckpt.card["training_stages"]
+    assert (first["from_step"], first["batches"], second["from_step"], second["batches"]) == (0, STEPS, 5, 16)
+    assert ckpt.card["training_command"] == f"{first['command']} && {second['command']}"
+    assert second["command"].endswith("--steps 16 --device cpu --resume")
+    before = (out / "model.safetensors").read_bytes()
+    train(backwards_task(), **options)  # without a length it is the last one: nothing is left to do
+    assert (out / "model.safetensors").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,12 @@ def last_path(state: Path) -> Path:
     return state / "last.ckpt"
 
 
+def last_step(state: Path) -> int:
+    """How many steps the saved training has taken; 0 if nothing is saved."""
+    path = last_path(state)
+    return int(torch.load(path, weights_only=True)["global_step"]) if path.is_file() else 0
+
+
 def save_state(trainer: Trainer, state: Path) -> None:
     """Write Lightning's checkpoint; a kill while it is written leaves the one before."""
     path = last_path(state)

@@ -26,7 +26,14 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.evaluation import evaluate_checkpoint
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import TrainingOrder
-from viz_transformer.train.keeper import Keeper, history_csv, last_path, snapshot_path, write_atomically
+from viz_transformer.train.keeper import (
+    Keeper,
+    history_csv,
+    last_path,
+    last_step,
+    snapshot_path,
+    write_atomically,
+)
 from viz_transformer.train.module import TrainingModule
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.task import Material, Plan, Task
@@ -52,7 +59,8 @@ def train(
 
     out: default `runs/<task>`; what a resumption needs lies beside it in `<out>.training` and stays there. `resume`
     continues from the last save and, on CPU with the same number of threads, gives the curve of an unbroken run; if
-    the training itself is done, it only exports again. `epochs` or `steps` replace the plan's length. `device`:
+    the training itself is done, it only exports again. `epochs` or `steps` replace the plan's length; given with
+    `resume`, the learning rate follows the new length from there on, and the card states both. `device`:
     auto (CUDA where there is one), cpu or cuda; `devices`, `nodes`, `strategy` are Lightning's.
     Raises ValueError for unknown tasks, missing or bad data, and a `resume` that does not fit the saved state.
     """
@@ -69,8 +77,11 @@ def train(
     order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed, vary=material.vary)
     samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
     length = training_length(order, task.plan, epochs=epochs, steps=steps)
+    if resume and epochs is None and steps is None:
+        length = _stages(state)[-1]["batches"]
     if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any
-        _prepare_state(state, _identity(task, length, material), resume=resume)
+        stage = {"batches": length, "command": _command(task, epochs, steps, device)}
+        _prepare_state(state, _identity(task, material), stage, resume=resume)
     torch.manual_seed(task.plan.seed)
     model = Transformer(material.model)
     keeper = Keeper(state, task.plan, *samples)
@@ -94,7 +105,7 @@ def train(
         saved = last_path(state) if resume and last_path(state).is_file() else None
         trainer.fit(module, ckpt_path=saved, weights_only=True)
     if trainer.is_global_zero:
-        _export(task, material, out, state, keeper, data, _command(task, epochs, steps, device), quiet=quiet)
+        _export(task, material, out, state, keeper, data, quiet=quiet)
     trainer.strategy.barrier()
     return out
 
@@ -120,25 +131,39 @@ def training_length(order: TrainingOrder, plan: Plan, *, epochs: int | None, ste
     return steps if steps is not None else order.steps(epochs if epochs is not None else plan.epochs)
 
 
-def _identity(task: Task, length: int, material: Material) -> dict[str, Any]:
+def _identity(task: Task, material: Material) -> dict[str, Any]:
     """What must be the same for a saved training to go on."""
     plan = {name: value for name, value in dataclasses.asdict(task.plan).items() if name not in _FREE}
     model = material.model.to_dict()
-    identity = {"task": task.name, "batches": length, "model": model, "plan": plan, "pairs": material.counts}
+    identity = {"task": task.name, "model": model, "plan": plan, "pairs": material.counts}
     plain: dict[str, Any] = json.loads(json.dumps(identity))
     return plain
 
 
+NOTE = "training.json"
 _FREE = {"epochs", "save_every", "snapshots", "first_rows", "row_every"}  # may differ without changing the weights
 
 
-def _prepare_state(state: Path, identity: dict[str, Any], *, resume: bool) -> None:
-    """Make the state folder, or check that the one there may be continued or thrown away."""
-    note = state / "training.json"
+def _note(state: Path) -> dict[str, Any]:
+    """What is written down of a saved training. Raises ValueError if there is none."""
+    note = state / NOTE
+    if not note.is_file():
+        raise ValueError(f"there is nothing to resume in {state}: start the training without --resume")
+    found: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+    return found
+
+
+def _stages(state: Path) -> list[dict[str, Any]]:
+    """How long the training was to be, from which step on, and the command that said so; the last one holds."""
+    stages: list[dict[str, Any]] = _note(state)["stages"]
+    return stages
+
+
+def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any], *, resume: bool) -> None:
+    """Make the state folder, or check that the one there may be continued or thrown away; note the new length."""
+    note = state / NOTE
     if resume:
-        if not note.is_file():
-            raise ValueError(f"there is nothing to resume in {state}: start the training without --resume")
-        saved = json.loads(note.read_text(encoding="utf-8"))
+        saved = _note(state)
         with contextlib.suppress(KeyError, TypeError, ValueError):  # an older note lacks settings: the defaults
             saved["model"] = ModelConfig.from_dict(saved["model"]).to_dict()
         if changed := [name for name in identity if saved.get(name) != identity[name]]:
@@ -146,6 +171,13 @@ def _prepare_state(state: Path, identity: dict[str, Any], *, resume: bool) -> No
                 f"the training in {state} has another {changed[0]}: resume it with the options, data and program"
                 " that it was started with, or start anew in another folder"
             )
+        stages = saved["stages"]
+        if stage["batches"] != stages[-1]["batches"]:
+            done = last_step(state)
+            if done >= stage["batches"]:
+                raise ValueError(f"the training in {state} has {done} steps already: resume it with more than that")
+            new = {"from_step": done, **stage, "command": f"{stage['command']} --resume"}
+            write_atomically(note, json.dumps(saved | {"stages": [*stages, new]}, indent=1).encode())
         return
     if last_path(state).is_file() and not (state / "exported").is_file():
         raise ValueError(
@@ -153,7 +185,7 @@ def _prepare_state(state: Path, identity: dict[str, Any], *, resume: bool) -> No
         )
     if note.is_file():
         shutil.rmtree(state)
-    write_atomically(note, json.dumps(identity, indent=1).encode())
+    write_atomically(note, json.dumps({**identity, "stages": [{"from_step": 0, **stage}]}, indent=1).encode())
 
 
 def _export(
@@ -163,7 +195,6 @@ def _export(
     state: Path,
     keeper: Keeper,
     data: str | Path | None,
-    command: str,
     *,
     quiet: bool,
 ) -> None:
@@ -173,10 +204,11 @@ def _export(
         for step in task.plan.snapshots
         if snapshot_path(state, step).is_file()
     }
+    stages = _stages(state)
     card = task.card() | {
         "seed": task.plan.seed,
         "date": datetime.date.today().isoformat(),
-        "training_command": command,
+        "training_command": " && ".join(stage["command"] for stage in stages),
         "exported_step": keeper.best_step,
         "steps": int(keeper.history[-1]["step"]),
         "data_sizes": material.counts,
@@ -184,6 +216,8 @@ def _export(
         "training_lengths": material.train.read_lengths(),
         "metrics": [],
     }
+    if len(stages) > 1:  # stopped, and resumed with another length
+        card["training_stages"] = stages
 
     def write() -> None:
         save_checkpoint(
