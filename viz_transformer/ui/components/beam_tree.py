@@ -1,0 +1,110 @@
+"""The tree of a beam search: each step a column, what was kept as tokens, what was only looked at as short hairs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.ui.components.tokens import token_data
+
+if TYPE_CHECKING:
+    from viz_transformer.beam_tree import BeamTree
+
+HEIGHT = 600
+
+_beam_tree = st.components.v2.component(
+    "viz_transformer_beam_tree", css=style_sheet("beam_tree"), js=javascript("beam_tree")
+)
+
+
+def beam_tree_payload(
+    tree: BeamTree,
+    *,
+    caption: str,
+    name: str,
+    special: Collection[int] = (),
+    start: str = "",
+    height: int = HEIGHT,
+) -> bytes:
+    """What the browser gets: the hypotheses as columns of one length, in the order of the tree, numbers as they are.
+
+    special: the ids of special tokens. start: the token that the decoder read before the first step. name: a file name.
+    `row` is where a kept hypothesis stands (`rows`), `why` the place of its sentence in `sentences`.
+    """
+    ids: dict[int, str] = {}
+    for node in tree.nodes:
+        ids.setdefault(node.token_id, node.token)
+    token_at = {token_id: place for place, token_id in enumerate(ids)}
+    fates = list(dict.fromkeys(node.fate for node in tree.nodes))
+    sentences: dict[str, int] = {}
+    lengths = {node.length for node in tree.nodes}
+    columns: dict[str, list[Any]] = {
+        "parent": [-1 if node.parent is None else node.parent for node in tree.nodes],
+        "step": [node.step for node in tree.nodes],
+        "token": [token_at[node.token_id] for node in tree.nodes],
+        "log_prob": [node.log_prob for node in tree.nodes],
+        "total": [node.total for node in tree.nodes],
+        "length": [node.length for node in tree.nodes],
+        "score": [node.score for node in tree.nodes],
+        "rank": [node.rank for node in tree.nodes],
+        "fate": [fates.index(node.fate) for node in tree.nodes],
+        "row": rows(tree),
+        "why": [sentences.setdefault(tree.why(node.index), len(sentences)) for node in tree.nodes],
+    }
+    header = {
+        "title": f"Beam tree, {_count(tree.beam.width, 'beam')} × {_count(tree.steps, 'step')}",
+        "caption": caption,
+        "name": name,
+        "answer": tree.answer,
+        "width": tree.beam.width,
+        "tokens": token_data(
+            list(ids.values()), special=[place for token_id, place in token_at.items() if token_id in special]
+        ),
+        "start": token_data([start])[0] if start else None,
+        "fates": fates,
+        "sentences": list(sentences),
+        # What stands between "score = total / penalty =" and the number: penalty and formula by |Y|.
+        "penalties": {str(length): [tree.beam.divisor(length), _penalty(tree, length)] for length in sorted(lengths)},
+        "nodes": columns,
+        "height": height,
+    }
+    packed = payload.pack(header)
+    return payload.pack({**header, "tree": hashlib.sha256(packed).hexdigest()})
+
+
+def rows(tree: BeamTree) -> list[int]:
+    """For each hypothesis the row in which it is drawn, 0 = the top one; -1 for those that were only looked at.
+
+    The answer and all that it begins with are in row 0. In each step the rows are filled from the top, in the order of
+    what is extended, extensions of one hypothesis by rank: so no two lines of the tree cross.
+    """
+    found = [-1] * len(tree.nodes)
+    on_path = {node.index for node in tree.path(tree.answer)}
+    for _, step in groupby(tree.nodes, key=lambda node: node.step):
+        kept = [node for node in step if node.kept]
+        kept.sort(key=lambda n: (-1 if n.parent is None else found[n.parent], n.index not in on_path, n.rank))
+        for row, node in enumerate(kept):
+            found[node.index] = row
+    return found
+
+
+def beam_tree(data: bytes, *, key: str) -> None:
+    """Draw what `beam_tree_payload` made. A picked hypothesis goes into the selection of the page as `dec_node`."""
+    _beam_tree(key=key, data=data)
+
+
+def _penalty(tree: BeamTree, length: int) -> str:
+    """The penalty of a hypothesis of |Y| = `length` with its numbers."""
+    beam = tree.beam
+    base = f"((5 + {length})/6)" if beam.penalty == "gnmt" else str(max(length, 1))
+    return f"{base}^{beam.length_penalty:g}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
