@@ -399,3 +399,130 @@ def test_it_is_saved_as_svg_and_png_with_its_caption(browser, tmp_path):
     assert "numbers, “&lt;b&gt;”, layer 1" in svg
     assert "a title" in svg and "<img" not in svg and "<b>" not in svg
     assert (tmp_path / "png").read_bytes().startswith(b"\x89PNG")
+
+
+# ---- a map that grows with the step
+
+
+NOT_YET = "not written yet at this step"
+
+
+def growing(rows=4, columns=3, **changes):
+    tokens = [f"w{r}" for r in range(rows)]
+    return of(softmax(rows, columns), writes=token_data(tokens), grows=True, **changes)
+
+
+def test_only_a_map_that_grows_says_so_and_all_its_rows_are_sent():
+    assert "grows" not in payload.unpack(of(VALUES))[0]
+    header, arrays = payload.unpack(of(VALUES, grows=True))
+    assert header["grows"] is True
+    assert arrays["values"].tobytes() == VALUES.tobytes()
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_rows_behind_the_step_are_empty_paper_and_come_with_it(browser, scheme):
+    paper = theme.palette(scheme).page
+    with mounted(browser, "matrix", growing(), color_scheme=scheme) as shown:
+        everything = places(shown)
+        assert all(pixels(shown, *at) != [paper] for at in everything.values())  # nothing is chosen yet
+        for t in (1, 0, 3, 2):
+            shown.choose(t=t, i=0)
+            empty = {cell for cell, at in everything.items() if set(pixels(shown, *at - 4, 8, 8)) == {paper}}
+            assert empty == {(r, c) for r, c in everything if r > t}
+        assert shown.sent == []  # Python was not asked
+
+
+def test_a_cell_that_is_not_written_yet_says_so_and_nothing_of_its_weight(browser):
+    values = softmax(4, 3)
+    with mounted(browser, "matrix", growing()) as shown:
+        shown.choose(t=1, i=0)
+        said = {tuple(int(re.search(r"\d+", line)[0]) for line in lines[:2]): lines[2] for lines in hovered(shown)}
+        weights = {cell: f"weight {labels.share(float(values[cell]))}" for cell in np.ndindex(2, 3)}
+        assert said == weights | {(r, c): NOT_YET for r in (2, 3) for c in range(3)}
+
+
+def test_what_is_said_of_a_cell_follows_the_step(browser):
+    with mounted(browser, "matrix", growing()) as shown:
+        shown.choose(t=1, i=0)
+        shown.page.mouse.move(*places(shown)[2, 1])
+        assert shown.tooltip[2] == NOT_YET
+        shown.choose(t=2, i=0)
+        assert shown.tooltip[2] == f"weight {labels.share(float(softmax(4, 3)[2, 1]))}"
+        shown.choose(t=0, i=0)
+        assert shown.tooltip[2] == NOT_YET
+
+
+def test_a_row_that_is_not_written_yet_can_be_chosen_and_then_is(browser):
+    values = softmax(4, 3)
+    with mounted(browser, "matrix", growing()) as shown:
+        shown.choose(t=0, i=1)
+        stage(shown).focus()
+        shown.press("ArrowDown")
+        assert shown.tooltip[2] == f"weight {labels.share(float(values[1, 1]))}"
+        shown.page.mouse.click(*places(shown)[3, 2])
+        shown.page.wait_for_function("window.sent.at(-1)?.t === 3 && window.sent.at(-1).i === 2")
+        assert shown.tooltip[2] == f"weight {labels.share(float(values[3, 2]))}"
+        assert shown.page.locator("[aria-live]").text_content() == ", ".join(shown.tooltip)
+        assert "not written yet at that step" in stage(shown).get_attribute("aria-label")
+
+
+def test_a_zoomed_map_grows_too(browser):
+    with mounted(browser, "matrix", growing(8, 8)) as shown:
+        shown.choose(t=4, i=4)
+        stage(shown).focus()
+        shown.press("+")
+        shown.painted()
+        seen = places(shown)
+        assert {r for r, _ in seen} == {2, 3, 4, 5, 6}
+        empty = {r for (r, c), at in seen.items() if set(pixels(shown, *at - 4, 8, 8)) == {theme.LIGHT.page}}
+        assert empty == {5, 6}
+
+
+def test_where_rows_are_smaller_than_pixels_only_written_ones_are_seen(browser):
+    values = np.zeros((2048, 2), np.float32)
+    values[1000:] = 1
+    rows = [f"q{r}" for r in range(2048)]
+    with mounted(browser, "matrix", of(values, rows=rows, grows=True)) as shown:
+        shown.choose(t=1023, i=0)
+        (x, _), (_, top), (_, bottom) = (hit(shown, which) for which in ("middle", "top", "bottom"))
+        column = pixels(shown, x, top, 1, bottom - top)
+        dark, first = theme.LIGHT.cross[-1], theme.LIGHT.cross[0]
+        assert set(column[: int(len(column) * 0.48)]) == {first}
+        assert dark in column[int(len(column) * 0.48) : int(len(column) * 0.51)]
+        assert dark not in column[int(len(column) * 0.51) :]
+        assert column.count(theme.LIGHT.page) > 0.48 * len(column)
+
+
+def hit(shown, which):
+    """A place on the map: the first, a middle or the last one that has a tooltip."""
+    found = sorted((y, x) for places in stage(shown).evaluate(HOVER_ALL).values() for x, y in places)
+    y, x = found[{"top": 0, "middle": len(found) // 2, "bottom": -1}[which]]
+    return x, y
+
+
+def test_the_labels_of_what_is_not_written_yet_are_faint_in_the_saved_picture_too(browser, tmp_path):
+    tokens = token_data(["<s>", "one", "two"])
+    words = {"title": "t", "name": "n", "caption": "c", "scale": "decoder", "unit": "u", "quantity": "weight"}
+    rows, columns = (Axis(f, "query", "reads", "target", tokens) for f in ("t", "u"))
+    data = matrix_payload(softmax(3, 3), rows, columns, writes=token_data(["one", "two", "."]), grows=True, **words)
+    with mounted(browser, "matrix", data) as shown:
+        shown.choose(t=1, u=0)
+        with shown.page.expect_download() as download:
+            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+        download.value.save_as(tmp_path / "svg")
+    svg = (tmp_path / "svg").read_text(encoding="utf-8")
+    texts = re.findall(r"<text ([^>]*)>([^<]+)</text>", svg)
+    faint = sorted(text for style, text in texts if "opacity" in style)
+    assert faint == [".", "two", "two"]  # the third row's two labels, and its token among the keys
+    assert "empty rows: not written yet" in svg
+    rects = re.findall(r'<rect [^>]*width="([\d.]+)" height="([\d.]+)" fill="(rgb[^"]+)"', svg)
+    large = [colour for width, height, colour in rects if 20 < float(width) < 200 and 20 < float(height) < 200]
+    assert large == [shade(float(softmax(3, 3)[cell])) for cell in np.ndindex(2, 3)]
+
+
+def shade(weight):
+    """The colour of a weight on the scale of decoder self-attention: linear between seven stops."""
+    i = min(int(weight * 6), 5)
+    low, high = (np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) for colour in theme.LIGHT.decoder[i : i + 2])
+    red, green, blue = np.floor(low + (high - low) * (weight * 6 - i) + 0.5).astype(int)
+    return f"rgb({red}, {green}, {blue})"

@@ -3,7 +3,8 @@ import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolate
 // A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
 // {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
 // arrays: values [R, C],
-// mask [R, C] where anything is masked. `field` is the selection's word for a row or a column.
+// mask [R, C] where anything is masked. `field` is the selection's word for a row or a column. With `grows`, rows behind
+// the chosen one are not written yet: empty paper until the step comes to them.
 
 const SCALES = [
   ["fixed", "0–1", "Full colour is weight 1"],
@@ -11,6 +12,7 @@ const SCALES = [
   ["map", "map", "Full colour is the largest weight of the map"],
 ]
 const HATCH = 5
+const FAINT = 0.5 // of a label whose token is not written yet
 
 export default (component) => mount(component, "matrix", makeMatrix)
 
@@ -34,6 +36,7 @@ function makeMatrix(root) {
     return word === "fixed" && !head.bounded ? "map" : word
   }
   let hovered = null
+  let told = null // what the tooltip says, {r, c, x, y}
   let dragged = null
   let tops = null
 
@@ -52,6 +55,10 @@ function makeMatrix(root) {
   const whole = () => ({ r0: 0, r1: rows, c0: 0, c1: columns })
   const zoomed = () => area.r1 - area.r0 < rows || area.c1 - area.c0 < columns
   const chosen = () => ({ r: placeOn(head.rows), c: placeOn(head.columns) })
+
+  /** The first row that is not written yet at the chosen step; `rows` if all are. */
+  const written = () => (head.grows ? (placeOn(head.rows) ?? rows - 1) + 1 : rows)
+  const unwrittenKey = (c) => head.grows && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
 
   // ---- what colour a value has
 
@@ -118,10 +125,16 @@ function makeMatrix(root) {
     const across = steps(width, area.c1 - area.c0, area.c0)
     const [levels, strengths] = [new Float32Array(across.length), new Float32Array(across.length)]
     const [inks, masked] = [new Uint32Array(across.length), new Uint8Array(across.length)]
+    const [last, paperInk] = [written(), paper.pixel("page")]
     for (let i = 0; i < down.length; i++) {
       strengths.fill(-Infinity)
       masked.fill(1)
-      for (let r = down.cells[i]; r < down.cells[i + 1]; r++) {
+      const row = { left: 0, top: 0, y0: down.pixels[i], y1: down.pixels[i + 1] }
+      if (down.cells[i] >= last) {
+        paintRow(out, width, row, across, inks.fill(paperInk), null, hatch)
+        continue
+      }
+      for (let r = down.cells[i]; r < Math.min(down.cells[i + 1], last); r++) {
         const unit = full(r)
         for (let j = 0, cell = r * columns + area.c0; j < across.length; j++)
           for (const end = r * columns + across.cells[j + 1]; cell < end; cell++) {
@@ -139,14 +152,14 @@ function makeMatrix(root) {
         const empty = Number.isNaN(t) || (masked[j] && levels[j] === 0)
         inks[j] = empty ? surface : palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
       }
-      paintRow(out, width, { left: 0, top: 0, y0: down.pixels[i], y1: down.pixels[i + 1] }, across, inks, masked, hatch)
+      paintRow(out, width, row, across, inks, masked, hatch)
     }
     return pixels
   }
 
   function vectorCells(context, paper) {
     const palette = paper.scale(head.scale)
-    for (let r = area.r0; r < area.r1; r++)
+    for (let r = area.r0; r < Math.min(area.r1, written()); r++)
       for (let c = area.c0; c < area.c1; c++) {
         const value = at(r, c)
         const open = may(r, c)
@@ -194,16 +207,20 @@ function makeMatrix(root) {
       context.fillStyle = paper.one("muted")
       context.fillText(isolated(shorten(context, token.text, room - half)), x + sign * half, y)
     }
+    const last = written()
     for (let r = area.r0; r < area.r1; r++) {
       if (r % every && r !== bold.r) continue
       if (r !== bold.r && every > 1 && bold.r !== null && Math.abs(r - bold.r) < every) continue
+      context.globalAlpha = r < last ? 1 : FAINT
       side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
       if (head.writes) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
     }
+    context.globalAlpha = 1
     const step = upright ? Math.max(1, Math.ceil((size + 1) / cell)) : 1
     for (let c = area.c0; c < area.c1; c++) {
       if (c % step && c !== bold.c) continue
       if (c !== bold.c && step > 1 && bold.c !== null && Math.abs(c - bold.c) < step) continue
+      context.globalAlpha = unwrittenKey(c) ? FAINT : 1
       const token = head.columns.tokens[c]
       context.font = mono(size, c === bold.c ? 600 : 400)
       context.fillStyle = inkOf(paper, token, head.columns.ink)
@@ -234,6 +251,7 @@ function makeMatrix(root) {
         }
       }
     }
+    context.globalAlpha = 1
   }
 
   function frame(context, paper) {
@@ -279,6 +297,7 @@ function makeMatrix(root) {
     x += context.measureText(end).width + 16 * z
     context.font = sans(13 * z)
     const notes = [head.unit]
+    if (written() < rows) notes.push("empty rows: not written yet")
     if (pooled(window.devicePixelRatio || 1)) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
     context.fillText(shorten(context, notes.join(", "), place.width - x - 8), x, y)
   }
@@ -314,6 +333,12 @@ function makeMatrix(root) {
       const ratio = window.devicePixelRatio || 1
       context.putImageData(pixels, Math.round(place.left * ratio), Math.round(place.top * ratio))
     }
+    const blank = Math.max(area.r0, written())
+    if (blank < area.r1) {
+      context.lineWidth = 1
+      context.strokeStyle = paper.one("line")
+      context.strokeRect(place.left + 0.5, yOf(blank) + 0.5, place.w - 1, Math.max(1, place.rowHeight * (area.r1 - blank) - 1))
+    }
     labels(context, paper, chosen())
     frame(context, paper)
     if (exported) marks(context, paper)
@@ -343,11 +368,13 @@ function makeMatrix(root) {
   function sentences(r, c) {
     const { rows: down, columns: along, writes } = head
     const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
+    const key = `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`
+    if (r >= written()) return [query, key, "not written yet at this step"]
     const value = at(r, c)
     const exact = values.encoding === "float32"
     const text = (exact ? "" : "≈ ") + (head.bounded ? share(value) : number(value, 4))
     const what = may(r, c) ? `${head.quantity} ${text}` : `masked${head.fill ? ` (${head.fill})` : ""}, ${head.quantity} ${text}`
-    return [query, `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`, what]
+    return [query, key, what]
   }
 
   /** Once in a window, the chosen row of its first map lights up: that is where to look. */
@@ -363,10 +390,19 @@ function makeMatrix(root) {
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) stage.append(light)
   }
 
+  function tell(r, c, x, y) {
+    told = { r, c, x, y }
+    tip.show(sentences(r, c), x, y)
+  }
+  function hush() {
+    told = null
+    tip.hide()
+  }
+
   function hover(cell, x, y) {
     hovered = cell
-    if (cell) tip.show(sentences(cell.r, cell.c), x, y)
-    else tip.hide()
+    if (cell) tell(cell.r, cell.c, x, y)
+    else hush()
     paintOver()
   }
 
@@ -446,14 +482,14 @@ function makeMatrix(root) {
       }
       pick(to.r, to.c, 150)
       hovered = null
-      tip.show(sentences(to.r, to.c), xOf(to.c) + place.cell / 2, yOf(to.r) + place.rowHeight / 2)
+      tell(to.r, to.c, xOf(to.c) + place.cell / 2, yOf(to.r) + place.rowHeight / 2)
     } else if (event.key === "+") zoomBy(0.5)
     else if (event.key === "-") zoomBy(2)
-    else if (event.key === "Escape") { tip.hide(); if (zoomed()) show() }
+    else if (event.key === "Escape") { hush(); if (zoomed()) show() }
     else return
     event.preventDefault()
   }
-  stage.onblur = () => tip.hide()
+  stage.onblur = hush
 
   const made = {
     update({ header, arrays }) {
@@ -466,10 +502,10 @@ function makeMatrix(root) {
       painted = null
       if (before !== `${rows} ${columns} ${head.name}`) area = whole()
       hovered = null
-      tip.hide()
+      hush()
       choice.hidden = head.signed
       scales[0].hidden = !head.bounded
-      stage.setAttribute("aria-label", `${head.label}. Arrow keys choose a cell, plus and minus zoom, Escape shows all.`)
+      stage.setAttribute("aria-label", `${head.label}. Arrow keys choose a cell, plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`)
     },
     draw() {
       const width = root.clientWidth
@@ -478,11 +514,12 @@ function makeMatrix(root) {
       stage.style.height = `${place.height}px`
       scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
       const paper = colours(root)
-      const state = [width, place.height, place.z, mode(), paper.one("page"), window.devicePixelRatio, JSON.stringify(area)].join()
+      const state = [width, place.height, place.z, mode(), paper.one("page"), window.devicePixelRatio, JSON.stringify(area), written()].join()
       if (painted !== state) pixels = cellsAt(window.devicePixelRatio || 1)
       painted = state
       paintAll(prepare(base, width, place.height), false)
       paintOver()
+      if (told && head.grows) tell(told.r, told.c, told.x, told.y) // the step may have come to this row, or gone back
       pulse()
       stage.dataset.painted = String(performance.now())
     },
