@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from viz_transformer.ui.frame import Runs
+    from viz_transformer.ui.masks_source import Looked
 
 HOW = (
     "Hatched is closed, colour is open: the query of the row may attend to the key of the column. Padding closes what"
@@ -40,14 +41,27 @@ def show(both: Runs, status: DeltaGenerator) -> None:
         text.section("Weights before and after")
         masks_view.weight_controls(looked)
     with st.container(key="masks_weights"):
-        masks_view.two_weights(looked)
-        masks_view.effect(looked)
+        weights(both, looked, status)
     with st.container(key="masks_beside_influence"):
         text.section("Influence: which token moves which logits")
     with st.container(key="masks_influence"):
         influence_view.influence(looked, status)
     with st.container(key="masks_beside_fills"):
         masks_view.fills(looked)
+
+
+def weights(both: Runs, looked: Looked, status: DeltaGenerator) -> None:
+    """The weights before and after, of one run or as A − B, and what the change did to what is written."""
+    if not both.difference:
+        masks_view.two_weights(looked)
+        masks_view.effect(looked)
+        return
+    text.paragraph("The two maps are A − B on one scale. Masks, fills, influence and the rows written are those of A.")
+    try:
+        masks_view.two_weights(looked, masks_source.pinned(both, looked, status))
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+    masks_view.effect(looked)
 
 
 frame.title("Masks")

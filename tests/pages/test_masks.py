@@ -347,6 +347,80 @@ def test_a_long_influence_is_started_by_a_button(app, monkeypatch):
     assert len(maps_of(app)) == 2  # other masks are another question
 
 
+# ---- A − B
+
+
+PIN = {"pin_checkpoint": "numbers", "shown": "A-B", "mask_batch": ""}
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_a_minus_b_is_the_difference_of_both_passes_before_and_after_on_one_scale(app, bundled, kind):
+    cell = {"encoder": "e1.2", "cross": "c1.2"}[kind]
+    opened(app, pin_text="4.30", kind=kind, layer="0", heads="2", mask_cells=cell, **PIN)
+    site = f"{SITES[kind].format(0)}.weights"
+    expected = []
+    for cells in ((), (cell,)):
+        a, b = (the_pass(bundled, text=text, cells=cells)[1][site][0, 2].numpy() for text in (TEXT, "4.30"))
+        expected.append(a - b)
+    drawn = maps_of(app)[:2]
+    for (header, arrays), values, when in zip(drawn, expected, ("Before: the", "After: the"), strict=True):
+        assert arrays["values"].tobytes() == values.tobytes()
+        assert header["signed"] and header["title"].startswith(f"A − B: {when}")
+        assert header["most"] == max(float(np.abs(each).max()) for each in expected)
+        assert "A: numbers, “4.20”" in header["caption"] and "B: numbers, “4.30”" in header["caption"]
+    assert np.abs(expected[0] - expected[1]).max() > 1e-3  # the change of the mask is in the second one
+    assert "The two maps are A − B on one scale." in said(app)
+    goes_to(app, shown="A")
+    assert not maps_of(app)[0][0]["signed"] and "The two maps are A − B" not in said(app)
+
+
+def test_b_is_padded_as_a_is_in_its_batch_so_that_a_shorter_text_is_subtracted(app, bundled):
+    opened(app, text="68.31", pin_text="7", kind="encoder", layer="0", heads="1", **PIN)
+    ckpt, run = the_run(bundled, "68.31")
+    a = run["encoder.0.self.weights"][0, 1].numpy()
+    lengths = len(run.src), len(run.tgt)
+    b = in_batch(ckpt, the_run(bundled, "7")[1], lengths)["encoder.0.self.weights"][0, 1].numpy()
+    assert b.shape == a.shape and not b[:, 3:].any()  # padded keys are closed
+    assert maps_of(app)[0][1]["values"].tobytes() == (a - b).tobytes()
+
+
+def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
+    opened(app, pin_text="4.30", kind="encoder", layer="0", heads="2", **PIN)
+    app.session_state["masks_before_table"] = True
+    again(app)
+    a, b = (the_pass(bundled, text=text)[1]["encoder.0.self.weights"][0, 2].numpy() for text in (TEXT, "4.30"))
+    np.testing.assert_array_equal(app.dataframe[0].value.to_numpy(), a - b)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"pin_text": "68,315.79"}, "A has 6 × 6 cells and B 11 × 11: only maps of one size can be subtracted."),
+        ({"pin_text": "7", "mask_of": "size"}, "A plain size has no runs: A − B is there for texts."),
+        (
+            {"pin_text": "7", "mask_batch": "1", "mask_text": "1"},
+            "A − B is that of the two runs: choose text 0 of the batch to see it.",
+        ),
+        (
+            {"pin_text": "7", "pin_checkpoint": "numbers-tiny", "kind": "decoder", "layer": "2"},
+            "B cannot be shown so: there is no layer 2",
+        ),
+        ({"pin_text": "4.30", "heads": "rollout"}, "Rollout joins all layers and is no head's map"),
+    ],
+)
+def test_where_there_is_no_a_minus_b_of_weights_one_sentence_says_so(app, given, sentence):
+    opened(app, **{"kind": "encoder", **PIN, **given})
+    assert sentence in said(app)
+    assert len(maps_of(app)) == (1 if given.get("mask_of") != "size" else 0)  # the influence matrix is that of A
+
+
+def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
+    pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B", "mask_batch": ""}
+    opened(at_the_zoo, checkpoint="own", text="bad", kind="cross", **pin)
+    assert "B cannot be shown so: " in said(at_the_zoo)
+    assert len(components(at_the_zoo, "masks")) == 1
+
+
 # ---- other models, bad input, address
 
 

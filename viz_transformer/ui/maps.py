@@ -52,6 +52,7 @@ class Picture:
     quantity: str
     fill: str = ""
     bounded: bool = True  # whether the values are shares, of which 1 is the most
+    most: float | None = None  # of a difference, the value that has full colour; None: its own largest
     heads: NDArray[np.float32] | None = None
     head_names: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -79,7 +80,8 @@ class Picture:
             bounded=self.bounded,
             writes=self.writes,
             height=height,
-            **({"grows": True} if grows else {}),
+            most=self.most,
+            grows=grows,
         )
 
     def table(self) -> pd.DataFrame:

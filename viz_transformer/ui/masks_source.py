@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.masks import Change, MaskParts
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.record import Trace
+    from viz_transformer.ui.frame import Runs
     from viz_transformer.ui.runs import Shown
 
 LARGEST_SIZE = 64
@@ -207,41 +208,65 @@ def _text_control(batch: list[Shown]) -> int:
 
 
 def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
-    from viz_transformer.analysis.masks import batch_lengths, parts_of
+    from viz_transformer.analysis.masks import batch_lengths
 
-    chosen = state.selection()
-    own = shown.trace.config
-    fill, rule, kind = chosen["mask_fill"] or own.mask_fill, chosen["mask_padding"] or own.padding_mask, chosen["kind"]
-    looked = batch[index]
-    lengths = batch_lengths([each.trace for each in batch])
-    changes = _changes()
-    before = _pass(looked, looked.ckpt, lengths, ())
-    ckpt = _variant(shown.ckpt.weights_sha256, shown.ckpt.name, fill, rule, shown.ckpt)
-    parts = parts_of(before, kind, rule=rule, changes=changes)
-    others = [parts_of(before, each, rule=rule, changes=changes) for each in _kinds(before) if each != kind]
-    every = (parts, *others)
-    edits = tuple(edit for each in every for edit in each.edits(own))
-    words = tuple(change.word for each in every for change in each.changes)
-    _say_left_out(changes, words, looked)
-    same = not words and (fill, rule) == (own.mask_fill, own.padding_mask)
-    after = before if same else _pass(looked, ckpt, lengths, edits)
-    first, second = (replace(looked, run=replace(looked.run, trace=trace)) for trace in (before, after))
-    rows, columns = maps.axes(first, kind)
+    looked, kind = batch[index], state.selection()["kind"]
+    parts, compared = _two_passes(looked, batch_lengths([each.trace for each in batch]))
+    _say_left_out(compared.key[-1], looked)
+    before = compared.before.trace
+    rows, columns = maps.axes(compared.before, kind)
     elsewhere = index > 0 or (before.src_ids, before.tgt_ids) != (shown.trace.src_ids, shown.trace.tgt_ids)
     if elsewhere:
         rows, columns = of_no_run(rows, columns)
-    key = (before.id, fill, rule, words)
     return Looked(
         kind=kind,
         parts=parts,
         rows=rows,
         columns=columns,
-        fill=fill,
-        rule=rule,
+        fill=compared.ckpt.config.mask_fill,
+        rule=compared.ckpt.config.padding_mask,
         name=maps.file_name(shown.summary.name, "masks", kind),
         caption=looked.caption(f"masks of {frame.KIND_WORDS[kind]}"),
-        compared=Compared(first, second, ckpt, key, same, elsewhere),
+        compared=replace(compared, elsewhere=elsewhere),
     )
+
+
+def _two_passes(looked: Shown, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
+    """A run, padded to these lengths, with its model's own masks and with the chosen ones; and those of the kind."""
+    from viz_transformer.analysis.masks import parts_of
+
+    chosen, own = state.selection(), looked.trace.config
+    fill, rule, kind = chosen["mask_fill"] or own.mask_fill, chosen["mask_padding"] or own.padding_mask, chosen["kind"]
+    changes = _changes()
+    before = _pass(looked, looked.ckpt, lengths, ())
+    ckpt = _variant(looked.ckpt.weights_sha256, looked.ckpt.name, fill, rule, looked.ckpt)
+    parts = parts_of(before, kind, rule=rule, changes=changes)
+    others = [parts_of(before, each, rule=rule, changes=changes) for each in _kinds(before) if each != kind]
+    every = (parts, *others)
+    edits = tuple(edit for each in every for edit in each.edits(own))
+    words = tuple(change.word for each in every for change in each.changes)
+    same = not words and (fill, rule) == (own.mask_fill, own.padding_mask)
+    after = before if same else _pass(looked, ckpt, lengths, edits)
+    first, second = (replace(looked, run=replace(looked.run, trace=trace)) for trace in (before, after))
+    return parts, Compared(first, second, ckpt, (before.id, fill, rule, words), same, elsewhere=False)
+
+
+def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Compared:
+    """B's run, padded as A's is in its batch, with its own masks and with the chosen ones.
+
+    Raises ValueError with one sentence where there is nothing to subtract from A.
+    """
+    assert both.b is not None
+    if looked.compared is None:
+        raise ValueError("A plain size has no runs: A − B is there for texts")
+    if state.selection()["mask_text"] > 0:
+        raise ValueError("A − B is that of the two runs: choose text 0 of the batch to see it")
+    trace = looked.compared.before.trace
+    try:
+        with frame.waiting("Running B with these masks ...", place):
+            return _two_passes(both.b, (len(trace.src), len(trace.tgt)))[1]
+    except ValueError as error:
+        raise ValueError(f"B cannot be shown so: {error}") from None
 
 
 def _kinds(trace: Trace) -> tuple[Kind, ...]:
@@ -256,8 +281,8 @@ def _changes() -> tuple[Change, ...]:
     return tuple(change_of(word) for word in state.selection()["mask_cells"])
 
 
-def _say_left_out(changes: Sequence[Change], words: Sequence[str], looked: Shown) -> None:
-    missing = [change.word for change in changes if change.word not in words]
+def _say_left_out(words: Sequence[str], looked: Shown) -> None:
+    missing = [change.word for change in _changes() if change.word not in words]
     if missing:
         state.remark(
             f"The changed cells {', '.join(missing[:8])} lie outside the masks of “{labels.visible(looked.text)[:40]}”"

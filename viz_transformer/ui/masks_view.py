@@ -143,10 +143,10 @@ def weight_controls(looked: Looked) -> None:
         controls.heads(config.n_heads, key="masks_heads", words=("mean", "max"))
 
 
-def two_weights(looked: Looked) -> None:
-    """The weights before and after, as two maps on one scale."""
+def two_weights(looked: Looked, other: Compared | None = None) -> None:
+    """The weights before and after, as two maps on one scale; with `other`, those of A less those of B."""
     try:
-        before, after = weight_pictures(looked)
+        before, after = weight_pictures(looked) if other is None else difference_pictures(looked, other)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
@@ -162,14 +162,18 @@ def weight_pictures(looked: Looked) -> tuple[Picture, Picture]:
     """Both maps. Raises ValueError for what this model does not have."""
     if looked.compared is None:
         return _even_pictures(looked)
+    return _pictures_of(looked, looked.compared)
+
+
+def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     chosen = state.selection()
     if chosen["heads"] == "rollout":
         raise ValueError("Rollout joins all layers and is no head's map: choose a head, the mean or the maximum")
     titles = ("Before: the model's own masks", "After: the masks above")
-    if looked.compared.own:
+    if compared.own:
         titles = ("Before: the model's own masks", "After: nothing is changed yet")
     made = []
-    for shown, title, when in zip((looked.compared.before, looked.compared.after), titles, _WHEN, strict=True):
+    for shown, title, when in zip((compared.before, compared.after), titles, _WHEN, strict=True):
         picture = maps.picture(shown, {**chosen, "options": ()})
         made.append(
             replace(
@@ -182,6 +186,21 @@ def weight_pictures(looked: Looked) -> tuple[Picture, Picture]:
             )
         )
     return made[0], made[1]
+
+
+def difference_pictures(looked: Looked, other: Compared) -> tuple[Picture, Picture]:
+    """A − B before and after, full colour for the largest difference of both. Raises ValueError for other sizes."""
+    import numpy as np
+
+    assert looked.compared is not None
+    ours = _pictures_of(looked, looked.compared)
+    try:
+        theirs = _pictures_of(looked, other)
+    except ValueError as error:
+        raise ValueError(f"B cannot be shown so: {error}") from None
+    before, after = (maps.difference(a, b) for a, b in zip(ours, theirs, strict=True))
+    most = max(float(np.nan_to_num(np.abs(each.values)).max(initial=0.0)) for each in (before, after))
+    return replace(before, most=most or None), replace(after, most=most or None)
 
 
 def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:

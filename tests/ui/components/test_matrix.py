@@ -327,6 +327,16 @@ def test_a_map_that_is_there_before_the_colours_of_the_page_gets_them_when_they_
         )
 
 
+def test_two_differences_share_a_scale_if_both_are_told_where_it_ends(browser):
+    colours = theme.LIGHT.diverging
+    for values, most, at in (([[-1, 2]], None, 1), ([[-1, 2]], 4.0, None), ([[-4, 2]], 4.0, 0)):
+        with mounted(browser, "matrix", of(values, scale="diverging", most=most)) as shown:
+            found = places(shown)
+            seen = [pixels(shown, *found[0, c])[0] for c in (0, 1)]
+            ends = [colour in (colours[0], colours[-1]) for colour in seen]
+            assert ends == [at == 0, at == 1]
+
+
 def test_a_difference_is_centred_at_0(browser):
     colours = theme.LIGHT.diverging
     with mounted(browser, "matrix", of([[-0.5, 0, 0.5]], scale="diverging")) as shown:

@@ -71,7 +71,7 @@ function makeMatrix(root) {
     return tops
   }
   /** Of row r, the value that has full colour. */
-  const full = (r) => (head.signed ? largest().map : mode() === "fixed" ? 1 : mode() === "row" ? largest().rows[r] : largest().map) || 1
+  const full = (r) => (head.signed ? (head.most ?? largest().map) : mode() === "fixed" ? 1 : mode() === "row" ? largest().rows[r] : largest().map) || 1
   const level = (value, r) => (head.signed ? 0.5 + value / full(r) / 2 : value / full(r))
 
   // ---- where things are

@@ -63,14 +63,16 @@ def matrix_payload(
     bounded: bool = True,
     writes: Sequence[Mapping[str, Any]] | None = None,
     height: int = HEIGHT,
+    most: float | None = None,
     grows: bool = False,
 ) -> bytes:
     """What the browser gets. values: [R, C]; mask: [R, C], True = may attend.
 
     scale: "diverging" is centred at 0 and for signed numbers; the others go from 0 to 1, or to their largest value if
     the values are not `bounded` by 1. `quantity` is the word for one value ("weight"), `unit` the words of the legend,
-    `fill` what the model puts in masked places, `name` a file name. `grows`: rows behind the chosen one are drawn
-    as not written yet, and come with the step.
+    `fill` what the model puts in masked places, `name` a file name. `most` is the value of full colour on the diverging
+    scale, for two maps that share one; without it that is the map's own largest. `grows`: rows behind the chosen one
+    are drawn as not written yet, and come with the step.
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     grid = np.asarray(values, dtype=np.float32)
@@ -94,6 +96,7 @@ def matrix_payload(
         "quantity": quantity,
         "fill": fill,
         "bounded": bounded and scale != "diverging",
+        "most": most,
         "height": height,
     }
     if grows:
