@@ -439,3 +439,103 @@ def test_new_text_takes_the_place_of_the_old_one(shown):
     assert view.tokens(0).all_text_contents() == ["a", "b", "c"]
     assert view.style("backgroundColor", 0) == [shade(theme.LIGHT.cross, float(w)) for w in weights[1]]
     assert view.marked("selected", 1) == [1]
+
+
+# ---- a text that grows with the step
+
+
+NOT_YET = "not written yet at this step"
+
+
+def answer(weights, **changes):
+    """A target that reads itself, and grows."""
+    tokens = token_data([f"w{i}" for i in range(len(weights))])
+    axes = (Axis(field, role, "target", "target", tokens) for field, role in (("t", "query"), ("u", "key")))
+    return of(weights, *axes, **{"scale": "decoder", "grows": True, **changes})
+
+
+def test_only_a_text_that_grows_says_so():
+    assert "grows" not in payload.unpack(cross(some_weights(2, 2)))[0]
+    header, arrays = payload.unpack(answer(some_weights(3, 3)))
+    assert header["grows"] is True
+    assert np.array_equal(arrays["weights"], some_weights(3, 3))  # all rows, also those that come later
+
+
+def test_what_the_answer_reads_of_itself_is_shaded_up_to_the_step_and_the_rest_is_faint(shown):
+    weights, mask = np.tril(some_weights(5, 5)), np.tril(np.ones((5, 5), bool))
+    view = shown(answer(weights, mask=mask))
+    assert view.marked("unwritten") == []  # no step is chosen
+    for t in (1, 3, 0):
+        view.choose(t=t, u=0)
+        shades = [shade(theme.LIGHT.decoder, float(w)) for w in weights[t, : t + 1]]
+        assert view.style("backgroundColor") == shades + [NONE] * (4 - t)
+        assert view.marked("unwritten") == [*range(t + 1, 5)]
+        assert set(view.style("opacity")[t + 1 :]) == {"0.5"}
+        assert view.marked("masked") == []  # it is not there yet, so nothing forbids it
+        assert view.legend[3] == "attention weight, faint: not written yet"
+        assert view.tokens().all_text_contents() == [f"w{i}" for i in range(5)]
+    assert view.sent == []  # Python was not asked
+    view.choose(t=4, u=0)
+    assert view.legend[3] == "attention weight"
+
+
+def test_the_source_is_shaded_by_the_step_and_the_answer_behind_it_is_faint(shown):
+    weights = some_weights(4, 5)
+    view = shown(cross(weights, grows=True))
+    for t in (0, 2):
+        view.choose(t=t)
+        assert view.style("backgroundColor", 0) == [shade(theme.LIGHT.cross, float(w)) for w in weights[t]]
+        assert (view.marked("unwritten", 0), view.marked("unwritten", 1)) == ([], [*range(t + 1, 4)])
+        assert view.marked("selected", 1) == [t]
+
+
+def test_queries_that_are_not_written_yet_read_no_key_and_do_not_set_the_scale(shown):
+    weights = np.array([[0.25, 0.75], [0.125, 0.875], [0.0, 1.0]], np.float32)
+    view = shown(cross(weights, grows=True))
+    view.choose(t=1, i=0)
+    view.switch("what reads the key")
+    view.switch("max")
+    assert view.style("backgroundColor", 1) == [
+        shade(theme.LIGHT.cross, 1), shade(theme.LIGHT.cross, 0.5), NONE
+    ]  # fmt: skip
+    view.choose(t=1, i=1)
+    assert view.legend[2] == "0.8750"
+
+
+def test_a_token_that_is_not_written_yet_says_so_and_can_be_chosen(shown):
+    weights = np.tril(some_weights(4, 4))
+    view = shown(answer(weights))
+    view.choose(t=1, u=0)
+    last = view.tokens().nth(3)
+    assert last.get_attribute("aria-label") == f"3: “w3”, {NOT_YET}"
+    last.hover()
+    assert view.tooltip == ["query 3: “w3”", NOT_YET]
+    view.choose(t=3, u=0)  # the step comes to it while the pointer rests there
+    assert view.tooltip[2].startswith("weight ")
+    assert last.get_attribute("aria-label") == "3: “w3”"
+    view.choose(t=1, u=0)
+    last.click()
+    assert view.heard(1) == [{"t": 3}]
+    view.painted()
+    assert view.marked("unwritten") == []
+    assert view.tooltip == ["query 3: “w3”", "key 3: “w3”", f"weight {weights[3, 3]:.4f}"]
+
+
+def test_keys_walk_on_into_what_is_not_written_yet(shown):
+    view = shown(answer(np.tril(some_weights(4, 4))))
+    view.choose(t=1, u=0)
+    view.press(*["Tab"] * 7, "ArrowRight")
+    assert view.focused == [[0, 2]]
+    assert view.marked("unwritten") == [3]
+    assert view.page.locator("[aria-live]").text_content() == ", ".join(view.tooltip)
+
+
+def test_the_saved_picture_has_what_is_not_written_yet_faintly(shown, tmp_path):
+    view = shown(answer(np.tril(some_weights(4, 4)), unit="weight"))
+    view.choose(t=1, u=0)
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name="Save this picture as SVG").click()
+    saved.value.save_as(tmp_path / "picture.svg")
+    svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    assert re.findall(r'<text [^>]*opacity="0.5"[^>]*>(w\d)</text>', svg) == ["w2", "w3"]
+    assert "faint: not written yet" in svg

@@ -2,7 +2,8 @@ import { selection, placeOn, positionAt, fieldOf, share, quoted, isolated, short
 
 // The text, its tokens shaded by the weights of one query or to one key. Header: {title, label, name, caption, queries,
 // keys: {field, role, axis, ink, tokens}, writes, together, scale, unit, fill}; arrays: weights [Q, K], mask [Q, K]
-// where anything is masked. All rows are here: what is selected changes without Python.
+// where anything is masked. All rows are here: what is selected changes without Python. With `grows`, tokens of the
+// queries' side behind the selected query are not written yet.
 
 const DIRECTIONS = [
   ["reads", "what the query reads", "Shade each key by the weight that the selected query gives it"],
@@ -13,6 +14,8 @@ const SHADES = [
   ["most", "max", "Full colour is the largest weight shown"],
 ]
 const MARK_EVERY = 5
+const FAINT = 0.5 // of a token that is not written yet; shading.css has it too
+const NOT_YET = "not written yet at this step"
 const SEGMENTS = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 const hasRightToLeft = (text) => isolated(text) !== text
 const hasLeftToRight = (text) => /\p{L}/u.test(text.replace(/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g, ""))
@@ -37,6 +40,7 @@ function makeShading(root) {
   let paragraphs = []
   let built = ""
   let sawBefore = ""
+  let told = null // the token that the tooltip speaks of, {paragraph, n}
 
   const group = (choice, name, options, choose) => {
     choice.setAttribute("role", "group")
@@ -44,7 +48,7 @@ function makeShading(root) {
     const made = options.map(([word, text, hint]) => {
       const each = button("quiet", text, hint, () => {
         choose(word)
-        tip.hide()
+        hush()
         view.draw()
       })
       each.setAttribute("aria-label", text)
@@ -71,10 +75,13 @@ function makeShading(root) {
   const shaded = () => (direction === "reads" ? "keys" : "queries")
   /** Whose place a token of this paragraph is when it is chosen. */
   const axisOf = (paragraph) => paragraph.axis ?? active()
+  /** Whether token n of this paragraph comes behind the selected query, and so is not there yet at its step. */
+  const unwritten = ({ side }, n) =>
+    head.grows && side.ink === head.queries.ink && chosen().queries !== null && positionAt(side, n) > selection.chosen[head.queries.field]
   /** The query and the key whose weight token n of this paragraph shows, null if it shows none. */
   const pairOf = (paragraph, n) => {
     const of = chosen()[active()]
-    if (of === null || (paragraph.axis && paragraph.axis !== shaded())) return null
+    if (of === null || (paragraph.axis && paragraph.axis !== shaded()) || unwritten(paragraph, n)) return null
     return direction === "reads" ? [of, n] : [n, of]
   }
 
@@ -91,7 +98,6 @@ function makeShading(root) {
     }
     // These stand for themselves; the letters of all others join those around them, so that a phrase runs one way.
     if (token.special || token.note !== undefined || (hasRightToLeft(token.text) && hasLeftToRight(token.text))) made.dir = "auto"
-    made.setAttribute("aria-label", `${n}: ${quoted(token)}`)
     return made
   }
 
@@ -164,6 +170,10 @@ function makeShading(root) {
         if (cell.style.backgroundColor !== fill) cell.style.backgroundColor = fill
         if (cell.style.color !== ink) cell.style.color = ink
         cell.classList.toggle("masked", masked)
+        const later = unwritten(paragraph, n)
+        cell.classList.toggle("unwritten", later)
+        const label = `${n}: ${quoted(paragraph.side.tokens[n])}${later ? `, ${NOT_YET}` : ""}`
+        if (cell.getAttribute("aria-label") !== label) cell.setAttribute("aria-label", label)
         const selected = n === mine && (!paragraph.axis || axis === active())
         cell.classList.toggle("selected", selected)
         cell.classList.toggle("other", !selected && (n === other || n === mine))
@@ -204,7 +214,10 @@ function makeShading(root) {
 
   function sentences(paragraph, n) {
     const pair = pairOf(paragraph, n)
-    if (!pair) return [axisOf(paragraph) === "queries" ? queryWords(n) : keyWords(n)]
+    if (!pair) {
+      const words = axisOf(paragraph) === "queries" ? queryWords(n) : keyWords(n)
+      return unwritten(paragraph, n) ? [words, NOT_YET] : [words]
+    }
     const weight = `weight ${approximately()}${share(at(...pair))}`
     return [queryWords(pair[0]), keyWords(pair[1]), may(...pair) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`]
   }
@@ -222,6 +235,7 @@ function makeShading(root) {
     if (shade === "most") notes.push(`full colour is the largest shown${approximately() && ", rounded to 16 bits"}`)
     const hatched = paragraphs.some((paragraph) => paragraph.cells.some((cell) => cell.classList.contains("masked")))
     if (hatched) notes.push("hatched: masked")
+    if (paragraphs.some((paragraph) => paragraph.cells.some((_, n) => unwritten(paragraph, n)))) notes.push("faint: not written yet")
     return { start: "0", end: shade === "most" ? share(full()) : "1", words: notes.join(", ") }
   }
 
@@ -230,6 +244,15 @@ function makeShading(root) {
   const placeOf = (cell) => {
     const [outer, inner] = [root.getBoundingClientRect(), cell.getBoundingClientRect()]
     return [inner.left - outer.left + inner.width / 2, inner.bottom - outer.top - 10]
+  }
+
+  function tell(paragraph, n) {
+    told = { paragraph, n }
+    tip.show(sentences(paragraph, n), ...placeOf(paragraph.cells[n]))
+  }
+  function hush() {
+    told = null
+    tip.hide()
   }
 
   function pick(paragraph, n, settle) {
@@ -259,25 +282,25 @@ function makeShading(root) {
     const numberOf = (event) => cells.indexOf(event.target.closest?.(".token"))
     box.onpointerover = (event) => {
       const n = numberOf(event)
-      if (n < 0) tip.hide()
-      else tip.show(sentences(paragraph, n), ...placeOf(cells[n]))
+      if (n < 0) hush()
+      else tell(paragraph, n)
     }
-    box.onpointerleave = () => tip.hide()
+    box.onpointerleave = hush
     box.onclick = (event) => {
       const n = numberOf(event)
       if (n < 0) return
       rove(paragraph, n)
       cells[n].focus({ preventScroll: true })
       pick(paragraph, n, 0)
-      tip.show(sentences(paragraph, n), ...placeOf(cells[n]))
+      tell(paragraph, n)
     }
     box.addEventListener("focusin", (event) => {
       const n = numberOf(event)
       if (n < 0 || !cells[n].matches(":focus-visible")) return
       announce(sentences(paragraph, n).join(", "))
-      tip.show(sentences(paragraph, n), ...placeOf(cells[n]))
+      tell(paragraph, n)
     })
-    box.addEventListener("focusout", () => tip.hide())
+    box.addEventListener("focusout", hush)
     box.onkeydown = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return
       const n = paragraph.focus
@@ -287,13 +310,13 @@ function makeShading(root) {
         ArrowLeft: () => n - forward, ArrowRight: () => n + forward, Home: () => 0, End: () => cells.length - 1,
         ArrowUp: () => onLine(cells, n, -1), ArrowDown: () => onLine(cells, n, 1), Enter: () => n, " ": () => n,
       }
-      if (event.key === "Escape") tip.hide()
+      if (event.key === "Escape") hush()
       else if (moves[event.key]) {
         const to = Math.min(Math.max(moves[event.key](), 0), cells.length - 1)
         rove(paragraph, to)
         cells[to].focus()
         pick(paragraph, to, to === n ? 0 : 150)
-        tip.show(sentences(paragraph, to), ...placeOf(cells[to]))
+        tell(paragraph, to)
       } else return
       event.preventDefault()
     }
@@ -349,6 +372,7 @@ function makeShading(root) {
     const styles = looks(paragraph, paper)
     cells.forEach((cell, n) => {
       const { fill, ink, masked } = styles[n]
+      context.globalAlpha = unwritten(paragraph, n) ? FAINT : 1
       for (const { left, top: y, width, height } of cell.getClientRects()) {
         if (fill) {
           context.fillStyle = fill
@@ -380,6 +404,7 @@ function makeShading(root) {
       }
     })
     context.direction = "ltr"
+    context.globalAlpha = 1
   }
 
   function paintAll(context) {
@@ -427,7 +452,7 @@ function makeShading(root) {
       weights = arrays.weights
       mask = arrays.mask
       ;[Q, K] = weights.shape
-      tip.hide()
+      hush()
       title.textContent = head.title
       stage.setAttribute("aria-label", `${head.label}. Arrow keys choose a token.`)
       build()
@@ -436,6 +461,7 @@ function makeShading(root) {
       directions.forEach((each, i) => each.setAttribute("aria-pressed", String(DIRECTIONS[i][0] === direction)))
       shades.forEach((each, i) => each.setAttribute("aria-pressed", String(SHADES[i][0] === shade)))
       paint(colours(root))
+      if (told) tell(told.paragraph, told.n) // another query may have been selected
       const ends = key()
       about.textContent = said()
       start.textContent = ends.start

@@ -30,12 +30,14 @@ def shading_payload(
     mask: ArrayLike | None = None,
     fill: str = "",
     writes: Sequence[Mapping[str, Any]] | None = None,
+    grows: bool = False,
 ) -> bytes:
     """What the browser gets: all rows at once. weights: [Q, K], from 0 to 1; mask: [Q, K], True = may attend.
 
     Queries and keys that are the same tokens of the same side are one paragraph, else each has its own. `unit` says
     what a weight is, `fill` what the model puts in masked places, `name` is a file name, and `writes` has what each
-    query writes. Raises ValueError if shapes and tokens do not fit, and for weights below 0.
+    query writes. `grows`: tokens of the queries' side behind the selected query are shown as not written yet.
+    Raises ValueError if shapes and tokens do not fit, and for weights below 0.
     """
     grid = np.asarray(weights, dtype=np.float32)
     if grid.shape != (len(queries.tokens), len(keys.tokens)) or 0 in grid.shape:
@@ -61,6 +63,8 @@ def shading_payload(
         "unit": unit,
         "fill": fill,
     }
+    if grows:
+        header["grows"] = True
     arrays = {"weights": payload.weights(grid)}
     if mask is not None and not np.all(mask):
         arrays["mask"] = payload.bits(mask)
