@@ -9,7 +9,10 @@ from viz_transformer.ui import frame
 st.set_page_config(page_title="Viz Transformer", layout="wide", initial_sidebar_state=240)
 page = st.navigation(
     {
-        "RUN": [st.Page("pages/run.py", title="Run", default=True)],
+        "RUN": [
+            st.Page("pages/run.py", title="Run", default=True),
+            st.Page("pages/decoding.py", title="Decoding"),
+        ],
         "INSIDE": [
             st.Page("pages/input.py", title="Input"),
             st.Page("pages/positions.py", title="Positions"),

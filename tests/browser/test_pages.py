@@ -17,6 +17,7 @@ PAGES = {
     "Masks": ("masks", ".masks .stage[data-painted]"),
     "Playground": ("playground", "[data-testid=stMain] .js-plotly-plot"),
     "Models": ("models", ".vt-card"),
+    "Decoding": ("decoding", ".st-key-panel .scrubber .stage[data-painted]"),
     "Run": ("", ".scrubber .stage[data-painted]"),
 }
 KINDS = ("numbers", "taylor-2terms", "multi30k-tutorial6", "en-it-slips", "shakespeare", "copy")

@@ -86,9 +86,12 @@ def test_map_lines_and_thumbnails_are_what_the_run_recorded(app, bundled, kind):
         assert f"layer {layer}, head {head}, " in header["title"]
         assert header["scale"] == kind
         assert same_bits(sent(app, "lines")[1]["weights"][0], weights)
-        for other, thumbnail in enumerate(sent(app, "grid")[1]["values"][layer]):
-            gap = np.abs(thumbnail - recorded(run, kind, layer, other)[0]).max()
-            assert gap < 4e-3  # half a step of 1/255 in the square root
+        grid = sent(app, "grid")[1]
+        for other, (roots, tops) in enumerate(zip(grid["roots"][layer], grid["tops"][layer], strict=True)):
+            expected, _ = recorded(run, kind, layer, other)
+            shown = (roots / 15) ** 2 * tops[:, None]  # 16 levels of the root of the row's largest weight
+            largest = expected.max(axis=-1, keepdims=True)
+            assert (np.abs(shown - expected) <= (1 - (1 - 0.5 / 15) ** 2) * largest + 4e-3).all()
     assert sent(app, "grid")[0]["tokens"] == list(weights.shape)
 
 

@@ -128,6 +128,7 @@ def waiting(sentence: str, place: DeltaGenerator) -> Iterator[None]:
     """Say in `place` what is being waited for."""
     with place.container(), st.spinner(sentence):
         yield
+    place.empty()
 
 
 def selected() -> Summary | str:

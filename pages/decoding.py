@@ -1,0 +1,64 @@
+"""Decoding: how is the answer written, step by step, and what else could it have been?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_transformer.ui import controls, decoding_view, frame, state, strategy_bar, text
+
+HOW = (
+    "Bars are probabilities over the whole vocabulary: first the model's own, hatched where the strategy has removed a"
+    " token and says by which rule, then what is left, renormalised. A step reads the token on the left of its row and"
+    " writes the one on the right; maps and texts grow with it. Take another candidate, and the answer that begins so"
+    " becomes a branch. In the beam tree every column is a step; a line is as wide as its token is probable."
+)
+NOT = (
+    "The highest score is not the best answer. Log-probabilities of answers of different lengths do not compare. A"
+    " hypothesis that was pruned was beaten, not wrong. A wide beam is not better than a narrow one by itself"
+    " (Stahlberg and Byrne 2019)."
+)
+
+
+def head_controls(both: frame.Runs) -> None:
+    """Kind, layer and head whose rows are shown."""
+    from viz_transformer.analysis.attention import attention_kinds
+    from viz_transformer.ui.maps import KIND_NAMES
+
+    config, kind = both.main.trace.config, state.selection()["kind"]
+    with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Kind",
+            attention_kinds(both.main.trace),
+            required=True,
+            format_func=KIND_NAMES.__getitem__,
+            **state.bind("kind", key="decoding_kind"),
+        )
+        layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+        controls.number("Layer", layers, **state.bind("layer", key="decoding_layer"))
+        controls.heads(config.n_heads, key="decoding_head")
+
+
+frame.title("Decoding")
+bar = frame.place("decoding_bar")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
+with bar:
+    strategy_bar.show(None if both is None else both.a.ckpt.target_codec)
+if both is not None:
+    with strip:
+        frame.strip(both)
+    head_controls(both)
+    left, right = st.columns([5, 4], gap="medium")
+    with left, st.container(key="picture"):
+        decoding_view.looked(both)
+        decoding_view.growing(both)
+    with right, st.container(key="panel"):
+        decoding_view.step(both)
+    decoding_view.tabs(both)
+    remarks = list(state.remarks())
+    if not both.main.trace.info.get("causal", True):
+        remarks.append(decoding_view.NOT_CAUSAL)
+    frame.say(status, *remarks)
+    frame.stage(both, ("panel", "picture", "decoding_below"))
+text.explained(HOW, NOT)

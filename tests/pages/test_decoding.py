@@ -1,0 +1,270 @@
+"""The Decoding page: what it draws is the run that strategy and branch make, and bad input ends in a sentence."""
+
+import html
+import math
+
+import numpy as np
+import pytest
+
+from viz_transformer.checkpoint import load
+from viz_transformer.decoding import decode
+from viz_transformer.strategies import Beam, Sampling
+from viz_transformer.ui import state
+from viz_transformer.ui.components import payload
+
+TEXT = "29,284.30"
+HOT = {"strategy": "sampling", "sampling": "3.0,6,0.95,0.01,1.2,4"}
+HOTTER = Sampling(temperature=3.0, top_k=6, top_p=0.95, min_p=0.01, repetition_penalty=1.2, seed=4)
+FIRST_OF_THREE = Beam(3, length_penalty=1.0, penalty="power", stop="first-finished")
+
+
+def opened(app, **address):
+    """The page with this address."""
+    app.switch_page("pages/decoding.py")
+    return goes_to(app, **address)
+
+
+def goes_to(app, **address):
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def address(app):
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+
+
+def html_of(app):
+    return html.unescape("".join(element.proto.body for element in app.get("html")))
+
+
+def sent(app, name, place=0):
+    """Header and arrays that a component of the page got."""
+    found = [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
+    return payload.unpack(found[place].bytes)
+
+
+def written(app):
+    header, _ = sent(app, "scrubber")
+    return [
+        header["tokens"][candidates[place]]["text"]
+        for candidates, place in zip(header["candidates"], header["written"], strict=True)
+    ]
+
+
+def the_run(bundled, **how):
+    return decode(load(bundled / "numbers"), TEXT, **how)
+
+
+@pytest.mark.parametrize(
+    ("given", "how"),
+    [
+        ({}, {}),
+        (HOT, {"strategy": HOTTER}),
+        ({"strategy": "beam", "beam": "3,1.0,power,end,first-finished"}, {"strategy": FIRST_OF_THREE}),
+        ({"ban": "4,5"}, {"ban": [4, 5]}),
+        ({"prefix": "two hundred"}, {"prefix": "two hundred"}),
+    ],
+)
+def test_the_steps_are_those_of_the_strategy(app, bundled, given, how):
+    run = the_run(bundled, **how)
+    opened(app, **given)
+    assert written(app) == list(run.tokens)
+    header, arrays = sent(app, "scrubber")
+    for index, step in enumerate(run.steps):
+        for place, (token, log_prob) in enumerate(
+            zip(header["candidates"][index], arrays["log_probs"][index], strict=False)
+        ):
+            name = header["tokens"][token]["text"]
+            token_id = step.vocabulary.index(name)
+            assert log_prob == np.float32(step.log_probs[token_id])
+            assert arrays["strategy_log_probs"][index, place] == np.float32(step.distribution.log_probs[token_id])
+        assert arrays["entropy"][index] == np.float32(step.entropy)
+    assert address(app).items() >= {key: value for key, value in given.items() if key in state.DEFAULTS}.items()
+
+
+def test_the_formula_stands_there_in_full(app):
+    assert HOTTER.formula() in html_of(opened(app, **HOT))
+    goes_to(app, strategy="beam")
+    assert Beam(4).formula() in html_of(app)
+
+
+def test_widgets_change_the_strategy_and_start_anew_from_its_own_answer(app, bundled):
+    opened(app, branches="0.1.6.one", branch="1")
+    app.button_group(key="decoding_strategy").set_value("sampling").run()
+    assert (app.session_state["selection"]["branches"], app.session_state["selection"]["branch"]) == ((), 0)
+    app.number_input(key="decoding_sampling_0").set_value(3.0).run()
+    app.number_input(key="decoding_sampling_5").set_value(9).run()
+    assert written(app) == list(the_run(bundled, strategy=Sampling(temperature=3.0, seed=9)).tokens)
+    assert address(app)["sampling"] == "3.0,0,1.0,0.0,1.0,9"
+    app.button_group(key="decoding_strategy").set_value("beam").run()
+    app.number_input(key="decoding_beam_0").set_value(2).run()
+    app.selectbox(key="decoding_beam_2").set_value("power").run()
+    assert written(app) == list(the_run(bundled, strategy=Beam(2, penalty="power")).tokens)
+
+
+def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
+    trunk = the_run(bundled)
+    opened(app, branches="0.2.6.other;1.4.9.third", branch="2", branch_b="0")
+    expected = the_run(bundled, force={2: 6, 4: 9})
+    assert written(app) == list(expected.tokens)
+    assert written(app)[:2] == list(trunk.tokens[:2])
+    header, _ = sent(app, "scrubber")
+    assert header["forced"] == [2, 4]
+    said = html_of(app)
+    assert "other" in said and "third" in said and "They part at step 2" in said
+    assert [button.key for button in app.button if button.key.startswith("branch_close") and not button.disabled] == [
+        "branch_close_1",
+        "branch_close_2",
+    ]
+    app.button(key="branch_close_1").click().run()
+    assert app.session_state["selection"]["branches"] == () and written(app) == list(trunk.tokens)
+
+
+def test_branches_are_shown_compared_and_renamed(app, bundled):
+    opened(app, branches="0.2.6.other;0.4.9.third", branch="1", branch_b="0")
+    app.button(key="branch_compare_2").click().run()
+    assert app.session_state["selection"]["branch_b"] == 2 and not app.exception
+    app.button(key="branch_show_2").click().run()
+    assert (app.session_state["selection"]["branch"], app.session_state["selection"]["branch_b"]) == (2, 1)
+    assert written(app) == list(the_run(bundled, force={4: 9}).tokens)
+
+
+def test_every_page_shows_the_branch_that_is_looked_at(app, bundled):
+    expected = the_run(bundled, force={2: 6})
+    opened(app, branches="0.2.6.other", branch="1")
+    app.switch_page("pages/attention.py").run()
+    header, arrays = sent(app, "matrix")
+    assert arrays["values"].tobytes() == expected.trace["decoder.1.cross.weights"][0, 0].numpy().tobytes()
+    assert "branch “other”" in header["caption"]
+
+
+def test_a_branch_is_pinned_as_it_was_written(app, bundled):
+    opened(app, branches="0.2.6.other", branch="1")
+    app.button(key="pin_set").click().run()
+    app.button(key="branch_show_0").click().run()
+    app.button_group(key="pin_shown").set_value("B").run()
+    assert not app.exception and written(app) == list(the_run(bundled, force={2: 6}).tokens)
+    assert address(app)["pin_how"] == "greedy|||2:6|other|"
+
+
+# ---- the tabs
+
+
+def test_the_tree_is_that_of_the_search(app, bundled):
+    run = the_run(bundled, strategy=Beam(3))
+    opened(app, strategy="beam", beam="3,0.6,gnmt,end,none-better", dec_tab="tree")
+    header, _ = sent(app, "beam_tree")
+    assert run.tree is not None
+    assert header["answer"] == run.tree.answer and header["width"] == 3
+    assert run.tree.beam.formula() in html_of(app)
+    goes_to(app, dec_node="0")
+    assert run.tree.why(0) in html_of(app)
+    goes_to(app, dec_node="99999")
+    assert "99,999" in html_of(app) or "99999" in html_of(app)
+
+
+def test_without_a_beam_the_tree_says_what_to_do(app):
+    assert "beam" in html_of(opened(app, dec_tab="tree")).lower()
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "sampling", "beam"])
+def test_the_cache_is_counted_for_every_strategy(app, strategy):
+    opened(app, dec_tab="cache", strategy=strategy)
+    assert "computed" in html_of(app)
+
+
+def test_a_text_of_the_readers_own_is_scored(app, bundled):
+    run = the_run(bundled, target="two hundred")
+    opened(app, dec_tab="score")
+    app.text_input(key="decoding_score_text").set_value("two hundred").run()
+    assert not app.exception
+    assert f"{run.log_prob:.2f}" in html_of(app)
+    assert address(app)["dec_text"] == "two hundred"
+
+
+# ---- what cannot be
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"sampling": "nan,0,1,0,1,0"}, "which is not temperature, top-k"),
+        ({"beam": "1000,0.6,gnmt,end,none-better"}, "which is not width, length penalty"),
+        ({"beam": "0,0.6,gnmt,end,none-better"}, "which is not width, length penalty"),
+        ({"branches": "nonsense"}, "which is not a list of branches"),
+        ({"branch": "7"}, "There is no branch 7: the answer is shown."),
+        ({"strategy": "best"}, "which is not one of greedy, sampling, beam"),
+        ({"ban": "x"}, "which is not ids with commas between them"),
+    ],
+)
+def test_an_address_that_cannot_be_is_said_and_the_answer_shown(app, bundled, given, sentence):
+    opened(app, **given)
+    assert sentence in html_of(app)
+    assert written(app) == list(the_run(bundled).tokens)
+
+
+def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bundled):
+    opened(app)
+    app.text_input(key="decoding_prefix").set_value("two " * 40).run()
+    assert not app.exception
+    assert "he prefix has " in html_of(app) and "Below is the last answer that could be written." in html_of(app)
+    assert written(app) == list(the_run(bundled).tokens)
+    app.text_input(key="decoding_prefix").set_value("two").run()
+    assert written(app) == list(the_run(bundled, prefix="two").tokens)
+
+
+def test_everything_banned_is_said_and_the_last_answer_stays(app, bundled):
+    opened(app)
+    size = load(bundled / "numbers").config.target_vocab_size
+    goes_to(app, ban=",".join(map(str, range(size))))
+    assert "tokens are banned: leave at least one that can be written" in html_of(app)
+    assert written(app) == list(the_run(bundled).tokens)
+
+
+def test_tokens_are_banned_as_the_vocabulary_spells_them(app, bundled):
+    opened(app)
+    app.text_input(key="decoding_ban").set_value("two nonsense").run()
+    assert "“nonsense” is no token of this model" in html_of(app)
+    assert app.session_state["selection"]["ban"] == ()
+    app.text_input(key="decoding_ban").set_value("two <b>").run()
+    names = load(bundled / "numbers").target_codec.vocabulary.tokens
+    assert app.session_state["selection"]["ban"] == (names.index("two"), names.index("<b>"))
+    assert "<b>" not in written(app) and "two" not in written(app)
+    app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
+    assert app.session_state["selection"]["ban"] == ()
+
+
+def test_a_text_that_cannot_be_scored_ends_in_a_sentence(app):
+    opened(app, dec_tab="score")
+    app.text_input(key="decoding_score_text").set_value("two " * 40).run()
+    assert not app.exception and "the target has" in html_of(app)
+
+
+def test_a_given_answer_leaves_nothing_to_choose(app):
+    opened(app, target="two")
+    assert "The answer is given" in html_of(app) and "decoding_strategy" not in {b.key for b in app.button_group}
+    for tab in state.DEC_TABS:
+        goes_to(app, dec_tab=tab)
+    app.button(key="decoding_write").click().run()
+    assert app.session_state["selection"]["target"] is None and not app.exception
+
+
+@pytest.mark.parametrize("checkpoint", ["shakespeare", "en-it-slips", "own", "multi30k-de-en"])
+@pytest.mark.parametrize("strategy", ["greedy", "sampling", "beam"])
+def test_every_kind_of_model_is_decoded_by_every_strategy(at_the_zoo, checkpoint, strategy):
+    text = "ABBA" if checkpoint == "shakespeare" else "abc"
+    opened(at_the_zoo, checkpoint=checkpoint, text=text, strategy=strategy)
+    for tab in state.DEC_TABS:
+        goes_to(at_the_zoo, dec_tab=tab)
+    if checkpoint == "en-it-slips":
+        assert "every step was a whole pass" in html_of(at_the_zoo)
+
+
+@pytest.mark.parametrize("text", ["", "7", "9" * 60, "<b>&🙂 مرحبا"])
+def test_any_text_ends_in_a_picture_or_a_sentence(app, text):
+    opened(app, text=text)
+    assert "<b>" not in "".join(element.proto.body for element in app.get("html"))
+    assert math.isfinite(len(html_of(app)))

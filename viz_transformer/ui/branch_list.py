@@ -1,0 +1,111 @@
+"""The branches of an answer as a small tree: look at one, compare it, rename it, close it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui import branches, cached, state, text
+from viz_transformer.ui.branch_views import comparison
+from viz_transformer.ui.runs import Shown
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.how import Branch
+
+SHORT = 90
+EMPTY = (
+    "There is one answer so far. Take another candidate at any step (its button, or Enter on its row), and the answer"
+    " that begins so grows from it as a branch."
+)
+
+
+def show(shown: Shown) -> None:
+    """The tree, and below it the comparison of the branch that is looked at with another."""
+    chosen = state.selection()
+    grown: tuple[Branch, ...] = chosen["branches"]
+    if not grown:
+        text.paragraph(EMPTY)
+        return
+    found = {number: _run(shown, number) for number in range(len(grown) + 1)}
+    with st.container(key="branch_rows"):
+        for number in _in_order(grown):
+            _row(number, found[number], grown)
+    other = chosen["branch_b"]
+    if other is None or other == chosen["branch"]:
+        text.paragraph("Look at another branch, or choose one to compare with, to see the two side by side.")
+        return
+    a, b = (found[number] for number in (chosen["branch"], other))
+    if isinstance(a, Shown) and isinstance(b, Shown):
+        names = [branches.name(grown, number) for number in (chosen["branch"], other)]
+        text.section(f"{names[0]} beside {names[1]}")
+        comparison(a, b)
+
+
+def _run(shown: Shown, number: int) -> Shown | str:
+    """The run of a branch, or a sentence why there is none."""
+    try:
+        how = branches.how_of(shown.summary, state.selection(), number)
+        run = cached.run(shown.summary, shown.text, how=how)
+    except ValueError as error:
+        return str(error)
+    return Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, how=how)
+
+
+def _in_order(grown: tuple[Branch, ...]) -> list[int]:
+    """All branches, each behind the one that it grows from."""
+
+    def below(number: int) -> list[int]:
+        children = [place for place, branch in enumerate(grown, start=1) if branch.parent == number]
+        return [number, *(each for child in children for each in below(child))]
+
+    return below(0)
+
+
+def _depth(grown: tuple[Branch, ...], number: int) -> int:
+    return 0 if number == 0 else 1 + _depth(grown, grown[number - 1].parent)
+
+
+def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
+    """One branch: where it left its parent, what it says, and what can be done with it."""
+    chosen = state.selection()
+    called, depth = branches.name(grown, number), _depth(grown, number)
+    looked_at = number == chosen["branch"]
+    with st.container(key=f"branch_{number}", horizontal=True, vertical_alignment="center"):
+        with st.container(key=f"branch_words_{number}"):
+            begins = "" if number == 0 else f"from step {grown[number - 1].step}: "
+            if isinstance(found, str):
+                text.paragraph(f"{found}.", tone="bad")
+            else:
+                total = labels.number(found.run.log_prob, 2)
+                written = labels.shorten(labels.sentence(found.run.text) if found.run.text else "(nothing)", SHORT)
+                lead = f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{called}  "
+                text.paragraph(
+                    f"{begins}{written}  (log p {total}, {len(found.run.steps)} steps)", style="vt-branch", lead=lead
+                )
+        st.button(
+            "Shown" if looked_at else "Show",
+            key=f"branch_show_{number}",
+            disabled=looked_at,
+            on_click=branches.look_at,
+            args=(number,),
+        )
+        compared = number == chosen["branch_b"] and not looked_at
+        st.button(
+            "Compared" if compared else "Compare",
+            key=f"branch_compare_{number}",
+            disabled=looked_at or compared,
+            on_click=lambda: state.select(branch_b=number),
+        )
+        with st.popover("Rename", key=f"branch_rename_{number}", disabled=number == 0):
+            if number:
+                key = f"branch_name_{number}"
+                st.session_state[key] = called
+                st.text_input(
+                    "Name of the branch",
+                    key=key,
+                    max_chars=24,
+                    on_change=lambda: branches.rename(number, st.session_state[key]),
+                )
+        st.button("Close", key=f"branch_close_{number}", disabled=number == 0, on_click=branches.close, args=(number,))

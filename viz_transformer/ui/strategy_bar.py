@@ -1,0 +1,130 @@
+"""How an answer is written: the strategy with its settings, its beginning and banned tokens, and all that in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui import state, text
+from viz_transformer.ui.how import BOUNDS, STRATEGIES
+
+if TYPE_CHECKING:
+    from viz_transformer.text.codec import Codec
+
+STOPS = {
+    "none-better": "none is better",
+    "width-finished": "width finished",
+    "first-finished": "first finished",
+}
+COUNTED = {"end": "the end token too", "no-end": "not the end token"}
+FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
+MOST_BANNED = 40
+
+
+def show(codec: Codec | None) -> None:
+    """The bar; with a given target there is nothing to choose. `codec` is the target's; None before there is one."""
+    if state.selection()["target"] is not None:
+        text.paragraph("The answer is given: there is nothing to choose. What the model makes of it stands below.")
+        st.button("Let it write", key="decoding_write", on_click=lambda: state.select(target=None))
+        return
+    with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Strategy",
+            STRATEGIES,
+            required=True,
+            **state.bind("strategy", key="decoding_strategy"),
+        )
+        {"sampling": _sampling, "beam": _beam}.get(state.selection()["strategy"], lambda: None)()
+    with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
+        st.text_input(
+            "The answer begins with",
+            autocomplete="off",
+            width=320,
+            **state.bind("prefix", key="decoding_prefix"),
+        )
+        if codec is not None:
+            _banned(codec)
+    try:
+        formula = state.how().value().formula()
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+    else:
+        text.paragraph(formula, style="vt-formula")
+
+
+def _sampling() -> None:
+    """Temperature, repetition penalty, the three cuts, and the seed."""
+    explained = {
+        "temperature": (0.1, "Logits are divided by it; 0 is greedy"),
+        "top-k": (1, "Keep so many tokens; 0 keeps all"),
+        "top-p": (0.05, "Keep the fewest that reach it; 1 keeps all"),
+        "min-p": (0.01, "Keep what has this share of the best one's probability; 0 keeps all"),
+        "repetition penalty": (0.1, "On the logits of tokens that the decoder has read; 1 is none"),
+        "seed": (1, "Of the noise, which is the same at every temperature"),
+    }
+    for place, (name, (step, sentence)) in enumerate(explained.items()):
+        low, high = BOUNDS[name]
+        label = "Repetition" if name == "repetition penalty" else name.capitalize()
+        st.number_input(
+            label, min_value=low, max_value=high, step=step, help=sentence, width=106, **_part("sampling", place)
+        )
+
+
+def _beam() -> None:
+    """Width, and everything that the score and the end of the search depend on."""
+    st.number_input(
+        "Width", min_value=1, max_value=100, step=1, width=106, help="Hypotheses that go on", **_part("beam", 0)
+    )
+    st.number_input(
+        "Length penalty α",
+        min_value=0.0,
+        max_value=10.0,
+        step=0.1,
+        width=120,
+        help="0 compares plain log-probabilities; more of it favours long answers",
+        **_part("beam", 1),
+    )
+    st.selectbox("Score divided by", [*FORMS], format_func=FORMS.__getitem__, width=148, **_part("beam", 2))
+    st.selectbox("|Y| counts", [*COUNTED], format_func=COUNTED.__getitem__, width=148, **_part("beam", 3))
+    st.selectbox("Stops when", [*STOPS], format_func=STOPS.__getitem__, width=148, **_part("beam", 4))
+
+
+def _part(name: str, place: int) -> dict[str, Any]:
+    """What ties a widget to one of the settings of a strategy."""
+    settings = state.selection()[name]
+
+    def taken(new: Any) -> Any:
+        return (*settings[:place], new, *settings[place + 1 :])
+
+    return state.bind(name, key=f"decoding_{name}_{place}", value=settings[place], taken=taken)
+
+
+def _banned(codec: Codec) -> None:
+    """Tokens that are never written, as the vocabulary spells them, with blanks between them."""
+    tokens = codec.vocabulary.tokens
+    places = {labels.visible(token): place for place, token in enumerate(tokens)}
+    now = [place for place in state.selection()["ban"] if place < len(tokens)]
+    key, wrong = "decoding_ban", "decoding_ban_wrong"
+    if not st.session_state.get(wrong):
+        st.session_state[key] = " ".join(labels.visible(tokens[place]) for place in now)
+
+    def changed() -> None:
+        words = str(st.session_state[key]).split()
+        unknown = [word for word in words if word not in places]
+        st.session_state[wrong] = ""
+        if unknown:
+            st.session_state[wrong] = (
+                f"“{labels.shorten(unknown[0], 40)}” is no token of this model: nothing is banned by it."
+            )
+        elif len(words) > MOST_BANNED:
+            st.session_state[wrong] = f"At most {MOST_BANNED} tokens can be banned here."
+        else:
+            state.select(ban=tuple(dict.fromkeys(places[word] for word in words)))
+
+    st.text_input(
+        "Never writes (tokens, blanks between them)", autocomplete="off", width=320, key=key, on_change=changed
+    )
+    if said := st.session_state.get(wrong):
+        text.paragraph(said, tone="bad")
