@@ -17,12 +17,17 @@ from viz_transformer.search import DecoderState
 
 Floats = NDArray[np.float64]
 FLOAT = 4  # bytes of a float32
-CONVENTION = (
-    "Counted: one multiply-add for each product of a weight or an activation that a matrix product adds up. The encoder"
-    " runs once before step 0 and is in neither count; a whole pass reads all tokens so far, projects the memory anew,"
-    " scores all pairs, masked ones too, and gives logits for every row, as this program does where it has no cache."
-    " Norms, softmax, biases and activations are left out."
-)
+
+
+def convention(config: ModelConfig) -> str:
+    """What is counted for such a model, in words."""
+    memory = " projects the memory anew," if config.has_encoder else ""
+    encoder = " The encoder runs once before step 0 and is in neither count." if config.has_encoder else ""
+    return (
+        "Counted: the multiply-adds of all matrix products of the decoder; norms, softmax, biases and activations are"
+        f" left out.{encoder} A whole pass reads all tokens so far,{memory} scores all pairs, masked ones too, and"
+        " gives logits for every row, as this program does where it has no cache."
+    )
 
 
 @dataclass(frozen=True)

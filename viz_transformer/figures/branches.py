@@ -13,7 +13,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
 
-_PANELS = ("log-probability of the token", "sum so far")
+_PANELS = ("of the token", "sum so far")
 _MOST_MARKED = 80  # steps; with more of them the lines carry no marks
 
 
@@ -46,7 +46,7 @@ def branch_curves(
             drawn = values if number == 0 else values.cumsum()
             figure.add_trace(_line(drawn, tokens, names[second], number, bool(second), steps, theme))
     if parted is not None:
-        _mark(figure, parted, theme)
+        _mark(figure, parted, steps, theme)
     muted = {"size": 13, "color": colors.muted}
     axis: dict[str, Any] = {
         "fixedrange": True,
@@ -62,27 +62,16 @@ def branch_curves(
                     **axis,
                     "domain": domain,
                     "nticks": 5,
+                    "title": {"text": name, "font": muted, "standoff": 4},
                     "range": _reach([trace for trace in figure.data if trace.yaxis == ("y", "y2")[number]]),
                 }
             }
-        )
-        figure.add_annotation(
-            text=f"{name}, nats",
-            font=muted,
-            xref="paper",
-            x=0,
-            xanchor="left",
-            yref="paper",
-            y=domain[1],
-            yanchor="bottom",
-            yshift=2,
-            showarrow=False,
         )
     figure.update_layout(
         **themes.base_layout(theme) | {"showlegend": True},
         title=themes.title(labels.escape(title), theme),
         height=height,
-        margin={"l": 58, "r": 12, "t": 62, "b": 44, "pad": 0},
+        margin={"l": 64, "r": 12, "t": 48, "b": 44, "pad": 0},
         xaxis={
             **axis,
             "showgrid": False,
@@ -138,7 +127,7 @@ def _line(
     )
 
 
-def _mark(figure: go.Figure, parted: int, theme: Theme) -> None:
+def _mark(figure: go.Figure, parted: int, steps: int, theme: Theme) -> None:
     """A band through both panels, and its words."""
     colors = themes.palette(theme)
     figure.add_shape(
@@ -156,7 +145,7 @@ def _mark(figure: go.Figure, parted: int, theme: Theme) -> None:
         text=f"first difference: step {parted}",
         font={"size": 12, "color": colors.muted},
         x=parted,
-        xanchor="center",
+        xanchor="left" if parted < steps / 8 else "right" if parted >= steps * 7 / 8 else "center",
         yref="paper",
         y=0.5,
         yanchor="middle",

@@ -52,7 +52,7 @@ def work_curves(
             )
         )
     if chosen is not None:
-        figure.add_vline(x=chosen, line={"width": 1, "dash": "dot", "color": colors.text}, layer="below")
+        figure.add_vline(x=chosen, line={"width": 1, "dash": "dot", "color": colors.text})
         figure.add_annotation(
             text=f"step {chosen}",
             font={"size": 12, "color": colors.muted},
