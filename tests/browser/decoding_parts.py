@@ -1,0 +1,54 @@
+"""A page with what shows an answer being written: the scrubber, where tokens can be taken, a map and a text that grow.
+
+`test_decoding_components.py` serves it. A token that is taken is forced at its step, and the answer written anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from builders import tiny_checkpoint
+
+from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.decoding import decode
+from viz_transformer.strategies import Sampling
+from viz_transformer.ui import maps, state, steps, style
+from viz_transformer.ui.components.matrix import matrix
+from viz_transformer.ui.components.scrubber import scrubber
+from viz_transformer.ui.components.selection import join_selection
+from viz_transformer.ui.components.shading import shading, shading_payload
+from viz_transformer.ui.runs import Shown
+
+STRATEGY = Sampling(temperature=1.5, top_k=6, seed=2)
+SOURCE, STEPS = "abc", 5
+
+st.set_page_config(layout="wide")
+style.apply()
+forced: dict[int, int] = st.session_state.setdefault("forced", {})
+ckpt = tiny_checkpoint()
+shown = Shown(
+    "A",
+    Summary("tiny", Path("tiny"), ckpt.config, {}, {}),
+    SOURCE,
+    ckpt,
+    decode(ckpt, SOURCE, strategy=STRATEGY, force=forced, max_steps=STEPS),
+)
+chosen = st.session_state.setdefault("chosen", {"t": 0, "i": 0, "u": 0})
+join_selection(chosen, chosen.update)
+left, right = st.columns(2)
+with right:
+    scrubber(steps.scrubber_data(shown, strategy=True, takes=True), key="steps", on_take=forced.__setitem__)
+with left:
+    cross, own = (
+        maps.picture(shown, {**state.DEFAULTS, "kind": kind, "layer": 0, "heads": (0,), "options": ()})
+        for kind in ("cross", "decoder")
+    )
+    shading(
+        shading_payload(
+            own.values, own.rows, own.columns, title=own.title, name="n", caption="c",
+            scale=own.weight_scale, unit=own.unit, mask=own.mask, writes=own.writes, grows=True,
+        ),
+        key="text",
+    )  # fmt: skip
+    matrix(cross.matrix(grows=True), key="map")
