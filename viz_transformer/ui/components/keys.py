@@ -59,6 +59,7 @@ GROUPS = (
             (("←", "→", "↑", "↓"), "the next token or step"),
             (("Home", "End"), "the first and the last"),
             (("Space",), "play or pause, on the play button"),
+            (("Enter",), "take the candidate shown, on Decoding"),
         ),
     ),
     (
