@@ -335,6 +335,9 @@ def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
     (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
     assert table["weight, A − B"].to_numpy().tobytes() == (a - b).tobytes()
     assert list(table["token, B"]) == ["<s>", *"28.30", "</s>"]
+    saving = [each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_saving"]
+    captions = [json.loads(each.json)["caption"] for each in saving]
+    assert sum("A: numbers, “29.30”; B: numbers, “28.30”" in caption for caption in captions) == 2
     goes_to(app, shown="A")
     assert "A − B of this row" not in html_of(app)
 

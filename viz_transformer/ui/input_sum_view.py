@@ -84,9 +84,10 @@ def _draw(
     side: Side,
     row: int | None,
     *,
-    compared: bool = False,
+    compared: str | None = None,
     scale: float = 0.0,
 ) -> None:
+    """The figure; `compared` names both runs where the strips are those of A − B."""
     from viz_transformer.figures.embeddings import Strip, input_strips
 
     where = f"position {row}" if row is not None else f"{len(rows)} positions"
@@ -100,7 +101,7 @@ def _draw(
         scale=scale,
         theme=frame.theme(),
     )
-    chart(figure, key="input_strips", alt=f"Embedding, position and input of {where} on one scale")
+    chart(figure, key="input_strips", alt=f"Embedding, position and input of {where} on one scale", caption=compared)
 
 
 def _table(shown: Shown, side: Side, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> None:
@@ -139,6 +140,7 @@ def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
     ]
     drawn = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
+    runs = "; ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (a, b))
     if row is not None:
         names = [f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)]
         _draw(
@@ -147,7 +149,7 @@ def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
             [row] * 3,
             side,
             row,
-            compared=True,
+            compared=runs,
         )
     else:
         names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
@@ -157,7 +159,7 @@ def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
             found.a.rows,
             side,
             row,
-            compared=True,
+            compared=runs,
             scale=max(first.largest, second.largest),
         )
     rows = [(f"{name.lstrip('+= ')}, A − B", three[2]) for name, three in drawn]

@@ -33,12 +33,12 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
         return
     first, *others = in_words(found, a, b, cell)
     text.paragraph(first)
-    text.paragraph(" ".join(others))
     left, right = st.columns(2, gap="medium")
     with left:
         _chart(found, a, b, cell, WEIGHTS)
     with right:
         _chart(found, a, b, cell, SCORES)
+    text.paragraph(" ".join(others))
     title = f"{cell.site}, head {cell.head}, query {cell.query}"
     pictures.table(
         lambda: difference_table(found, a, b, cell),
@@ -67,7 +67,13 @@ def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str) 
         type_size=1.5 if projector.is_on() else 1.0,
     )
     what = "weights" if quantity == WEIGHTS else "scores"
-    frame.chart(figure, key=f"weight_difference_{what}", alt=f"The {what} of this row in A, in B, and A − B")
+    runs = "; ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (a, b))
+    frame.chart(
+        figure,
+        key=f"weight_difference_{what}",
+        alt=f"The {what} of this row in A, in B, and A − B",
+        caption=f"{runs}; {cell.site}, head {cell.head}, query {cell.query}",
+    )
 
 
 def _hover(found: RowDifference, tokens: Sequence[Sequence[str]], quantity: str, values: tuple[Any, Any]) -> list[str]:
