@@ -6,8 +6,8 @@ import { selection, number, fixed, share, quoted, isolated, shorten, colours, is
 // row of what was kept, -1 for the rest, and the rows are such that no two lines cross.
 
 const [AXIS, ROOT, EDGE] = [26, 46, 10] // the steps' numbers; the room of the start token; margins left and right
-const [LOWEST, HIGHEST, NARROWEST, USUAL, WIDEST] = [28, 54, 52, 112, 132] // rows and columns at the first sight, in pixels
-const BETWEEN = 28 // pixels between the tokens of two columns
+const [LOWEST, HIGHEST, NARROWEST, USUAL, WIDEST] = [27, 54, 52, 112, 132] // rows and columns at the first sight, in pixels
+const BETWEEN = 25 // pixels between the tokens of two columns
 const CLOSEST = 4
 const [WHOLE_WIDTH, WHOLE_HEIGHT] = [6000, 4000]
 const FINE = { thin: 0.9, thick: 7 }
@@ -141,7 +141,7 @@ function makeTree(root) {
   /** How wide a token is that nine of ten are not wider than. */
   function usualToken(context, z) {
     context.font = mono(13.5 * z)
-    const [sizes, counts] = [head.tokens.map(({ text }) => context.measureText(text).width + 14 * z), new Map()]
+    const [sizes, counts] = [head.tokens.map(({ text }) => context.measureText(text).width + 12 * z), new Map()]
     for (let i = 0; i < N; i++) if (nodes.row[i] >= 0) counts.set(nodes.token[i], (counts.get(nodes.token[i]) ?? 0) + 1)
     let left = [...counts.values()].reduce((sum, count) => sum + count, 0) * 0.1
     for (const token of [...counts.keys()].sort((a, b) => sizes[b] - sizes[a]))
@@ -159,7 +159,7 @@ function makeTree(root) {
   const fits = () => wholeWidth() <= place.width + 1 && wholeHeight() <= place.height + 1
   const isWhole = () => wholeWidth() <= WHOLE_WIDTH * place.z && wholeHeight() <= WHOLE_HEIGHT * place.z
   const frameOfExport = () => (isWhole() ? { width: Math.max(wholeWidth(), 480 * place.z), height: wholeHeight() } : place)
-  const gap = () => clamp(Math.max(view.col * 0.28, Math.min(BETWEEN * place.z, view.col + BETWEEN * place.z - place.usual)), 14 * place.z, 44 * place.z)
+  const gap = () => clamp(Math.max(view.col * 0.24, Math.min(BETWEEN * place.z, view.col + BETWEEN * place.z - place.usual)), 14 * place.z, 44 * place.z)
   const asTokens = () => view.col >= 44 * place.z && rowHeight() >= 17 * place.z
   const hasHairs = () => gap() >= 20 * place.z && rowHeight() >= 26 * place.z
 
@@ -173,21 +173,22 @@ function makeTree(root) {
   function box(context, i) {
     const { z } = place
     const strong = i >= 0 && onAnswer[i]
-    const tall = Math.min((strong ? 28 : 25) * z, rowHeight() * 0.66)
-    const size = Math.min((strong ? 14.5 : 13.5) * z, tall * 0.58)
+    const tall = Math.min((strong ? 28 : 25) * z, rowHeight() * 0.76)
     const most = i < 0 ? (ROOT - 8) * z : view.col - (strong ? Math.min(gap(), 18 * z) : gap())
     const token = i < 0 ? head.start : tokenOf(i)
-    const font = mono(size, strong ? 600 : 400)
-    if (!token) return { text: "", wide: 10 * z, tall: 10 * z, font }
+    if (!token) return { text: "", wide: 10 * z, tall: 10 * z }
     const key = `${i < 0 ? "start" : nodes.token[i]} ${strong ? 1 : 0}`
-    let kept_ = labels.get(key)
-    if (!kept_) {
+    if (!labels.has(key)) {
+      const room = Math.max(8, most - 10 * z)
+      let size = Math.min((strong ? 14.5 : 13.5) * z, tall * 0.62)
+      context.font = mono(size, strong ? 600 : 400)
+      size *= clamp(room / context.measureText(token.text).width, 0.86, 1) // a little smaller rather than cut off
+      const font = mono(size, strong ? 600 : 400)
       context.font = font
-      const text = isolated(shorten(context, token.text, Math.max(8, most - 12 * z)))
-      kept_ = { text, wide: Math.max(tall, Math.min(most, context.measureText(text).width + 14 * z)), tall, font }
-      labels.set(key, kept_)
+      const text = isolated(shorten(context, token.text, room))
+      labels.set(key, { text, wide: Math.max(tall, Math.min(most, context.measureText(text).width + 12 * z)), tall, font })
     }
-    return kept_
+    return labels.get(key)
   }
   const dot = () => clamp(Math.min(view.col * 0.5, rowHeight() * 0.6), 1.5, 7 * place.z)
   const halfOf = (context, i) => (asTokens() ? box(context, i).wide / 2 : dot() / 2)

@@ -15,6 +15,7 @@ from viz_transformer.ui.components.tokens import token_data
 
 if TYPE_CHECKING:
     from viz_transformer.beam_tree import BeamTree
+    from viz_transformer.strategies import Beam
 
 HEIGHT = 600
 
@@ -70,7 +71,7 @@ def beam_tree_payload(
         "fates": fates,
         "sentences": list(sentences),
         # What stands between "score = total / penalty =" and the number: penalty and formula by |Y|.
-        "penalties": {str(length): [tree.beam.divisor(length), _penalty(tree, length)] for length in sorted(lengths)},
+        "penalties": {str(each): [tree.beam.divisor(each), penalty_words(tree.beam, each)] for each in sorted(lengths)},
         "nodes": columns,
         "height": height,
     }
@@ -94,16 +95,15 @@ def rows(tree: BeamTree) -> list[int]:
     return found
 
 
+def penalty_words(beam: Beam, length: int) -> str:
+    """The penalty of a hypothesis of |Y| = `length` with its numbers, not yet worked out."""
+    base = f"((5 + {length})/6)" if beam.penalty == "gnmt" else str(max(length, 1))
+    return f"{base}^{beam.length_penalty:g}"
+
+
 def beam_tree(data: bytes, *, key: str) -> None:
     """Draw what `beam_tree_payload` made. A picked hypothesis goes into the selection of the page as `dec_node`."""
     _beam_tree(key=key, data=data)
-
-
-def _penalty(tree: BeamTree, length: int) -> str:
-    """The penalty of a hypothesis of |Y| = `length` with its numbers."""
-    beam = tree.beam
-    base = f"((5 + {length})/6)" if beam.penalty == "gnmt" else str(max(length, 1))
-    return f"{base}^{beam.length_penalty:g}"
 
 
 def _count(number: int, what: str) -> str:

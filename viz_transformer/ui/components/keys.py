@@ -54,6 +54,16 @@ GROUPS = (
     ),
     ("Heads, in focus", ((("←", "→", "↑", "↓"), "go to a head"), (("Enter", "Ctrl Enter"), "choose it, or add it"))),
     (
+        "Beam tree, in focus",
+        (
+            (("←", "→"), "what a hypothesis extends, and what extends it"),
+            (("↑", "↓"), "along its step"),
+            (("Enter",), "choose it"),
+            (("End",), "the answer"),
+            (("+", "-", "0"), "wider or narrower columns; as at first"),
+        ),
+    ),
+    (
         "Chips, text, lines, scrubber, in focus",
         (
             (("←", "→", "↑", "↓"), "the next token or step"),
