@@ -44,6 +44,14 @@ def test_the_runs_part_at_the_first_token_that_differs(branches):
     ]
 
 
+def test_tokens_that_come_twice_are_not_aligned_across_the_fork(ckpt):
+    """difflib alone takes u v behind the fork for those before it, and calls the first two different."""
+    a, b = decode(ckpt, "abc", target="uvuvwxyz"), decode(ckpt, "abc", target="uvwxyz")
+    found = compare_runs(a, b)
+    assert found.first_difference == 2
+    assert [(piece.wanted, piece.written) for piece in found.pieces][:2] == [(("u", "v"),) * 2, (("u", "v"), ())]
+
+
 def test_curves_are_the_steps_log_probabilities_and_their_running_sums(ckpt, branches):
     found = compare_runs(*branches)
     for run, target, curve, sums in zip(branches, ("uvwxyz", "uvwyz"), found.log_probs, found.cumulative, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,10 +48,11 @@ class Place:
 class Comparison:
     """Two runs that go on from the same text.
 
-    pieces: both token sequences cut into what agrees and what differs (`wanted` is A's, `written` B's). common: how
-    many steps at the beginning write the same token. first_difference: the step behind them, None if the runs write
-    the same. log_probs: those of A's steps and of B's, natural, under the model. first_row: the decoder row of step 0.
-    variations: rows 0 to first_row + common, as far as both runs have them, which read the same tokens in both.
+    pieces: both token sequences cut into what agrees and what differs (`wanted` is A's, `written` B's); what they have
+    in common at the beginning is one piece, the rest is aligned. common: how many steps that are. first_difference:
+    the step behind them, None if the runs write the same. log_probs: those of A's steps and of B's, natural, under the
+    model. first_row: the decoder row of step 0. variations: rows 0 to first_row + common, as far as both runs have
+    them, which read the same tokens in both.
     """
 
     pieces: tuple[Piece, ...]
@@ -110,7 +112,7 @@ def compare_runs(a: Run, b: Run) -> Comparison:
     common = next((step for step in range(shortest) if ids[0][step] != ids[1][step]), shortest)
     rows = first + min(common + 1, shortest)
     return Comparison(
-        pieces=aligned_difference(a.tokens, b.tokens),
+        pieces=_pieces(a.tokens, b.tokens, common),
         common=common,
         first_difference=None if common == longest else common,
         log_probs=(_log_probs(a), _log_probs(b)),
@@ -122,6 +124,12 @@ def compare_runs(a: Run, b: Run) -> Comparison:
 def total_variation(a: NDArray[np.float32], b: NDArray[np.float32]) -> Floats:
     """Half the sum of the absolute differences over the last axis: [..., K] x [..., K] -> [...], in float64."""
     return np.asarray(np.abs(a.astype(np.float64) - b.astype(np.float64)).sum(axis=-1) / 2)
+
+
+def _pieces(a: Sequence[str], b: Sequence[str], common: int) -> tuple[Piece, ...]:
+    """The common beginning, and the rest aligned: difflib alone may find its longest blocks across the fork."""
+    beginning = (Piece(tuple(a[:common]), tuple(b[:common]), True),) if common else ()
+    return (*beginning, *aligned_difference(a[common:], b[common:]))
 
 
 def _variations(a: Run, b: Run, rows: int) -> tuple[Variation, ...]:

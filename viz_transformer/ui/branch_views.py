@@ -30,10 +30,11 @@ def comparison(a: Shown, b: Shown) -> None:
     except ValueError as error:
         text.paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}.", tone="bad")
         return
-    st.html(answers_html(found, a, b))
-    text.paragraph(" ".join(said(found, a, b)))
-    _curves(found, a, b)
-    _attention(found, a, b)
+    with st.container(key="branch_comparison"):
+        st.html(answers_html(found, a, b))
+        text.paragraph(" ".join(said(found, a, b)))
+        _curves(found, a, b)
+        _attention(found, a, b)
 
 
 def words_of(shown: Shown, letter: Letter) -> str:

@@ -35,31 +35,37 @@ STATES = {"now": "computed in this step", "old": "reused", "not": "not yet"}
 
 def show(shown: Shown) -> None:
     """The selected step with the cache, or the reason why this model has none."""
-    from viz_transformer.analysis.caching import cache_of_run, convention
+    from viz_transformer.analysis.caching import cache_of_run
 
     if not shown.trace.info.get("cached"):
         text.paragraph(no_cache(shown.run))
         return
-    steps = cache_of_run(shown.run)
-    step = steps[selected_step(shown.run)]
-    token = labels.isolated(labels.visible(shown.run.steps[step.index].token))
-    text.section(f"Step {step.index}, which writes “{token}”")
-    text.paragraph(" ".join(said(step, shown)))
-    with st.container(key="cache_picture"):
-        st.html(positions_html(step, shown, steps[-1].positions))
+    with st.container(key="cache_view"):
+        _step(cache_of_run(shown.run), selected_step(shown.run), shown)
+        _without(shown)
+
+
+def _step(steps: Sequence[CacheStep], index: int, shown: Shown) -> None:
+    """What was computed in a step and what was reused, and the work of all steps."""
+    from viz_transformer.analysis.caching import convention
+
+    counted = convention(shown.trace.config)
+    token = labels.isolated(labels.visible(shown.run.steps[index].token))
+    text.section(f"Step {index}, which writes “{token}”")
+    text.paragraph(" ".join(said(steps[index], shown)))
+    st.html(positions_html(steps[index], shown, steps[-1].positions))
     left, right = st.columns([5, 6], gap="medium")
     with left:
-        st.html(work_html(steps, step.index))
-        text.paragraph(convention(shown.trace.config))
+        st.html(work_html(steps, index))
+        text.paragraph(counted)
     with right:
-        _curves(steps, step.index)
+        _curves(steps, index)
         pictures.table(
             lambda: cache_table(steps, shown.run),
-            note=f"{shown.caption('cache')}. {convention(shown.trace.config)}",
+            note=f"{shown.caption('cache')}. {counted}",
             name=maps.file_name(shown.summary.name, "cache"),
             key="cache_table",
         )
-    _without(shown)
 
 
 def no_cache(run: Run) -> str:

@@ -37,7 +37,8 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
         )
         return
     found, own = target_score(scored.run), run_score(shown.run)
-    left, right = st.columns([7, 5], gap="medium")
+    with st.container(key="score_view"):
+        left, right = st.columns([7, 5], gap="medium")
     with left:
         st.html(tokens_html(found, scored))
         if len(found.tokens) > MOST_ROWS:
@@ -191,7 +192,7 @@ def _plain(token: str) -> str:
 
 
 def _continue(found: TargetScore, scored: Shown, on_continue: Callable[[int], None]) -> None:
-    """A step to go on from, at first that of the first token which is not the model's choice, and a button."""
+    """A step to go on from, at first the one behind the first token that is not the model's choice, and a button."""
     steps = [token.index for token in found.tokens[1:]]
     if not steps:
         return
@@ -199,7 +200,7 @@ def _continue(found: TargetScore, scored: Shown, on_continue: Callable[[int], No
     begin = scored.trace.id
     if st.session_state.get(f"{_STEP}_of") != begin or chosen not in steps:
         st.session_state[f"{_STEP}_of"] = begin
-        st.session_state[_STEP] = next((step for step in found.missed if step in steps), steps[-1])
+        st.session_state[_STEP] = next((step + 1 for step in found.missed if step + 1 in steps), steps[-1])
     with st.container(key="score_continue", horizontal=True, vertical_alignment="bottom"):
         step = st.selectbox(
             "Let the model write on from",
