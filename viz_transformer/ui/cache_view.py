@@ -254,9 +254,12 @@ def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
 
 def _without(shown: Shown) -> None:
     """How far the logits of whole passes are from the recorded ones: worked out when it is asked for."""
-    text.section("The same run without a cache")
     name = _name(shown.run)
-    if st.session_state.get(_COMPARED) != name:
+    compared = st.session_state.get(_COMPARED) == name
+    if projector.is_on() and not compared:
+        return
+    text.section("The same run without a cache")
+    if not compared:
         count = len(shown.run.steps)
         st.button(
             "Compare with whole passes",
