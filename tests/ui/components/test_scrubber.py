@@ -699,3 +699,25 @@ def test_the_saved_picture_has_the_strategy_too(shown):
     ):
         assert part in words
     assert "<img" not in svg
+
+
+def test_where_there_is_room_the_numbers_stand_side_by_side_and_ten_candidates_fit_a_projector(shown):
+    ckpt = tiny_checkpoint()
+    run = decode(ckpt, "abc", strategy=STRATEGIES["top-p"], max_steps=3)
+    view = shown(of_run(ckpt, run, strategy="top-p", takes=True))
+    row = view.page.locator(".candidate").nth(1)
+
+    def middles():
+        boxes = [row.locator(part).bounding_box() for part in (".value", ".final", ".take")]
+        return [box["y"] + box["height"] / 2 for box in boxes], [box["x"] for box in boxes]
+
+    (value, final, _), _ = middles()
+    assert final > value + 10
+    view.page.set_viewport_size({"width": 1200, "height": 720})
+    view.page.locator("#host").evaluate("(host) => host.style.setProperty('--vt-zoom', 1.4)")
+    view.choose(1)
+    assert len(view.bars) == 10
+    (value, final, take), lefts = middles()
+    assert (final, take) == (pytest.approx(value, abs=3), pytest.approx(value, abs=3))
+    assert lefts == sorted(lefts)
+    assert view.page.locator("#host").bounding_box()["height"] < 630  # of 720, below what stands above it

@@ -11,6 +11,7 @@ const PLAY = 700
 const PLAYING = PLAY + 200 // while the steps are played none has settled
 const HATCH = 4
 const SIGN = 22
+const WIDE = 640 // from here on the strategy's numbers stand beside the model's, not below
 const SIGNS = [["raw", "model"], ["raw removed", "removed, and why"], ["final", "strategy"]]
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
 const PADDING = "This row reads padding: it writes nothing of the answer."
@@ -60,7 +61,8 @@ function makeScrubber(root) {
     caption: () => (head.strategy ? `${head.caption}; probability over the whole vocabulary; strategy: ${head.strategy.name}` : head.caption),
     name: () => (writes(at()) ? `${head.name}-step-${at()}` : head.name),
   })
-  last.append(element("span", "", "probability over the whole vocabulary"), saving)
+  const axisTitle = element("span", "", "probability over the whole vocabulary")
+  last.append(axisTitle, saving)
   for (const [sign, words] of SIGNS)
     legend.append(element("span", `sign ${sign}`), element("span", "", words))
   root.append(says, controls, stage, legend, last)
@@ -509,6 +511,7 @@ function makeScrubber(root) {
       root.classList.toggle("takes", head.ids !== undefined)
       legend.hidden = !head.strategy
       legend.title = head.strategy?.name ?? ""
+      axisTitle.textContent = `probability over the whole vocabulary${head.ids ? "; point at another token to take it instead" : ""}`
       stage.setAttribute("role", head.ids ? "grid" : "listbox")
       const parts = [most, head.strategy !== undefined, head.ids !== undefined].join()
       if (built !== parts) makeBars()
@@ -525,6 +528,7 @@ function makeScrubber(root) {
       if (step !== played) halt() // somebody chose another row
       if (active !== null && active.i >= rowsOf(step)) point(null)
       stage.classList.toggle("playing", timer !== 0)
+      root.classList.toggle("wide", head.strategy !== undefined && root.clientWidth >= WIDE * zoom(root))
       drawSentence(step)
       drawControls(step)
       drawBars(step)
