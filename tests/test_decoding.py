@@ -12,8 +12,8 @@ from builders import TARGET, assert_same, tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint, load
 from viz_transformer.decoding import decode, decode_stream
-from viz_transformer.search import decode_batch
-from viz_transformer.strategies import Beam, Greedy
+from viz_transformer.search import DecoderState, decode_batch
+from viz_transformer.strategies import Beam, Greedy, Sampling, Strategy
 from viz_transformer.tracing import trace
 
 TEXTS = ["a", "abc", "hgfedcba", "aaaa", "é?"]
@@ -353,3 +353,199 @@ def test_a_target_that_cannot_be_given_is_refused_in_one_sentence() -> None:
         decode(ckpt, "abc", target="z" * 200)
     with pytest.raises(ValueError, match="target: id 2 is the special token '</s>'"):
         decode(ckpt, "abc", target=[9, 2])
+
+
+# ---- tokens that must and must not be written
+
+
+ANY = [Greedy(), Sampling(seed=3, temperature=1.5), Beam(3)]
+KINDS = ["encoder-decoder", "decoder-only"]
+
+
+def source_for(kind: str) -> str:
+    return "abc" if kind == "encoder-decoder" else "uvw"
+
+
+@pytest.mark.parametrize(("strategy", "kind"), list(product(ANY, KINDS)), ids=str)
+def test_forced_tokens_stand_at_their_steps_and_the_others_are_chosen(strategy: Strategy, kind: str) -> None:
+    ckpt, text = tiny_checkpoint(kind), source_for(kind)
+    run = decode(ckpt, text, strategy=strategy, force={1: "7", 3: 8}, ban=[2], max_steps=6)
+    assert (run.tokens[1], run.steps[3].token_id, len(run.steps)) == ("7", 8, 6)
+    assert [step.forced for step in run.steps] == [False, True, False, True, False, False]
+    if isinstance(strategy, Greedy):
+        for step in run.steps:
+            allowed = {i: v for i, v in enumerate(step.logits.tolist()) if i != 2}
+            assert step.forced or step.token_id == max(allowed, key=lambda i: allowed[i])
+    assert decode(ckpt, text, strategy=strategy, force={0: 9, 1: 8}, max_steps=4).tokens == (
+        decode(ckpt, text, strategy=strategy, prefix="zy", max_steps=4).tokens
+    )
+
+
+@pytest.mark.parametrize(("strategy", "kind"), list(product(ANY, KINDS)), ids=str)
+def test_banned_tokens_are_never_written_and_keep_the_models_probability(strategy: Strategy, kind: str) -> None:
+    ckpt, text = tiny_checkpoint(kind), source_for(kind)
+    free = decode(ckpt, text, strategy=strategy, max_steps=6)
+    ban = set(free.tokens)
+    run = decode(ckpt, text, strategy=strategy, max_steps=6, ban=ban)
+    assert not ban & set(run.tokens)
+    first = run.steps[0].candidate(free.steps[0].token_id)
+    assert first.removed == "banned" and first.strategy_log_prob == -math.inf
+    assert first.log_prob == pytest.approx(free.steps[0].log_prob, abs=1e-6)
+    assert run.steps[0].log_probs.exp().sum().item() == pytest.approx(1, abs=1e-5)
+    if isinstance(strategy, Greedy):
+        ids, expected = [1] if kind == "encoder-decoder" else [1, 4, 5, 6], []
+        src = [torch.tensor([ckpt.source_codec.encode(text).ids])] if kind == "encoder-decoder" else []
+        with torch.no_grad():
+            for _ in run.steps:
+                row = ckpt.model(*src, torch.tensor([ids]))[0, -1].tolist()
+                expected.append(max((v, i) for i, v in enumerate(row) if TARGET[i] not in ban)[1])
+                ids.append(expected[-1])
+        assert [step.token_id for step in run.steps] == expected
+
+
+@pytest.mark.parametrize("strategy", ANY, ids=str)
+def test_a_forced_end_token_ends_the_answer_there(strategy: Strategy) -> None:
+    run = decode(tiny_checkpoint(), "abc", strategy=strategy, force={2: "</s>"}, ban=[3])
+    if len(run.steps) == 3:
+        assert run.steps[2].forced
+    assert run.stopped == "end token" and run.tokens[-1] == "</s>" and len(run.steps) <= 3
+    at_once = decode(tiny_checkpoint(), "abc", strategy=strategy, force={0: 2})
+    assert at_once.tokens == ("</s>",) and at_once.text == ""
+
+
+@pytest.mark.parametrize("strategy", ANY, ids=str)
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"force": {0: "u"}, "ban": ["u"]}, "the token 'u' is banned, and step 0 is to write it"),
+        ({"prefix": "uv", "ban": ["v"]}, "the token 'v' is banned, and step 1 is to write it"),
+        ({"force": {1: 5}, "prefix": "uv"}, "step 1 is forced, and it is part of the prefix of 2 tokens"),
+        ({"ban": range(len(TARGET))}, "all 20 tokens are banned"),
+        ({"ban": ["Ж"]}, "ban: 'Ж' is not a token of the target vocabulary"),
+        ({"ban": "uv"}, "ban='uv' is a text: give a list of tokens"),
+        ({"ban": [20]}, "id 20 is outside the vocabulary"),
+        ({"force": {0: "uv"}}, "force: 'uv' is not a token of the target vocabulary"),
+        ({"force": {-1: 5}}, "-1 is no step"),
+        ({"force": {"0": 5}}, "'0' is no step"),
+        ({"force": {24: 5}}, "step 24 cannot be forced: the answer has at most 24 steps, 0 to 23"),
+        ({"force": {3: 5}, "max_steps": 3}, "step 3 cannot be forced: the answer has at most 3 steps"),
+        ({"force": {0: 2, 1: 5}}, "the run ended with step 0, before the forced token of step 1"),
+        ({"target": "uv", "ban": ["w"]}, "leaves nothing to decode"),
+        ({"target": "uv", "force": {0: 4}}, "leaves nothing to decode"),
+    ],
+)
+def test_what_cannot_be_forced_or_banned_is_refused_in_one_sentence(
+    strategy: Strategy, given: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ValueError) as error:
+        decode(tiny_checkpoint(), "abc", strategy=strategy, **given)
+    assert sentence in str(error.value)
+
+
+# ---- progress, and the numbers of the steps
+
+
+@pytest.mark.parametrize(("strategy", "changes"), list(product(ANY, [{}, NOT_CAUSAL[0]])), ids=str)
+def test_progress_is_told_behind_every_step_and_may_end_the_decode(strategy: Strategy, changes: dict[str, Any]) -> None:
+    ckpt, told = ended(1, **changes), []
+    run = decode(ckpt, "abc", strategy=strategy, max_steps=7, progress=lambda done, most: told.append((done, most)))
+    steps = run.tree.steps if run.tree is not None else len(run.steps)
+    assert told == [(done, 7) for done in range(1, steps + 1)]
+
+    class Enough(Exception):
+        pass
+
+    def stop(done: int, most: int) -> None:
+        told.append((done, most))
+        if done == 2:
+            raise Enough
+
+    told.clear()
+    with pytest.raises(Enough):
+        decode(ckpt, "abc", strategy=strategy, max_steps=7, progress=stop, ban=[2])
+    assert told == [(1, 7), (2, 7)]
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize(("strategy", "kind", "seed"), list(product(ANY, KINDS, range(3))), ids=str)
+def test_the_rows_of_every_step_are_those_of_one_pass(strategy: Strategy, kind: str, seed: int) -> None:
+    ckpt, text = tiny_checkpoint(kind, seed=seed), source_for(kind)
+    run = decode(ckpt, text, strategy=strategy, max_steps=9)
+    once = trace(ckpt, text, list(run.trace.tgt_ids)) if kind == "encoder-decoder" else trace(ckpt, run.trace.tgt_ids)
+    first = len(run.trace.tgt_ids) - len(run.steps)
+    for step in run.steps:
+        assert len(step.rows) == (6 if kind == "encoder-decoder" else 3)
+        for name, row in step.rows.items():
+            keys = first + step.index + 1 if ".self." in name else once[name].size(3)
+            assert row.shape == (1, 4, 1, keys)
+            torch.testing.assert_close(row, once[name][:, :, first + step.index, None, :keys], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(("kind", "changes"), [(KINDS[0], {}), (KINDS[1], {}), (KINDS[0], NOT_CAUSAL[1])])
+def test_a_step_says_what_the_cache_holds_behind_it(kind: str, changes: dict[str, Any]) -> None:
+    ckpt, text = tiny_checkpoint(kind, **changes), source_for(kind)
+    run = decode(ckpt, text, max_steps=4)
+    if changes:
+        assert all(step.cache is None for step in run.steps)
+        return
+    src = [run.trace.src_ids] if kind == "encoder-decoder" else None
+    state, read = DecoderState(ckpt.model, src, edits=None), run.trace.tgt_ids[: len(run.trace.tgt_ids) - 3]
+    with torch.no_grad():
+        for step, new in zip(run.steps, [read, *([i] for i in run.trace.tgt_ids[-3:])], strict=True):
+            state.step([new])
+            assert state.cache is not None and step.cache is not None
+            caches = [*state.cache.self_attention, *(state.cache.cross_attention if src else [])]
+            assert step.cache.bytes == sum(4 * (each.key.numel() + each.value.numel()) for each in caches)
+            assert step.cache.self_positions == state.cache.length
+            assert step.cache.cross_positions == (5 if src else 0)
+
+
+@pytest.mark.parametrize("changes", [{}, NOT_CAUSAL[0]])
+@torch.no_grad()
+def test_a_given_target_is_scored_with_rank_and_total(changes: dict[str, Any]) -> None:
+    ckpt = ended(1, **changes)
+    run = decode(ckpt, "abc", target="zyx0")
+    src, ids, total = torch.tensor([run.trace.src_ids]), [1], 0.0
+    for step, token in zip(run.steps, [9, 8, 7, 10, 2], strict=True):
+        row = ckpt.model(src, torch.tensor([ids]))[0, -1].double().log_softmax(-1).tolist()
+        assert step.token_id == token and step.forced
+        assert step.log_prob == pytest.approx(row[token], abs=1e-5)
+        assert step.rank == sum(value > row[token] for value in row)
+        assert step.entropy == pytest.approx(-math.fsum(math.exp(v) * v for v in row), abs=1e-5)
+        assert step.strategy_log_prob == pytest.approx(row[token], abs=1e-5)  # nothing chooses, nothing is removed
+        assert all(each.removed is None for each in step.candidates)
+        total += row[token]
+        ids.append(token)
+    assert run.log_prob == run.score == pytest.approx(total, abs=1e-5)
+    assert run.tree is None and run.steps[0].rank > 0
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"penalty": "power"}, {"length_penalty": 0.0}, {"penalty": "power", "length_penalty": 2.0}]
+)
+def test_beam_one_is_greedy_under_both_penalties(settings: dict[str, Any]) -> None:
+    for seed, text in product(range(3), TEXTS):
+        assert decode(ended(seed), text, strategy=Beam(1, **settings)).tokens == decode(ended(seed), text).tokens
+
+
+@pytest.mark.parametrize("changes", [{}, NOT_CAUSAL[0], PADDED])
+@torch.no_grad()
+def test_a_decoder_goes_on_with_any_of_its_rows(changes: dict[str, Any]) -> None:
+    """Rows exchanged, doubled and dropped, of one source and of two, against whole passes over what each has read."""
+    ckpt = tiny_checkpoint(seed=4, **changes)
+    sources = [ckpt.source_codec.encode(text).ids for text in ("abc", "hgf")]
+    state = DecoderState(ckpt.model, sources, cached=not changes, edits=None)
+    rows: list[tuple[int, list[int]]] = [(0, []), (1, [])]
+    length = ckpt.config.pad_to or 5
+    for chosen in ([0, 1], [0, 0, 1, 1], [1, 0, 2, 3], [1, 1, 2, 3], [3, 2], [0, 0, 0], [0, 1, 2], [2]):
+        new = [[4 + (7 * len(read) + 3 * place) % 15] for place, (_, read) in enumerate(rows)]
+        if not rows[0][1]:
+            new = [[1], [1]]
+        rows = [(source, [*read, *more]) for (source, read), more in zip(rows, new, strict=True)]
+        logits, _ = state.step(new)
+        for row, (source, read) in zip(logits, rows, strict=True):
+            src = torch.tensor([[*sources[source], *[0] * (length - 5)]])
+            tgt = torch.tensor([[*read, *[0] * ((ckpt.config.pad_to or len(read)) - len(read))]])
+            torch.testing.assert_close(row, ckpt.model(src, tgt)[0, len(read) - 1], atol=1e-5, rtol=0)
+        state.select(chosen)
+        rows = [rows[place] for place in chosen]

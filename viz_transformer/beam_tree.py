@@ -29,7 +29,7 @@ class Hypothesis:
     score: total / penalty(|Y|). rank: its place among the continuations of its step, 0 = most probable. kept: whether
     the search took it up; the others were only looked at. ended: the step that decided its fate. margin: by how much it
     was beaten, as log-probability for "pruned" and "late end", as score for "finished", "displaced" and "stopped"; None
-    where nothing beat it.
+    where nothing beat it: one that was stopped may have a better score than the answer, if that has finished.
     """
 
     index: int
@@ -107,8 +107,9 @@ class BeamTree:
         node = self.nodes[index]
         margin = "" if node.margin is None else f" by {node.margin:.2f}"
         if index == self.answer:
-            ended = "finished" if node.fate == "finished" else "was still going when the search stopped"
-            return f"The answer: it {ended}, and no other one scores better than {node.score:.2f}."
+            finished = node.fate == "finished"
+            ended, other = ("finished", "finished ") if finished else ("was still going when the search stopped", "")
+            return f"The answer: it {ended}, and no other {other}one scores better than {node.score:.2f}."
         if node.fate == "went on":
             return self._why_went_on(node)
         return {
@@ -119,7 +120,8 @@ class BeamTree:
             f" {self.beam.width} continuations counts; the last of those had more log-probability{margin}.",
             "displaced": f"It finished in step {node.step}, and in step {node.ended} there were {self.beam.width}"
             f" finished ones with a better score{margin}.",
-            "stopped": f"The search stopped in step {node.ended} while it was going; the answer scores better{margin}.",
+            "stopped": f"The search stopped in step {node.ended} while it was going; "
+            + (f"the answer scores better{margin}." if margin else "its score is better, but the answer has finished."),
         }[node.fate]
 
     def _why_went_on(self, node: Hypothesis) -> str:
@@ -196,16 +198,16 @@ class TreeRecorder:
         self,
         looked_at: Sequence[tuple[int, int, float, float, bool]],
         kept: Sequence[int],
-        best_of_parent: Sequence[float],
+        best_pruned: Mapping[int, float],
     ) -> None:
         """One step. looked_at: (parent's place, token, its log_prob, total, whether kept), most probable first.
 
-        kept: the places in `looked_at` of those that go on. best_of_parent: the most that extensions of each have.
+        kept: the places in `looked_at` of those that go on. best_pruned: for each parent of which nothing was kept the
+        most that an extension without the end token has.
         """
         first = len(self.nodes)
         cutoff = min((looked_at[place][3] for place in kept), default=None)
         in_width = [entry[3] for entry in looked_at[: self.beam.width]]
-        extended = set()
         for rank, (parent, token, log_prob, total, is_kept) in enumerate(looked_at):
             ends = token == self.end
             node = _Node(self.alive[parent], self.step, token, log_prob, total, rank, is_kept, ends, ended=self.step)
@@ -215,19 +217,17 @@ class TreeRecorder:
                 node.fate, node.margin = "late end", in_width[-1] - total
             elif not is_kept and cutoff is not None:
                 node.margin = cutoff - total
-            if is_kept:
-                extended.add(parent)
             self.nodes.append(node)
         for parent, place in enumerate(self.alive):
             if place is None:
                 continue
             node = self.nodes[place]
             node.ended = self.step
-            if parent in extended:
+            if parent not in best_pruned:
                 node.fate = "went on"
             else:
                 node.fate = "pruned"
-                node.margin = None if cutoff is None else cutoff - best_of_parent[parent]
+                node.margin = None if cutoff is None else cutoff - best_pruned[parent]
         self.alive = [first + place for place in kept]
         self.step += 1
 
@@ -241,7 +241,8 @@ class TreeRecorder:
         chosen = self._find(answer)
         for node, (_, score) in zip(self.nodes, scores, strict=True):
             if node.fate in ("finished", "stopped") and node is not self.nodes[chosen]:
-                node.margin = scores[chosen][1] - score
+                behind = scores[chosen][1] - score
+                node.margin = behind if behind >= 0 else None
         nodes = tuple(
             Hypothesis(
                 index=index,

@@ -93,6 +93,7 @@ def decode(
     target fills the model to its maximum, and what the model gives each of its tokens stands in the steps.
     `force` has tokens that single steps must write, whatever the strategy would, the end token too; `ban` those that
     are never chosen. `progress` is called behind each step, also of a beam search; what it raises ends the decode.
+    A run that ends before a step that must write a token is a ValueError.
     A decoder-only model goes on from `source`. Stops at the end token, after `max_steps` steps (the prefix counts),
     or at the model's maximum. Raises ValueError for input that the model cannot read, with one sentence.
     """
@@ -167,19 +168,25 @@ def follow(
     *,
     strategy: Strategy = GREEDY,
     forced: int = 0,
+    ban: Collection[int | str] = (),
     edits: Sequence[Edit] = (),
 ) -> Run:
     """The run that writes exactly these ids, recorded: a hypothesis of a beam search that is looked at.
 
-    An end token stands only where the ids have one; the first `forced` steps are marked as forced. In one pass, or step
-    by step for a model that is not causal. Raises ValueError for no ids, too many, and ids outside the vocabulary.
+    An end token stands only where the ids have one; the first `forced` steps are marked as forced; `ban` is what the
+    search may not write. In one pass, or step by step for a model that is not causal. Raises ValueError for no ids, too
+    many, ids outside the vocabulary, and tokens behind an end token.
     """
     job = _job(ckpt, source, strategy, tuple(edits))
     assert ckpt.target_codec is not None
     written = ckpt.target_codec.encode_ids(ids).ids
     if not 1 <= len(written) <= job.most:
         raise ValueError(f"{len(written)} ids cannot be followed: this model writes 1 to {job.most} tokens here")
-    marked = replace(job, force=dict(enumerate(written[:forced])))
+    if job.end in written[:-1]:
+        raise ValueError(f"the end token stands at place {written.index(job.end)}, and more tokens follow: end there")
+    marked = replace(
+        job, force=dict(enumerate(written[: max(forced, 0)])), banned=frozenset(_given_ids(ckpt, ban, "ban"))
+    )
     return DecodeStream(_recorded(marked, written)).run_to_the_end()
 
 
@@ -212,7 +219,8 @@ class DecodeStream:
         return self
 
     def __next__(self) -> Step:
-        item = next(self._steps)
+        with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
+            item = next(self._steps)
         if isinstance(item, Run):
             self._run = item
             raise StopIteration
@@ -227,8 +235,10 @@ class DecodeStream:
 
     def run_to_the_end(self) -> Run:
         """Take the steps that are left; the finished run."""
-        for _ in self:
-            pass
+        with torch.no_grad():
+            for item in self._steps:
+                if isinstance(item, Run):
+                    self._run = item
         return self.run
 
 
@@ -280,7 +290,7 @@ class _Job:
         return Run(self.ckpt.target_codec.decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
 
     def choosing(self, read: Sequence[int]) -> Choosing:
-        return Choosing(self.strategy, self.banned, read, len(self.start))
+        return Choosing(self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held)
 
     def held(self, step: int) -> Held | None:
         """What the cache holds behind a step, in the model's float32."""
@@ -320,16 +330,14 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
     """
     passes: list[Mapping[str, Tensor]] = []
     steps: list[Step] = []
-    with torch.no_grad():
-        src = [job.src.ids] if len(job.src) else None
-        state = DecoderState(job.ckpt.model, src, cached=job.whole_passes is None, edits=job.edits)
+    src = [job.src.ids] if len(job.src) else None
+    state = DecoderState(job.ckpt.model, src, cached=job.whole_passes is None, edits=job.edits)
     read = list(job.start.ids)
     fed = list(read)
     choosing = job.choosing(read)
     given = dict(enumerate(answer)) or job.force
     while len(steps) < (len(answer) or job.most):
-        with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
-            scored, recorded = state.step([fed])
+        scored, recorded = state.step([fed])
         logits, index = scored[0], len(steps)  # [V]
         if state.cached:
             passes.append(recorded)
@@ -338,18 +346,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
             logits = logits.clone()
         token = given[index] if index in given else _choose(job, logits, read, index)
-        step = Step(
-            index,
-            job.vocabulary[token],
-            token,
-            index in job.force,
-            logits,
-            job.vocabulary,
-            recorded,
-            -1,
-            choosing,
-            job.held(index),
-        )
+        step = Step(index, choosing.vocabulary[token], token, index in job.force, logits, recorded, -1, choosing)
         steps.append(step)
         if job.progress is not None:
             job.progress(len(steps), job.most)
@@ -382,20 +379,19 @@ def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
 
 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
-    with torch.no_grad():
-        (found,) = beam_search(
-            job.ckpt.model,
-            [job.src.ids] if len(job.src) else None,
-            job.start.ids,
-            beam,
-            end=job.end,
-            most=job.most,
-            forced=job.force,
-            banned=job.banned,
-            edits=job.edits,
-            vocabulary=job.vocabulary,
-            progress=job.progress,
-        )
+    (found,) = beam_search(
+        job.ckpt.model,
+        [job.src.ids] if len(job.src) else None,
+        job.start.ids,
+        beam,
+        end=job.end,
+        most=job.most,
+        forced=job.force,
+        banned=job.banned,
+        edits=job.edits,
+        vocabulary=job.vocabulary,
+        progress=job.progress,
+    )
     yield from _recorded(replace(job, progress=None), found.ids, found)
 
 
@@ -407,20 +403,9 @@ def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iter
     trace = record(job.ckpt, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
     first = len(job.start) - 1  # the row that writes the first token
     logits = trace["logits"][0, first:]
-    choosing, names = job.choosing((*job.start.ids, *ids)), job.vocabulary
+    choosing = job.choosing((*job.start.ids, *ids))
     steps = [
-        Step(
-            index,
-            names[i],
-            i,
-            index in job.force,
-            logits[index],
-            names,
-            trace.values,
-            first + index,
-            choosing,
-            job.held(index),
-        )
+        Step(index, job.vocabulary[i], i, index in job.force, logits[index], trace.values, first + index, choosing)
         for index, i in enumerate(ids)
     ]
     yield from steps
@@ -437,6 +422,8 @@ def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
 def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[int]:
     codec = ckpt.target_codec
     assert codec is not None
+    if isinstance(given, str):
+        raise ValueError(f"{what}={given!r:.60} is a text: give a list of tokens")
     found: list[int] = []
     for each in given:
         if isinstance(each, str):

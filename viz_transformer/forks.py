@@ -30,7 +30,9 @@ def fork(
     ban: Collection[int | str] = (),
     max_steps: int | None = None,
 ) -> Fork | None:
-    """Both ways to go on from the first step whose token has a probability below `below`; None if there is none.
+    """Both ways to go on from the first step whose token has a probability below `below`.
+
+    None if there is no such step, or no other token that may stand there.
 
     The other token is the one that the model finds most probable of those that were not written and are not banned.
     Raises ValueError if `below` is no probability, and for what `decode` refuses.
@@ -42,7 +44,9 @@ def fork(
     if unsure is None:
         return None
     others = unsure.most_probable(len(unsure.vocabulary))
-    other = next(each for each in others if each.token_id != unsure.token_id and each.removed != "banned")
+    other = next((each for each in others if each.token_id != unsure.token_id and each.removed != "banned"), None)
+    if other is None:
+        return None
     before = {step.index: step.token_id for step in first.steps[: unsure.index]} if isinstance(strategy, Beam) else {}
     force = {**before, unsure.index: other.token_id}
     second = decode(ckpt, source, strategy=strategy, force=force, ban=ban, max_steps=max_steps)

@@ -59,6 +59,7 @@ class DecoderState:
         self.values = self.recorder.values  # the encoder's points
         self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
         self._read: list[list[int]] = []
+        self._source_of = list(range(len(src or [()])))  # which of the sources each row of the batch reads
 
     def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, Mapping[str, Tensor]]:
         """Read these new tokens, [B] rows of one length: logits [B, V] after the last, and what was recorded."""
@@ -75,11 +76,15 @@ class DecoderState:
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows of the batch, in this order."""
+        if list(rows) == list(range(len(self._source_of))):
+            return
         index = torch.tensor(rows, dtype=torch.long, device=self.device)
-        if self.memory is not None and self.keep is not None:
+        source_of = [self._source_of[row] for row in rows]
+        same_memory, self._source_of = source_of == self._source_of, source_of
+        if self.memory is not None and self.keep is not None and not same_memory:
             self.memory, self.keep = self.memory.index_select(0, index), self.keep.index_select(0, index)
         if self.cache is not None:
-            self.cache.select(index)
+            self.cache.select(index, same_memory=same_memory)
         elif self._read:
             self._read = [self._read[row] for row in rows]
 
@@ -127,10 +132,20 @@ class _Search:
                 places.append(rank)
             looked_at.append((parent, token, log_prob - self.alive[parent][1], log_prob, kept))
         if self.recorder is not None:
-            self.recorder.grown(looked_at, places, total.max(dim=1).values.tolist())
+            self.recorder.grown(looked_at, places, self._best_pruned(total, {each[0] for each in looked_at if each[4]}))
         self.alive = grown
         self.finished = sorted(self.finished, key=self.score_ended, reverse=True)[:width]
         return parents
+
+    def _best_pruned(self, total: Tensor, extended: Collection[int]) -> dict[int, float]:
+        """For each hypothesis that is not extended the best total [hypotheses, V] of one that would have gone on."""
+        pruned = [row for row in range(len(total)) if row not in extended]
+        if not pruned:
+            return {}
+        going_on = total[pruned]
+        if self.end is not None:
+            going_on[:, self.end] = -math.inf
+        return dict(zip(pruned, going_on.max(dim=1).values.tolist(), strict=True))
 
     def score(self, hypothesis: tuple[list[int], float]) -> float:
         ids, log_prob = hypothesis

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -40,12 +40,14 @@ class Held:
 
 @dataclass(frozen=True)
 class Choosing:
-    """How the tokens of a run are chosen; `read` is all that the decoder reads, and grows while the run goes on."""
+    """What all steps of a run share, above all how tokens are chosen. `read` grows while the run goes on."""
 
     strategy: Strategy | None
     banned: frozenset[int]
-    read: Sequence[int]
+    read: Sequence[int]  # all that the decoder reads
     start: int  # how many of them stood there before the first step
+    vocabulary: tuple[str, ...] = field(repr=False)
+    held: Callable[[int], Held | None] = field(repr=False)  # what the cache holds behind a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +59,18 @@ class Step:
     token_id: int
     forced: bool
     logits: Tensor = field(repr=False)  # [V]
-    vocabulary: tuple[str, ...] = field(repr=False)
     recorded: Mapping[str, Tensor] = field(repr=False)  # of the pass that wrote the token, what `rows` needs or more
     row: int = field(repr=False)  # its row in them; -1 is the last
     choosing: Choosing = field(repr=False)
-    cache: Held | None = None  # None where every step is a whole pass
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        return self.choosing.vocabulary
+
+    @property
+    def cache(self) -> Held | None:
+        """What the cache holds behind this step; None where every step is a whole pass."""
+        return self.choosing.held(self.index)
 
     @cached_property
     def log_probs(self) -> Tensor:

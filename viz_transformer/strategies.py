@@ -101,8 +101,9 @@ class Beam:
     Score: log-probability / penalty(|Y|), where penalty is ((5 + |Y|) / 6)^length_penalty for "gnmt" and
     |Y|^length_penalty for "power". |Y| counts the tokens written, the end token among them if `count_end`.
     Of the 2 * width best continuations of a step, an end token among the first `width` finishes its hypothesis. The
-    search ends at the maximum length, when nothing goes on, or by the `stop` rule (`STOP_RULES`). With width 1 and the
-    default rule that is greedy decoding. `n_best` finished hypotheses are handed out, best first.
+    search ends at the maximum length, when nothing goes on, or by the `stop` rule (`STOP_RULES`). With width 1, the
+    default rule and the end token counted that is greedy decoding. `n_best` finished hypotheses are handed out, best
+    first.
     Source: Wu et al. (2016), equation 14, without the coverage term. Raises ValueError for settings out of bounds.
     """
 
@@ -201,9 +202,10 @@ def chosen(found: Distribution, strategy: Strategy, step: int) -> int:
 
 
 def gumbel_noise(seed: int, step: int, size: int) -> Tensor:
-    """Standard Gumbel noise [size], float64: the same for the same seed and step, on every machine.
+    """Standard Gumbel noise [size], float64: the same for the same seed and step.
 
-    argmax(log p + noise) is a draw from p. Source: Gumbel (1954); uniform numbers by Philox, counted by the step.
+    argmax(log p + noise) is a draw from p. Source: Gumbel (1954); uniform numbers by Philox, counted by the step, which
+    are the same on every machine; the last bit of their logarithms need not be.
     """
     drawn = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 0, step])).random(size)
     return torch.from_numpy(-np.log(-np.log(np.clip(drawn, np.finfo(np.float64).tiny, None))))
@@ -211,7 +213,8 @@ def gumbel_noise(seed: int, step: int, size: int) -> Tensor:
 
 def _sampled(scores: Tensor, removed: Tensor, strategy: Sampling, read: Sequence[int]) -> Distribution:
     """The cuts of `Sampling` in their order. scores: [V] logits, -inf where banned."""
-    log_probs = (_penalised(scores, strategy, read) / strategy.temperature).log_softmax(dim=-1)
+    scores = _penalised(scores, strategy, read)
+    log_probs = ((scores - scores.max()) / strategy.temperature).log_softmax(dim=-1)  # no temperature is too low
     order = log_probs.argsort(descending=True, stable=True)  # of equals, the smaller id first
     if strategy.top_k is not None:
         log_probs = _cut(log_probs, removed, order[strategy.top_k :], "top-k")

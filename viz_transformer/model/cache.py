@@ -52,7 +52,17 @@ class AttentionCache:
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order (rows: int64 [B'])."""
         if self._key is not None and self._value is not None:
-            self._key, self._value = self._key.index_select(0, rows), self._value.index_select(0, rows)
+            self._key, self._value = self._selected(self._key, rows), self._selected(self._value, rows)
+
+    def _selected(self, stored: Tensor, rows: Tensor) -> Tensor:
+        """The rows in memory of the same length; what is not filled yet is not copied."""
+        filled = stored[:, :, : self.length].index_select(0, rows)
+        if self.max_length is None:
+            return filled
+        if len(rows) != len(stored):
+            stored = stored.new_empty(len(rows), *stored.shape[1:])
+        stored[:, :, : self.length] = filled
+        return stored
 
 
 class DecoderCache:
@@ -73,9 +83,12 @@ class DecoderCache:
         self._keep = new if self._keep is None else torch.cat([self._keep, new], dim=1)
         return self._keep
 
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch in every layer: hypotheses that go on in a beam search."""
-        for cache in (*self.self_attention, *self.cross_attention):
+    def select(self, rows: Tensor, *, same_memory: bool = False) -> None:
+        """Keep these rows of the batch in every layer: hypotheses that go on in a beam search.
+
+        same_memory: each row's memory is that of the row before it in its place, so cross-attention has nothing to do.
+        """
+        for cache in (*self.self_attention, *(() if same_memory else self.cross_attention)):
             cache.select(rows)
         if self._keep is not None:
             self._keep = self._keep.index_select(0, rows)
