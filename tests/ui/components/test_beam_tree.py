@@ -36,17 +36,17 @@ def tree_of_words() -> BeamTree:
     recorder.grown(
         [(0, 0, -0.5, -0.5, True), (0, 1, -1.5, -1.5, True), (0, 2, -2.5, -2.5, False), (0, 5, -3, -3, False)],
         [0, 1],
-        [-0.5],
+        {},
     )
     recorder.grown(
         [(0, 3, -0.25, -0.75, True), (1, 2, -0.125, -1.625, True), (0, 4, -4, -4.5, False), (1, 4, -3.5, -5, False)],
         [0, 1],
-        [-0.75, -1.625],
+        {},
     )
     recorder.grown(
         [(0, 4, -0.5, -1.25, True), (1, 0, -0.25, -1.875, True), (0, 1, -2, -2.75, True), (1, 1, -3, -4.625, False)],
         [1, 2],
-        [-1.25, -1.875],
+        {},
     )
     return recorder.tree(WIDE, [9], [0, 3, 4])
 
@@ -286,6 +286,14 @@ def test_dragging_pans_without_picking(shown):
     assert view.seen != before
     view.page.wait_for_timeout(300)
     assert view.sent == []
+    seen = view.seen
+    view.page.mouse.move(box["x"] + 500, box["y"] + 60)
+    view.page.mouse.down()
+    view.page.mouse.move(box["x"] + 500, box["y"] - 20)
+    view.page.mouse.up()  # outside: that is no drag which would go on
+    view.page.mouse.move(box["x"] + 200, box["y"] + 70)
+    view.painted()
+    assert view.seen == seen
 
 
 def test_a_pick_leaves_the_picture_where_it_is_and_another_tree_begins_anew(shown):

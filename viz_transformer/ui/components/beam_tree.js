@@ -333,7 +333,7 @@ function makeTree(root) {
     const scored = strong || fate === "finished" || fate === "displaced" ? ` ${number(nodes.score[i], 2)}` : ""
     context.font = sans(12 * z, strong ? 600 : 400)
     context.textAlign = "left"
-    const room = view.col - 6 * z
+    const room = view.col * (strong ? 1.3 : 1) - 6 * z
     const whole = context.measureText(words + scored).width <= room ? words + scored : shorten(context, words, room)
     const long = context.measureText(whole).width
     const left = clamp(x - wide / 2, x - view.col / 2 + 4 * z, x + view.col / 2 - long)
@@ -663,6 +663,7 @@ function makeTree(root) {
     drag = { from: [event.clientX, event.clientY], x: view.x, y: view.y, far: false, id: event.pointerId }
   }
   stage.onpointermove = (event) => {
+    if (drag && !(event.buttons & 1)) drop() // it was let go of outside
     if (!drag) return look(found(...point(event)))
     const [right, down] = [event.clientX - drag.from[0], event.clientY - drag.from[1]]
     if (!drag.far && Math.hypot(right, down) < 4) return
