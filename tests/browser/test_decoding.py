@@ -1,0 +1,160 @@
+"""The Decoding page in a real browser: strategies, steps, branches, tree, by mouse, by keyboard and by address."""
+
+from __future__ import annotations
+
+import pytest
+from browser.driving import SCRUBBER, address, choose, drawn, expect_address, go_to, opened, server_unreachable, tab_to
+from playwright.sync_api import Browser, Page, expect
+
+from viz_transformer import decode, load
+from viz_transformer.analysis.attention import step_row
+from viz_transformer.strategies import Beam, Sampling
+
+TEXTS = {
+    "numbers": "29,284.30",
+    "multi30k-de-en": "Ein brauner Hund schwimmt durch einen See.",
+    "taylor-2terms": "sin(a*x)**2*cos(b*x)",
+    "shakespeare": "ROMEO:",
+}
+TREE = ".beam_tree .stage"
+WRITES = ".st-key-strip .chips .row >> nth=1"
+
+
+def expect_step(page: Page, step: int, token: str) -> None:
+    """Wait until the scrubber shows this step, and that it writes this token."""
+    says = page.locator(".scrubber .says")
+    expect(says).to_contain_text(f"Step {step} of ")
+    expect(says.locator("bdi").last).to_have_text(token)
+
+
+def shown_token(token: str) -> str:
+    return {"\n": "␊", " ": "␣"}.get(token, token)
+
+
+@pytest.mark.parametrize("name", [*TEXTS])
+def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores(
+    app_server: str, browser: Browser, name: str
+) -> None:
+    ckpt, text = load(name), TEXTS[name]
+    trunk = decode(ckpt, text)
+    other = trunk.steps[1].candidates[2]
+    branch = decode(ckpt, text, force={1: other.token_id})
+    with opened(browser, app_server, "/decoding", checkpoint=name, text=text) as page:
+        drawn(page, SCRUBBER)
+        page.get_by_role("button", name="Next step").click()
+        expect_step(page, 1, shown_token(trunk.steps[1].token))
+        row = page.locator(".candidate:not(.empty)").nth(2)
+        row.hover()
+        row.get_by_role("button").click()
+        expect_step(page, 1, shown_token(other.token))
+        expect(page.locator(".st-key-branch_words_1")).to_be_visible()
+        page.get_by_role("button", name="Next step").click()
+        expect_step(page, 2, shown_token(branch.steps[2].token))
+        expect_address(page, branch="1", branch_b="0", t=str(step_row(trunk, 2)))
+        link = page.url
+        page.get_by_role("button", name="Close", exact=True).last.click()
+        expect(page.locator(".st-key-branch_words_1")).to_have_count(0)
+        expect_address(page, branch=None, branches=None)
+        page.goto(link)
+        drawn(page, SCRUBBER)
+        expect_step(page, 2, shown_token(branch.steps[2].token))
+        go_to(page, "Attention")
+        go_to(page, "Decoding")
+        expect_step(page, 2, shown_token(branch.steps[2].token))
+
+
+@pytest.mark.parametrize("name", [*TEXTS])
+def test_a_beam_is_searched_and_its_tree_walked_by_keyboard_alone(app_server: str, browser: Browser, name: str) -> None:
+    ckpt, text = load(name), TEXTS[name]
+    run = decode(ckpt, text, strategy=Beam(4))
+    tree = run.tree
+    assert tree is not None
+    with opened(browser, app_server, "/decoding", checkpoint=name, text=text) as page:
+        drawn(page, SCRUBBER)
+        strategy = page.locator(".st-key-decoding_strategy [role=radiogroup]")
+        tab_to(page, strategy.get_by_role("radio", name="greedy"), presses=80)
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        expect_address(page, strategy="beam")
+        choose(page, "decoding_tab", "Beam tree")
+        stage = drawn(page, TREE)
+        tab_to(page, stage, presses=200)
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")
+        parent = tree.nodes[tree.answer].parent
+        expect_address(page, dec_node=str(parent))
+        expect(page.locator(".st-key-decoding_below")).to_contain_text(tree.why(parent or 0))
+        page.get_by_role("button", name="Continue from here").click()
+        expect_address(page, branch="1")
+
+
+def test_steps_are_walked_and_played_in_the_browser_alone(app_server: str, browser: Browser) -> None:
+    run = decode(load("numbers"), TEXTS["numbers"])
+    with opened(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"]) as page:
+        stage = drawn(page, SCRUBBER)
+        with server_unreachable(page):
+            stage.focus()
+            for step in range(1, 4):
+                page.keyboard.press("ArrowRight")
+                expect_step(page, step, shown_token(run.steps[step].token))
+            page.keyboard.press("ArrowLeft")
+            expect_step(page, 2, shown_token(run.steps[2].token))
+            page.get_by_role("button", name="Play the steps").click()
+            expect_step(page, len(run.steps) - 1, run.steps[-1].token)
+        expect_address(page, t=str(len(run.steps) - 1))
+
+
+def test_sampling_by_an_address_writes_what_python_writes(app_server: str, browser: Browser) -> None:
+    name = "multi30k-de-en"
+    strategy = Sampling(temperature=2.0, top_k=50, top_p=0.9, seed=5)
+    run = decode(load(name), TEXTS[name], strategy=strategy)
+    with opened(
+        browser, app_server, "/decoding", checkpoint=name, text=TEXTS[name],
+        strategy="sampling", sampling="2.0,50,0.9,0.0,1.0,5", t="1",
+    ) as page:  # fmt: skip
+        drawn(page, SCRUBBER)
+        expect_step(page, 1, run.steps[1].token)
+        expect(page.locator(".vt-formula")).to_contain_text(strategy.formula())
+        seed = page.locator(".st-key-decoding_sampling_5 input")
+        seed.fill("6")
+        seed.press("Enter")
+        again = decode(load(name), TEXTS[name], strategy=Sampling(temperature=2.0, top_k=50, top_p=0.9, seed=6))
+        expect_step(page, 0, again.steps[0].token)
+        assert address(page)["sampling"] == "2.0,50,0.9,0.0,1.0,6"
+        page.go_back()
+        expect_address(page, sampling="2.0,50,0.9,0.0,1.0,5")
+
+
+def test_a_search_that_takes_long_is_stopped_and_what_was_there_is_there_again(
+    app_server: str, browser: Browser
+) -> None:
+    with opened(browser, app_server, "/decoding", checkpoint="shakespeare", text="ROMEO:", strategy="beam") as page:
+        drawn(page, SCRUBBER)
+        width = page.locator(".st-key-decoding_beam_0 input")
+        width.fill("100")
+        width.press("Enter")
+        page.get_by_role("button", name="Stop", exact=True).click()
+        expect(page.get_by_text("Stopped: what was shown before is shown.")).to_be_visible()
+        expect_address(page, strategy="beam", beam=None)
+        expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+        drawn(page, SCRUBBER)
+
+
+def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Browser) -> None:
+    with opened(
+        browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1"
+    ) as page:
+        drawn(page, SCRUBBER)
+        page.get_by_role("button", name="Rename").last.click()
+        box = page.get_by_label("Name of the branch")
+        box.fill("<b>mine</b>")
+        box.press("Enter")
+        expect(page.locator(".st-key-branch_words_1")).to_contain_text("bmineb")
+        page.get_by_role("button", name="Pin as B").click()
+        expect_address(page, pin_how="greedy|||2:9|bmineb|")
+        page.keyboard.press("Escape")
+        choose(page, "pin_shown", "B")
+        expect_address(page, shown="B")
+        drawn(page, SCRUBBER)
