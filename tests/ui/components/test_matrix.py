@@ -423,7 +423,7 @@ def growing(rows=4, columns=3, **changes):
 
 
 def test_only_a_map_that_grows_says_so_and_all_its_rows_are_sent():
-    assert "grows" not in payload.unpack(of(VALUES))[0]
+    assert not {"grows", "most"} & set(payload.unpack(of(VALUES))[0])  # the recorded run is compared byte by byte
     header, arrays = payload.unpack(of(VALUES, grows=True))
     assert header["grows"] is True
     assert arrays["values"].tobytes() == VALUES.tobytes()

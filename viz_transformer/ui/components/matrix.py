@@ -96,9 +96,10 @@ def matrix_payload(
         "quantity": quantity,
         "fill": fill,
         "bounded": bounded and scale != "diverging",
-        "most": most,
         "height": height,
     }
+    if most is not None:
+        header["most"] = most
     if grows:
         header["grows"] = True
     arrays = {"values": payload.weights(grid)}
