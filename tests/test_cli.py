@@ -14,7 +14,7 @@ from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_c
 from viz_transformer.cli import main, sentence_for
 from viz_transformer.decoding import decode
 from viz_transformer.record import Trace
-from viz_transformer.strategies import Beam
+from viz_transformer.strategies import Beam, Sampling
 from viz_transformer.tracing import trace
 
 Outcome = tuple[int, str, str]  # exit status, stdout, stderr
@@ -79,6 +79,52 @@ def test_translate_as_json_has_every_step(command: Command, folder: Path, ckpt: 
     assert told["log_prob"] == pytest.approx(sum(step["log_prob"] for step in told["steps"]))
     assert [step["token_id"] for step in told["steps"]] == [step.token_id for step in run.steps]
     assert [len(step["candidates"]) for step in told["steps"]] == [len(step.candidates) for step in run.steps]
+
+
+def test_translate_writes_the_tree_of_a_beam_beside_its_answer(
+    command: Command, folder: Path, ckpt: Checkpoint, tmp_path: Path
+) -> None:
+    file = tmp_path / "tree.json"
+    file.write_text("old", encoding="utf-8")
+    status, out, err = command("translate", folder, "-cab", "--beam", 3, "--length-penalty", 0.2, "--tree", file)
+    run = decode(ckpt, "-cab", strategy=Beam(3, length_penalty=0.2))
+    assert (status, out, err) == (0, run.text + "\n", "")
+    told = json.loads(file.read_text(encoding="utf-8"))
+    assert run.tree is not None
+    about = {"checkpoint": ckpt.name, "weights_sha256": ckpt.weights_sha256, "source": "-cab"}
+    assert told == {**about, **json.loads(json.dumps(run.tree.to_dict()))}
+    assert [path.name for path in tmp_path.iterdir()] == ["tree.json"]  # nothing is left of the writing
+
+
+def test_translate_prints_as_many_answers_as_asked_for(command: Command, folder: Path, ckpt: Checkpoint) -> None:
+    words = ("translate", folder, "abc", "--beam", 4, "--n-best", 3)
+    run = decode(ckpt, "abc", strategy=Beam(4, n_best=3))
+    assert run.tree is not None and ckpt.target_codec is not None
+    texts = [ckpt.target_codec.decode(run.tree.ids(node.index)) for node in run.tree.best]
+    assert len(texts) == 3 and texts[0] == run.text
+    assert command(*words) == (0, "".join(f"{text}\n" for text in texts), "")
+    told = json.loads(command(*words, "--json")[1])
+    assert [answer["text"] for answer in told["answers"]] == texts
+    assert [answer["score"] for answer in told["answers"]] == pytest.approx([n.score for n in run.tree.best])
+    assert "answers" not in json.loads(command("translate", folder, "abc", "--beam", 4, "--json")[1])
+
+
+def test_translate_samples_with_all_settings_behind_a_prefix(command: Command, folder: Path, ckpt: Checkpoint) -> None:
+    how = Sampling(temperature=1.5, top_k=9, top_p=0.9, min_p=0.02, repetition_penalty=1.2, seed=8)
+    settings = {"temperature": 1.5, "top-k": 9, "top-p": 0.9, "min-p": 0.02, "repetition-penalty": 1.2, "seed": 8}
+    options = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    _, out, err = command("translate", folder, "abc", "--sample", *options, "--prefix", "zy", "--json")
+    run, told = decode(ckpt, "abc", strategy=how, prefix="zy"), json.loads(out)
+    assert (told["tokens"], err) == (list(run.tokens), "")
+    assert told["score"] == pytest.approx(run.score) and told["score"] != pytest.approx(run.log_prob)
+    assert [step["forced"] for step in told["steps"][:3]] == [True, True, False]
+    other = json.loads(command("translate", folder, "abc", "--sample", *options[:-1], 9, "--json")[1])
+    assert other["tokens"] != decode(ckpt, "abc", strategy=how).tokens
+    assert command("translate", folder, "abc", "--prefix", "zy") == (
+        0,
+        decode(ckpt, "abc", prefix="zy").text + "\n",
+        "",
+    )
 
 
 def test_trace_without_target_saves_the_greedy_run(
@@ -253,6 +299,15 @@ def test_a_bad_data_file_is_one_sentence(command: Command, folder: Path, tmp_pat
         (["translate", "CKPT", ""], "empty"),
         (["translate", "CKPT", "a" * 10_000], "10,0"),
         (["translate", "CKPT", "1", "--beam", "0"], "beam"),
+        (["translate", "CKPT", "1", "--tree", "TMP/tree.json"], "--tree writes the hypotheses of a beam search"),
+        (["translate", "CKPT", "1", "--beam", "2", "--tree", "TMP"], "is a folder"),
+        (["translate", "CKPT", "1", "--beam", "2", "--tree", "TMP/none/tree.json"], "none"),
+        (["translate", "CKPT", "1", "--beam", "2", "--sample"], "two ways"),
+        (["translate", "CKPT", "1", "--beam", "2", "--seed", "1"], "--seed is a setting of --sample"),
+        (["translate", "CKPT", "1", "--n-best", "2"], "--n-best is a setting of --beam N"),
+        (["translate", "CKPT", "1", "--beam", "2", "--n-best", "3"], "n_best=3 must be a whole number from 1 to 2"),
+        (["translate", "CKPT", "1", "--sample", "--top-p", "1.5"], "top_p=1.5 must be"),
+        (["translate", "CKPT", "1", "--prefix", "u" * 50], "the prefix has 50 tokens"),
         (["trace", "CKPT", "1", "-o", "TMP"], "folder"),
         (["trace", "CKPT", "1", "-o", "TMP/none/run.safetensors"], "none"),
         (["trace", "CKPT", "1", "--target", "u" * 50, "-o", "TMP/run.safetensors"], "target"),

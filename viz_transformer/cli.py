@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +15,9 @@ from viz_transformer import __version__
 from viz_transformer.describe import checkpoint_rows, metric, metrics, number, table
 
 if TYPE_CHECKING:
-    from viz_transformer.checkpoint import Summary
+    from viz_transformer.checkpoint import Checkpoint, Summary
     from viz_transformer.decoding import Run
+    from viz_transformer.strategies import Strategy
 
 cli = typer.Typer(
     name="viz-transformer",
@@ -128,14 +130,114 @@ def app_command(
 
 
 @cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
-def translate(ckpt: CheckpointArgument, text: TextArgument, beam: BeamOption = None, json: JsonOption = False) -> None:
+def translate(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    beam: BeamOption = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Of --beam: 0 for none, default 0.6; more favours long answers.")
+    ] = None,
+    n_best: Annotated[
+        int | None, typer.Option(metavar="N", help="Of --beam: print so many answers, best first.")
+    ] = None,
+    tree: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of --beam: write every hypothesis of the search as JSON.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw each token instead of taking the best.")] = False,
+    temperature: Annotated[float | None, typer.Option(help="Of --sample: default 1; 0 is greedy.")] = None,
+    top_k: Annotated[int | None, typer.Option(metavar="N", help="Of --sample: keep the N most probable.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Of --sample: keep the fewest that have this probability together.")
+    ] = None,
+    min_p: Annotated[
+        float | None, typer.Option(help="Of --sample: keep those at least this many times as probable as the first.")
+    ] = None,
+    repetition_penalty: Annotated[
+        float | None, typer.Option(help="Of --sample: above 1 against tokens that were read already.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of --sample: the same seed, the same draws; default 0.")] = None,
+    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="What the answer has to begin with.")] = None,
+    json: JsonOption = False,
+) -> None:
     """Print what the model answers."""
+    strategy = strategy_of(
+        beam,
+        sample,
+        {"length_penalty": length_penalty, "n_best": n_best},
+        {
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "repetition_penalty": repetition_penalty,
+            "seed": seed,
+        },
+    )
+    if tree is not None and beam is None:
+        raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
+    if tree is not None:
+        check_writable(tree)
+
     from viz_transformer.checkpoint import load
     from viz_transformer.decoding import decode
-    from viz_transformer.strategies import Beam, Greedy
 
-    run = decode(load(ckpt), text, strategy=Greedy() if beam is None else Beam(beam))
-    print(as_json(run_facts(run)) if json else run.text)
+    model = load(ckpt)
+    run = decode(model, text, strategy=strategy, prefix=prefix)
+    if tree is not None and run.tree is not None:
+        about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
+        write_whole(tree, as_json({**about, **run.tree.to_dict()}) + "\n")
+    answers = answer_facts(model, run)
+    if json:
+        print(as_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
+    else:
+        print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
+
+
+def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:
+    """What the options ask for. Raises ValueError for those that do not belong together."""
+    from viz_transformer.strategies import Beam, Greedy, Sampling
+
+    if beam is not None and sample:
+        raise ValueError("--beam and --sample are two ways to write an answer: give one of them")
+    for options, needed, is_given in ((of_beam, "--beam N", beam is not None), (of_sampling, "--sample", sample)):
+        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+        if given and not is_given:
+            raise ValueError(f"{given[0]} is a setting of {needed}: give that with it")
+    if beam is not None:
+        return Beam(beam, **{name: value for name, value in of_beam.items() if value is not None})
+    return Sampling(**{name: value for name, value in of_sampling.items() if value is not None}) if sample else Greedy()
+
+
+def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
+    """The best answers of a beam search, best first; of any other run the one that there is."""
+    if run.tree is None or model.target_codec is None:
+        return [{"text": run.text, "log_prob": run.log_prob, "score": run.score}]
+    best = [(node, model.target_codec.decode(run.tree.ids(node.index))) for node in run.tree.best]
+    return [{"text": text, "log_prob": node.total, "score": node.score} for node, text in best]
+
+
+def check_writable(out: Path) -> None:
+    """Raise ValueError, before any work is done, for a file that cannot be written."""
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder: give the name of a file")
+    parent = out.absolute().parent
+    if not parent.is_dir():
+        raise ValueError(f"there is no folder {parent}: make it first, or write somewhere else")
+    if not os.access(parent, os.W_OK):
+        raise ValueError(f"the folder {parent} may not be written to: write somewhere else")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, whole or not at all. Raises OSError if it cannot be written."""
+    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 @cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
@@ -146,13 +248,7 @@ def trace(
     target: Annotated[str | None, typer.Option(help="What the decoder is given; default: the greedy answer.")] = None,
 ) -> None:
     """Record a run, and save everything that happened in it."""
-    if out.is_dir():
-        raise ValueError(f"{out} is a folder: give the name of a file")
-    parent = out.absolute().parent
-    if not parent.is_dir():
-        raise ValueError(f"there is no folder {parent}: make it first, or write somewhere else")
-    if not os.access(parent, os.W_OK):
-        raise ValueError(f"the folder {parent} may not be written to: write somewhere else")
+    check_writable(out)
 
     from viz_transformer.checkpoint import load
     from viz_transformer.decoding import decode
