@@ -8,7 +8,7 @@ import pytest
 from builders import TARGET, tiny_checkpoint
 
 from viz_transformer.decoding import decode
-from viz_transformer.forks import fork
+from viz_transformer.forks import fork, unsure
 from viz_transformer.strategies import Beam, Greedy, Sampling, Strategy
 
 STRATEGIES = [Greedy(), Sampling(seed=5, temperature=1.5), Sampling(seed=5, top_k=3), Beam(3)]
@@ -65,3 +65,11 @@ def test_a_sure_model_and_one_that_may_write_one_token_only_have_no_fork() -> No
 def test_a_threshold_that_is_no_probability_is_refused(below: float) -> None:
     with pytest.raises(ValueError, match="must be a probability, from 0 to 1"):
         fork(tiny_checkpoint(), "abc", below=below)
+
+
+def test_a_forced_step_is_never_called_unsure() -> None:
+    run = decode(tiny_checkpoint(seed=1), "abc", force={0: 9}, max_steps=4)
+    found = unsure(run, 1.0)
+    assert found is not None and found[0].index == 1
+    assert found[1].token_id == run.steps[1].candidates[1].token_id
+    assert unsure(run, 0.0) is None

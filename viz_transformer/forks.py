@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import GREEDY, Run, decode
+from viz_transformer.step import Candidate, Step
 from viz_transformer.strategies import Beam, Strategy
 from viz_transformer.tracing import TextOrIds
 
@@ -35,19 +36,30 @@ def fork(
     None if there is no such step, or no other token that may stand there.
 
     The other token is the one that the model finds most probable of those that were not written and are not banned.
-    Raises ValueError if `below` is no probability, and for what `decode` refuses.
+    `unsure` finds the two. Raises ValueError if `below` is no probability, and for what `decode` refuses.
+    """
+    first = decode(ckpt, source, strategy=strategy, ban=ban, max_steps=max_steps)
+    found = unsure(first, below)
+    if found is None:
+        return None
+    step, other = found
+    before = {each.index: each.token_id for each in first.steps[: step.index]} if isinstance(strategy, Beam) else {}
+    force = {**before, step.index: other.token_id}
+    second = decode(ckpt, source, strategy=strategy, force=force, ban=ban, max_steps=max_steps)
+    return Fork(step.index, first, second)
+
+
+def unsure(run: Run, below: float = 0.5) -> tuple[Step, Candidate] | None:
+    """The first step that was not forced and whose token has a probability below `below`, and its best other token.
+
+    None if there is no such step, or no other token that may stand there. Raises ValueError if `below` is no
+    probability.
     """
     if not 0 <= below <= 1:
         raise ValueError(f"below={below!r} must be a probability, from 0 to 1")
-    first = decode(ckpt, source, strategy=strategy, ban=ban, max_steps=max_steps)
-    unsure = next((step for step in first.steps if math.exp(step.log_prob) < below), None)
-    if unsure is None:
+    step = next((each for each in run.steps if not each.forced and math.exp(each.log_prob) < below), None)
+    if step is None:
         return None
-    others = unsure.most_probable(len(unsure.vocabulary))
-    other = next((each for each in others if each.token_id != unsure.token_id and each.removed != "banned"), None)
-    if other is None:
-        return None
-    before = {step.index: step.token_id for step in first.steps[: unsure.index]} if isinstance(strategy, Beam) else {}
-    force = {**before, unsure.index: other.token_id}
-    second = decode(ckpt, source, strategy=strategy, force=force, ban=ban, max_steps=max_steps)
-    return Fork(unsure.index, first, second)
+    others = (each for each in step.most_probable(len(step.vocabulary)) if each.token_id != step.token_id)
+    other = next((each for each in others if each.removed != "banned"), None)
+    return None if other is None else (step, other)

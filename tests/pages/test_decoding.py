@@ -132,6 +132,18 @@ def test_branches_are_shown_compared_and_renamed(app, bundled):
     assert written(app) == list(the_run(bundled, force={4: 9}).tokens)
 
 
+def test_an_unsure_step_is_forked_with_the_second_choice(app, bundled):
+    run = the_run(bundled)
+    opened(app)
+    app.number_input(key="branch_below").set_value(0.0).run()
+    assert "has a probability of at least 0." in html_of(app)
+    app.number_input(key="branch_below").set_value(1.0).run()
+    app.button(key="branch_fork_now").click().run()
+    other = run.steps[0].candidates[1]
+    assert written(app) == list(the_run(bundled, force={0: other.token_id}).tokens)
+    assert app.session_state["selection"]["branch_b"] == 0
+
+
 def test_every_page_shows_the_branch_that_is_looked_at(app, bundled):
     expected = the_run(bundled, force={2: 6})
     opened(app, branches="0.2.6.other", branch="1")

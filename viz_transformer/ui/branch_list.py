@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -25,6 +26,7 @@ def show(shown: Shown) -> None:
     """The tree, and below it the comparison of the branch that is looked at with another."""
     chosen = state.selection()
     grown: tuple[Branch, ...] = chosen["branches"]
+    _fork(shown)
     if not grown:
         text.paragraph(EMPTY)
         return
@@ -41,6 +43,35 @@ def show(shown: Shown) -> None:
         names = [branches.name(grown, number) for number in (chosen["branch"], other)]
         text.section(f"{names[0]} beside {names[1]}")
         comparison(a, b)
+
+
+def _fork(shown: Shown) -> None:
+    """A branch at the first step where the model is unsure, with its second choice."""
+    from viz_transformer.analysis.attention import step_row
+    from viz_transformer.forks import unsure
+
+    with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
+        below = st.number_input(
+            "Fork where p is below", min_value=0.0, max_value=1.0, value=0.5, step=0.05, width=160, key="branch_below"
+        )
+        found = unsure(shown.run, below)
+        if found is None:
+            text.paragraph(f"Every token that was chosen here has a probability of at least {below:g}.")
+            return
+        step, other = found
+        st.button(
+            text.literal(f"Fork at step {step.index}: “{labels.visible(other.token)}”"),
+            key="branch_fork_now",
+            help="Both continuations: the answer goes on as it is, and a branch begins with the second choice",
+            on_click=branches.grow,
+            args=(step.index, (other.token_id,), other.token),
+            kwargs={"first_row": step_row(shown.run, 0)},
+        )
+        written = labels.shorten(labels.visible(step.token), 24)
+        text.paragraph(
+            f"instead of “{written}”, p {labels.share(math.exp(step.log_prob))};"
+            f" its own p {labels.share(math.exp(other.log_prob))}"
+        )
 
 
 def _run(shown: Shown, number: int) -> Shown | str:

@@ -18,7 +18,7 @@ STOPS = {
     "width-finished": "width finished",
     "first-finished": "first finished",
 }
-COUNTED = {"end": "the end token too", "no-end": "not the end token"}
+COUNTED = {"end": "end token too", "no-end": "no end token"}
 FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
 MOST_BANNED = 40
 
@@ -78,7 +78,7 @@ def _beam() -> None:
         "Width", min_value=1, max_value=100, step=1, width=106, help="Hypotheses that go on", **_part("beam", 0)
     )
     st.number_input(
-        "Length penalty α",
+        "Penalty α",
         min_value=0.0,
         max_value=10.0,
         step=0.1,

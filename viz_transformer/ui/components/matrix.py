@@ -82,7 +82,7 @@ def matrix_payload(
         raise ValueError(f"mask {np.shape(mask)} does not have the shape of the values {grid.shape}")
     if writes is not None and len(writes) != grid.shape[0]:
         raise ValueError(f"{len(writes)} written tokens do not fit {grid.shape[0]} rows")
-    header = {
+    header: dict[str, Any] = {
         "title": title,
         "label": f"Map of {title}: {rows.title} as rows, {columns.title} as columns",
         "name": name,
