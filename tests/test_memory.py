@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from builders import tiny_checkpoint
 
 from viz_transformer import memory
+from viz_transformer.decoding import decode
 from viz_transformer.memory import keep_freed_memory, leave_imports_alone, leave_new_imports_alone
 
 SCRIPT = """
@@ -52,8 +54,27 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All is searched for garbage, as in a process that has imported nothing heavy yet; and again afterwards."""
     gc.unfreeze()
     monkeypatch.setattr(memory, "_left_alone", None)
+    usual = gc.get_threshold()
     yield
     gc.unfreeze()
+    gc.set_threshold(*usual)
+
+
+def test_a_recorded_decode_sets_off_no_search_for_garbage(searched: None) -> None:
+    ckpt = tiny_checkpoint()
+    decode(ckpt, "abc")
+    searches: list[str] = []
+    gc.callbacks.append(count := lambda phase, info: searches.append(phase))
+    try:
+        gc.set_threshold(700, 10, 10)
+        kept = [decode(ckpt, "abc")]
+        assert searches  # with Python's own number
+        leave_imports_alone()
+        searches.clear()
+        kept.append(decode(ckpt, "abc"))
+        assert not searches
+    finally:
+        gc.callbacks.remove(count)
 
 
 def test_what_is_imported_later_is_left_alone_as_well(searched: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,25 +98,35 @@ class Recorder:
         return edited
 
 
+class _FullNames(dict[str, str]):
+    """The full name of each point of a part, put together when it is first said."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    def __missing__(self, name: str) -> str:
+        return self.setdefault(name, self.prefix + name)
+
+
 class _Part:
     """A Recorder seen from one part of the model. Made once for each part: a decoding step asks for thirty of them,
     and says ninety names."""
 
-    __slots__ = ("_parts", "_prefix", "_recorder")
+    __slots__ = ("_names", "_parts", "_recorder")
 
     def __init__(self, recorder: Recorder, prefix: str) -> None:
         self._recorder = recorder
-        self._prefix = prefix
+        self._names = _FullNames(prefix)
         self._parts: dict[str, _Part] = {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        self._recorder.values[self._prefix + name] = value
+        self._recorder.values[self._names[name]] = value
         return value
 
     def inside(self, part: str) -> Tap:
         found = self._parts.get(part)
         if found is None:
-            found = self._parts[part] = type(self)(self._recorder, f"{self._prefix}{part}.")
+            found = self._parts[part] = type(self)(self._recorder, f"{self._names.prefix}{part}.")
         return found
 
 
@@ -126,4 +136,4 @@ class _EditedPart(_Part):
     __slots__ = ()
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        return self._recorder(self._prefix + name, value)
+        return self._recorder(self._names[name], value)
