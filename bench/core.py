@@ -1,4 +1,4 @@
-"""Recording and decoding: what looking costs, and what the cache saves. Random weights of the size of `numbers`."""
+"""Recording and decoding: what looking costs, and what the cache saves. Random weights of real sizes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import torch
 
 from bench.ratios import Result, compare
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.config import ModelConfig
-from viz_transformer.decoding import decode
+from viz_transformer.config import ModelConfig, base
+from viz_transformer.decoding import Run, decode
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.search import decode_batch
+from viz_transformer.strategies import Beam
 from viz_transformer.tap import Recorder
 from viz_transformer.text.codec import Codec
+from viz_transformer.text.tokenizers import Characters
+from viz_transformer.text.vocabulary import Vocabulary
 from viz_transformer.train.tasks import TASKS
 from viz_transformer.train.tasks.task import PairTask
 
 TEXT = "29,284.30"
 STEPS = 64
+MARIAN_STEPS, MARIAN_ENTRIES = 32, 58_101
 
 
 def numbers_codecs() -> tuple[Codec, Codec]:
@@ -95,13 +99,98 @@ def decoding_ratios() -> Iterator[Result]:
         f"recorded / unrecorded greedy step, {STEPS} steps",
         lambda: decode(ckpt, TEXT, max_steps=STEPS),
         lambda: decode_batch(ckpt.model, [src], bos=bos, eos=eos, max_steps=STEPS),
-        rounds=31,
+        rounds=61,
         aim="<= 1.10",
+    )
+    yield compare(
+        f"beam of 4 / greedy, both recorded, a step, {STEPS} steps",
+        lambda: decode(ckpt, TEXT, strategy=Beam(4), max_steps=STEPS),
+        lambda: decode(ckpt, TEXT, max_steps=STEPS),
+        rounds=21,
+        aim="<= 2.2",
     )
     yield compare(
         f"naive / cached and recorded, {STEPS} steps",
         lambda: naive(ckpt.model, src, bos, STEPS),
         lambda: decode(ckpt, TEXT, max_steps=STEPS),
-        rounds=11,
-        aim=">= 4",
+        rounds=21,
+        aim=">= 5",
+    )
+    yield from marian_ratios()
+
+
+def marian_checkpoint() -> Checkpoint:
+    """A model of the shape of Marian base that never writes its end token: that one has the logit 0."""
+    config = base(
+        source_vocab_size=MARIAN_ENTRIES,
+        target_vocab_size=MARIAN_ENTRIES,
+        attention_bias=True,
+        positions="learned",
+        max_source=512,
+        max_target=512,
+    )
+    torch.manual_seed(0)
+    model = Transformer(config).eval()
+    with torch.no_grad():
+        model.decoder.embedding.token.weight[0] = 0
+    names = ("</s>", *(f"entry{i}" for i in range(1, MARIAN_ENTRIES - 1)), "<s>")
+    codec = Codec(Characters(), Vocabulary(names, {"bos": "<s>", "eos": "</s>"}))
+    return Checkpoint("marian", None, model, config, codec, codec, {}, "")
+
+
+def marian_ratios() -> Iterator[Result]:
+    """Recorded decoding at the shape of Marian base, over unrecorded and over transformers with its attentions."""
+    from transformers import MarianConfig, MarianMTModel
+
+    ckpt, source = marian_checkpoint(), list(range(100, 116))
+    theirs = MarianMTModel(
+        MarianConfig(
+            vocab_size=MARIAN_ENTRIES,
+            encoder_layers=6,
+            decoder_layers=6,
+            d_model=512,
+            encoder_attention_heads=8,
+            decoder_attention_heads=8,
+            encoder_ffn_dim=2048,
+            decoder_ffn_dim=2048,
+            activation_function="relu",
+            scale_embedding=True,
+            max_position_embeddings=512,
+            forced_eos_token_id=None,
+            attn_implementation="eager",
+        )
+    ).eval()
+    theirs.generation_config.eos_token_id = None  # as ours, it never ends
+
+    def ours() -> Run:
+        return decode(ckpt, source, max_steps=MARIAN_STEPS)
+
+    @torch.no_grad()
+    def transformers() -> torch.Tensor:
+        options = {"output_attentions": True, "return_dict_in_generate": True, "do_sample": False, "num_beams": 1}
+        found: torch.Tensor = theirs.generate(torch.tensor([source]), max_new_tokens=MARIAN_STEPS, **options).sequences
+        return found
+
+    if not len(ours().steps) == transformers().size(1) - 1 == MARIAN_STEPS:
+        raise RuntimeError(f"one of the two did not write {MARIAN_STEPS} tokens: there is nothing to compare")
+    yield compare(
+        f"recorded / unrecorded greedy step, Marian base, {MARIAN_STEPS} steps",
+        ours,
+        lambda: decode_batch(ckpt.model, [source], bos=MARIAN_ENTRIES - 1, eos=0, max_steps=MARIAN_STEPS),
+        rounds=15,
+        aim="<= 1.06",
+    )
+    yield compare(
+        f"ours recorded / transformers with attentions, Marian base, {MARIAN_STEPS} steps",
+        ours,
+        transformers,
+        rounds=15,
+        aim="<= 0.90",
+    )
+    yield compare(
+        f"beam of 4 / greedy, both recorded, a step, Marian base, {MARIAN_STEPS} steps",
+        lambda: decode(ckpt, source, strategy=Beam(4), max_steps=MARIAN_STEPS),
+        ours,
+        rounds=9,
+        aim="<= 2.2",
     )
