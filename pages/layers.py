@@ -26,8 +26,11 @@ NOT = (
 )
 
 
-def show(both: Runs) -> None:
-    """The rail, beside it the selected sub-layer; below the whole depth, the lens, and the sub-layer's norm."""
+def show(both: Runs) -> tuple[str, ...]:
+    """The rail, beside it the selected sub-layer; below the whole depth, the lens, and the sub-layer's norm.
+
+    Returns the key of the norm's container; nothing where the norm itself is what is selected above.
+    """
     shown = both.main
     place, stack = layers_view.chosen_place(shown), layers_view.chosen_stack()
     with st.container(key="layers_top"):
@@ -43,9 +46,11 @@ def show(both: Runs) -> None:
         layers_view.along_the_stream(both, place)
     with st.container(key="layers_lens"):
         lens_view.lens_panel(shown)
-    if place is not None:
-        with st.container(key="layers_norm"):
-            layers_view.norm_panel(shown, place, stack)
+    if place is None:
+        return ()
+    with st.container(key="layers_norm"):
+        layers_view.norm_panel(shown, place, stack)
+    return ("layers_norm",)
 
 
 frame.title("Layers")
@@ -55,7 +60,7 @@ both = frame.runs(status)
 if both is not None:
     with strip:
         frame.strip(both)
-    show(both)
+    norm = show(both)
     frame.say(status, *state.remarks())
-    frame.stage(both, ("layers_top", "layers_depth", "layers_lens"))
+    frame.stage(both, ("layers_top", "layers_depth", "layers_lens", *norm))
 text.explained(HOW, NOT)

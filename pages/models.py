@@ -52,6 +52,8 @@ def tab(shown: str, summary: Summary) -> None:
         TABS[shown](summary)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
+    if not frame.has_scenes():
+        model_tabs.staged(summary)
 
 
 frame.title("Models")

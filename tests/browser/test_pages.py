@@ -47,3 +47,43 @@ def test_every_page_is_there_in_dark_and_on_a_projector(app_server, browser, sch
                 expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
             expect(page.locator("h1")).to_have_text(title)
             expect_address(page, **view)
+
+
+def place_of_scene(page):
+    """How far the page is scrolled, and how much of it is below what is seen, in pixels."""
+    return page.get_by_test_id("stMain").evaluate(
+        "(main) => [main.scrollTop, main.scrollHeight - main.clientHeight - main.scrollTop]"
+    )
+
+
+def test_a_clicker_leads_through_each_scene_to_its_end_and_then_to_the_next(app_server, browser):
+    view = {"checkpoint": "numbers-tiny", "text": "0.07", "projector": "on", "model_tab": "architecture"}
+    with opened(browser, app_server, "/models", another=True, **view) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        expect(page.locator(".st-key-model_drawing .stage[data-painted]")).to_be_visible()
+        expect(page.locator(".component.keys")).to_be_attached()
+        presses = 0
+        while place_of_scene(page)[1] > 8:  # the figure is taller than the screen
+            assert address(page).get("scene", "0") == "0"
+            before = place_of_scene(page)[0]
+            page.keyboard.press("PageDown")
+            page.wait_for_function(
+                "(before) => document.querySelector('[data-testid=stMain]').scrollTop > before", arg=before
+            )
+            presses += 1
+        assert presses
+        expect(page.locator(".vt-caption")).to_be_in_viewport()
+        page.keyboard.press("PageDown")
+        expect_address(page, scene="1")
+        expect(page.locator(".st-key-model_norms .stage[data-painted]")).to_be_visible()
+        expect(page.locator(".st-key-model_drawing")).to_be_hidden()
+        assert place_of_scene(page)[0] == 0
+        page.keyboard.press("PageUp")
+        expect_address(page, scene=None)
+    with opened(browser, app_server, "/playground", another=True, projector="on", play="norms") as page:
+        expect(page.locator(".st-key-play_picture .js-plotly-plot")).to_be_visible()
+        expect(page.locator(".component.keys")).to_be_attached()
+        expect(page.locator(".vt-caption")).to_be_in_viewport()
+        page.keyboard.press("PageDown")
+        expect(page.locator(".st-key-play_rest .vt-play")).to_be_visible()
+        expect(page.locator(".st-key-play_picture")).to_be_hidden()

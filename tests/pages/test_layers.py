@@ -378,3 +378,12 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back(page):
     assert "Encoder layer 0, feed-forward" in words(page)
     opened(page, part="sideways")
     assert "The address asks for part “sideways”, which is not one of attention, ffn, final." in words(page)
+
+
+def test_on_a_projector_the_norm_is_a_scene_of_its_own(page):
+    opened(page, projector="on", text=TEXT)
+    hidden = ".st-key-layers_depth, .st-key-layers_lens, .st-key-layers_norm"
+    assert f":is({hidden}) {{ display: none; }}" in said(page)
+    opened(page, scene="3")
+    hidden = ".st-key-layers_top, .st-key-layers_depth, .st-key-layers_lens"
+    assert f":is({hidden}) {{ display: none; }}" in said(page)

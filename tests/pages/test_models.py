@@ -571,6 +571,30 @@ def test_a_text_that_no_snapshot_can_read_is_said(with_snapshots):
     assert "the model reads at most 48" in said
 
 
+@pytest.mark.parametrize(
+    ("tab", "keys"),
+    [
+        ("card", ["cards", "model_measured", "model_origin", "model_settings"]),
+        ("architecture", ["model_drawing", "model_norms", "model_settings", "model_parameters"]),
+        ("curves", ["loss"]),
+        ("data", ["model_data", "model_pairs"]),
+        ("errors", ["model_answers", "model_confused"]),
+        ("doctor", ["doctor"]),
+        ("new", ["model_drawing", "model_parameters"]),
+    ],
+)
+def test_on_a_projector_a_tab_is_shown_scene_by_scene(app, tab, keys):
+    said = html_of(on_tab(app, tab, projector="on", scene=str(len(keys) - 1)))
+    hidden = ", ".join(f".st-key-{key}" for key in keys[:-1])
+    assert "vt-projector" in said and (not hidden or f":is({hidden}) {{ display: none; }}" in said)
+    (told,) = (
+        json.loads(each.proto.json)
+        for each in app.get("bidi_component")
+        if each.proto.component_name == "viz_transformer_keys"
+    )
+    assert (told["scene"], told["scenes"]) == (len(keys) - 1, len(keys))
+
+
 def test_on_a_projector_the_slider_stands_alone(with_snapshots):
     said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4.20", projector="on"))
     assert "vt-projector" in said and ".st-key-training_slider" in said

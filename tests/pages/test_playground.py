@@ -148,8 +148,12 @@ def test_an_address_that_cannot_be_understood_is_said_and_the_rest_is_shown(app,
 
 
 def test_on_a_projector_one_scene_is_left_with_a_caption(app):
-    opened(app, projector="on", play="norms", play_seed="3")
+    opened(app, projector="on", play="norms", play_seed="3", scene="1")
     assert "Playground: norms, seed 3" in words(app)
+    assert ":is(.st-key-play_picture) { display: none; }" in "".join(each.proto.body for each in app.get("html"))
+    (keys,) = (each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_keys")
+    told = json.loads(keys.json)
+    assert (told["projector"], told["scene"], told["scenes"], told["rows"]) == (True, 1, 2, None)
 
 
 # --- attention

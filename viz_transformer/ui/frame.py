@@ -41,6 +41,7 @@ def begin() -> None:
     """What comes first in each run: the style, and the selection as the address has it."""
     style.apply()
     st.session_state.pop(_RUN, None)
+    st.session_state.pop(_STAGE, None)
     found = {summary.name: summary for summary in cached.summaries()}
     state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
 
@@ -91,9 +92,20 @@ def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
 
     shown = both.main
     first = step_row(shown.run, 0)
-    st.session_state[_STAGE] = (tuple(scenes), (first, first + len(shown.run.steps) - 1))
+    said = shown.caption(_in_words(shown) if words is None else words)
+    scenes_of_page(scenes, said, rows=(first, first + len(shown.run.steps) - 1))
+
+
+def scenes_of_page(scenes: Sequence[str], caption: str, *, rows: tuple[int, int] | None = None) -> None:
+    """As `stage`, on a page or part without a run: the caption in full, and the rows that have a step, if any."""
+    st.session_state[_STAGE] = (tuple(scenes), rows)
     if projector.is_on():
-        projector.show(scenes, shown.caption(_in_words(shown) if words is None else words))
+        projector.show(scenes, caption)
+
+
+def has_scenes() -> bool:
+    """Whether this run's page has stated its scenes already."""
+    return _STAGE in st.session_state
 
 
 def memory_of_page() -> tuple[tuple[str, ...], tuple[int, int] | None]:

@@ -34,11 +34,23 @@ NAMES = {
     "new": "New model",
     "training": "Training",
 }
+SCENES = {
+    "card": ("cards", "model_measured", "model_origin", "model_settings"),
+    "architecture": ("model_drawing", "model_norms", "model_settings", "model_parameters"),
+    "curves": ("loss",),
+    "data": ("model_data", "model_pairs"),
+    "errors": ("model_answers", "model_confused"),
+    "doctor": ("doctor",),
+    "new": ("model_drawing", "model_parameters"),
+}
+"""Containers of each tab, one of which stands alone on a projector; the training slider states its own."""
 WRITES_ON = (
     "This model goes on writing from any text: there is no right answer. The Run page has beginnings to start it with."
 )
 EXAMPLES = 200
 SHOWN, LISTED, CONFUSED = 6, 60, 8
+PROJECTED, LOW, WIDE = 1.4, 240, 136
+"""By how much a chart grows on a projector, its height before, since words stand below it, and its left margin then."""
 _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
 
 
@@ -55,10 +67,10 @@ def choice() -> str:
     return str(state.selection()["model_tab"])
 
 
-def staged(summary: Summary, *keys: str) -> None:
-    """On a projector only one of these containers is left of the page."""
-    if projector.is_on():
-        projector.show(keys, f"{summary.name}, {NAMES[state.selection()['model_tab']].lower()}")
+def staged(summary: Summary) -> None:
+    """The scenes of the selected tab; on a projector one of them is left of the page."""
+    tab = state.selection()["model_tab"]
+    frame.scenes_of_page(SCENES.get(tab, ()), f"{summary.name}, {NAMES[tab].lower()}")
 
 
 # ---- Card
@@ -68,8 +80,8 @@ def card(summary: Summary) -> None:
     """Every measurement with its command, the configuration, and where data and weights come from."""
     from viz_transformer.ui.card_rows import measurements
 
-    left, right = st.container(key="model_card").columns([5, 3], gap="medium")
-    with left:
+    left, right = st.columns([5, 3], gap="medium")
+    with left, st.container(key="model_measured"):
         text.section("Measured")
         found = measurements(summary.card)
         if not found:
@@ -78,11 +90,16 @@ def card(summary: Summary) -> None:
             st.html(measured_table(found))
         for measured in found:
             command(f"{measured.split}, {measured.how}", measured.command)
+    with left, st.container(key="model_origin"):
         origin(summary)
     with right:
+        settings(summary)
+
+
+def settings(summary: Summary) -> None:
+    with st.container(key="model_settings"):
         text.section("Configuration")
         text.definitions(model_view.config_rows(summary.config, summary.codecs))
-    staged(summary, "cards", "model_card")
 
 
 def measured_table(found: Sequence[Measured]) -> str:
@@ -127,10 +144,9 @@ def architecture(summary: Summary) -> None:
             text.section("Where the norm stands")
             norms(summary.config, summary.name)
     with right:
-        text.section("Configuration")
-        text.definitions(model_view.config_rows(summary.config, summary.codecs))
-        parameters(summary.config, stored=summary)
-    staged(summary, "model_drawing", "model_norms")
+        settings(summary)
+        with st.container(key="model_parameters"):
+            parameters(summary.config, stored=summary)
 
 
 def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
@@ -202,6 +218,7 @@ def curves(summary: Summary) -> None:
     """Training and validation loss and the learning rate against the steps, the best step, and the table of all."""
     from viz_transformer.analysis.training import best_validation, loss_history, rate_history, time_history
     from viz_transformer.figures.curves import loss_curves
+    from viz_transformer.figures.enlarged import enlarged
 
     rows = summary.history()
     found = loss_history(rows)
@@ -216,20 +233,21 @@ def curves(summary: Summary) -> None:
         best=None if best is None else (best.step, best.loss),
         times=None if time is None else time_words(time),
         theme=frame.theme(),
-        height=440,
+        height=LOW if projector.is_on() else 440,
     )
     with st.container(key="loss"):
         alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
+        if projector.is_on():
+            figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
         frame.chart(figure, key="models_loss", alt=alt, caption=summary.name)
-    if best is not None:
-        exported = summary.card.get("exported_step")
-        weights = f" The weights are those of step {exported:,}." if type(exported) is int else ""
-        text.paragraph(
-            f"The lowest validation loss is {best.loss:.4g} nats per token at step {best.step:,.0f}, a perplexity of"
-            f" {best.perplexity:.6g}.{weights}"
-        )
-    text.paragraph(trained_in(time, best))
-    staged(summary, "loss")
+        if best is not None:
+            exported = summary.card.get("exported_step")
+            weights = f" The weights are those of step {exported:,}." if type(exported) is int else ""
+            text.paragraph(
+                f"The lowest validation loss is {best.loss:.4g} nats per token at step {best.step:,.0f}, a perplexity"
+                f" of {best.perplexity:.6g}.{weights}"
+            )
+        text.paragraph(trained_in(time, best))
     pictures.table(
         lambda: history_table(rows),
         note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing.",
@@ -285,12 +303,12 @@ def data(summary: Summary) -> None:
     from viz_transformer.ui.card_rows import data_rows
 
     left, right = st.columns([5, 3], gap="medium")
-    with left:
+    with left, st.container(key="model_data"):
         text.section("As its card states")
         text.definitions(data_rows(summary.card, summary.config))
         for note in summary.card.get("notes") or ():
             text.paragraph(str(note))
-    with right:
+    with right, st.container(key="model_pairs"):
         text.section("Example pairs kept with it")
         pairs = summary.examples()
         if not pairs:
@@ -340,9 +358,9 @@ def errors(summary: Summary) -> None:
         if not found:
             text.paragraph("No answer is of that kind and holds these words.")
         left, right = st.columns([5, 2], gap="medium")
-        with left:
+        with left, st.container(key="model_answers"):
             model_view.answer_tables(found, LISTED if narrowed else SHOWN, translates=translates)
-        with right:
+        with right, st.container(key="model_confused"):
             _confused(confusions(found), translates)
 
 
@@ -369,9 +387,10 @@ def _filter(translates: bool) -> Any:
 
 
 def _confused(found: Sequence[Any], translates: bool) -> None:
-    if not found:
-        return
     text.section("Most frequent differences")
+    if not found:
+        text.paragraph("There are none in these answers.")
+        return
     cells = ((each.wanted or "(nothing)", each.written or "(nothing)", each.count) for each in found[:CONFUSED])
     rows = "".join(
         f"<tr><td><del>{html.escape(wanted)}</del></td><td><ins>{html.escape(written)}</ins></td><td>{count:,}</td></tr>"
@@ -409,7 +428,6 @@ def doctor(summary: Summary) -> None:
             tone="bad" if counts["bad"] else "ok",
         )
         st.html(checks_table(found))
-    staged(summary, "doctor")
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -48,9 +48,10 @@ def new_model(summary: Summary) -> None:
         _buttons(recipe, possible=config is not None)
         if wrong is not None:
             text.paragraph(f"{wrong[0].upper()}{wrong[1:]}.", tone="bad")
-    with right.container(key="model_drawing"):
-        if config is not None:
+    if config is not None:
+        with right.container(key="model_drawing"):
             model_tabs.drawing(config, recipe.name, key="new_architecture")
+        with right.container(key="model_parameters"):
             model_tabs.parameters(config)
 
 

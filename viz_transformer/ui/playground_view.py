@@ -29,6 +29,8 @@ MASKS = {"none": "No mask", "causal": "Causal", "padding": "Last key is padding"
 NORM_NAMES = {"layer": "layer norm", "batch": "batch norm", "positions-and-features": "positions and features"}
 PROJECTED, WIDER = 1.35, 1.2
 """By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
+TALLEST = 600
+"""The height of a picture on a projector, in pixels: as much as leaves room for a sentence and the caption."""
 LARGEST_SEED = 999_999_999
 
 
@@ -116,10 +118,9 @@ def size_boxes() -> None:
 
 def project() -> None:
     """On a projector one scene of the part: its picture, or what stands below."""
-    if projector.is_on():
-        chosen = state.selection()
-        caption = f"Playground: {PARTS[chosen['play']].lower()}, seed {chosen['play_seed']}"
-        projector.show(("play_picture", "play_rest"), caption)
+    chosen = state.selection()
+    caption = f"Playground: {PARTS[chosen['play']].lower()}, seed {chosen['play_seed']}"
+    frame.scenes_of_page(("play_picture", "play_rest"), caption)
 
 
 def chart(figure: Figure, *, key: str, alt: str) -> None:
@@ -128,6 +129,7 @@ def chart(figure: Figure, *, key: str, alt: str) -> None:
         from viz_transformer.figures.enlarged import enlarged
 
         figure = enlarged(figure, PROJECTED)
+        figure.update_layout(height=min(figure.layout.height, TALLEST))
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
     frame.chart(figure, key=key, alt=alt, caption=f"Playground, seed {state.selection()['play_seed']}")

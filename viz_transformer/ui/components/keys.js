@@ -27,6 +27,17 @@ const themes = (paths) => {
 }
 const linked = () => [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')].map((link) => new URL(link.href).pathname)
 
+// A clicker sends nothing but these two keys: a scene that is taller than the screen is first shown to its end.
+const screen = () => document.querySelector('[data-testid="stMain"]')
+const SEEN = 8, KEPT = 140 // pixels: less does not count as a rest, and what stays in sight of the part before
+const restOfScene = (turn) => {
+  const main = screen()
+  const rest = turn > 0 ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop
+  if (rest <= SEEN) return false
+  main.scrollBy({ top: turn * (main.clientHeight - KEPT) })
+  return true
+}
+
 const typing = (event) => {
   const [target] = event.composedPath()
   return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName)
@@ -53,7 +64,7 @@ export default function ({ data, parentElement }) {
       else if (event.key === "p") selection.pick({ projector: projector ? "off" : "on" })
       else if (!projector) return
       else if (event.key === "Escape" && onPage) selection.pick({ projector: "off" })
-      else if (turn) selection.pick({ scene: (scene + turn + scenes) % scenes })
+      else if (turn) restOfScene(turn) || (scenes > 1 && selection.pick({ scene: (scene + turn + scenes) % scenes }))
       else if (step && onPage && rows) {
         const to = Math.min(Math.max((selection.chosen.t ?? rows[0]) + step, rows[0]), rows[1])
         selection.pick({ t: to }, 250)
@@ -63,6 +74,7 @@ export default function ({ data, parentElement }) {
     window.addEventListener("keydown", root.vt.onKey)
   }
   const { dialog } = root.vt
+  if (data.projector && root.vt.data && root.vt.data.scene !== data.scene) screen().scrollTo({ top: 0 })
   root.vt.data = data
   const close = button("quiet close", "Close", "Close (Escape)", () => dialog.close())
   const guide = data.guide.flatMap(([title, sentences]) => [element("h3", "", title), element("p", "", sentences)])

@@ -76,7 +76,7 @@ GROUPS = (
         "Projector",
         (
             (("←", "→"), "previous and next step"),
-            (("PgUp", "PgDn"), "previous and next scene"),
+            (("PgUp", "PgDn"), "previous and next scene, or part of a tall one"),
             (("Esc",), "leave"),
         ),
     ),
