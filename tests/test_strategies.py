@@ -262,5 +262,8 @@ def test_strategies_print_what_they_do() -> None:
     assert all(part in str(how) for part in parts)
     places = [how.formula().index(word) for word in ("repetition", "temperature", "top-k", "top-p", "min-p", "Gumbel")]
     assert places == sorted(places)
+    cold = Sampling(temperature=0, top_k=5, repetition_penalty=1.2, seed=3).formula()
+    assert cold.endswith("token = argmax p, greedy by definition") and "repetition penalty 1.2" in cold
+    assert not any(word in cold for word in ("top-k", "top-p", "min-p", "Gumbel"))
     assert "|Y|^0.6" in Beam(2, penalty="power").formula() and "(5 + |Y|)/6" in Beam(2).formula()
     assert "without the end token" in Beam(2, count_end=False).formula()

@@ -68,7 +68,10 @@ class Sampling:
         return f"sampling, {', '.join(settings)}, seed {self.seed}"
 
     def formula(self) -> str:
-        """How a token is chosen, in full: every part in its order, also what is switched off."""
+        """How a token is chosen, in full: every part in its order, also what is switched off.
+
+        At temperature 0 nothing behind it has a say: neither the cuts nor the noise.
+        """
         penalty = self.repetition_penalty
         cuts = [
             f"repetition penalty {penalty:g}: z > 0 → z/{penalty:g}, else z·{penalty:g}, for tokens read"
@@ -76,11 +79,13 @@ class Sampling:
             else "no repetition penalty",
             f"temperature {self.temperature:g}: p = softmax(z/{self.temperature:g})"
             if self.temperature
-            else "temperature 0: argmax p",
+            else "temperature 0: token = argmax p, greedy by definition",
             f"top-k {self.top_k}" if self.top_k is not None else "no top-k",
             f"top-p {self.top_p:g}: fewest with Σp ≥ {self.top_p:g}" if self.top_p < 1 else "no top-p",
             f"min-p {self.min_p:g}: p ≥ {self.min_p:g}·max p" if self.min_p > 0 else "no min-p",
         ]
+        if self.temperature == 0:
+            return " → ".join(cuts[:2])
         return " → ".join([*cuts, f"token = argmax(log p + Gumbel noise(seed {self.seed}, step))"])
 
 
