@@ -29,7 +29,7 @@ UNKNOWN = "\uffff"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a checkpoint wrote: the text, and its tokens without start, end and padding.
+    """What a checkpoint wrote: the text, its tokens without start, end and padding, and its ids without start and end.
 
     An unknown token is <unk> in the text and UNKNOWN among the tokens. `complete` says that there is none: any other
     answer is wrong, whatever the target.
@@ -38,6 +38,7 @@ class Answer:
     text: str
     tokens: tuple[str, ...]
     complete: bool
+    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -108,14 +109,22 @@ def target_scores(ckpt: Checkpoint, pairs: Sequence[Pair]) -> TokenScores:
 
     Raises ValueError for a model that is no encoder-decoder with text, and for texts that it cannot read.
     """
+    return sum(scores_of_each(ckpt, pairs), TokenScores())
+
+
+def scores_of_each(ckpt: Checkpoint, pairs: Sequence[Pair]) -> list[TokenScores]:
+    """As `target_scores`, of each pair by itself, in the order of the pairs."""
     side = sides(ckpt)
     items = [
         _Item(index, _source_ids(side, index, source), _target_ids(side, index, target))
         for index, (source, target) in enumerate(pairs)
     ]
     pad = side.eos if ckpt.config.target_pad is None else ckpt.config.target_pad
-    scores = (_token_scores(side.model, batch, pad, side.target) for batch in _batches(items, side.model))
-    return sum(scores, TokenScores())
+    found: dict[int, TokenScores] = {}
+    for batch in _batches(items, side.model):
+        scores = _token_scores(side.model, batch, pad, side.target)
+        found |= {item.index: each for item, each in zip(batch, scores, strict=True)}
+    return [found[index] for index in range(len(items))]
 
 
 def window_scores(
@@ -133,7 +142,8 @@ def window_scores(
         cut = [tuple(ids[start : start + window + 1]) for start in starts[done : done + rows]]
         if len(cut) > 1 and len(cut[-1]) < len(cut[0]):
             cut.pop()  # the short one is run alone, so that nothing needs padding
-        scores += _token_scores(ckpt.model, [_Item(done, (), tgt) for tgt in cut], ckpt.config.target_pad, codec)
+        items = [_Item(done, (), tgt) for tgt in cut]
+        scores = sum(_token_scores(ckpt.model, items, ckpt.config.target_pad, codec), scores)
         done += len(cut)
         if progress is not None:
             progress(done, len(starts))
@@ -184,7 +194,7 @@ def _answer(codec: Codec, ids: Sequence[int]) -> Answer:
     vocabulary = codec.vocabulary
     hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
     tokens = tuple(UNKNOWN if i == vocabulary.unk else vocabulary.tokens[i] for i in ids if i not in hidden)
-    return Answer(codec.decode(ids), tokens, complete=vocabulary.unk not in ids)
+    return Answer(codec.decode(ids), tokens, complete=vocabulary.unk not in ids, ids=tuple(ids))
 
 
 def _batches(items: Sequence[_Item], model: Transformer) -> Iterator[list[_Item]]:
@@ -202,7 +212,8 @@ def _batches(items: Sequence[_Item], model: Transformer) -> Iterator[list[_Item]
         yield batch
 
 
-def _token_scores(model: Transformer, batch: Sequence[_Item], pad: int | None, codec: Codec) -> TokenScores:
+def _token_scores(model: Transformer, batch: Sequence[_Item], pad: int | None, codec: Codec) -> list[TokenScores]:
+    """The scores of each text of a batch."""
     config = model.config
     device = next(model.parameters()).device
     # The last token is written and not read, not even behind a shorter text, where a model might see it coming.
@@ -220,5 +231,6 @@ def _token_scores(model: Transformer, batch: Sequence[_Item], pad: int | None, c
     hits = counted & (best == wanted)
     if codec.vocabulary.unk is not None:
         hits = hits & (wanted != codec.vocabulary.unk)
-    total = log_probs.double().masked_fill(~counted, 0.0).sum()
-    return TokenScores(float(total), int(hits.sum()), int(counted.sum()))
+    totals = log_probs.double().masked_fill(~counted, 0.0).sum(dim=1)
+    columns = (totals.tolist(), hits.sum(dim=1).tolist(), lengths.tolist())
+    return [TokenScores(*each) for each in zip(*columns, strict=True)]

@@ -1,12 +1,14 @@
 import base64
 import html
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.answers import Answer
+from viz_transformer.analysis.answers import Answer, greedy_answers
+from viz_transformer.analysis.counting import counted
 from viz_transformer.analysis.parameters import parameter_total
 from viz_transformer.analysis.snapshots import snapshot_series
 from viz_transformer.analysis.untrained import recipe_of, untrained
@@ -352,6 +354,24 @@ def test_answers_are_filtered_by_kind_and_words(app):
 def test_what_is_confused_is_counted_beside_the_answers(app):
     said = html_of(on_tab(app, "errors"))
     assert "Most frequent differences" in said and "<b>" not in said
+
+
+def test_answers_are_counted_in_the_ways_of_other_texts_too(app, bundled, monkeypatch):
+    pairs = (("84.33", "one hundred and two"), ("1.20", "four"), ("6", "one point two"), ("8", "two"))
+    monkeypatch.setattr(contents.Summary, "examples", lambda _: pairs)
+    said = re.sub(r"<[^>]+>", " ", html.unescape(html_of(on_tab(app, "errors", model_answers="right"))))
+    ckpt = load(bundled / app.session_state["selection"]["checkpoint"])
+    found = counted(ckpt, greedy_answers(ckpt, pairs))
+    assert f"right from end to end  {found.right} of {found.pairs}, 95 %:" in said
+    assert f"equal positions, as the UPC lab counts  {100 * found.positions:.2f} %" in said
+    assert f"loss, mean of tokens  {found.loss:.4g} nats" in said
+    assert f"loss, mean of texts’ means, as at FSU  {found.text_loss:.4g} nats" in said
+
+
+def test_targets_that_the_model_cannot_read_are_not_counted_and_the_answers_stay(app, monkeypatch):
+    monkeypatch.setattr(contents.Summary, "examples", lambda _: (("84.33", "two"), ("1.20", " ".join(["one"] * 40))))
+    said = html_of(on_tab(app, "errors"))
+    assert "2 test pairs were run" in said and "pair 2: the target has 41 tokens, the model reads at most 12." in said
 
 
 def test_the_doctor_says_what_it_found(app):

@@ -27,6 +27,8 @@ class Answer:
     written: str
     right: bool
     lower: bool = False
+    ids: tuple[int, ...] = ()
+    """What was written, without start and end token."""
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -43,7 +45,7 @@ def greedy_answers(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> tuple[
     lower = writes_lower_case(ckpt)
     matches = exact_matches(written, [[wanted] for _, wanted in pairs], lower=lower)
     return tuple(
-        Answer(source, wanted, answer.text, right, lower)
+        Answer(source, wanted, answer.text, right, lower, answer.ids)
         for (source, wanted), answer, right in zip(pairs, written, matches, strict=True)
     )
 

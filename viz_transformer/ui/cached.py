@@ -22,6 +22,7 @@ from viz_transformer.ui.how import How
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.answers import Answer
+    from viz_transformer.analysis.counting import Counted
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary, Unreadable
     from viz_transformer.decoding import Run
@@ -97,6 +98,11 @@ def example_answers(summary: Summary, count: int) -> tuple[Answer, ...]:
     return _example_answers(_where(summary), _written(summary), count, summary)
 
 
+def example_counts(summary: Summary, count: int) -> Counted:
+    """The same answers counted in several ways. Raises ValueError for targets that the model cannot read."""
+    return _example_counts(_where(summary), _written(summary), count, summary)
+
+
 def _where(summary: Summary) -> str:
     """The folder; of a new model, which has none of its own, the name, which says all that it is made of."""
     return summary.name if isinstance(summary, UntrainedSummary) else str(summary.path)
@@ -146,3 +152,10 @@ def _example_answers(where: str, written: float, count: int, _summary: Summary) 
     from viz_transformer.analysis.answers import greedy_answers
 
     return greedy_answers(_checkpoint(where, written, _summary), _summary.examples()[:count])
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _example_counts(where: str, written: float, count: int, _summary: Summary) -> Counted:
+    from viz_transformer.analysis.counting import counted
+
+    return counted(_checkpoint(where, written, _summary), _example_answers(where, written, count, _summary))

@@ -39,7 +39,7 @@ SCENES = {
     "architecture": ("model_drawing", "model_norms", "model_settings", "model_parameters"),
     "curves": ("loss",),
     "data": ("model_data", "model_pairs"),
-    "errors": ("model_answers", "model_confused"),
+    "errors": ("model_answers", "model_confused", "model_counts"),
     "doctor": ("doctor",),
     "new": ("model_drawing", "model_parameters"),
 }
@@ -362,6 +362,8 @@ def errors(summary: Summary) -> None:
             model_view.answer_tables(found, LISTED if narrowed else SHOWN, translates=translates)
         with right, st.container(key="model_confused"):
             _confused(confusions(found), translates)
+        with right, st.container(key="model_counts"):
+            _counts(summary, available)
 
 
 def _filter(translates: bool) -> Any:
@@ -404,6 +406,31 @@ def _confused(found: Sequence[Any], translates: bool) -> None:
     if len(found) > CONFUSED:
         most = found[CONFUSED].count
         text.paragraph(f"{len(found) - CONFUSED:,} more, {'each once' if most == 1 else f'at most {most:,} times'}.")
+
+
+def _counts(summary: Summary, count: int) -> None:
+    """All pairs counted as here and as two tutorials do, each number with what it is."""
+    text.section("Counted in other ways")
+    try:
+        found = cached.example_counts(summary, count)
+    except ValueError as error:
+        text.paragraph(f"{error}.")
+        return
+    interval = f"{model_view.percent(found.low, '')}–{model_view.percent(found.high, '')}"
+    text.definitions(
+        [
+            ("right from end to end", f"{found.right} of {found.pairs}, 95 %: {interval}"),
+            ("next token right, the target given", model_view.percent(found.next_right)),
+            ("equal positions, as the UPC lab counts", model_view.percent(found.positions)),
+            ("loss, mean of tokens", f"{found.loss:.4g} nats"),
+            ("loss, mean of texts’ means, as at FSU", f"{found.text_loss:.4g} nats"),
+        ]
+    )
+    text.paragraph(
+        f"All {found.pairs} pairs, whatever the filter shows. Equal positions compare id by id, start and padding"
+        " included: they are many before one answer is right, and none behind a token that was left out. A number"
+        " may only be compared with its like."
+    )
 
 
 # ---- Doctor
