@@ -9,7 +9,7 @@ import pytest
 from viz_transformer.checkpoint import load
 from viz_transformer.decoding import decode
 from viz_transformer.strategies import Beam, Sampling
-from viz_transformer.ui import state
+from viz_transformer.ui import how, state
 from viz_transformer.ui.components import payload
 
 TEXT = "29,284.30"
@@ -203,9 +203,9 @@ def test_a_text_of_the_readers_own_is_scored(app, bundled):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"sampling": "nan,0,1,0,1,0"}, "which is not temperature, top-k"),
-        ({"beam": "1000,0.6,gnmt,end,none-better"}, "which is not width, length penalty"),
-        ({"beam": "0,0.6,gnmt,end,none-better"}, "which is not width, length penalty"),
+        ({"sampling": "nan,0,1,0,1,0"}, "which is not temperature 0 to 100, top-k 0 to 1,000,000"),
+        ({"beam": "1000,0.6,gnmt,end,none-better"}, "which is not width 1 to 100, length penalty 0 to 10"),
+        ({"beam": "0,0.6,gnmt,end,none-better"}, "which is not width 1 to 100, length penalty 0 to 10"),
         ({"branches": "nonsense"}, "which is not a list of branches"),
         ({"branch": "7"}, "There is no branch 7: the answer is shown."),
         ({"strategy": "best"}, "which is not one of greedy, sampling, beam"),
@@ -216,6 +216,36 @@ def test_an_address_that_cannot_be_is_said_and_the_answer_shown(app, bundled, gi
     opened(app, **given)
     assert sentence in html_of(app)
     assert written(app) == list(the_run(bundled).tokens)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "key", "value", "sentence"),
+    [
+        ("beam", "decoding_beam_0", 1000, "Width cannot be 1,000: choose a whole number from 1 to 100. It stays 4."),
+        ("beam", "decoding_beam_0", 0, "Width cannot be 0: choose a whole number from 1 to 100. It stays 4."),
+        ("beam", "decoding_beam_1", 11.0, "Penalty α cannot be 11: choose a number from 0 to 10. It stays 0.6."),
+        ("sampling", "decoding_sampling_0", -1.0, "Temperature cannot be -1: choose a number from 0 to 100."),
+        ("sampling", "decoding_sampling_2", 0.0, "Top-p cannot be 0: choose a number from 0.01 to 1. It stays 1."),
+        ("sampling", "decoding_sampling_5", -1, "Seed cannot be -1: choose a whole number from 0 to 1,000,000,000."),
+    ],
+)
+def test_a_setting_out_of_bounds_is_said_and_stays(app, strategy, key, value, sentence):
+    opened(app, strategy=strategy, branches="0.2.6.other")
+    before = dict(app.session_state["selection"])
+    app.number_input(key=key).set_value(value).run()
+    assert not app.exception and sentence in html_of(app)
+    assert app.session_state["selection"] == before
+    assert app.number_input(key=key).value == before[strategy][int(key[-1])]
+    app.run()
+    assert sentence not in html_of(app)
+
+
+@pytest.mark.parametrize(("width", "penalty"), [(0, 0.6), (101, 0.6), (4, -0.1), (4, 10.1)])
+def test_the_bounds_of_the_page_are_those_of_the_search(width, penalty):
+    (least, most), (low, high) = how.BEAM_BOUNDS["width"], how.BEAM_BOUNDS["length penalty"]
+    assert Beam(least, length_penalty=low) and Beam(most, length_penalty=high)
+    with pytest.raises(ValueError):
+        Beam(width, length_penalty=penalty)
 
 
 def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bundled):

@@ -27,6 +27,8 @@ BOUNDS = {
     "seed": (0, 10**9),
 }
 """The least and the most of each setting of sampling, as the page offers them."""
+BEAM_BOUNDS = {"width": (1, 100), "length penalty": (0.0, 10.0)}
+"""The same of a beam search: what `strategies.Beam` takes."""
 SAMPLED: Sampled = (0.8, 0, 1.0, 0.0, 1.0, 0)
 SEARCHED: Searched = (4, 0.6, "gnmt", "end", "none-better")
 MOST_BRANCHES, MOST_IDS, LONGEST_NAME = 12, 800, 24

@@ -20,6 +20,8 @@ from typing import Any
 import streamlit as st
 
 from viz_transformer.ui.how import (
+    BEAM_BOUNDS,
+    BOUNDS,
     SAMPLED,
     SEARCHED,
     STRATEGIES,
@@ -514,6 +516,11 @@ def _cited(given: str) -> str:
     return f"“{given[:40]}{'…' if len(given) > 40 else ''}”"
 
 
+def _bounded(setting: tuple[str, tuple[float, float]]) -> str:
+    name, (low, high) = setting
+    return f"{name} {low:g} to {high:,.12g}"
+
+
 _WRITING = ("strategy", "sampling", "beam", "ban", "prefix")
 _TEXTS: Mapping[str, str] = {
     "prefix": "A beginning of the answer",
@@ -529,8 +536,9 @@ _TEXTS: Mapping[str, str] = {
 _NUMBER = "a whole number from 0 on"
 _WANTED: Mapping[str, str] = {
     "strategy": f"one of {', '.join(STRATEGIES)}",
-    "sampling": "temperature, top-k, top-p, min-p, repetition penalty and seed that can be, with commas between them",
-    "beam": "width, length penalty, gnmt or power, end or no-end, and stop rule that can be, with commas between them",
+    "sampling": f"{', '.join(map(_bounded, BOUNDS.items()))}, with commas between them",
+    "beam": f"{', '.join(map(_bounded, BEAM_BOUNDS.items()))}, gnmt or power, end or no-end, and a stop rule, with"
+    " commas between them",
     "ban": "ids with commas between them",
     "branches": "a list of branches",
     "dec_tab": f"one of {', '.join(DEC_TABS)}",

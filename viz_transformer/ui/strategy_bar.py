@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.ui import state, text
-from viz_transformer.ui.how import BOUNDS, STRATEGIES
+from viz_transformer.ui.how import BEAM_BOUNDS, BOUNDS, STRATEGIES
 
 if TYPE_CHECKING:
     from viz_transformer.text.codec import Codec
@@ -65,40 +65,50 @@ def _sampling() -> None:
         "seed": (1, "Of the noise, which is the same at every temperature"),
     }
     for place, (name, (step, sentence)) in enumerate(explained.items()):
-        low, high = BOUNDS[name]
         label = "Repetition" if name == "repetition penalty" else name.capitalize()
-        st.number_input(
-            label, min_value=low, max_value=high, step=step, help=sentence, width=106, **_part("sampling", place)
-        )
+        bound = _part("sampling", place, label, BOUNDS[name])
+        st.number_input(label, step=step, help=sentence, width=106, **bound)
 
 
 def _beam() -> None:
     """Width, and everything that the score and the end of the search depend on."""
+    width, penalty = "Width", "Penalty α"
     st.number_input(
-        "Width", min_value=1, max_value=100, step=1, width=106, help="Hypotheses that go on", **_part("beam", 0)
+        width, step=1, width=106, help="Hypotheses that go on", **_part("beam", 0, width, BEAM_BOUNDS["width"])
     )
     st.number_input(
-        "Penalty α",
-        min_value=0.0,
-        max_value=10.0,
+        penalty,
         step=0.1,
         width=120,
         help="0 compares plain log-probabilities; more of it favours long answers",
-        **_part("beam", 1),
+        **_part("beam", 1, penalty, BEAM_BOUNDS["length penalty"]),
     )
     st.selectbox("Score divided by", [*FORMS], format_func=FORMS.__getitem__, width=148, **_part("beam", 2))
     st.selectbox("|Y| counts", [*COUNTED], format_func=COUNTED.__getitem__, width=148, **_part("beam", 3))
     st.selectbox("Stops when", [*STOPS], format_func=STOPS.__getitem__, width=148, **_part("beam", 4))
 
 
-def _part(name: str, place: int) -> dict[str, Any]:
-    """What ties a widget to one of the settings of a strategy."""
+def _part(name: str, place: int, label: str = "", bounds: tuple[float, float] | None = None) -> dict[str, Any]:
+    """What ties a widget to one of the settings of a strategy.
+
+    A number outside its bounds is said, and the setting stays: the widget's own check would mark the box and no more.
+    """
     settings = state.selection()[name]
 
     def taken(new: Any) -> Any:
+        if bounds is not None and not bounds[0] <= new <= bounds[1]:
+            state.say_next(refusal(label, new, settings[place], bounds))
+            return settings
         return (*settings[:place], new, *settings[place + 1 :])
 
     return state.bind(name, key=f"decoding_{name}_{place}", value=settings[place], taken=taken)
+
+
+def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> str:
+    """Why a setting stays what it was."""
+    what = "a whole number" if isinstance(bounds[0], int) else "a number"
+    low, high, given, kept = (f"{value:,.12g}" for value in (*bounds, new, old))
+    return f"{label} cannot be {given}: choose {what} from {low} to {high}. It stays {kept}."
 
 
 def _banned(codec: Codec) -> None:
