@@ -123,6 +123,23 @@ def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
     assert app.session_state["selection"]["branches"] == () and written(app) == list(trunk.tokens)
 
 
+@pytest.mark.parametrize("strategy", ["greedy", "sampling", "beam"])
+def test_another_token_may_be_taken_within_the_beginning_that_was_given(app, bundled, strategy):
+    trunk = the_run(bundled, prefix="two hundred and")
+    first, second, _ = (step.token_id for step in trunk.steps[:3])
+    opened(
+        app, prefix="two hundred and", strategy=strategy, branches="0.2.6.inside;1.5.9.below;0.4.9.behind", branch="1"
+    )
+    name, inside = load(bundled / "numbers").target_codec.vocabulary.tokens, {0: first, 1: second, 2: 6}
+    assert written(app)[:3] == [name[first], name[second], name[6]]
+    if strategy == "greedy":
+        assert written(app) == list(the_run(bundled, force=inside).tokens)
+    goes_to(app, branch="2")
+    assert written(app)[:3] == [name[first], name[second], name[6]] and written(app)[5] == name[9]
+    goes_to(app, branch="3")
+    assert written(app)[:3] == list(trunk.tokens[:3]) and written(app)[4] == name[9]
+
+
 def test_branches_are_shown_compared_and_renamed(app, bundled):
     opened(app, branches="0.2.6.other;0.4.9.third", branch="1", branch_b="0")
     app.button(key="branch_compare_2").click().run()

@@ -21,26 +21,29 @@ def how_of(summary: Summary, fields: Mapping[str, Any], number: int, *, progress
 
     A branch is what the strategy writes when single steps are forced: those of its own, and of its ancestors those
     before its first. A beam would search otherwise, so it is forced to begin with all that the parent wrote up to
-    there. Raises ValueError for a branch that its parent is too short for, and for what cannot be decoded.
+    there; so is a branch that leaves the beginning that was given. Raises ValueError for a branch that its parent is
+    too short for, and for what cannot be decoded.
     """
     base = state.how(fields)
     if number == 0:
         return base
     branch: Branch = fields["branches"][number - 1]
     parent = how_of(summary, fields, branch.parent, progress=progress)
-    if branch.step == 0:
-        before: Mapping[int, int] = {}
-    else:
+    before: Mapping[int, int] = {}
+    prefix = ""
+    if branch.step:
         run = cached.run(summary, fields["text"], how=parent, progress=progress)
         if branch.step > len(run.steps):
             raise ValueError(
                 f"the branch {branch.name!r} begins at step {branch.step}, and what it grows from has {len(run.steps)}"
             )
-        everything = {step.index: step.token_id for step in run.steps}
-        before = everything if base.strategy == "beam" else dict(parent.force)
+        given = sum(step.forced for step in run.steps) - len(parent.force) if parent.prefix else 0
+        if base.strategy == "beam" or branch.step < given:
+            before = {step.index: step.token_id for step in run.steps}
+        else:
+            before, prefix = dict(parent.force), parent.prefix
     force = {step: token for step, token in before.items() if step < branch.step}
     force |= {branch.step + place: token for place, token in enumerate(branch.ids)}
-    prefix = base.prefix if branch.step and base.strategy != "beam" else ""
     return replace(base, prefix=prefix, force=tuple(sorted(force.items())), branch=branch.name)
 
 
