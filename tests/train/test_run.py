@@ -16,6 +16,7 @@ from backwards import backwards_codecs, backwards_pairs, backwards_task
 from lightning.pytorch import Callback
 
 from viz_transformer.checkpoint import load
+from viz_transformer.decoding import decode
 from viz_transformer.evaluation import evaluate
 from viz_transformer.train import keeper
 from viz_transformer.train.keeper import last_path, mean_loss
@@ -248,6 +249,32 @@ def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
         run(data, tmp_path / "out", resume=True, optimizer="muon")
     with pytest.raises(ValueError, match="has 5 steps already: resume it with more than that"):
         train(backwards_task(), data=data, out=tmp_path / "out", steps=4, resume=True, quiet=True)
+
+
+def test_weights_may_be_chosen_by_what_they_have_exactly_right(data: Path, tmp_path: Path, monkeypatch):
+    """The lowest loss is pretended to be at step 1, where hardly anything is right yet."""
+    monkeypatch.setattr(keeper, "mean_loss", lambda *_: next(losses))
+    losses = iter([2.0, 2.0, 1.0, 1.0, *[3.0] * 99])  # of training and validation, in turn
+    options: dict[str, Any] = {"data": data, "threads": 1, "device": "cpu", "quiet": True, "epochs": 12}
+    train(
+        backwards_task(best_by="exact", smoothing=0.0, row_every=100, first_rows=(0, 1)),
+        out=tmp_path / "exact",
+        **options,
+    )
+    card = load(tmp_path / "exact").card
+    first, last = card["chosen_by"]["of"]
+    assert (first["step"], last["step"]) == (1, card["steps"]) and card["exported_step"] == card["steps"]
+    assert last["right"] > first["right"] and card["chosen_by"]["validation_pairs"] == 20
+    model, pairs = load(tmp_path / "exact"), evenly(backwards_pairs(1, 40), 20)
+    assert last["right"] == sum(decode(model, source).text == target for source, target in pairs)
+    losses = iter([2.0, 2.0, 1.0, 1.0, *[3.0] * 99])
+    train(
+        backwards_task(smoothing=0.0, row_every=100, first_rows=(0, 1)),
+        out=tmp_path / "loss",
+        **{**options, "epochs": 1},
+    )
+    card = load(tmp_path / "loss").card
+    assert card["exported_step"] == 1 and "chosen_by" not in card
 
 
 def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_both(data: Path, tmp_path: Path):

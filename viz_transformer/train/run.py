@@ -12,7 +12,8 @@ import shlex
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,17 @@ import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
+from torch import Tensor
 
-from viz_transformer.checkpoint import load, save_checkpoint
+from viz_transformer.answering import answers_of
+from viz_transformer.checkpoint import Checkpoint, load, save_checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.evaluation import evaluate_checkpoint
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import TrainingOrder
 from viz_transformer.train.keeper import (
     Keeper,
+    Row,
     history_csv,
     last_path,
     last_step,
@@ -105,7 +109,7 @@ def train(
         saved = last_path(state) if resume and last_path(state).is_file() else None
         trainer.fit(module, ckpt_path=saved, weights_only=True)
     if trainer.is_global_zero:
-        _export(task, material, out, state, keeper, data, quiet=quiet)
+        _export(task, material, out, state, _best(task, material, keeper, module), keeper.history, data, quiet=quiet)
     trainer.strategy.barrier()
     return out
 
@@ -141,7 +145,14 @@ def _identity(task: Task, material: Material) -> dict[str, Any]:
 
 
 NOTE = "training.json"
-_FREE = {"epochs", "save_every", "snapshots", "first_rows", "row_every"}  # may differ without changing the weights
+_FREE = {
+    "best_by",
+    "epochs",
+    "save_every",
+    "snapshots",
+    "first_rows",
+    "row_every",
+}  # may differ without changing the weights
 
 
 def _note(state: Path) -> dict[str, Any]:
@@ -188,12 +199,53 @@ def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any],
     write_atomically(note, json.dumps({**identity, "stages": [{"from_step": 0, **stage}]}, indent=1).encode())
 
 
+@dataclass(frozen=True)
+class _Best:
+    """The weights that are kept, of which step, and what the card says about the choice."""
+
+    step: int
+    weights: Mapping[str, Tensor]
+    choice: dict[str, Any]
+
+
+def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule) -> _Best:
+    """The weights of the lowest validation loss, or those of the last step if the plan counts what is exactly right."""
+    steps = {keeper.best_step: keeper.best_weights}
+    last = int(keeper.history[-1]["step"])
+    if task.plan.best_by == "loss" or last == keeper.best_step or not material.held_out:
+        return _Best(keeper.best_step, keeper.best_weights, {})
+    steps[last] = {name: value.detach().cpu().clone() for name, value in module.model.state_dict().items()}
+    right = {step: _right(material, weights) for step, weights in steps.items()}
+    chosen = max(right, key=lambda step: (right[step], step))
+    counts = [{"step": step, "right": count} for step, count in right.items()]
+    return _Best(chosen, steps[chosen], {"chosen_by": {"validation_pairs": len(material.held_out), "of": counts}})
+
+
+def _right(material: Material, weights: Mapping[str, Tensor]) -> int:
+    """How many of the held-out pairs a model with these weights, as they are stored, answers exactly right."""
+    model = Transformer(material.model)
+    model.load_state_dict({name: value.half().float() for name, value in weights.items()})
+    ckpt = Checkpoint(
+        name="candidate",
+        path=None,
+        model=model.eval(),
+        config=material.model,
+        source_codec=material.codecs[0],
+        target_codec=material.codecs[1],
+        card={},
+        weights_sha256="",
+    )
+    answers, _ = answers_of(ckpt, [source for source, _ in material.held_out])
+    return sum(answer.text == target for answer, (_, target) in zip(answers, material.held_out, strict=True))
+
+
 def _export(
     task: Task,
     material: Material,
     out: Path,
     state: Path,
-    keeper: Keeper,
+    best: _Best,
+    history: Sequence[Row],
     data: str | Path | None,
     *,
     quiet: bool,
@@ -209,8 +261,9 @@ def _export(
         "seed": task.plan.seed,
         "date": datetime.date.today().isoformat(),
         "training_command": " && ".join(stage["command"] for stage in stages),
-        "exported_step": keeper.best_step,
-        "steps": int(keeper.history[-1]["step"]),
+        "exported_step": best.step,
+        **best.choice,
+        "steps": int(history[-1]["step"]),
         "data_sizes": material.counts,
         "overlap": material.overlap,
         "training_lengths": material.train.read_lengths(),
@@ -222,12 +275,12 @@ def _export(
     def write() -> None:
         save_checkpoint(
             out,
-            state_dict=keeper.best_weights,
+            state_dict=best.weights,
             config=material.model,
             source_codec=material.codecs[0],
             target_codec=material.codecs[1],
             card=card,
-            history_csv=history_csv(keeper.history),
+            history_csv=history_csv(history),
             examples=material.examples,
             snapshots=snapshots,
             dtype="float16",

@@ -31,6 +31,9 @@ class Plan:
     smoothing: float = 0.1  # share of the target's probability that is spread over the vocabulary
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the gradient
+    # Which weights are kept: those of the lowest validation loss, or, if they have more validation pairs exactly right,
+    # those of the last step. A model that is ever surer of itself gets a higher loss for the pairs that it has wrong.
+    best_by: Literal["loss", "exact"] = "loss"
     optimizer: Literal["adamw", "muon"] = "adamw"  # muon: for the matrices of the layers, AdamW for the rest
     precision: Literal["bf16-mixed", "32-true"] = "32-true"
     first_rows: tuple[int, ...] = (0, 1, 2, 5, 10, 20, 50)
@@ -98,6 +101,7 @@ class Material:
     overlap: dict[str, Any]  # how much of the test data is in the training data
     examples: list[Pair]  # for the app
     vary: Vary | None = None  # what is done to the examples of each batch
+    held_out: Sequence[Pair] = ()  # validation pairs as text, to choose the weights by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +185,7 @@ class PairTask(Task):
             overlap=_overlap(test, seen) | ({"others": others} if (others := self._others(folder, seen)) else {}),
             examples=evenly(test, self.examples),
             vary=None if self.symmetry is None else self.symmetry.vary(*codecs),
+            held_out=evenly(validation, sample),
         )
 
     def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:

@@ -161,6 +161,7 @@ TASKS = (
             peak_rate=3e-3,
             warmup=400,
             smoothing=0.0,
+            best_by="exact",
             optimizer="muon",
             precision="bf16-mixed",
             row_every=500,
