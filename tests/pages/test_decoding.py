@@ -9,7 +9,7 @@ import pytest
 from viz_transformer.checkpoint import load
 from viz_transformer.decoding import decode
 from viz_transformer.strategies import Beam, Sampling
-from viz_transformer.ui import how, state
+from viz_transformer.ui import cached, how, runs, state
 from viz_transformer.ui.components import payload
 
 TEXT = "29,284.30"
@@ -168,6 +168,17 @@ def test_every_page_shows_the_branch_that_is_looked_at(app, bundled):
     header, arrays = sent(app, "matrix")
     assert arrays["values"].tobytes() == expected.trace["decoder.1.cross.weights"][0, 0].numpy().tobytes()
     assert "branch “other”" in header["caption"]
+
+
+def test_writing_the_other_branches_can_be_ended_at_every_step(app, bundled, monkeypatch):
+    calls = []
+    monkeypatch.setattr(runs.Watched, "__call__", lambda self, done, most: calls.append((self._stoppable, done)))
+    cached._runs.clear()
+    opened(app, branches="0.2.6.other;0.4.9.third", branch="0")
+    written_by = [decode(load(bundled / "numbers"), TEXT, force=force) for force in ({}, {2: 6}, {4: 9})]
+    assert [done for stoppable, done in calls if stoppable] == [*range(1, len(written_by[0].steps) + 1)]
+    others = [*range(1, len(written_by[1].steps) + 1), *range(1, len(written_by[2].steps) + 1)]
+    assert [done for stoppable, done in calls if not stoppable] == others
 
 
 def test_a_branch_is_pinned_as_it_was_written(app, bundled):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.ui import branches, cached, state, text
+from viz_transformer.ui import branches, cached, frame, state, text
 from viz_transformer.ui.branch_views import comparison
-from viz_transformer.ui.runs import Shown
+from viz_transformer.ui.runs import Shown, Watched
 
 if TYPE_CHECKING:
     from viz_transformer.ui.how import Branch
@@ -30,7 +30,8 @@ def show(shown: Shown) -> None:
     if not grown:
         text.paragraph(EMPTY)
         return
-    found = {number: _run(shown, number) for number in range(len(grown) + 1)}
+    with frame.waiting("Writing the branches ...", st.empty()):
+        found = {number: _run(shown, number) for number in range(len(grown) + 1)}
     with st.container(key="branch_rows"):
         for number in _in_order(grown):
             _row(number, found[number], grown)
@@ -69,16 +70,20 @@ def _fork(shown: Shown) -> None:
         )
         written = labels.shorten(labels.visible(step.token), 24)
         text.paragraph(
-            f"instead of “{written}”, p {labels.share(math.exp(step.log_prob))};"
-            f" its own p {labels.share(math.exp(other.log_prob))}"
+            f"instead of “{written}”: p {labels.share(math.exp(other.log_prob))}"
+            f" instead of {labels.share(math.exp(step.log_prob))}"
         )
 
 
 def _run(shown: Shown, number: int) -> Shown | str:
-    """The run of a branch, or a sentence why there is none."""
+    """The run of a branch, or a sentence why there is none.
+
+    There is no button that stops it: what is shown is there, and anything that is chosen on the page ends the wait.
+    """
+    watched = Watched(stoppable=False)
     try:
-        how = branches.how_of(shown.summary, state.selection(), number)
-        run = cached.run(shown.summary, shown.text, how=how)
+        how = branches.how_of(shown.summary, state.selection(), number, progress=watched)
+        run = cached.run(shown.summary, shown.text, how=how, progress=watched)
     except ValueError as error:
         return str(error)
     return Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, how=how)

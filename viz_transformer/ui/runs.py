@@ -92,14 +92,15 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
 
 
 class Watched:
-    """Shows the progress of a decode that takes long, with a button that stops it.
+    """Shows the progress of a decode that takes long, with a button that stops it unless it is not `stoppable`.
 
     Every call also lets Streamlit end the script: somebody chose something else, or closed or reloaded the page.
     """
 
     PATIENCE, EVERY = 0.5, 0.1  # seconds
 
-    def __init__(self) -> None:
+    def __init__(self, *, stoppable: bool = True) -> None:
+        self._stoppable = stoppable
         self._begun = self._last = time.monotonic()
         self._bar: DeltaGenerator | None = None
 
@@ -109,6 +110,7 @@ class Watched:
             return
         self._last = now
         if self._bar is None:
-            st.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
+            if self._stoppable:
+                st.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
             self._bar = st.empty()
         self._bar.progress(min(1.0, done / most), text=f"Step {done:,} of at most {most:,}")
