@@ -56,7 +56,7 @@ if both is not None:
     with right, st.container(key="panel"):
         decoding_view.step(both)
     decoding_view.tabs(both)
-    remarks = list(state.remarks())
+    remarks = [*state.remarks(), *decoding_view.unread(both.main)]
     if not both.main.trace.info.get("causal", True):
         remarks.append(decoding_view.NOT_CAUSAL)
     frame.say(status, *remarks)

@@ -286,6 +286,13 @@ def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bun
     assert written(app) == list(the_run(bundled, prefix="two").tokens)
 
 
+def test_words_that_the_model_does_not_know_are_said(app):
+    opened(app, prefix="two nonsense")
+    assert "1 token is not in the vocabulary, the model reads <unk> instead: nonsense." in html_of(app)
+    app.text_input(key="decoding_prefix").set_value("two").run()
+    assert "not in the vocabulary" not in html_of(app)
+
+
 def test_everything_banned_is_said_and_the_last_answer_stays(app, bundled):
     opened(app)
     size = load(bundled / "numbers").config.target_vocab_size

@@ -16,9 +16,17 @@ if TYPE_CHECKING:
 
 TABS = {"branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
 NOT_CAUSAL = (
-    "In this model later tokens change earlier rows: every step was a whole pass, without a cache. Bars are those of the"
-    " steps; the maps are of the last pass, and an earlier step may have looked elsewhere."
+    "In this model later tokens change earlier rows: every step was a whole pass, without a cache. Bars are those of"
+    " the steps; the maps are of the last pass, and an earlier step may have looked elsewhere."
 )
+
+
+def unread(shown: Shown) -> list[str]:
+    """Which words of the source, and of what the answer begins with, the model does not know."""
+    from viz_transformer.ui.strip import unknown_sentence
+
+    sentence = unknown_sentence(shown.ckpt, shown.run)
+    return [f"{sentence}."] if sentence else []
 
 
 def step(both: Runs) -> None:
