@@ -147,7 +147,8 @@ def remarks(shown: Shown) -> list[str]:
     if shown.target is not None:
         sentences.append(
             f"The answer is given: at each step the model reads its tokens, whatever it would have written."
-            f" Its log-probability is {labels.number(run.log_prob, 2)} over {len(run.steps)} steps."
+            f" Its log-probability is {labels.number(run.log_prob, 2)} over {len(run.steps)}"
+            f" {'step' if len(run.steps) == 1 else 'steps'}."
         )
     elif words := shown.how.words():
         sentences.append(f"Written by: {words}. The Decoding page chooses that.")

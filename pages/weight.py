@@ -64,5 +64,5 @@ if both is not None:
     show(both)
     frame.say(status, *state.remarks())
     difference = ("weight_difference",) if both.difference else ()
-    frame.stage(both, ("weight_row", *difference, "weight_panel", "weight_torch"))
+    frame.stage(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))
 text.explained(HOW, NOT)

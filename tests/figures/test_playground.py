@@ -180,6 +180,8 @@ def test_norms_are_framed_where_they_pool():
     assert len(figure.layout.shapes) == sum(each.groups for each in found) == 6 + 4 + 2
     heights = {round(shape.y1 - shape.y0 + 2) for shape in figure.layout.shapes}
     assert heights == {32, 32 * 6, 32 * 3}
+    right, left = max(shape.x1 for shape in figure.layout.shapes), figure.layout.xaxis.range[1]
+    assert right <= left - 2  # half of the frame's line lies outside of the table
 
 
 def test_outputs_stand_beside_the_input_on_one_scale():

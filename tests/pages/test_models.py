@@ -596,9 +596,9 @@ def test_a_text_that_no_snapshot_can_read_is_said(with_snapshots):
     [
         ("card", ["cards", "model_measured", "model_origin", "model_settings"]),
         ("architecture", ["model_drawing", "model_norms", "model_settings", "model_parameters"]),
-        ("curves", ["loss"]),
+        ("curves", ["loss", "loss_words"]),
         ("data", ["model_data", "model_pairs"]),
-        ("errors", ["model_answers", "model_confused"]),
+        ("errors", ["model_answers", "model_confused", "model_counts"]),
         ("doctor", ["doctor"]),
         ("new", ["model_drawing", "model_parameters"]),
     ],

@@ -363,7 +363,7 @@ def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, b
     app.text_input(key="run_target").set_value("seven " * 200).run()
     assert "shorten the target" in html_of(app) and app.text_input(key="run_target").value == "seven " * 200
     app.text_input(key="run_target").set_value("").run()
-    assert [chip["text"] for chip in chips(app)["rows"][1]["chips"]] == ["</s>"]
+    assert [chip["text"] for chip in chips(app)["rows"][1]["chips"]] == ["</s>"] and " over 1 step." in html_of(app)
     app.button(key="run_write").click().run()
     assert own.text in html_of(app) and chips(app)["rows"][1]["label"] == "writes"
 

@@ -196,6 +196,10 @@ def _weight_words(attended: Attended, query: int, key: int) -> str:
 # --- tables of the norms and of the trainings
 
 
+FRAME = 4.0
+"""Room for the line of a frame at the right edge, in pixels."""
+
+
 def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light") -> go.Figure:
     """The table before, and after each norm; a frame holds the numbers that share one mean and one variance."""
     x = found[0].x
@@ -204,7 +208,7 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
     over = {
         "layer": "over the features of a token",
         "batch": "over texts and tokens, by feature",
-        "positions-and-features": "over tokens and features of a text",
+        "positions-and-features": "over all numbers of a text",
     }
     boxes = {
         "layer": tuple((row, 0, 1, features) for row in range(texts * tokens)),
@@ -212,8 +216,8 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
         "positions-and-features": tuple((text * tokens, 0, tokens, features) for text in range(texts)),
     }
     rows = tuple(f"text {b}, token {t}" for b in range(texts) for t in range(tokens))
-    label, gap = 122, 30
-    column = (WIDTH - label - len(found) * gap) / ((len(found) + 1) * features)
+    label, gap = 140, 30
+    column = (WIDTH - label - len(found) * gap - FRAME) / ((len(found) + 1) * features)
     before, most = limit_of(x), limit_of(*(each.values for each in found))
     flat = x.reshape(texts * tokens, features)
     columns = tuple(str(f) for f in range(features))

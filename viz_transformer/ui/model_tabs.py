@@ -37,7 +37,7 @@ NAMES = {
 SCENES = {
     "card": ("cards", "model_measured", "model_origin", "model_settings"),
     "architecture": ("model_drawing", "model_norms", "model_settings", "model_parameters"),
-    "curves": ("loss",),
+    "curves": ("loss", "loss_words"),
     "data": ("model_data", "model_pairs"),
     "errors": ("model_answers", "model_confused", "model_counts"),
     "doctor": ("doctor",),
@@ -49,8 +49,8 @@ WRITES_ON = (
 )
 EXAMPLES = 200
 SHOWN, LISTED, CONFUSED = 6, 60, 8
-PROJECTED, LOW, WIDE = 1.4, 240, 136
-"""By how much a chart grows on a projector, its height before, since words stand below it, and its left margin then."""
+PROJECTED, LOW, WIDE = 1.4, 305, 136
+"""By how much a chart grows on a projector, its height before without the learning rate, and its left margin then."""
 _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
 
 
@@ -240,6 +240,7 @@ def curves(summary: Summary) -> None:
         if projector.is_on():
             figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
         frame.chart(figure, key="models_loss", alt=alt, caption=summary.name)
+    with st.container(key="loss_words"):
         if best is not None:
             exported = summary.card.get("exported_step")
             weights = f" The weights are those of step {exported:,}." if type(exported) is int else ""
