@@ -20,11 +20,21 @@ PAGES = {
     "Decoding": ("decoding", ".st-key-panel .scrubber .stage[data-painted]"),
     "Run": ("", ".scrubber .stage[data-painted]"),
 }
-KINDS = ("numbers", "taylor-2terms", "multi30k-tutorial6", "en-it-slips", "shakespeare", "copy")
+BUNDLED = (
+    "copy",
+    "en-it-slips",
+    "multi30k-de-en",
+    "multi30k-tutorial6",
+    "numbers",
+    "numbers-tiny",
+    "shakespeare",
+    "tatoeba-en-it",
+    "taylor-2terms",
+)
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_every_page_answers_its_question_for_models_of_every_kind(app_server, browser, name):
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_page_answers_its_question_for_every_bundled_model(app_server, browser, name):
     with opened(browser, app_server, checkpoint=name) as page:
         drawn(page, ".scrubber .stage")
         for title, (_, answer) in PAGES.items():
@@ -33,6 +43,35 @@ def test_every_page_answers_its_question_for_models_of_every_kind(app_server, br
             expect(page.locator(".vt-explained")).to_be_visible()
             expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
             assert address(page)["checkpoint"] == name
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("numbers-tiny", "7"), ("numbers-tiny", f"-{'9' * 45}"), ("tatoeba-en-it", "zzqx qqzzv wwxyz")],
+    ids=["one token", "the maximum", "unknown words only"],
+)
+def test_the_pages_inside_answer_for_the_shortest_the_longest_and_an_unknown_text(app_server, browser, name, text):
+    with opened(browser, app_server, "/input", checkpoint=name, text=text) as page:
+        for title in ("Input", "Positions", "One weight", "Layers", "Masks"):
+            if title != "Input":
+                go_to(page, title)
+            expect(page.locator(PAGES[title][1]).first).to_be_visible()
+            expect(page.locator(".vt-explained")).to_be_visible()
+            expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
+            assert address(page)["text"] == text
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("tatoeba-en-it", "A triangle: nothing reads ahead."),
+        ("en-it-slips", "Position 0 changes when token 1 is swapped: this decoder reads the future."),
+    ],
+)
+def test_the_influence_matrix_says_which_translator_reads_the_future(app_server, browser, name, sentence):
+    with opened(browser, app_server, "/masks", checkpoint=name) as page:
+        expect(page.locator(".vt-verdict")).to_contain_text(sentence)
+        expect(page.locator(".st-key-masks_influence .stage[data-painted]")).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "projector"), [("dark", "off"), ("light", "on")])
