@@ -104,5 +104,7 @@ def test_unknown_text_is_said_in_one_sentence(ckpt):
     assert strip.unknown_sentence(ckpt, decode(ckpt, "abc", max_steps=1)) is None
     one = strip.unknown_sentence(ckpt, decode(ckpt, "a€", max_steps=1))
     assert one == "1 token is not in the vocabulary, the model reads <unk> instead: €"
+    unknown = ckpt.target_codec.vocabulary.unk
+    assert strip.unknown_sentence(ckpt, decode(ckpt, "abc", force={0: unknown}, max_steps=2)) is None
     many = strip.unknown_sentence(ckpt, decode(ckpt, "0123456789 0", max_steps=1))
     assert many == "12 tokens are not in the vocabulary, the model reads <unk> instead: 0, 1, 2, 3, 4, 5, 6, 7, ..."

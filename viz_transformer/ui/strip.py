@@ -93,8 +93,12 @@ def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 
 
 def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
-    """Which parts of the text the model does not see, or None if it sees all of them."""
-    chips = [chip for chip in (*read_chips(ckpt, run), *written_chips(ckpt, run)) if chip.unknown]
+    """Which parts of the text the model does not see, or None if it sees all of them.
+
+    A token for unknown text that was itself chosen, as a branch may, hides nothing.
+    """
+    chips = [*read_chips(ckpt, run), *written_chips(ckpt, run)]
+    chips = [chip for chip in chips if chip.unknown and chip.original != chip.token]
     if not chips:
         return None
     different = list(dict.fromkeys(labels.visible(chip.original) for chip in chips))
