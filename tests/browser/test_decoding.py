@@ -142,19 +142,44 @@ def test_a_search_that_takes_long_is_stopped_and_what_was_there_is_there_again(
         drawn(page, SCRUBBER)
 
 
+def test_branches_are_shown_compared_and_renamed_by_keyboard_with_the_focus_kept(
+    app_server: str, browser: Browser
+) -> None:
+    with opened(
+        browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1"
+    ) as page:
+        drawn(page, SCRUBBER)
+        compare = page.locator(".st-key-branch_compare_0 button")
+        tab_to(page, compare, presses=200)
+        page.keyboard.press("Enter")
+        expect(compare).to_have_text("Compared")
+        expect(page.get_by_text("one beside answer")).to_be_visible()
+        expect(compare).to_be_focused()
+        tab_to(page, page.get_by_label("Name of the branch"))
+        page.keyboard.press("Control+A")
+        page.keyboard.type("two")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("two beside answer")).to_be_visible()
+        expect(page.get_by_label("Name of the branch")).to_be_focused()
+        show = page.locator(".st-key-branch_show_0 button")
+        show.focus()
+        page.keyboard.press("Enter")
+        expect(show).to_have_text("Shown")
+        expect(page.get_by_label("Name of the branch")).to_have_count(0)
+        expect(show).to_be_focused()
+
+
 def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Browser) -> None:
     with opened(
         browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1"
     ) as page:
         drawn(page, SCRUBBER)
-        page.get_by_role("button", name="Rename").last.click()
         box = page.get_by_label("Name of the branch")
         box.fill("<b>mine</b>")
         box.press("Enter")
         expect(page.locator(".st-key-branch_words_1")).to_contain_text("bmineb")
         page.get_by_role("button", name="Pin as B").click()
         expect_address(page, pin_how="greedy|||2:9|bmineb|")
-        page.keyboard.press("Escape")
         choose(page, "pin_shown", "B")
         expect_address(page, shown="B")
         drawn(page, SCRUBBER)

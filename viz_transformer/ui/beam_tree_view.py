@@ -39,7 +39,7 @@ def show(shown: Shown, on_continue: Callable[[int], None]) -> None:
         return
     picked = tree.nodes[_picked(tree)]
     answer = tree.nodes[tree.answer]
-    text.paragraph(f"{tree.beam.formula()}.")
+    text.paragraph(f"{tree.beam.formula()}.", style="vt-note vt-beam-formula")
     text.paragraph(
         f"{_worked_out(tree, answer)}, |Y| = {answer.length}", lead="The answer: score = ", style="vt-beam-sum"
     )

@@ -10,6 +10,7 @@ import streamlit as st
 from viz_transformer.figures import labels
 from viz_transformer.ui import branches, cached, frame, state, text
 from viz_transformer.ui.branch_views import comparison
+from viz_transformer.ui.how import LONGEST_NAME
 from viz_transformer.ui.runs import Shown, Watched
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def show(shown: Shown) -> None:
     with st.container(key="branch_rows"):
         for number in _in_order(grown):
             _row(number, found[number], grown)
+        _name(grown)
     other = chosen["branch_b"]
     if other is None or other == chosen["branch"]:
         text.paragraph("Look at another branch, or choose one to compare with, to see the two side by side.")
@@ -116,14 +118,15 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
             else:
                 total = labels.number(found.run.log_prob, 2)
                 written = labels.shorten(labels.sentence(found.run.text) if found.run.text else "(nothing)", SHORT)
+                style = "vt-branch vt-branch-shown" if looked_at else "vt-branch"
                 lead = f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{called}  "
                 text.paragraph(
-                    f"{begins}{written}  (log p {total}, {len(found.run.steps)} steps)", style="vt-branch", lead=lead
+                    f"{begins}{written}  (log p {total}, {len(found.run.steps)} steps)", style=style, lead=lead
                 )
+        # Neither is switched off, or drawn as another one, by being pressed: it would lose the keyboard's focus.
         st.button(
             "Shown" if looked_at else "Show",
             key=f"branch_show_{number}",
-            disabled=looked_at,
             on_click=branches.look_at,
             args=(number,),
         )
@@ -131,17 +134,24 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
         st.button(
             "Compared" if compared else "Compare",
             key=f"branch_compare_{number}",
-            disabled=looked_at or compared,
+            disabled=looked_at,
             on_click=lambda: state.select(branch_b=number),
         )
-        with st.popover("Rename", key=f"branch_rename_{number}", disabled=number == 0):
-            if number:
-                key = f"branch_name_{number}"
-                st.session_state[key] = called
-                st.text_input(
-                    "Name of the branch",
-                    key=key,
-                    max_chars=24,
-                    on_change=lambda: branches.rename(number, st.session_state[key]),
-                )
         st.button("Close", key=f"branch_close_{number}", disabled=number == 0, on_click=branches.close, args=(number,))
+
+
+def _name(grown: tuple[Branch, ...]) -> None:
+    """The name of the branch that is looked at, to be changed; the strategy's own answer keeps its name."""
+    number = state.selection()["branch"]
+    if not number:
+        return
+    key = f"branch_name_{number}"
+    st.session_state[key] = branches.name(grown, number)
+    st.text_input(
+        "Name of the branch",
+        key=key,
+        max_chars=LONGEST_NAME,
+        width=280,
+        autocomplete="off",
+        on_change=lambda: branches.rename(number, st.session_state[key]),
+    )
