@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame import Runs
     from viz_transformer.ui.runs import Shown
 
+PROJECTED = 1.4
+"""By how much letters grow on a projector."""
 SUM_IS_DRAWN = "the length of the stream is that of the sum in front of the norm"
 POST_NORM = f"Behind a post-norm lengths are nearly constant by construction, so {SUM_IS_DRAWN}."
 POST_NORM_OVER_POSITIONS = f"A norm over positions rescales the stream of the whole text at once: {SUM_IS_DRAWN}."
@@ -143,16 +145,18 @@ def _flow_columns(flow: Flow, active: Activity | None, *, post: bool) -> list[tu
 def norm_panel(shown: Shown, place: Place | None, stack: Stack) -> None:
     """Mean and variance before and after the selected norm, by token, and its gain and offset by feature.
 
-    A final norm stands beside the rail, where there is room for one thing below the other.
+    A final norm stands beside the rail, where there is room for one thing below the other; so it is on a projector.
     """
     from viz_transformer.analysis.layers import final_norm_view, norm_view
+    from viz_transformer.figures.enlarged import enlarged
     from viz_transformer.figures.layers import gain_chart
 
     trace, model = shown.trace, shown.ckpt.model
     view = final_norm_view(trace, model, stack) if place is None else norm_view(trace, model, place)
     text.section(sentence(view.title))
     text.paragraph(f"{view.formula}; ε = {view.epsilon:g}. Variances here are divided by d_model.")
-    left, right = st.columns([5, 4], gap="medium") if place else (st.container(), st.container())
+    beside = place is not None and not projector.is_on()
+    left, right = st.columns([5, 4], gap="medium") if beside else (st.container(), st.container())
     with left:
         columns = norm_columns(view)
         token_table(shown, stack, [(name, values, 3) for name, values in columns])
@@ -165,6 +169,7 @@ def norm_panel(shown: Shown, place: Place | None, stack: Stack) -> None:
     with right:
         figure = gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
         alt = f"Gain and offset of the {view.title}, by feature"
+        figure = enlarged(figure, PROJECTED) if projector.is_on() else figure
         frame.chart(figure, key="layers_gain", alt=alt, caption=f"{shown.summary.name}, {view.title}")
     if view.whole_text:
         text.paragraph(
@@ -232,7 +237,7 @@ def along_the_stream(both: Runs, place: Place | None) -> None:
         token=int(np.flatnonzero(kept == token)[0]),
         token_name=f"token {token}: {token_name(shown, stack, token)}",
         chosen=None if place is None else 1 + [flow.place for flow in found].index(place),
-        type_size=1.4 if projector.is_on() else 1,
+        type_size=PROJECTED if projector.is_on() else 1,
         names=("mean", "mean") if other is None else (f"mean of {both.main.name}", "mean of B"),
         theme=frame.theme(),
     )
