@@ -188,6 +188,9 @@ def test_a_branch_is_pinned_as_it_was_written(app, bundled):
     app.button_group(key="pin_shown").set_value("B").run()
     assert not app.exception and written(app) == list(the_run(bundled, force={2: 6}).tokens)
     assert address(app)["pin_how"] == "greedy|||2:6|other|"
+    assert [sent(app, "shading", place)[0]["title"][-4:] for place in (0, 1)] == [" (B)", " (B)"]
+    app.button_group(key="pin_shown").set_value("A-B").run()
+    assert [sent(app, "shading", place)[0]["title"][-4:] for place in (0, 1)] == [" (A)", " (A)"]
 
 
 # ---- the tabs

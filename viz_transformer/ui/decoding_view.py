@@ -20,6 +20,8 @@ NOT_CAUSAL = (
     " the steps; the maps are of the last pass, and an earlier step may have looked elsewhere."
 )
 
+_TITLES = {"cross": "The source, by cross-attention", "decoder": "The answer so far, by self-attention"}
+
 
 def unread(shown: Shown) -> list[str]:
     """Which words of the source, and of what the answer begins with, the model does not know."""
@@ -64,6 +66,7 @@ def looked(both: Runs) -> None:
     from viz_transformer.ui.components.shading import shading, shading_payload
 
     shown, chosen = both.main, state.selection()
+    which = "" if both.b is None else f" ({shown.name})"
     kinds = (["cross"] if shown.trace.config.has_encoder else []) + ["decoder"]
     for kind in kinds:
         try:
@@ -76,7 +79,7 @@ def looked(both: Runs) -> None:
                 picture.values,
                 picture.rows,
                 picture.columns,
-                title="The source, by cross-attention" if kind == "cross" else "The answer so far, by self-attention",
+                title=_TITLES[kind] + which,
                 name=f"{picture.name}-text",
                 caption=picture.caption,
                 scale=picture.weight_scale,
