@@ -29,6 +29,7 @@ BUNDLED = (
     "numbers-tiny",
     "shakespeare",
     "tatoeba-en-it",
+    "taylor",
     "taylor-2terms",
 )
 
