@@ -26,8 +26,8 @@ INNER = {
         *("number_grids", "one_weight", "playground", "positions", "theme"),
     },
     "analysis": {
-        *("background", "dataset", "doctor", "embeddings", "experiments", "influence", "ladder_inputs"),
-        *("ladder_output", "ladder_record", "ladder_weight", "layers", "lens", "masks", "one_weight"),
+        *("background", "counting", "dataset", "doctor", "embeddings", "experiments", "influence"),
+        *("ladder_inputs", "ladder_output", "ladder_record", "ladder_weight", "layers", "lens", "masks", "one_weight"),
         *("orders", "parameters", "playground", "positions", "printed_ladder", "python_copy"),
         *("row_difference", "series", "snapshots", "torch_attention", "trace_files", "untrained"),
         *("vocabulary", "weight_numbers"),
