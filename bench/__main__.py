@@ -12,6 +12,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch: one thread, as in the serve
 import sys
 
 from bench.core import decoding_ratios, forward_ratios
+from bench.decoding_step import step_results
 from bench.first_paint import first_paint_ratios
 from bench.navigation import navigation_results
 from bench.peers import peer_results
@@ -24,6 +25,7 @@ PARTS = {
     "decoding": decoding_ratios,
     "first_paint": first_paint_ratios,
     "pictures": picture_results,
+    "step": step_results,
     "served": served_results,
     "navigation": navigation_results,
     "peers": peer_results,

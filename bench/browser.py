@@ -13,7 +13,7 @@ from viz_transformer.ui import style
 from viz_transformer.ui.components.source import javascript, style_sheet
 
 ADDRESS = "http://bench.test/"
-COMPONENTS = ("grid", "lines", "matrix")
+COMPONENTS = ("grid", "lines", "matrix", "scrubber", "shading")
 WINDOW = {"width": 1280, "height": 900}
 WIDTH = 992  # of the content in such a window
 BROWSER_ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]

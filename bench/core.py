@@ -38,10 +38,10 @@ def numbers_config() -> ModelConfig:
     return task.model(*numbers_codecs())
 
 
-def endless_checkpoint() -> Checkpoint:
-    """A model of the size of `numbers` that never writes its end token."""
+def endless_checkpoint(**changes: int) -> Checkpoint:
+    """A model of the size of `numbers`, but for these changes, that never writes its end token."""
     source, target = numbers_codecs()
-    config = numbers_config()
+    config = replace(numbers_config(), **changes)
     torch.manual_seed(0)
     model = Transformer(config).eval()
     assert model.output is not None and model.output.bias is not None
