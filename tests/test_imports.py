@@ -23,6 +23,7 @@ ORDER = (
         "tracing",
         "training_mode",
         "step",
+        "own_rows",
         "decoding",
         "forks",
         "scores",

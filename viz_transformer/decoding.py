@@ -2,7 +2,8 @@
 
 A step reads the tokens so far and writes one token. A greedy run is recorded while it decodes; a beam search decodes
 unrecorded, and its best hypothesis is then recorded in one pass. A model that is not causal has no cache: each of its
-steps is a whole pass with rows of its own, and the trace (the last pass) says so in `info`: cached False, and a reason.
+steps is a whole pass with rows of its own (`Run.own_rows`), and the trace (the last pass) says so in `info`: cached
+False, and a reason.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from viz_transformer.beam_tree import BeamTree
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.edits import Edit, check_edits
 from viz_transformer.joined import JoinedSteps
+from viz_transformer.own_rows import own_rows
 from viz_transformer.record import Tokens, Trace
 from viz_transformer.search import DecoderState, Found, Progress, beam_search, whole_passes_because
 from viz_transformer.step import Choosing, Held, Step, attention_rows
@@ -57,6 +59,19 @@ class Run:
     def tokens(self) -> tuple[str, ...]:
         """The tokens written, the end token included."""
         return tuple(step.token for step in self.steps)
+
+    @cached_property
+    def own_rows(self) -> Trace:
+        """The run as its steps saw it: row t has what the pass had that wrote next_tokens[t], bit for bit.
+
+        Where no row depends on tokens behind it, that is `trace` itself. Elsewhere (`trace.reads_ahead` says why)
+        every step was a pass of its own, which kept the attention weights of its row and its logits: then this has
+        `{site}.weights` [B, H, T, K] and `{site}.mask` of the decoder and `logits` [B, T, V], T and K as in `trace`,
+        and what no step makes anew: the encoder's points, and key and value of cross-attention. Rows that no step had
+        (of a given beginning, of padding) and keys that a step did not have yet are NaN, and False in the mask. Any
+        other point was not kept: KeyError.
+        """
+        return own_rows(self.trace, self.steps)
 
     @property
     def log_prob(self) -> float:

@@ -23,9 +23,10 @@ from viz_transformer.model.attention import DIVISORS, Attention, attention_score
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.points import attention_sites, derived_points, undefined_point, unknown_point
+from viz_transformer.points import attention_sites, derived_points, recorded_points, undefined_point, unknown_point
 
 FORMAT_VERSION = 1
+OF_STEPS = "each step's own"  # info["rows"] of a trace whose rows are those of many passes
 _METADATA_KEY = "viz_transformer"
 _OUTPUT_MAP = "parameter.{}.to_out.weight"  # W_O of an attention, [D, D]: contributions are made from it
 
@@ -55,7 +56,8 @@ class Trace:
     float32 (masks Boolean), batch first; it is the record itself, so read it and do not write into it.
 
     Row t of the decoder reads tgt_tokens[t] and writes next_tokens[t]; the last row of a list of ids given as the
-    target writes nothing that is known, its entry is None.
+    target writes nothing that is known, its entry is None. Where `reads_ahead` has a reason, rows depend on the tokens
+    behind them: those of a decode are then the last pass's, and `Run.own_rows` has those that wrote the tokens.
     """
 
     values: Mapping[str, Tensor] = field(repr=False)
@@ -95,12 +97,29 @@ class Trace:
     def tgt_originals(self) -> tuple[str, ...]:
         return self.tgt.originals
 
+    @property
+    def reads_ahead(self) -> str | None:
+        """Why a decoder row depends on tokens behind it, in words; None where no row does."""
+        because = self.info.get("reads_ahead")
+        if not isinstance(because, str):  # a trace from before this was written down
+            return "later tokens change earlier rows of this model" if self.info.get("causal") is False else None
+        return because
+
+    @property
+    def of_steps(self) -> bool:
+        """True if each row is of the pass that wrote its token, as in `Run.own_rows`; False if all are of one pass."""
+        return self.info.get("rows") == OF_STEPS
+
     def __getitem__(self, name: str) -> Tensor:
         """A recorded or derived point. Raises KeyError with near matches, or the reason why this model lacks it."""
         if name in self.values:
             return self.values[name]
         if name in self._derived:
             return self._derive(name)
+        if self.of_steps and name in {
+            point.name for point in (*recorded_points(self.config), *derived_points(self.config))
+        }:
+            raise KeyError(f"{name!r} of each step was not kept, only attention weights and logits: see the last pass")
         raise KeyError(undefined_point(name, self.config) or unknown_point(name, self.points(derived=True)))
 
     def __contains__(self, name: object) -> bool:
@@ -112,9 +131,10 @@ class Trace:
 
     @cached_property
     def id(self) -> str:
-        """Names the run: the same weights, tokens, edits and dropout seed give the same id."""
+        """Names the run: the same weights, tokens, edits and dropout seed give the same id, rows of steps another."""
         edits = [edit.to_dict() for edit in self.edits]
         parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
+        parts += [OF_STEPS] if self.of_steps else []
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
     @cached_property

@@ -15,17 +15,28 @@ from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.strategies import Beam
-from viz_transformer.tap import OFF, Recorder, Tap
+from viz_transformer.tap import OFF, Recorder, Tap, made_of_target
 
 
 def whole_passes_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
     """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first."""
     if model.config.pad_to is not None:
         return f"the model reads {model.config.pad_to} tokens at a time, padding included"
+    if because := reads_ahead_because(model, start):
+        return because
+    return _needs_all_rows(edits)
+
+
+def reads_ahead_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
+    """Why a decoder row may depend on tokens behind it, so that each pass has rows of its own; None if none does."""
     if not is_causal(model):
         return "later tokens change earlier rows of this model"
     if start[0] == model.config.target_pad and model.config.mask_fill != "zero-rows":
         return "the text begins with padding, which attends to later tokens in this model"
+    return _needs_all_rows([edit for edit in edits if made_of_target(edit.point)])
+
+
+def _needs_all_rows(edits: Sequence[Edit]) -> str | None:
     for edit in edits:
         if not edit.row_local:
             return f"the edit '{edit.caption()}' needs all rows at once"

@@ -105,9 +105,16 @@ class Step:
         return int((self.log_probs > self.log_probs[self.token_id]).sum())
 
     @property
+    def position(self) -> int:
+        """The decoder row that wrote the token, which reads the last token before it."""
+        return self.choosing.start - 1 + self.index
+
+    @property
     def rows(self) -> Mapping[str, Tensor]:
         """The new row of every attention of the decoder, over the keys it could see: [B, H, 1, K], by point."""
-        return attention_rows(self.recorded, self.row)
+        keys = self.position + 1
+        found = attention_rows(self.recorded, self.row)
+        return {name: row[..., :keys] if ".self." in name else row for name, row in found.items()}
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -132,11 +139,9 @@ class Step:
 
 
 def attention_rows(recorded: Mapping[str, Tensor], row: int) -> dict[str, Tensor]:
-    """One row of every attention of the decoder, [B, H, 1, K]; out of a whole pass, self-attention's keys so far."""
-    rows = {}
-    for name, value in recorded.items():
-        if name.startswith("decoder.") and name.endswith(".weights"):
-            at = row % value.size(2)
-            keys = at + 1 if ".self." in name and value.size(2) == value.size(3) else value.size(3)
-            rows[name] = value[:, :, at, None, :keys]
-    return rows
+    """One row of every attention of the decoder, [B, H, 1, K], over all keys of the pass, padding included."""
+    return {
+        name: value[:, :, row % value.size(2), None]
+        for name, value in recorded.items()
+        if name.startswith("decoder.") and name.endswith(".weights")
+    }

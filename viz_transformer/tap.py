@@ -23,6 +23,11 @@ class Tap(Protocol):
         ...
 
 
+def made_of_target(name: str) -> bool:
+    """True for a point with a row for each token of the target, False for one that the source alone decides."""
+    return not name.startswith("encoder.") and not name.endswith((".cross.key", ".cross.value"))
+
+
 class _Off:
     """Looks at nothing: the same tensor comes back."""
 
@@ -84,8 +89,7 @@ class Recorder:
         return self._whole.inside(part)
 
     def _edited(self, name: str, value: Tensor, index: int, edit: PointEdit) -> Tensor:
-        made_per_step = not name.startswith("encoder.") and not name.endswith((".cross.key", ".cross.value"))
-        edited = edit.apply(value, self.start if made_per_step else 0, self.values)
+        edited = edit.apply(value, self.start if made_of_target(name) else 0, self.values)
         if edited is None:
             return value
         same_shape = edited.shape == value.shape or name.endswith(".mask")  # a mask may become one per head

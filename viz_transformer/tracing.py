@@ -13,6 +13,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.edits import Edit, check_edits
 from viz_transformer.model.causality import is_causal
 from viz_transformer.record import Tokens, Trace, model_scalars, output_maps, trace_value
+from viz_transformer.search import reads_ahead_because
 from viz_transformer.tap import Recorder
 from viz_transformer.text.codec import Codec
 
@@ -134,8 +135,10 @@ def make_trace(
     """The frozen record of these values, which are as `trace_value` leaves them."""
     codec = ckpt.target_codec
     names = codec.vocabulary.tokens if codec is not None else ()
-    if ckpt.config.has_decoder:  # False: these rows depend on the tokens after them
+    if ckpt.config.has_decoder:
         info = {**info, "causal": is_causal(ckpt.model)}
+        if because := reads_ahead_because(ckpt.model, tgt.ids, edits):
+            info["reads_ahead"] = because  # why these rows depend on the tokens after them
     return Trace(
         values=values,
         config=ckpt.config,
