@@ -448,9 +448,9 @@ def test_the_table_and_its_csv_have_the_numbers_of_the_trace(random_server, brow
     with path.open(encoding="utf-8", newline="") as file:
         header, *lines = csv.reader(file)
     assert path.suffix == ".csv"
-    assert header == ["reads", *(f"{place} {token}" for place, token in enumerate(run.trace.tgt.tokens))]
-    assert [line[0] for line in lines] == header[1:]
+    keys = [f"{place} {token}" for place, token in enumerate(run.trace.tgt.tokens)]
+    assert header == ["reads", *keys, *(f"{key}, masked" for key in keys)]
+    assert [line[0] for line in lines] == keys
     for row, line in enumerate(lines):
-        for column, text in enumerate(line[1:]):
-            assert (text == "") == (not mask[row, column])
-            assert text == "" or np.float32(text) == weights[row, column]
+        assert np.array_equal(np.array(line[1 : 1 + len(keys)], np.float32), weights[row])
+        assert line[1 + len(keys) :] == [str(not may) for may in mask[row]]

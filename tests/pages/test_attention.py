@@ -292,15 +292,16 @@ def test_the_table_and_its_csv_are_the_recorded_weights(app, bundled, monkeypatc
     app.run()
     assert not app.exception
     weights, mask = recorded(the_run(bundled), "decoder", 0, 1)
-    table = app.dataframe[0].value.to_numpy()
-    assert np.array_equal(np.isnan(table), ~mask)
-    assert same_bits(np.where(mask, table, 0).astype(np.float32), np.where(mask, weights, 0))
+    keys = weights.shape[1]
+    table = app.dataframe[0].value
+    assert same_bits(table.iloc[:, :keys].to_numpy(np.float32), weights)
+    assert np.array_equal(table.iloc[:, keys:].to_numpy(bool), ~mask)
     lines = list(csv.reader(io.StringIO(saved["data"]().decode("utf-8"))))
     cells = np.array([line[1:] for line in lines[1:]])
-    assert (cells[~mask] == "").all()
-    assert same_bits(cells[mask].astype(np.float32), weights[mask])
+    assert same_bits(cells[:, :keys].astype(np.float32), weights)
+    assert np.array_equal(cells[:, keys:], np.where(mask, "False", "True"))
     assert saved["file_name"] == "numbers-decoder-layer-0-head-1-self-attention.csv"
-    assert "empty cells are masked" in html_of(app)
+    assert "Masked cells keep their weight" in html_of(app)
 
 
 # ---- A, B and their difference

@@ -319,6 +319,18 @@ def test_the_table_of_the_influence_has_the_leaks_too(app, bundled):
     assert found.leaks.any() and np.array_equal(table.astype(np.float32), found.change)
 
 
+def test_the_table_of_a_closed_row_has_the_weights_that_its_fill_leaves_it_and_says_that_they_are_masked(app, bundled):
+    _, after = the_pass(bundled, cells=["d2"], fill="-1e9")
+    opened(app, mask_batch="", kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill="-1e9")
+    app.session_state["masks_after_table"] = True
+    again(app)
+    weights, mask = after["decoder.0.self.weights"][0, 0].numpy(), after["decoder.0.self.mask"][0, 0].numpy()
+    numbers, marks = (app.dataframe[0].value.iloc[:, part] for part in (slice(0, len(mask)), slice(len(mask), None)))
+    assert numbers.to_numpy(np.float32).tobytes() == weights.tobytes() and (weights[2] > 0).all()
+    assert np.array_equal(marks.to_numpy(bool), ~mask) and not mask[2].any()
+    assert "Masked cells keep their weight" in said(app)
+
+
 def test_the_effect_opens_as_a_table(app):
     opened(app, mask_batch="", mask_cells="c0")
     app.session_state["masks_effect"] = True

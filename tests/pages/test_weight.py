@@ -228,7 +228,9 @@ def test_where_torch_merges_in_another_way_the_page_says_why(at_the_zoo):
     assert len(at_the_zoo.dataframe) == 0
     goes_to(at_the_zoo, weight_beside="weights", i="9")  # a query that is padding
     assert "This row may attend to nothing: torch gives NaN there" in html_of(at_the_zoo)
-    assert pd.isna(at_the_zoo.dataframe[0].value["torch"]).all()
+    table = at_the_zoo.dataframe[0].value
+    assert pd.isna(table["torch"]).all()
+    assert table["masked"].all() and (table["ours"] > 0).all()  # added -1e9 leaves the row its weights
 
 
 # ---- tables
@@ -335,11 +337,25 @@ def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
     (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
     assert table["weight, A − B"].to_numpy().tobytes() == (a - b).tobytes()
     assert list(table["token, B"]) == ["<s>", *"28.30", "</s>"]
+    assert not table[["masked, A", "masked, B"]].to_numpy().any()
     saving = [each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_saving"]
     captions = [json.loads(each.json)["caption"] for each in saving]
     assert sum("A: numbers, “29.30”; B: numbers, “28.30”" in caption for caption in captions) == 2
     goes_to(app, shown="A")
     assert "A − B of this row" not in html_of(app)
+
+
+def test_the_table_of_a_difference_keeps_the_weight_of_a_masked_key_and_says_that_it_is_masked(app, bundled):
+    opened(app, text="29.30", pin_text="28.30", kind="decoder", layer="0", heads="3", t="1", u="0", **PIN)
+    app.session_state["weight_difference_table"] = True
+    app.run()
+    (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
+    for name, text in (("A", "29.30"), ("B", "28.30")):
+        run, _ = expected(bundled, of(kind="decoder", layer=0, head=3, query=1, key=0), text)
+        recorded = run.trace["decoder.0.self.weights"][0, 3, 1].numpy()
+        assert table[f"weight, {name}"].to_numpy().tobytes() == recorded.tobytes()
+        later = np.arange(len(recorded)) > 1
+        assert table[f"masked, {name}"].to_list() == later.tolist() == table[f"score, {name}"].isna().to_list()
 
 
 def test_the_ladder_beside_a_difference_is_that_of_a_and_the_page_says_so(app):

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from builders import tiny_checkpoint
@@ -232,28 +233,48 @@ def test_a_file_name_holds_letters_digits_and_hyphens_alone():
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_csv_has_the_recorded_weight_in_each_cell_and_nothing_in_masked_ones(runs, name):
+def test_the_csv_has_the_recorded_weight_of_every_cell_and_says_which_are_masked(runs, name):
     shown = runs(name)
     for kind, layer, head, weights, mask in every_head(shown.trace):
         if head != layer % 4:
             continue  # one head of each attention: writing and reading text is slow
-        cells = np.array([line[1:] for line in saved(picture(shown, kind, layer, (head,)))[1:]])
-        assert cells.shape == weights.shape
-        assert (cells[~mask] == "").all()
-        numbers = mask & ~np.isnan(weights)
+        header, *lines = saved(picture(shown, kind, layer, (head,)))
+        keys = weights.shape[1]
+        cells = np.array([line[1 : 1 + keys] for line in lines])
+        numbers = ~np.isnan(weights)
         assert bits(cells[numbers].astype(np.float64)) == bits(weights[numbers])
+        assert (cells[~numbers] == "not a number").all()
+        if mask.all():
+            assert len(header) == 1 + keys
+        else:
+            assert header[1 + keys :] == [f"{column}, masked" for column in header[1 : 1 + keys]]
+            marks = np.array([line[1 + keys :] for line in lines])
+            assert np.array_equal(marks, np.where(mask, "False", "True"))
 
 
-def test_a_cell_that_is_no_number_is_not_taken_for_a_masked_one(runs):
-    made = picture(runs("minus infinity"), "cross", 2, (0,))
-    row, column = np.argwhere(np.isnan(made.values) & made.mask)[0]
-    assert saved(made)[1 + row][1 + column] != ""
+def test_a_masked_cell_with_weight_stays_a_number_beside_its_mark(runs):
+    made = picture(runs("slips"), "cross", 0, (2,))
+    masked = ~made.mask
+    assert (made.values[masked] > 0).any()
+    read = pd.read_csv(io.StringIO(made.table().to_csv()), index_col=0)
+    numbers, marks = (read.iloc[:, part] for part in (slice(0, 20), slice(20, None)))
+    assert set(numbers.dtypes) == {np.dtype(float)}
+    assert set(marks.dtypes) == {np.dtype(bool)}
+    assert bits(numbers.to_numpy()) == bits(made.values)
+    assert np.array_equal(marks.to_numpy(), masked)
+
+
+def test_the_note_of_a_table_says_where_masked_cells_are_marked(runs):
+    assert "Masked cells keep their weight" in picture(runs("slips"), "cross").note
+    plain = picture(runs("one letter"), "encoder")
+    assert plain.note == f"{plain.caption}. A number is the weight."
 
 
 def test_tokens_that_stand_twice_have_a_column_and_a_row_each(runs):
     shown = runs("closed")
     lines = saved(picture(shown, "cross"))
-    assert lines[0] == ["reads", "0 <s>", "1 a", "2 a", "3 b", "4 </s>"]
+    names = ["0 <s>", "1 a", "2 a", "3 b", "4 </s>"]
+    assert lines[0] == ["reads", *names, *(f"{name}, masked" for name in names)]
     assert [line[0] for line in lines[1:]] == [f"{t} {token}" for t, token in enumerate(shown.trace.tgt.tokens)]
 
 
@@ -264,7 +285,7 @@ def test_the_table_says_what_was_typed_where_the_model_reads_something_else():
 
 def test_a_table_of_hidden_specials_names_each_column_by_its_position_in_the_run(runs):
     table = picture(runs("closed"), "cross", options=("hidden",)).table()
-    assert list(table.columns) == ["1 a", "2 a", "3 b"]
+    assert list(table.columns) == ["1 a", "2 a", "3 b", "1 a, masked", "2 a, masked", "3 b, masked"]
 
 
 # ---- long texts

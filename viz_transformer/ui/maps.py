@@ -84,20 +84,37 @@ class Picture:
             grows=grows,
         )
 
+    @property
+    def note(self) -> str:
+        """What stands over the table."""
+        said = f"{self.caption}. A number is the {self.quantity}."
+        if self.mask.all():
+            return said
+        return (
+            f"{said} Masked cells keep their {self.quantity}: behind the numbers, a column “…, masked” for each key"
+            " says where they are."
+        )
+
     def table(self) -> pd.DataFrame:
-        """The same numbers: a row for each query, a column for each key; empty where nothing may be read."""
+        """The same numbers: a row for each query, a column for each key.
+
+        Where anything is masked, as many columns follow, "..., masked", which are True where it is.
+        """
         import pandas as pd
 
         def named(axis: Axis) -> list[str]:
             places = axis.starts or range(len(axis.tokens))
             return [f"{p} {token.get('note', token['text'])}" for p, token in zip(places, axis.tokens, strict=True)]
 
-        index = pd.Index(named(self.rows), name=self.rows.title)
-        frame = pd.DataFrame(self.values, index=index, columns=named(self.columns))
-        no_number = np.isnan(self.values) & self.mask
+        index, columns = pd.Index(named(self.rows), name=self.rows.title), named(self.columns)
+        frame = pd.DataFrame(self.values, index=index, columns=columns)
+        no_number = np.isnan(self.values)
         if no_number.any():
             frame = frame.astype(object).mask(no_number, "not a number")
-        return frame if self.mask.all() else frame.where(self.mask)
+        if self.mask.all():
+            return frame
+        marks = pd.DataFrame(~self.mask, index=index, columns=[f"{name}, masked" for name in columns])
+        return pd.concat([frame, marks], axis=1)
 
 
 def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:

@@ -154,8 +154,7 @@ def two_weights(looked: Looked, other: Compared | None = None) -> None:
     for column, picture, key in zip(columns, (before, after), _WHEN, strict=True):
         with column:
             matrix(picture.matrix(WEIGHTS_HEIGHT), key=f"masks_{key}")
-            note = f"{picture.caption}. A number is the {picture.quantity}; empty cells are masked."
-            pictures.table(picture.table, note=note, name=picture.name, key=f"masks_{key}_table")
+            pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{key}_table")
 
 
 def weight_pictures(looked: Looked) -> tuple[Picture, Picture]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame import Runs
     from viz_transformer.ui.maps import Picture
 
-MOST_SHOWN = 512
+MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
 
 
 def selected_picture(both: Runs) -> Picture:
@@ -37,8 +37,7 @@ def selected_picture(both: Runs) -> Picture:
 def matrix_of(picture: Picture, *, key: str, grows: bool = False) -> None:
     """The map as a matrix, and the button to its table; if it `grows`, rows behind the selected one stay empty."""
     matrix(picture.matrix(grows=grows), key=key)
-    note = f"{picture.caption}. A number is the {picture.quantity}; empty cells are masked."
-    table(picture.table, note=note, name=picture.name, key=f"{key}_table")
+    table(picture.table, note=picture.note, name=picture.name, key=f"{key}_table")
     for remark in picture.remarks:
         text.paragraph(remark)
 
@@ -51,7 +50,7 @@ def table(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, key: str
     frame = numbers()
     with opened:
         text.paragraph(note)
-        if max(frame.shape) <= MOST_SHOWN:
+        if frame.shape[0] <= MOST_ROWS and frame.shape[1] <= MOST_COLUMNS:
             st.dataframe(frame, height=360, width="stretch")
         else:
             text.paragraph(f"{frame.shape[0]:,} rows and {frame.shape[1]:,} columns are too many to show here.")

@@ -118,7 +118,8 @@ def in_words(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> list[str]:
 
 
 def difference_table(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> pd.DataFrame:
-    """Each key in both runs: token, weight and score, and their differences; empty where a score is masked."""
+    """Each key in both runs: token, weight, whether it is masked, and score; a masked key's score is empty, for it is
+    not measured from the largest open one."""
     import pandas as pd
 
     from viz_transformer.analysis.row_difference import below_largest
@@ -128,6 +129,7 @@ def difference_table(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> pd
         for name, shown in (("A", a), ("B", b))
     }
     columns |= {"weight, A": found.a.weights, "weight, B": found.b.weights, "weight, A − B": found.weights}
+    columns |= {"masked, A": ~found.a.mask, "masked, B": ~found.b.mask}
     columns |= {"score, A": below_largest(found.a), "score, B": below_largest(found.b), "score, A − B": found.scores}
     return pd.DataFrame(columns, index=pd.RangeIndex(len(found.weights), name="key"))
 

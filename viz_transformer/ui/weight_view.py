@@ -399,7 +399,8 @@ def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which:
     ours, theirs = pair.ours[at], pair.torch[at]
     columns: dict[str, Any] = {"ours": ours, "torch": theirs, "difference": ours.astype(np.float64) - theirs}
     if which == "weights":
-        columns = {"token": [labels.visible(token) for token in _keys(shown, cell)], **columns}
+        tokens = [labels.visible(token) for token in _keys(shown, cell)]
+        columns = {"token": tokens, "masked": ~found.row.mask, **columns}
     name = "feature" if which == "out" else "key"
     return pd.DataFrame(columns, index=pd.RangeIndex(len(ours), name=name))
 
