@@ -71,6 +71,24 @@ def test_what_is_too_long_is_counted_as_the_task_leaves_it_out(tmp_path):
     assert [found[part].used for part in found] == [10_072, 1_185, 143]
 
 
+def test_training_pairs_that_are_test_pairs_with_other_symbols_are_left_out_and_counted(tmp_path):
+    task = TASKS["taylor"]
+    for split, sources_ in zip(
+        (*task.train, task.validation, task.test),
+        (["exp(a*x)", "tan(b*x)", "sin(c*x)"], ["tan(d*x)"], ["sin(f*x)", "cos(f*x)"]),
+        strict=True,
+    ):
+        written(tmp_path, split.file, [(source, "x") for source in sources_], "|")
+    ckpt = of_task("taylor")
+    train, validation, test = sources(ckpt, tmp_path)
+    assert (train.in_files, train.alike, train.used) == (3, 2, 1)
+    assert read_part(ckpt, "train", tmp_path).items == [("exp(a*x)", "x")]
+    assert task.prepare(tmp_path).counts["train"] == train.used
+    assert "renamed at random" in train.varied
+    assert [(each.used, each.alike, each.varied) for each in (validation, test)] == [(1, 0, ""), (2, 0, "")]
+    assert set(needed_files(ckpt, "train")) == {each.file for each in (*task.train, task.validation, task.test)}
+
+
 def test_data_that_are_made_need_no_files():
     ckpt = of_task("copy")
     assert all(needed_files(ckpt, part) == () for part in parts(ckpt))

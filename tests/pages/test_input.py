@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import spacy
 
+from viz_transformer.analysis import dataset
+from viz_transformer.analysis.dataset import Source
 from viz_transformer.analysis.embeddings import embedding_table, neighbours, spread
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.data import DATA_VARIABLE
@@ -532,3 +534,12 @@ def test_fields_of_the_page_are_restored_from_the_address(app, data):
     chosen = app.session_state["selection"]
     assert {name: str(chosen[name]) for name in view} == view and chosen["input_batch"] == 4
     assert all(name in state.VIEW for name in view)
+
+
+def test_input_says_which_training_pairs_are_left_out_and_that_symbols_are_renamed(app, monkeypatch):
+    found = (Source("train", ("train.gz",), 3910, 1415, 2374, 120, "the symbols of each pair are renamed at random"),)
+    monkeypatch.setattr(dataset, "sources", lambda _: found)
+    shown = words(opened(app, input_below="data"))
+    assert "Training 3,910 1,415 2,374" in " ".join(shown.split())
+    assert "In training the symbols of each pair are renamed at random; here they stand as in the file." in shown
+    assert "120 training pairs are left out, because such a change turns them into a pair of validation or" in shown

@@ -29,7 +29,9 @@ Codecs = tuple[Codec | None, Codec | None]
 class Source:
     """Where a part of the data comes from: `in_files` items, of which `too_long` are left out and `used` are taken.
 
-    in_files is None for data that are made and not read: there is no end to them.
+    in_files is None for data that are made and not read: there is no end to them. alike: training pairs that are left
+    out because the task's symmetry turns them into one of validation or test; varied: what it does to pairs in
+    training, as a clause, "" without one.
     """
 
     part: str
@@ -37,6 +39,8 @@ class Source:
     in_files: int | None
     too_long: int
     used: int
+    alike: int = 0
+    varied: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +132,10 @@ def needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
     if isinstance(task, TextTask):
         return (task.train if part == "train" else task.test,)
     if isinstance(task, PairTask):
-        return tuple(split.file for split in _splits(task, part) if not split.file.startswith(GENERATED))
+        splits = _splits(task, part)
+        if part == "train" and task.symmetry is not None:  # what is held out decides what is trained on
+            splits = (*splits, task.validation, task.test)
+        return tuple(dict.fromkeys(split.file for split in splits if not split.file.startswith(GENERATED)))
     evaluation: Any = ckpt.card.get("evaluation")
     named = str(evaluation.get("data")) if isinstance(evaluation, dict) else ""
     return (named,) if named and not named.startswith(GENERATED) else ()
@@ -144,6 +151,8 @@ def read_part(ckpt: Checkpoint, part: str, folder: str | Path | None = None) -> 
         used = text[task.held_out :] if part == "train" else text
         return Data(part, [(window, "") for window in windows(used, task.window)], whole_text=True)
     if isinstance(task, PairTask):
+        if part == "train":
+            return Data(part, task.trained_on(folder))
         return Data(part, [pair for split in _splits(task, part) for pair in split.read(folder, task.tokenizers)])
     return Data(part, chosen_pairs(ckpt, data_folder=folder))
 
@@ -164,7 +173,11 @@ def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source,
             longest = split.longest
             fitting = len(pairs) if longest is None else sum(fits(pair, task.tokenizers, longest) for pair in pairs)
             files[whole] = len(pairs), fitting
-    return tuple(_source(part, _splits(task, part), files) for part in ("train", "validation", "test"))
+    train, *held_out = (_source(part, _splits(task, part), files) for part in ("train", "validation", "test"))
+    if task.symmetry is not None:
+        used = len(task.trained_on(folder))
+        train = replace(train, used=used, alike=train.used - used, varied=task.symmetry.said)
+    return train, *held_out
 
 
 def item_codecs(ckpt: Checkpoint) -> Codecs:

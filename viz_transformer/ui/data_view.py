@@ -198,6 +198,13 @@ def _sources(ckpt: Checkpoint) -> None:
     st.html(f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
     files = list(dict.fromkeys(file for each in found for file in each.files))
     text.paragraph(f"From {', '.join(files)}. What is neither too long nor used belongs to another part, or to none.")
+    for each in found:
+        if each.varied:
+            text.paragraph(
+                f"In training {each.varied}; here they stand as in the file. {each.alike:,} training pairs are left"
+                " out, because such a change turns them into a pair of validation or test: it would be tested on what"
+                " it was trained on."
+            )
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

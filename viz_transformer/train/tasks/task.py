@@ -82,6 +82,10 @@ class Measure:
 class Symmetry(Protocol):
     """Changes that turn a pair into another that is as true, such as other names for the symbols of a formula."""
 
+    @property
+    def said(self) -> str:
+        """What it does to a pair of a batch, as a clause."""
+
     def key(self, source: str) -> str:
         """The same text for all sources that such changes turn into each other."""
 
@@ -158,12 +162,9 @@ class PairTask(Task):
     symmetry: Symmetry | None = None
 
     def prepare(self, folder: str | Path | None) -> Material:
-        train = [pair for split in self.train for pair in split.read(folder, self.tokenizers)]
+        train = self.trained_on(folder)
         validation = self.validation.read(folder, self.tokenizers)
         test = self.test.read(folder, self.tokenizers)
-        if self.symmetry is not None:
-            held_out = {self.symmetry.key(source) for source, _ in (*validation, *test)}
-            train = [pair for pair in train if self.symmetry.key(pair[0]) not in held_out]
         codecs = self.codecs(self.tokenizers, train)
         model = self.model(*codecs)
         seen = {source for source, _ in train}
@@ -187,6 +188,15 @@ class PairTask(Task):
             vary=None if self.symmetry is None else self.symmetry.vary(*codecs),
             held_out=evenly(validation, sample),
         )
+
+    def trained_on(self, folder: str | Path | None) -> list[Pair]:
+        """The training pairs. Raises ValueError for missing or bad data."""
+        train = [pair for split in self.train for pair in split.read(folder, self.tokenizers)]
+        if self.symmetry is None:
+            return train
+        held_out = (pair for split in (self.validation, self.test) for pair in split.read(folder, self.tokenizers))
+        keys = {self.symmetry.key(source) for source, _ in held_out}
+        return [pair for pair in train if self.symmetry.key(pair[0]) not in keys]
 
     def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:
         """The overlap of the other files that the model is measured on."""

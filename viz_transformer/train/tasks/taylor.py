@@ -60,6 +60,10 @@ class Renaming:
 
     symbols: str  # all names, in order
 
+    @property
+    def said(self) -> str:
+        return "the symbols of each pair are renamed at random, in alphabetical order"
+
     def key(self, source: str) -> str:
         """The expression with its symbols numbered in order."""
         used = [symbol for symbol in self.symbols if symbol in EXPRESSIONS.split(source)]
