@@ -192,6 +192,16 @@ def speaker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+def test_evaluate_counts_what_is_too_long(command: Command, folder: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a\tuv\n" + "b" * 99 + "\twx\n", encoding="utf-8")
+    status, out, err = command("evaluate", folder, "--data", pairs, "--count-too-long", "--json")
+    measured = json.loads(out)
+    assert (status, measured["pairs"], measured["too_long"], measured["loss"]) == (0, 2, 1, None)
+    assert "1 of 1 pairs" in err
+    assert command("evaluate", folder, "--data", pairs)[0] == 1
+
+
 def test_a_text_is_evaluated_in_windows(command: Command, speaker: Path, tmp_path: Path) -> None:
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "text.txt").write_text("uvwxyz0123456789", encoding="utf-8")

@@ -145,6 +145,19 @@ def test_long_pairs_are_left_out_before_skip_and_limit_count(folder: Path):
     assert sources(Split(file="toy/pairs.txt", separator="|", longest=(2, 4)), folder) == ["aa", "b", "e", "g"]
 
 
+def test_what_is_too_long_is_read_with_the_part_around_it(folder: Path):
+    """Those that fit are aa, d d, e, fff, g; b and ccccc stand behind aa."""
+
+    def read(**part: Any) -> list[str]:
+        split = Split(file="toy/pairs.txt", separator="|", longest=(3, 3), **part)
+        return [source for source, _ in split.read(folder, TOKENIZERS, too_long=True)]
+
+    assert read() == read(limit=5) == ["aa", "b", "ccccc", "d d", "e", "fff", "g"]
+    assert read(limit=1) == ["aa", "b", "ccccc"]
+    assert read(skip=1, limit=1) == ["b", "ccccc", "d d"]
+    assert read(skip=2, limit=9) == ["e", "fff", "g"]
+
+
 def test_a_limit_stops_the_reading(folder: Path):
     with (folder / "toy" / "pairs.txt").open("a", encoding="utf-8") as file:
         file.write("\nno columns here\n")

@@ -37,6 +37,29 @@ def test_the_loss_is_said_only_where_there_is_nothing_else():
     assert "loss" not in describe.metric(entry | {"exact_match": 0.5})
 
 
+ALL_PAIRS = {"split": "test, all 50 pairs", "pairs": 50, **NOTHING, **MATCHES, "exact_match": 0.125, "too_long": 1850}
+
+
+def test_pairs_that_are_too_long_are_said_to_count_as_wrong():
+    assert describe.metric(ALL_PAIRS) == (
+        "exact match 12.50% (20.00% to 30.00%), 1,850 too long counted as wrong, test, all 50 pairs"
+    )
+
+
+def test_what_the_first_measurement_leaves_out_is_known_from_the_one_that_counts_it():
+    first = {"split": "test", "pairs": 30, **NOTHING, **MATCHES}
+    card = {"metrics": [first, first | {"too_long": 0}, ALL_PAIRS | {"too_long": 20}]}
+    assert describe.with_too_long(card) == ALL_PAIRS | {"too_long": 20}
+    assert describe.left_out(card) == "20 of 50 pairs, too long"
+
+
+@pytest.mark.parametrize(
+    "metrics", [None, [], [ALL_PAIRS], [{}, {"too_long": 3}], [{}, ALL_PAIRS | {"pairs": "50"}], [{}, NOTHING]]
+)
+def test_nothing_is_said_to_be_left_out_where_no_measurement_counts_it(metrics: object):
+    assert describe.with_too_long({"metrics": metrics}) is None and describe.left_out({"metrics": metrics}) == ""
+
+
 def test_a_count_is_not_said_twice():
     assert describe.counted({"pairs": 1000, "split": "1,000 strings"}) == ""
     assert describe.counted({"pairs": 593, "split": "test, 593 pairs"}) == ""

@@ -15,7 +15,7 @@ from scripted import KEYS, SOURCES, answers, script, writer
 import viz_transformer.answering as answering
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.data import generated_pairs
-from viz_transformer.evaluation import evaluate_checkpoint, evaluate_text
+from viz_transformer.evaluation import evaluate_checkpoint, evaluate_text, wilson
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import Vocabulary
@@ -100,6 +100,54 @@ def test_the_card_names_a_part_of_the_file_and_several_training_sets(
         evaluate_checkpoint(named, "none.txt", data_folder=tmp_path)
     (tmp_path / "train1.tsv").unlink()
     assert evaluate_checkpoint(named, data_folder=tmp_path)["exact_match_unseen"] is None
+
+
+def test_pairs_that_are_too_long_are_wrong_without_being_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """The card takes 4 letters on both sides, the model reads 12 (start and end included) and writes 11 with its end.
+
+    Of the seven pairs one source and one target are too long for the card, one of each for the model.
+    """
+    ckpt = tiny_checkpoint(max_source=12, max_target=12)
+    settings = {"data": "toy.tsv", "longest": [4, 4], "bleu": "char"}
+    named = replace(ckpt, card={"evaluation": settings})
+    lines = ["a\tuu", "bbbbb\tuu", "c\tuuuuu", "d\tv", "a" * 11 + "\tu", "f\t" + "u" * 12, "g\tuv"]
+    (tmp_path / "toy.tsv").write_text("\n".join(lines), encoding="utf-8")
+    answered = script(monkeypatch, (named, {"a": "uu", "d": "u", "g": "uv"}))
+    alone = evaluate_checkpoint(named, data_folder=tmp_path)
+    assert list(alone) == KEYS and (alone["pairs"], alone["exact_match"]) == (3, 2 / 3)
+    errors = tmp_path / "wrong.tsv"
+    result = evaluate_checkpoint(named, data_folder=tmp_path, count_too_long=True, errors=errors)
+    assert sorted(answered) == ["a", "a", "d", "d", "g", "g"]  # once with the long ones, once without
+    assert list(result) == [*KEYS, "too_long"]
+    assert (result["pairs"], result["too_long"], result["exact_match"]) == (7, 4, 2 / 7)
+    assert (result["exact_match_low"], result["exact_match_high"]) == wilson(2, 7)
+    assert result["loss"] is result["perplexity"] is result["token_accuracy"] is None
+    assert 0 < result["chrf"] < alone["chrf"]
+    assert [line.split("\t")[1] for line in errors.read_text(encoding="utf-8").splitlines()] == ["", "", "u", "", ""]
+    # A file that is given is treated alike; what nothing is too long for has its loss.
+    assert evaluate_checkpoint(named, tmp_path / "toy.tsv", count_too_long=True)["exact_match"] == 2 / 7
+    short = evaluate_checkpoint(named, tmp_path / "toy.tsv", limit=1, count_too_long=True)
+    assert (short["too_long"], short["exact_match"]) == (0, 1.0) and short["loss"] > 0
+    with pytest.raises(ValueError, match="pair 5: the source has 13 tokens, the model reads at most 12"):
+        evaluate_checkpoint(named, tmp_path / "toy.tsv")
+
+
+def test_of_joined_sources_one_target_that_is_short_enough_is_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    ckpt = tiny_checkpoint(max_source=6, max_target=6)
+    pairs = tmp_path / "toy.tsv"
+    pairs.write_text("a\tuuuuuu\na\tu\nb\tuuuuuu\nb\tvvvvvv\naaaaa\tu\n", encoding="utf-8")
+    assert script(monkeypatch, (ckpt, {"a": "u"})) == []
+    result = evaluate_checkpoint(ckpt, pairs, group=True, count_too_long=True)
+    assert (result["pairs"], result["too_long"], result["exact_match"]) == (3, 2, 1 / 3)
+
+
+def test_where_all_is_too_long_nothing_is_run_and_all_is_wrong(tmp_path: Path):
+    ckpt = tiny_checkpoint(max_source=6, max_target=6)
+    pairs = tmp_path / "toy.tsv"
+    pairs.write_text("aaaaa\tu\n", encoding="utf-8")
+    result = evaluate_checkpoint(ckpt, pairs, count_too_long=True)
+    assert (result["pairs"], result["too_long"], result["exact_match"]) == (1, 1, 0.0)
+    assert result["sentences_per_second"] is result["loss"] is None
 
 
 def test_a_generated_set_needs_no_data_folder(ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

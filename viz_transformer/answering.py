@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.data import Pair
+from viz_transformer.data import Pair, fits
 from viz_transformer.model.causality import padding_matters
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.search import decode_batch, padded
@@ -104,6 +104,23 @@ def answers_of(
     return [answers[index] for index in range(len(items))], seconds
 
 
+def readable(ckpt: Checkpoint, pairs: Sequence[Pair], longest: tuple[int, int] | None = None) -> list[Pair]:
+    """The pairs that are not too long for the checkpoint on either side, in their order.
+
+    longest: how many tokens of source and target, without start and end, are not too many; the model may read fewer.
+    Raises ValueError for a model that is no encoder-decoder with text, and for a text that it has no tokens for.
+    """
+    side, config = sides(ckpt), ckpt.config
+    tokenizers = side.source.tokenizer, side.target.tokenizer
+    return [
+        (source, target)
+        for index, (source, target) in enumerate(pairs)
+        if len(_encoded(side.source, index, source)) <= config.max_source
+        and len(_written(side, index, target)) - 1 <= config.max_target
+        and (longest is None or fits((source, target), tokenizers, longest))
+    ]
+
+
 def target_scores(ckpt: Checkpoint, pairs: Sequence[Pair]) -> TokenScores:
     """How likely the checkpoint finds the targets, end tokens included; an unknown token is never right.
 
@@ -170,12 +187,16 @@ def _source_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
 
 
 def _target_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
-    """With start and end token, whether or not the codec adds them."""
-    ids = _encoded(side.target, index, text)
-    ids = ids if ids[0] == side.bos else (side.bos, *ids)
-    ids = ids if ids[-1] == side.eos else (*ids, side.eos)
+    ids = _written(side, index, text)
     _check_length(index, "target", len(ids) - 1, side.model.config.max_target)
     return ids
+
+
+def _written(side: Sides, index: int, text: str) -> tuple[int, ...]:
+    """A target with start and end token, whether or not the codec adds them."""
+    ids = _encoded(side.target, index, text)
+    ids = ids if ids[0] == side.bos else (side.bos, *ids)
+    return ids if ids[-1] == side.eos else (*ids, side.eos)
 
 
 def _encoded(codec: Codec, index: int, text: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viz_transformer import __version__
-from viz_transformer.describe import checkpoint_rows, metric, metrics, number, table
+from viz_transformer.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint, Summary
@@ -307,6 +307,10 @@ def evaluate(
     group: Annotated[
         bool, typer.Option("--group", help="Join equal sources: the answer may be any of their targets.")
     ] = False,
+    count_too_long: Annotated[
+        bool,
+        typer.Option("--count-too-long", help="Also the pairs that are too long for the model, as wrong answers."),
+    ] = False,
     errors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
     ] = None,
@@ -325,6 +329,7 @@ def evaluate(
         beam=beam,
         bleu=bleu,
         group=group,
+        count_too_long=count_too_long,
         errors=errors,
         data_folder=folder,
         progress=report_progress("windows" if model.config.kind == "decoder-only" else "pairs"),
@@ -417,13 +422,11 @@ def list_command() -> None:
 
 
 def listed(entry: Summary) -> tuple[str, ...]:
-    first = next(iter(metrics(entry.card)), None)
-    return (
-        entry.name,
-        str(entry.card.get("task", "")),
-        f"{entry.parameter_count:,}",
-        "not measured" if first is None else metric(first),
-    )
+    first, all_pairs = next(iter(metrics(entry.card)), None), with_too_long(entry.card)
+    said = ["not measured" if first is None else metric(first)]
+    if all_pairs is not None:
+        said += [f"left out {left_out(entry.card)}", f"with them {metric(all_pairs)}"]
+    return entry.name, str(entry.card.get("task", "")), f"{entry.parameter_count:,}", "; ".join(said)
 
 
 def run_facts(run: Run) -> dict[str, Any]:

@@ -132,9 +132,13 @@ class Split:
         if self.longest is not None and self.file.startswith(GENERATED):
             raise ValueError(f"{self.file} is made to measure: leave out longest={self.longest}")
 
-    def read(self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None) -> list[Pair]:
+    def read(
+        self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None, *, too_long: bool = False
+    ) -> list[Pair]:
         """The pairs; `tokenizers` count what `longest` limits. `folder` is the data folder, looked up if needed.
 
+        With `too_long` also the longer ones that stand in the file before, between and behind these pairs, as far as
+        the next pair that fits and is not one of them.
         Raises ValueError for a missing folder or file, as `read_pairs`, and if no pair is left.
         """
         end = None if self.limit is None else self.skip + self.limit
@@ -143,12 +147,16 @@ class Split:
         else:
             path = find_data_file(find_data_folder(folder), self.file)
             pairs = read_pairs(path, self.separator, limit=end if self.longest is None else None)
+        places = list(range(len(pairs)))
         if self.longest is not None:
             assert tokenizers is not None
-            pairs = [pair for pair in pairs if fits(pair, tokenizers, self.longest)]
-        if not pairs[self.skip : end]:
-            raise ValueError(f"{self.file} has {len(pairs)} pairs that fit, none behind the first {self.skip}")
-        return pairs[self.skip : end]
+            places = [place for place in places if fits(pairs[place], tokenizers, self.longest)]
+        if not places[self.skip : end]:
+            raise ValueError(f"{self.file} has {len(places)} pairs that fit, none behind the first {self.skip}")
+        if too_long:
+            start = places[self.skip - 1] + 1 if self.skip else 0
+            return pairs[start : None if end is None or end >= len(places) else places[end]]
+        return [pairs[place] for place in places[self.skip : end]]
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain JSON values, defaults left out."""

@@ -102,6 +102,8 @@ def metric(entry: Mapping[str, Any]) -> str:
         parts.append(f"loss {loss:.4f} nats per token")
         if (perplexity := measured(entry, "perplexity")) is not None:
             parts.append(f"perplexity {perplexity:.2f}")
+    if too_long(entry):
+        parts.append(f"{too_long(entry):,} too long counted as wrong")
     if width := beam(entry):
         parts.append(f"beam {width}")
     if what := counted(entry):
@@ -126,6 +128,25 @@ def counted(entry: Mapping[str, Any]) -> str:
         return ""
     count = f"{pairs:,} {'windows' if entry.get('exact_match', 0) is None else 'pairs'}"
     return "" if split.startswith(f"{pairs:,} ") or count in split else count
+
+
+def too_long(entry: Mapping[str, Any]) -> int:
+    """How many of the pairs were too long to be run, and counted as wrong."""
+    count = entry.get("too_long")
+    return count if type(count) is int else 0
+
+
+def with_too_long(card: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The measurement of a card that counts pairs which the first one leaves out as too long; None if there is none."""
+    entries = metrics(card)
+    counts = (entry for entry in entries[1:] if too_long(entry) and type(entry.get("pairs")) is int)
+    return next((entry for entry in counts if measured(entry, "exact_match") is not None), None)
+
+
+def left_out(card: Mapping[str, Any]) -> str:
+    """How many test pairs the first measurement of a card leaves out as too long; "" if that is not known."""
+    entry = with_too_long(card)
+    return "" if entry is None else f"{too_long(entry):,} of {entry['pairs']:,} pairs, too long"
 
 
 def beam(entry: Mapping[str, Any]) -> int | None:

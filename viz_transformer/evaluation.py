@@ -12,7 +12,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from viz_transformer.answering import Answer, Progress, TokenScores, answers_of, sides, target_scores, window_scores
+from viz_transformer.answering import (
+    Answer,
+    Progress,
+    TokenScores,
+    answers_of,
+    readable,
+    sides,
+    target_scores,
+    window_scores,
+)
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.data import GENERATED, Pair, Split, find_data_file, find_data_folder, read_pairs, read_text
 from viz_transformer.expressions import same_expression
@@ -24,6 +33,9 @@ from viz_transformer.scores import (
     reference_lists,
     token_line,
 )
+
+NO_ANSWER = Answer("", (), complete=False, ids=())
+"""Of a source that is not run."""
 
 
 def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -50,6 +62,8 @@ def evaluate(
     bleu: str | None = None,
     group: bool = False,
     equivalence: str | None = None,
+    count_too_long: bool = False,
+    longest: tuple[int, int] | None = None,
     errors: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -65,6 +79,9 @@ def evaluate(
     ("13a", "none", ...), or with "tokens" of the model's own tokens against the target's, unknown words as they stand
     there; chrf: of the detokenised answers; both against all targets, in lower case if the model writes lower case,
     and None without `bleu`. sentences_per_second: of decoding alone.
+    too_long, only with `count_too_long`: pairs whose source or whose every target is longer than the model reads, or
+    than `longest` (tokens of source and target, without start and end). They are not run, count among the pairs, and
+    their answer is wrong and empty; the numbers per token are None if there are any.
     `errors` is a file for the answers that are no exact match: source, answer, target (several joined by " | ") with
     tabs between, in the order of the data, written whole or not at all.
     Raises ValueError for a model that is no encoder-decoder with text, for no pairs, for texts too long for it, for
@@ -79,8 +96,15 @@ def evaluate(
     if errors_file is not None:
         _check_writable(errors_file)
     sources, targets = _joined(pairs) if group else ([s for s, _ in pairs], [[t] for _, t in pairs])
-    scores = target_scores(ckpt, pairs)
-    answers, seconds = answers_of(ckpt, sources, beam=beam, progress=progress)
+    run = list(range(len(sources)))
+    if count_too_long:
+        read = set(readable(ckpt, pairs, longest))
+        run = [i for i in run if any((sources[i], target) in read for target in targets[i])]
+    too_long = len(sources) - len(run)
+    scores = None if too_long else target_scores(ckpt, pairs)
+    written, seconds = answers_of(ckpt, [sources[i] for i in run], beam=beam, progress=progress)
+    found = dict(zip(run, written, strict=True))
+    answers = [found.get(i, NO_ANSWER) for i in range(len(sources))]
     matches = exact_matches(answers, targets, lower=writes_lower_case(ckpt))
     if errors_file is not None:
         wrong = zip(sources, answers, targets, matches, strict=True)
@@ -95,8 +119,10 @@ def evaluate(
         "exact_match_unseen": sum(unseen) / len(unseen) if unseen and seen_sources is not None else None,
         **_per_token(scores),
         **_overlap_scores(ckpt, answers, targets, bleu),
-        "sentences_per_second": len(sources) / seconds,
+        "sentences_per_second": len(run) / seconds if run else None,
     }
+    if count_too_long:
+        result["too_long"] = too_long
     if equivalence is not None:
         judged = zip(matches, answers, targets, strict=True)
         equal = [match or any(same_expression(a.text, target) for target in t) for match, a, t in judged]
@@ -146,6 +172,7 @@ def evaluate_checkpoint(
     beam: int | None = None,
     bleu: str | None = None,
     group: bool = False,
+    count_too_long: bool = False,
     errors: str | Path | None = None,
     data_folder: str | Path | None = None,
     progress: Progress | None = None,
@@ -159,7 +186,13 @@ def evaluate_checkpoint(
     """
     settings = _settings(ckpt.card)
     if ckpt.config.kind == "decoder-only":
-        given = {"beam": beam, "bleu": bleu, "group": group or None, "errors": errors}
+        given = {
+            "beam": beam,
+            "bleu": bleu,
+            "group": group or None,
+            "count_too_long": count_too_long or None,
+            "errors": errors,
+        }
         if meant := [name for name, value in given.items() if value is not None]:
             raise ValueError(f"{ckpt.name} is decoder-only and writes no answers: leave out {' and '.join(meant)}")
         if data_file is None:
@@ -169,7 +202,7 @@ def evaluate_checkpoint(
             path = _given_file(data_file, data_folder)
         window = settings.get("window", ckpt.config.max_target)
         return evaluate_text(ckpt, read_text(path), window, limit, progress=progress)
-    pairs = chosen_pairs(ckpt, data_file, limit=limit, data_folder=data_folder)
+    pairs = chosen_pairs(ckpt, data_file, limit=limit, too_long=count_too_long, data_folder=data_folder)
     return evaluate(
         ckpt,
         pairs,
@@ -178,6 +211,8 @@ def evaluate_checkpoint(
         bleu=bleu if bleu is not None else settings.get("bleu"),
         group=group,
         equivalence=settings.get("equivalence"),
+        count_too_long=count_too_long,
+        longest=settings.get("longest"),
         errors=errors,
         progress=progress,
     )
@@ -188,10 +223,12 @@ def chosen_pairs(
     data_file: str | Path | None = None,
     *,
     limit: int | None = None,
+    too_long: bool = False,
     data_folder: str | Path | None = None,
 ) -> list[Pair]:
     """The pairs to test a checkpoint on: those that its card names, or all of a file; at most `limit`.
 
+    `too_long` adds those that the card leaves out for their length, as `Split.read` does.
     `data_file` is a path, a name in the data folder, or a generated set; the card says how its columns are separated.
     Raises ValueError for a model that is no encoder-decoder with text, if there is neither a file nor a card that names
     one, and as `read_pairs` and `Split`.
@@ -201,7 +238,8 @@ def chosen_pairs(
     if data_file is None:
         named = {name: settings[name] for name in ("separator", "longest", "skip", "limit") if name in settings}
         named |= {} if limit is None else {"limit": limit}
-        return Split(file=_named_data(ckpt), **named).read(data_folder, (side.source.tokenizer, side.target.tokenizer))
+        tokenizers = side.source.tokenizer, side.target.tokenizer
+        return Split(file=_named_data(ckpt), **named).read(data_folder, tokenizers, too_long=too_long)
     if str(data_file).startswith(GENERATED):
         return Split(file=str(data_file), limit=limit).read()
     return read_pairs(_given_file(data_file, data_folder), settings.get("separator", "\t"), limit=limit)
@@ -246,7 +284,9 @@ def _joined(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
     return list(targets), [list(wanted) for wanted in targets.values()]
 
 
-def _per_token(scores: TokenScores) -> dict[str, Any]:
+def _per_token(scores: TokenScores | None) -> dict[str, Any]:
+    if scores is None:
+        return dict.fromkeys(["token_accuracy", "loss", "perplexity"])
     loss = -scores.log_prob / scores.tokens
     return {
         "token_accuracy": scores.right / scores.tokens,

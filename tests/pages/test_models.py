@@ -197,6 +197,30 @@ def test_equal_expressions_stand_under_exact_matches():
     ]
 
 
+def test_a_card_says_which_pairs_its_number_leaves_out_and_the_share_with_them():
+    with_them = {"split": "all", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
+    assert model_view.too_long_lines({"metrics": [INTERVAL, with_them]}) == [
+        "left out: 852 of 2,300 pairs, too long; counted as wrong: 53.00 %"
+    ]
+    assert model_view.too_long_lines({"metrics": [INTERVAL]}) == []
+
+
+def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, tmp_path, monkeypatch):
+    (tmp_path / "numbers").mkdir()
+    for source in (bundled / "numbers").iterdir():
+        (tmp_path / "numbers" / source.name).write_bytes(source.read_bytes())
+    card = json.loads((tmp_path / "numbers" / "card.json").read_text(encoding="utf-8"))
+    card["metrics"].append({"split": "all", "command": "evaluate", "pairs": 2300, "too_long": 852, "exact_match": 0.53})
+    (tmp_path / "numbers" / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    left_out = "852 of 2,300 pairs, too long"
+    assert f"left out: {left_out}; counted as wrong: 53.00 %" in html_of(opened(app))
+    app.button_group(key="models_tab").set_value("errors").run()
+    assert f"Not among them, as in its test: {left_out}." in html_of(app)
+    app.button_group(key="models_tab").set_value("data").run()
+    assert f"<th>left out of the test</th><td>{left_out}</td>" in html_of(app)
+
+
 def test_a_model_without_answers_is_judged_by_its_loss():
     entry = {"split": "val", "pairs": 872, "exact_match": None, "bleu": None, "loss": 1.523}
     assert values_and_lines(**entry, perplexity=4.586) == [

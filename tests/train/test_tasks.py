@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import re
 from collections import Counter
@@ -215,6 +216,19 @@ def test_the_two_terms_are_split_in_file_order_without_gap_or_overlap():
     assert {split.longest for split in splits} == {(20, 83)} and 11_850 * 17 // 20 == 10_072
 
 
+def test_a_test_that_leaves_out_long_pairs_is_also_made_with_them_and_the_card_has_both():
+    filtered = [name for name, task in PAIR_TASKS.items() if task.test.longest is not None]
+    assert filtered == ["taylor-2terms", "taylor"]
+    for name in filtered:
+        counted = [measure.count_too_long for measure in PAIR_TASKS[name].measures]
+        assert counted == [False, True]
+        card = json.loads((Path(__file__).parents[2] / "checkpoints" / name / "card.json").read_text(encoding="utf-8"))
+        commands = [measure.command(name) for measure in PAIR_TASKS[name].measures]
+        assert [entry["command"] for entry in card["metrics"]] == commands
+        assert ["too_long" in entry for entry in card["metrics"]] == counted
+        assert [entry["split"] for entry in card["metrics"]] == [each.split for each in PAIR_TASKS[name].measures]
+
+
 @pytest.mark.parametrize("name", [name for name, task in TASKS.items() if task.plan.snapshots])
 def test_snapshots_are_dense_where_learning_is_fast(name: str):
     snapshots = TASKS[name].plan.snapshots
@@ -228,9 +242,11 @@ def test_a_plan_that_cannot_be_is_refused():
 
 
 def test_a_measurement_states_the_command_that_makes_it():
-    measure = Measure(split="x", data="a b.tsv", beam=4, bleu="13a", group=True)
-    assert measure.command("m") == "viz-transformer evaluate m --data 'a b.tsv' --beam 4 --bleu 13a --group"
-    assert measure.options() == {"data_file": "a b.tsv", "beam": 4, "bleu": "13a", "group": True}
+    measure = Measure(split="x", data="a b.tsv", beam=4, bleu="13a", group=True, count_too_long=True)
+    command = "viz-transformer evaluate m --data 'a b.tsv' --beam 4 --bleu 13a --group --count-too-long"
+    assert measure.command("m") == command
+    options = {"data_file": "a b.tsv", "beam": 4, "bleu": "13a", "group": True, "count_too_long": True}
+    assert measure.options() == options
     assert Measure(split="x").command("m") == "viz-transformer evaluate m" and Measure(split="x").options() == {}
 
 

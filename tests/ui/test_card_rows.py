@@ -75,6 +75,14 @@ def test_what_is_not_stated_is_said_to_be_missing(card):
     assert {rows[name] for name in ("data", "licence", "trained on", "tested on", "sizes", "overlap")} == {"not stated"}
 
 
+def test_pairs_that_the_test_leaves_out_are_counted_beside_it():
+    with_them = {"split": "all", "pairs": 2300, "exact_match": 0.5, "too_long": 1852, "loss": None}
+    card = {"metrics": [*CARD["metrics"], with_them]}
+    assert dict(data_rows(card, CONFIG))["left out of the test"] == "1,852 of 2,300 pairs, too long"
+    assert "left out of the test" not in dict(data_rows(CARD, CONFIG))
+    assert measurements(card)[1].numbers == (("exact match", "50.00 %"), ("too long, counted as wrong", "1,852"))
+
+
 def test_a_measurement_has_all_numbers_that_apply():
     (found,) = measurements(CARD)
     assert (found.split, found.how, found.command) == ("test", "beam 4, 2,000 pairs", "evaluate x --beam 4")

@@ -21,6 +21,7 @@ MEASURES: Mapping[str, str] = {
     "bleu": "BLEU",
     "chrf": "chrF",
     "sentences_per_second": "texts per second",
+    "too_long": "too long, counted as wrong",
 }
 _SHARES = ("exact_match", "exact_match_unseen", "equivalent", "token_accuracy")
 
@@ -48,6 +49,8 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
     ]
     rows.append(("trained on", _training_files(evaluation.get("seen"))))
     rows.append(("tested on", _test(evaluation)))
+    if left_out := describe.left_out(card):
+        rows.append(("left out of the test", left_out))
     rows.append(("sizes", _sizes(card)))
     rows += _overlap_rows(_mapping(card.get("overlap")))
     for side, most in (("source", config.max_source), ("target", config.max_target)):
@@ -71,6 +74,8 @@ def _measured(entry: Mapping[str, Any]) -> Measured:
 
 
 def _number(entry: Mapping[str, Any], name: str, value: float) -> str:
+    if name == "too_long":
+        return f"{describe.too_long(entry):,}"
     if name not in _SHARES:
         return f"{value:.1f}" if name in ("bleu", "chrf", "sentences_per_second") else f"{value:.4g}"
     text = share(value)

@@ -352,6 +352,8 @@ def errors(summary: Summary) -> None:
     translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
     with place:
         text.paragraph(model_view.answer_lines(done, translates=translates))
+        if left_out := describe.left_out(summary.card):
+            text.paragraph(f"Not among them, as in its test: {left_out}.")
         which = _filter(translates)
         words = state.selection()["model_find"]
         found = matching(done, which, words)

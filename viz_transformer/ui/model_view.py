@@ -35,7 +35,8 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
     else:
         task = str(summary.card.get("title") or summary.card.get("task") or "task not stated")
         metric = [(style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2]]
-        lines += [("vt-card-task", task), *metric, ("vt-card-size", size_line(summary))]
+        left_out = [("vt-card-what", line) for line in too_long_lines(summary.card)]
+        lines += [("vt-card-task", task), *metric, *left_out, ("vt-card-size", size_line(summary))]
     body = "".join(f'<div class="{style}">{html.escape(line)}</div>' for style, line in lines)
     key = f"card_selected_{summary.name}" if selected else f"card_{summary.name}"
     with st.container(border=True, height="stretch", key=key):
@@ -105,6 +106,15 @@ def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not lines:
         return [("vt-card-value", "–"), ("vt-card-what", "not measured")]
     return [("vt-card-value", lines[0]), *(("vt-card-what", line) for line in lines[1:])]
+
+
+def too_long_lines(card: Mapping[str, Any]) -> list[str]:
+    """What the first measurement leaves out as too long, and the share of right answers if that counts as wrong."""
+    entry = describe.with_too_long(card)
+    exact = None if entry is None else describe.measured(entry, "exact_match")
+    if exact is None:
+        return []
+    return [f"left out: {describe.left_out(card)}; counted as wrong: {percent(exact)}"]
 
 
 def _measured_on(entry: Mapping[str, Any]) -> str:

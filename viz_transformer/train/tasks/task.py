@@ -64,10 +64,18 @@ class Measure:
     beam: int | None = None
     bleu: str | None = None
     group: bool = False
+    count_too_long: bool = False
 
     def options(self) -> dict[str, Any]:
         """The arguments of `evaluate_checkpoint`."""
-        named = {"data_file": self.data, "limit": self.limit, "beam": self.beam, "bleu": self.bleu, "group": self.group}
+        named = {
+            "data_file": self.data,
+            "limit": self.limit,
+            "beam": self.beam,
+            "bleu": self.bleu,
+            "group": self.group,
+            "count_too_long": self.count_too_long,
+        }
         return {name: value for name, value in named.items() if value}
 
     def command(self, checkpoint: str) -> str:
@@ -76,7 +84,8 @@ class Measure:
         for name in ("data", "limit", "beam", "bleu"):
             if getattr(self, name) is not None:
                 words += [f"--{name}", str(getattr(self, name))]
-        return shlex.join([*words, "--group"] if self.group else words)
+        words += ["--group"] * self.group + ["--count-too-long"] * self.count_too_long
+        return shlex.join(words)
 
 
 class Symmetry(Protocol):

@@ -142,7 +142,10 @@ TASKS = (
             save_every=500,
             snapshots=(0, 100, 300, 600, 1000, 2000, 5000),
         ),
-        measures=(Measure(split="test, 593 pairs"),),
+        measures=(
+            Measure(split="test, 593 pairs"),
+            Measure(split="test with what is too long, 719 pairs", count_too_long=True),
+        ),
         equivalence="sympy",
         data_name="seq2seq_series_2terms.txt (github.com/hbprosper/Terascale, commit da8a084)",
         data_licence="MIT",
@@ -170,7 +173,10 @@ TASKS = (
             precision="bf16-mixed",
             row_every=500,
         ),
-        measures=(Measure(split="test, first 400 of at most 100 target tokens"),),
+        measures=(
+            Measure(split="test, first 400 of at most 100 target tokens"),
+            Measure(split="test, all 2,300 pairs", data="taylor-generated/test.txt.gz", count_too_long=True),
+        ),
         equivalence="sympy",
         data_name="Taylor series generated for this project after the tutorial's recipe",
         data_licence="CC0",
