@@ -325,7 +325,7 @@ def test_a_bad_data_file_is_one_sentence(command: Command, folder: Path, tmp_pat
         (["evaluate", "CKPT", "--data", "TMP"], "--data"),
         (["evaluate", "CKPT"], "--data"),
         (["evaluate", "CKPT", "--data", "PAIRS", "--bleu", "14a"], "13a, intl, char"),
-        (["evaluate", "CKPT", "--data", "PAIRS", "--errors", "TMP"], "is no file"),
+        (["evaluate", "CKPT", "--data", "PAIRS", "--errors", "TMP"], "is a folder"),
         (
             ["evaluate", "CKPT", "--data", "PAIRS", "--errors", "TMP/none/errors.tsv"],
             "none/errors.tsv cannot be written",

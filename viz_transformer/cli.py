@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ import typer
 
 from viz_transformer import __version__
 from viz_transformer.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
+from viz_transformer.writing import OutputError, check_output, reason, write_file
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint, Summary
@@ -85,9 +85,11 @@ def fail(sentence: str, *, status: int = 1) -> int:
 
 def sentence_for(error: Exception) -> str | None:
     """What to tell the user about an error that input, files or the machine can cause; None for a fault of ours."""
+    if isinstance(error, OutputError):
+        return str(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return where + (error.strerror or str(error))
+        return where + reason(error)
     if isinstance(error, KeyError):
         message = str(error.args[0]) if error.args else ""
         return message if " " in message else None  # our KeyErrors are sentences, others are a missing key
@@ -176,7 +178,7 @@ def translate(
     if tree is not None and beam is None:
         raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
     if tree is not None:
-        check_writable(tree)
+        check_output(tree)
 
     from viz_transformer.checkpoint import load
     from viz_transformer.decoding import decode
@@ -185,7 +187,7 @@ def translate(
     run = decode(model, text, strategy=strategy, prefix=prefix)
     if tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
-        write_whole(tree, as_json({**about, **run.tree.to_dict()}) + "\n")
+        write_file(tree, (as_json({**about, **run.tree.to_dict()}) + "\n").encode())
     answers = answer_facts(model, run)
     if json:
         print(as_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
@@ -216,30 +218,6 @@ def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
     return [{"text": text, "log_prob": node.total, "score": node.score} for node, text in best]
 
 
-def check_writable(out: Path) -> None:
-    """Raise ValueError, before any work is done, for a file that cannot be written."""
-    if out.is_dir():
-        raise ValueError(f"{out} is a folder: give the name of a file")
-    parent = out.absolute().parent
-    if not parent.is_dir():
-        raise ValueError(f"there is no folder {parent}: make it first, or write somewhere else")
-    if not os.access(parent, os.W_OK):
-        raise ValueError(f"the folder {parent} may not be written to: write somewhere else")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file, whole or not at all. Raises OSError if it cannot be written."""
-    handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 @cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
 def trace(
     ckpt: CheckpointArgument,
@@ -248,7 +226,7 @@ def trace(
     target: Annotated[str | None, typer.Option(help="What the decoder is given; default: the greedy answer.")] = None,
 ) -> None:
     """Record a run, and save everything that happened in it."""
-    check_writable(out)
+    check_output(out)
 
     from viz_transformer.checkpoint import load
     from viz_transformer.decoding import decode
@@ -335,8 +313,8 @@ def evaluate(
         progress=report_progress("windows" if model.config.kind == "decoder-only" else "pairs"),
     )
     if errors is not None:
-        with errors.open("rb") as lines:
-            print(f"{errors}: {sum(1 for _ in lines):,} wrong answers", file=sys.stderr)
+        wrong = measured["pairs"] - round(measured["pairs"] * measured["exact_match"])
+        print(f"{errors}: {wrong:,} wrong answers", file=sys.stderr)
     print(as_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
 
 

@@ -33,6 +33,7 @@ from viz_transformer.scores import (
     reference_lists,
     token_line,
 )
+from viz_transformer.writing import check_output, write_file
 
 NO_ANSWER = Answer("", (), complete=False, ids=())
 """Of a source that is not run."""
@@ -92,9 +93,8 @@ def evaluate(
     check_equivalence(equivalence)
     if not pairs:
         raise ValueError("there are no pairs to evaluate: give at least one")
-    errors_file = None if errors is None else Path(os.path.realpath(errors))  # a link stays one
-    if errors_file is not None:
-        _check_writable(errors_file)
+    if errors is not None:
+        check_output(errors)
     sources, targets = _joined(pairs) if group else ([s for s, _ in pairs], [[t] for _, t in pairs])
     run = list(range(len(sources)))
     if count_too_long:
@@ -106,9 +106,9 @@ def evaluate(
     found = dict(zip(run, written, strict=True))
     answers = [found.get(i, NO_ANSWER) for i in range(len(sources))]
     matches = exact_matches(answers, targets, lower=writes_lower_case(ckpt))
-    if errors_file is not None:
+    if errors is not None:
         wrong = zip(sources, answers, targets, matches, strict=True)
-        _write_rows(errors_file, [(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match])
+        write_file(errors, _as_lines([(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match]))
     unseen = [match for match, source in zip(matches, sources, strict=True) if source not in (seen_sources or ())]
     low, high = wilson(sum(matches), len(matches))
     result = {
@@ -308,32 +308,10 @@ def _overlap_scores(
     return {"bleu": score, "bleu_signature": str(metric.get_signature()), "chrf": characters}
 
 
-def _check_writable(path: Path) -> None:
-    """Raises ValueError unless the file can be made, or replaced."""
-    if os.path.exists(path) and not os.path.isfile(path):  # these never raise
-        raise ValueError(f"{path} is no file, so the wrong answers cannot be written to it: give the name of a file")
-    try:
-        new = _beside(path)
-        new.write_bytes(b"")
-        new.unlink()
-    except OSError as error:
-        why = error.strerror or error
-        raise ValueError(f"{path} cannot be written ({why}): give a file in a folder that is there and yours") from None
-
-
-def _write_rows(path: Path, rows: Sequence[tuple[str, ...]]) -> None:
-    """One line for each row with tabs between; the whole file or nothing."""
+def _as_lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+    """One line for each row with tabs between."""
     lines = ["\t".join(_ENDS_CELL.sub(" ", cell) for cell in row) + "\n" for row in rows]
-    new = _beside(path)
-    try:
-        new.write_bytes("".join(lines).encode("utf-8", "replace"))
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.new")
+    return "".join(lines).encode("utf-8", "replace")
 
 
 _ENDS_CELL = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +24,7 @@ from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.points import attention_sites, derived_points, recorded_points, undefined_point, unknown_point
+from viz_transformer.writing import replace_file
 
 FORMAT_VERSION = 1
 OF_STEPS = "each step's own"  # info["rows"] of a trace whose rows are those of many passes
@@ -176,8 +177,7 @@ class Trace:
         return differences
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one safetensors file, whole or not at all. Raises OSError if it cannot be written."""
-        path = Path(path)
+        """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written."""
         about = {
             "format_version": FORMAT_VERSION,
             "config": self.config.to_dict(),
@@ -195,17 +195,8 @@ class Trace:
         tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in self.values.items()}
         for site, weight in self.output_maps.items():
             tensors[_OUTPUT_MAP.format(site)] = weight.detach().clone()
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder: give the name of a file")
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        try:
-            save_file(tensors, temporary, metadata={_METADATA_KEY: orjson.dumps(about).decode()})
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        metadata = {_METADATA_KEY: orjson.dumps(about).decode()}
+        replace_file(path, lambda new: _save(tensors, new, metadata))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
@@ -244,6 +235,16 @@ class Trace:
             )
         except (SafetensorError, orjson.JSONDecodeError, KeyError, TypeError, IndexError) as error:
             raise ValueError(f"{path} is not a whole trace ({error}): save it anew with trace.save(file)") from None
+
+
+def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
+    """safetensors' own save, whose errors are the system's again."""
+    try:
+        save_file(tensors, path, metadata=metadata)
+    except SafetensorError as error:
+        if number := re.search(r"\(os error (\d+)\)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+        raise
 
 
 def trace_value(value: Tensor) -> Tensor:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from viz_transformer.writing import sync
+
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # <fcntl.h>, <linux/fs.h>
 
 
@@ -40,7 +42,7 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
                 folder.rename(old)
                 new.rename(folder)
                 old.rename(new)
-            _sync(folder.parent)
+            sync(folder.parent)
         finally:
             _remove(new)
 
@@ -105,19 +107,8 @@ def _sync_tree(folder: Path) -> None:
     for inside, _, names in os.walk(folder):
         for path in (Path(inside, name) for name in names):
             if path.is_file() and not path.is_symlink():
-                _sync(path)
-        _sync(Path(inside))
-
-
-def _sync(path: Path) -> None:
-    """Bring a file's content, or a folder's list of names, to the disk."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+                sync(path)
+        sync(Path(inside))
 
 
 def _remove(folder: Path) -> None:
