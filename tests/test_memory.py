@@ -6,15 +6,21 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import pytest
+import torch
 from builders import tiny_checkpoint
 
 from viz_transformer import memory
-from viz_transformer.decoding import decode
+from viz_transformer.decoding import decode, decode_stream, follow
+from viz_transformer.edits import AblateHead
+from viz_transformer.forks import fork
 from viz_transformer.memory import keep_freed_memory, leave_imports_alone, leave_new_imports_alone
+from viz_transformer.strategies import Beam, Sampling
+from viz_transformer.tap import Recorder
+from viz_transformer.tracing import trace
 
 SCRIPT = """
 import resource, sys
@@ -93,3 +99,41 @@ def test_what_is_imported_later_is_left_alone_as_well(searched: None, monkeypatc
         monkeypatch.setitem(sys.modules, f"imported_later_{number}", ModuleType("imported_later"))
     leave_new_imports_alone()
     assert not is_searched()
+
+
+CAUSAL, SLIPPED, ALONE = tiny_checkpoint(), tiny_checkpoint(merge="raw-reshape"), tiny_checkpoint("decoder-only")
+EDIT = AblateHead("decoder.1.cross", head=1)
+RUNS: dict[str, Callable[[], object]] = {
+    "pass": lambda: CAUSAL.model(torch.tensor([[4, 5]]), torch.tensor([[1, 6]]), Recorder()),
+    "edited pass": lambda: CAUSAL.model(torch.tensor([[4, 5]]), torch.tensor([[1, 6]]), Recorder([EDIT])),
+    "trace": lambda: trace(CAUSAL, "abc", "uv"),
+    "derived point": lambda: trace(CAUSAL, "abc", "uv")["decoder.1.cross.scores"],
+    "greedy": lambda: decode(CAUSAL, "abc"),
+    "all looked at": lambda: [(run.trace["logits"], run.steps[0].candidates) for run in [decode(CAUSAL, "abc")]],
+    "sampling": lambda: decode(CAUSAL, "abc", strategy=Sampling(seed=1)),
+    "beam": lambda: decode(CAUSAL, "abc", strategy=Beam(3)),
+    "edit": lambda: decode(CAUSAL, "abc", edits=[EDIT]),
+    "whole passes": lambda: decode(SLIPPED, "abc"),
+    "decoder alone": lambda: decode(ALONE, "uv"),
+    "follow": lambda: follow(CAUSAL, "abc", [5, 6]),
+    "fork": lambda: fork(CAUSAL, "abc"),
+    "left in the middle": lambda: next(decode_stream(CAUSAL, "abc")),
+}
+
+
+def tensors_alive() -> int:
+    return sum(type(each) is torch.Tensor for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_fifty_recorded_runs_leave_nothing_behind_with_the_collector_off(kind: str, searched: None) -> None:
+    RUNS[kind]()  # what is computed once for a model
+    gc.collect()
+    gc.disable()
+    try:
+        before = tensors_alive()
+        for _ in range(50):
+            RUNS[kind]()
+        assert tensors_alive() == before
+    finally:
+        gc.enable()

@@ -66,40 +66,64 @@ class Recorder:
     """
 
     def __init__(self, edits: Sequence[PointEdit] = ()) -> None:
-        self.values: dict[str, Tensor] = {}
-        self.ran: set[int] = set()  # indices of the edits that changed something
-        self.start = 0
-        self._edits: dict[str, list[tuple[int, PointEdit]]] = {}
-        for index, edit in enumerate(edits):
-            self._edits.setdefault(edit.point, []).append((index, edit))
-        self._whole = (_EditedPart if edits else _Part)(self, "")
+        self._store = _Store(edits)
+        self._whole = (_EditedPart if edits else _Part)(self._store, "")
+
+    @property
+    def values(self) -> dict[str, Tensor]:
+        """The points of this pass so far."""
+        return self._store.values
+
+    @property
+    def ran(self) -> set[int]:
+        """Indices of the edits that changed something, in any pass."""
+        return self._store.ran
 
     def begin(self, start: int) -> None:
         """The next pass: nothing is recorded of it yet."""
-        self.values = {}
-        self.start = start
+        self._store.values = {}
+        self._store.start = start
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        for index, edit in self._edits.get(name, ()):
-            value = self._edited(name, value, index, edit)
-        self.values[name] = value
-        return value
+        return self._store.edited(name, value)
 
     def inside(self, part: str) -> Tap:
         return self._whole.inside(part)
 
-    def _edited(self, name: str, value: Tensor, index: int, edit: PointEdit) -> Tensor:
-        edited = edit.apply(value, self.start if made_of_target(name) else 0, self.values)
-        if edited is None:
+
+class _Store:
+    """What a Recorder and its parts write into. It knows neither: where things hold each other in a circle, the
+    tensors of a run stay after its end until Python searches for such circles."""
+
+    __slots__ = ("edits", "ran", "start", "values")
+
+    def __init__(self, edits: Sequence[PointEdit]) -> None:
+        self.values: dict[str, Tensor] = {}
+        self.ran: set[int] = set()
+        self.start = 0
+        self.edits: dict[str, list[tuple[int, PointEdit]]] = {}
+        for index, edit in enumerate(edits):
+            self.edits.setdefault(edit.point, []).append((index, edit))
+
+    def edited(self, name: str, value: Tensor) -> Tensor:
+        """The value after the edits of this point, stored."""
+        for index, edit in self.edits.get(name, ()):
+            value = self._changed(name, value, index, edit)
+        self.values[name] = value
+        return value
+
+    def _changed(self, name: str, value: Tensor, index: int, edit: PointEdit) -> Tensor:
+        changed = edit.apply(value, self.start if made_of_target(name) else 0, self.values)
+        if changed is None:
             return value
-        same_shape = edited.shape == value.shape or name.endswith(".mask")  # a mask may become one per head
-        if not same_shape or edited.dtype != value.dtype:
+        same_shape = changed.shape == value.shape or name.endswith(".mask")  # a mask may become one per head
+        if not same_shape or changed.dtype != value.dtype:
             raise ValueError(
-                f"the edit of {name!r} gives {edited.dtype} {tuple(edited.shape)},"
+                f"the edit of {name!r} gives {changed.dtype} {tuple(changed.shape)},"
                 f" the run needs {value.dtype} {tuple(value.shape)}"
             )
         self.ran.add(index)
-        return edited
+        return changed
 
 
 class _FullNames(dict[str, str]):
@@ -116,21 +140,21 @@ class _Part:
     """A Recorder seen from one part of the model. Made once for each part: a decoding step asks for thirty of them,
     and says ninety names."""
 
-    __slots__ = ("_names", "_parts", "_recorder")
+    __slots__ = ("_names", "_parts", "_store")
 
-    def __init__(self, recorder: Recorder, prefix: str) -> None:
-        self._recorder = recorder
+    def __init__(self, store: _Store, prefix: str) -> None:
+        self._store = store
         self._names = _FullNames(prefix)
         self._parts: dict[str, _Part] = {}
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        self._recorder.values[self._names[name]] = value
+        self._store.values[self._names[name]] = value
         return value
 
     def inside(self, part: str) -> Tap:
         found = self._parts.get(part)
         if found is None:
-            found = self._parts[part] = type(self)(self._recorder, f"{self._names.prefix}{part}.")
+            found = self._parts[part] = type(self)(self._store, f"{self._names.prefix}{part}.")
         return found
 
 
@@ -140,4 +164,4 @@ class _EditedPart(_Part):
     __slots__ = ()
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        return self._recorder(self._names[name], value)
+        return self._store.edited(self._names[name], value)
