@@ -11,7 +11,7 @@ from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.cache import DecoderCache
-from viz_transformer.model.transformer import LARGE, Transformer, parameter_count
+from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.tap import Recorder
 
 KINDS = ["encoder-decoder", "encoder-only", "decoder-only"]
@@ -107,19 +107,6 @@ def test_cached_steps_equal_one_pass() -> None:
     torch.testing.assert_close(steps, whole, atol=2e-6, rtol=0)
     with pytest.raises(ValueError, match="the cache holds 10 positions"):
         model.decode(random_ids(len(TARGET), 2, 5), memory, keep, cache=cache)
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("rows", [(1, 1), (2, 1), (1, 3), (4, 1), (5, 1)])
-def test_logits_of_few_rows_over_a_large_vocabulary_are_those_of_one_product(rows: tuple[int, int], bias: bool) -> None:
-    config = tiny_config(d_model=64, target_vocab_size=LARGE // 64 + 1, output_bias=bias)
-    output = tiny_model(config).output
-    x = torch.randn(*rows, 64, generator=torch.Generator().manual_seed(2), requires_grad=True)
-    got = output(x)
-    want = x.double() @ output.weight.double().T + (output.bias.double() if bias else 0)
-    torch.testing.assert_close(got.double(), want, atol=1e-6 * want.abs().max().item(), rtol=0)
-    (gradient,) = torch.autograd.grad(got.sum(), x)
-    torch.testing.assert_close(gradient, output.weight.sum(dim=0).expand_as(x), atol=1e-3, rtol=0)
 
 
 @torch.no_grad()

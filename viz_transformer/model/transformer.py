@@ -15,21 +15,6 @@ from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
 from viz_transformer.tap import OFF, Tap
 
-FEW_ROWS = 4
-LARGE = 2**20  # numbers in a matrix, 4 MiB: more than a core keeps near itself
-
-
-def few_rows_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """What F.linear gives, up to rounding, for at most FEW_ROWS rows and a LARGE weight: [B, T, D] -> [B, T, V].
-
-    Such a product takes as long as reading the weight does. As weight @ x^T with two columns or more it reads at nearly
-    the full speed of the memory; a single row, or the rows times weight^T, take up to three times as long.
-    """
-    rows = x.reshape(-1, x.size(-1))
-    columns = rows.T if len(rows) > 1 else rows.repeat(2, 1).T  # [D, rows]
-    out = (weight @ columns).T[: len(rows)].reshape(*x.shape[:-1], len(weight))
-    return out if bias is None else out + bias
-
 
 class Output(nn.Module):
     """The linear map to the vocabulary; tied, it reads the embedding's own weight."""
@@ -43,8 +28,6 @@ class Output(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, D] -> logits [B, T, V]."""
         weight = self._embedding[0].weight if self.weight is None else self.weight
-        if x.size(0) * x.size(1) <= FEW_ROWS and weight.numel() >= LARGE and weight.device.type == "cpu":
-            return few_rows_linear(x, weight, self.bias)
         return F.linear(x, weight, self.bias)
 
 
