@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
 # Each may import those before it, never those after it.
 ORDER = (
-    *("config", "writing", "tap", "memory", "model", "points", "edits", "record", "text", "data", "checkpoint"),
+    *("numerals", "config", "writing", "tap", "memory", "model", "points", "edits", "record", "text"),
+    *("data", "checkpoint"),
     *(
         "strategies",
         "beam_tree",

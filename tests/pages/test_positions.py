@@ -9,6 +9,7 @@ import pytest
 from builders import SPECIALS, tiny_checkpoint
 from streamlit.testing.v1 import AppTest
 
+from viz_transformer import numerals
 from viz_transformer.analysis.orders import two_orders
 from viz_transformer.analysis.positions import derivation, own_table, rotation
 from viz_transformer.checkpoint import contents, load, save_checkpoint
@@ -331,7 +332,7 @@ def test_the_rotation_is_printed_with_its_matrix_and_error(page, bundled):
     assert f"{cosine} {sine}<br>{'-' + sine.strip():>9} {cosine}" in pairs[0][2]
     for column, values in ((3, own[2, 4:6]), (4, found.turned[2, 4:6]), (5, own[5, 4:6])):
         assert pairs[0][column] == "<br>".join(f"{number:.6f}" for number in values)
-    assert f"the largest difference from the table is {positions_view.scientific(found.error)}" in words(page).replace(
+    assert f"the largest difference from the table is {numerals.scientific(found.error)}" in words(page).replace(
         " · ", "\u00a0·\u00a0"
     )
 

@@ -1,9 +1,15 @@
-"""Tokens as text that can be put on a figure: signs for what cannot be seen, nothing read as markup, never too long."""
+"""Tokens as text that can be put on a figure: signs for what cannot be seen, nothing read as markup, never too long.
+
+Numbers are written by `numerals`; `number` and `share` are here too, for what has tokens beside them.
+"""
 
 from __future__ import annotations
 
 import html
 import unicodedata
+
+from viz_transformer.numerals import number as number
+from viz_transformer.numerals import share as share
 
 SIGNS = {" ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥"}
 _OPEN, _CLOSE = "\u2068", "\u2069"  # first strong isolate: a right-to-left token cannot reorder what stands around it
@@ -84,20 +90,3 @@ def duration(seconds: float) -> str:
     hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
     parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
-
-
-def number(value: float, digits: int = 4) -> str:
-    """The value with `digits` decimals; below what they can show "<0.0001", and 0 only if it is 0."""
-    smallest = 10.0**-digits
-    if value != value:
-        return "not a number"
-    if 0 < value < smallest:
-        return f"<{smallest:.{digits}f}"
-    if -smallest < value < 0:
-        return f">-{smallest:.{digits}f}"
-    return f"{value + 0.0:.{digits}f}"  # -0.0 + 0.0 is 0.0
-
-
-def share(value: float) -> str:
-    """A weight or a probability with four decimals; 0.0000 and 1.0000 are said only of exactly 0 and 1."""
-    return ">0.9999" if 0.99995 <= value < 1 else number(value)

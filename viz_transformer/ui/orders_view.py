@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import frame, state, text
-from viz_transformer.ui.positions_view import scientific
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,4 +177,4 @@ def _quoted(given: str) -> str:
 
 def number(value: float) -> str:
     """A change of a logit: two decimals, or a power of ten where these would be zero."""
-    return f"{value:.2f}" if value >= 0.01 else scientific(value)
+    return f"{value:.2f}" if value >= 0.01 else numerals.scientific(value)

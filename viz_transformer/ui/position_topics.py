@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.numerals import scientific
 from viz_transformer.ui import frame, maps, orders_view, pictures, state, text
-from viz_transformer.ui.positions_view import NAMES, Table, chart, height, numbers_frame, scientific, short
+from viz_transformer.ui.positions_view import NAMES, Table, chart, height, numbers_frame, short
 
 if TYPE_CHECKING:
     import pandas as pd

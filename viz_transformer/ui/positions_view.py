@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import frame, maps, pictures, projector, state
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent", "learned": "learned"}
 USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,13 +333,5 @@ def numbers_frame(values: NDArray[Any]) -> pd.DataFrame:
 def short(value: float) -> str:
     """A number as it is said in a formula: six digits, no powers of ten."""
     if value and abs(value) < 1e-4:
-        return scientific(value)
-    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.6g}"
-
-
-def scientific(value: float) -> str:
-    """A small difference with two digits, as 5.9 · 10⁻⁸; its parts stay on one line."""
-    if value == 0:
-        return "0"
-    digits, _, power = f"{value:.1e}".partition("e")
-    return f"{digits}\u00a0·\u00a010{str(int(power)).translate(_RAISED)}"
+        return numerals.scientific(value)
+    return f"{value:,.0f}" if abs(value) >= 1e5 else numerals.significant(value, 6)

@@ -4,11 +4,11 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import pytest
+from hard_numbers import numbers
 from mounted import imported, mounted
 
-from viz_transformer.figures import labels
+from viz_transformer import numerals
 from viz_transformer.ui import components, style
 from viz_transformer.ui.components import source
 
@@ -98,17 +98,17 @@ def test_every_module_is_one_that_a_browser_takes(browser):
 
 
 def test_numbers_are_written_as_everywhere_else(browser):
-    random = np.random.default_rng(0)
-    values = [0, 1, 0.5, 1e-9, -1e-9, 0.00005, 0.00015, 0.99995, 0.99994, 0.999951, 12.5, -0.125, 0.0625, 2.00005]
-    values += [*random.random(300), *random.normal(size=300) * 100, *(random.integers(0, 4000, 300) / 1024)]
-    given = [float(np.float32(value)) for value in values]
+    given = numbers(seed=0)
     with imported(browser) as shared:
         shown = shared(
-            "(given) => given.map((v) => [shared.share(v), ...[0, 1, 2, 4].map((digits) => shared.number(v, digits))])",
-            given,
+            """(given) => given.map((text) => {
+              const v = text === "nan" ? NaN : text.endsWith("inf") ? Infinity * (text === "inf" || -1) : Number(text)
+              return [0, 1, 2, 4].flatMap((n) => [shared.number(v, n), shared.share(v, n), shared.percent(v, n)])
+            })""",
+            [repr(value) for value in given],
         )
-        assert shared("() => shared.number(NaN)") == labels.number(float("nan"))
-    expected = [[labels.share(v), *(labels.number(v, digits) for digits in (0, 1, 2, 4))] for v in given]
+    write = (numerals.number, numerals.share, numerals.percent)
+    expected = [[each(v, digits) for digits in (0, 1, 2, 4) for each in write] for v in given]
     assert [row for row in zip(given, shown, expected, strict=True) if row[1] != row[2]] == []
 
 

@@ -1,4 +1,4 @@
-import { selection, placeOn, positionAt, fieldOf, share, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { selection, placeOn, positionAt, fieldOf, share, percent, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
 
 // A line from each query to each key, as opaque as the weight. Header: {title, label, name, caption, queries, keys:
 // {field, role, axis, ink, tokens}, writes, heads, colours, unit, fill, most_tokens, most_lines, height}; arrays:
@@ -14,13 +14,8 @@ const PLACES = 2 ** 20
 const MANY = 600
 const count = (whole) => whole.toLocaleString("en-US")
 
-/** Part of a whole in percent; 0 and 100 are said only of nothing and all. */
-function percent(part, whole) {
-  if (part === 0 || whole === 0) return "0 %"
-  if (part === whole) return "100 %"
-  const hundredths = (100 * part) / whole
-  return hundredths < 0.1 ? "<0.1 %" : hundredths > 99.9 ? ">99.9 %" : `${fixed(hundredths, 1)} %`
-}
+/** Part of a whole, which may be nothing, in percent. */
+const part = (some, whole) => percent(whole && some / whole)
 
 export default (component) => mount(component, "lines", makeLines)
 
@@ -114,10 +109,10 @@ function makeLines(root) {
     const shown = shownLines()
     const total = lines.rest[0] + lines.masked
     const sentence = [
-      `threshold ${threshold}: ${count(lines.all - shown)} of ${count(lines.all)} lines hidden, ${percent(lines.rest[shown], total)} of the weight`,
+      `threshold ${threshold}: ${count(lines.all - shown)} of ${count(lines.all)} lines hidden, ${part(lines.rest[shown], total)} of the weight`,
     ]
     if (shown < leaves(threshold)) sentence.push(`only the strongest ${count(shown)} are drawn`)
-    if (lines.masked) sentence.push(`masked pairs, without a line, hold ${percent(lines.masked, total)}`)
+    if (lines.masked) sentence.push(`masked pairs, without a line, hold ${part(lines.masked, total)}`)
     if (lines.unknown) sentence.push(`${count(lines.unknown)} weights are not a number and have no line`)
     return sentence.join("; ")
   }
@@ -425,7 +420,7 @@ function makeLines(root) {
       })
       beside.push(`with the chosen ${other.role} ${positionAt(other, partner)} ${quoted(other.tokens[partner])}: ${each.join(", ")}`)
     }
-    const hides = `${unseen} of ${all} lines hidden, ${percent(sum, total)} of ${asQuery ? "its" : "their"} weight`
+    const hides = `${unseen} of ${all} lines hidden, ${part(sum, total)} of ${asQuery ? "its" : "their"} weight`
     return [asQuery ? queryWords(q) : keyWords(k), ...strongest, ...beside, hides]
   }
 

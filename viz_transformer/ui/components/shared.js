@@ -100,10 +100,11 @@ export const positionAt = (axis, place) => (axis.starts ? axis.starts[place] : p
 /** The selection's field and value for a place on an axis. */
 export const fieldOf = (axis, place) => ({ [axis.field]: positionAt(axis, place) })
 
-// ---- numbers as text, as figures/labels.py writes them
+// ---- numbers as text, as numerals.py writes them
 
 /** The number with `digits` decimals, a tie to the even one, as Python rounds. */
 export function fixed(value, digits) {
+  if (Math.abs(value) >= 1e21) return `${BigInt(value)}${digits ? "." : ""}${"0".repeat(digits)}`
   const text = value.toFixed(digits)
   const [whole, tail] = Math.abs(value).toFixed(Math.min(100, digits + 30)).split(".")
   if (!/^50*$/.test(tail.slice(digits))) return text
@@ -115,14 +116,28 @@ export function fixed(value, digits) {
 /** The value with `digits` decimals; below what they can show "<0.0001", and 0 only if it is 0. */
 export function number(value, digits = 4) {
   const smallest = 10 ** -digits
-  if (Number.isNaN(value)) return "not a number"
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "not a number" : value > 0 ? "∞" : "-∞"
   if (value > 0 && value < smallest) return `<${smallest.toFixed(digits)}`
   if (value < 0 && value > -smallest) return `>-${smallest.toFixed(digits)}`
   return fixed(value, digits)
 }
 
+/** The number, with the value itself on the right side of the end if it is not the end. */
+function ended(value, digits, end) {
+  const size = Math.abs(value)
+  if (!Number.isFinite(size) || size === end || Number(fixed(size, digits)) !== end) return number(value, digits)
+  const near = fixed(end + Math.sign(size - end) * 10 ** -digits, digits)
+  return value > 0 ? `${size > end ? "<" : ">"}${near}` : `${size > end ? ">" : "<"}-${near}`
+}
+
 /** A weight or a probability; 0.0000 and 1.0000 are said only of exactly 0 and 1. */
-export const share = (value) => (value >= 0.99995 && value < 1 ? ">0.9999" : number(value))
+export const share = (value, digits = 4) => ended(value, digits, 1)
+
+/** A share in percent; 0 and 100 are said only of none and all. */
+export function percent(value, digits = 1) {
+  if (!Number.isFinite(value)) return number(value)
+  return value === 0 || value === 1 ? `${100 * value} %` : `${ended(100 * value, digits, 100)} %`
+}
 
 // ---- tokens: {text, note, special, unknown}; text is what the model reads, note what was typed instead
 
