@@ -1,10 +1,10 @@
-"""The frame of the app: pages, style, and the selection that all pages share. Imports streamlit and nothing heavy."""
+"""The app: its pages. Imports Streamlit and what a heading needs; the rest is imported when the heading is sent."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui import frame
+from viz_transformer.ui import opening
 
 st.set_page_config(page_title="Viz Transformer", layout="wide", initial_sidebar_state=240)
 page = st.navigation(
@@ -28,7 +28,4 @@ page = st.navigation(
         "MODELS": [st.Page("pages/models.py", title="Models")],
     }
 )
-frame.begin()
-frame.sidebar()
-page.run()
-frame.end()
+opening.show(page)

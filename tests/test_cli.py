@@ -8,10 +8,12 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+import typer
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_checkpoint
-from viz_transformer.cli import main, sentence_for
+from viz_transformer.cli import app_options, commands, main
+from viz_transformer.cli.errors import sentence_for
 from viz_transformer.decoding import decode
 from viz_transformer.record import Trace
 from viz_transformer.strategies import Beam, Sampling
@@ -393,3 +395,27 @@ def test_a_reader_that_stops_reading_is_no_error_message() -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["", "--no-browser", "--window", "--port 0", "--port 65535 --window --no-browser", "--window --port 08501"]
+)
+def test_app_does_the_same_whether_its_options_are_read_here_or_by_typer(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, object]] = []
+    monkeypatch.setattr("viz_transformer.server.run_app", lambda **options: asked.append(options))
+    line = ["app", *words.split()]
+    assert app_options(line) is not None and commands.run(line) == 0
+    assert asked == [app_options(line)]
+
+
+@pytest.mark.parametrize("words", ["--port", "--port x", "--port 65536", "--port -1", "--port 99999", "here", "--help"])
+def test_what_app_does_not_take_is_left_to_typer(words: str) -> None:
+    assert app_options(["app", *words.split()]) is None
+
+
+def test_every_option_of_app_is_read_without_typer() -> None:
+    parameters = typer.main.get_command(commands.cli).commands["app"].params  # type: ignore[attr-defined]
+    words = [word for p in parameters for word in (p.opts if p.is_flag else [*p.opts, "1"])]
+    assert len(parameters) == 3 and app_options(["app", *words]) == {"port": 1, "browser": False, "window": True}

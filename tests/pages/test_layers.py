@@ -21,12 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = "29,284.30"
 APP = f"""
 import streamlit as st
-from viz_transformer.ui import frame
-page = st.navigation([st.Page({str(ROOT / "pages" / "layers.py")!r}, default=True)])
-frame.begin()
-frame.sidebar()
-page.run()
-frame.end()
+from viz_transformer.ui import opening
+page = st.navigation([st.Page({str(ROOT / "pages" / "layers.py")!r}, title='Layers', default=True)])
+opening.show(page)
 """
 
 

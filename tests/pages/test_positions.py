@@ -19,12 +19,9 @@ from viz_transformer.ui import orders_view, position_topics, positions_view
 ROOT = Path(__file__).resolve().parents[2]
 APP = f"""
 import streamlit as st
-from viz_transformer.ui import frame
-page = st.navigation([st.Page({str(ROOT / "pages" / "positions.py")!r}, default=True)])
-frame.begin()
-frame.sidebar()
-page.run()
-frame.end()
+from viz_transformer.ui import opening
+page = st.navigation([st.Page({str(ROOT / "pages" / "positions.py")!r}, title='Positions', default=True)])
+opening.show(page)
 """
 KINDS = {
     "doubled": {"positions": "sinusoidal-doubled"},

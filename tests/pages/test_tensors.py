@@ -26,12 +26,9 @@ from viz_transformer.ui import cached, tensor_sources, tensor_view
 ROOT = Path(__file__).resolve().parents[2]
 APP = f"""
 import streamlit as st
-from viz_transformer.ui import frame
-page = st.navigation([st.Page({str(ROOT / "pages" / "tensors.py")!r}, default=True)])
-frame.begin()
-frame.sidebar()
-page.run()
-frame.end()
+from viz_transformer.ui import opening
+page = st.navigation([st.Page({str(ROOT / "pages" / "tensors.py")!r}, title='Tensors', default=True)])
+opening.show(page)
 """
 
 

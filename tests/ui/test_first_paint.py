@@ -5,7 +5,35 @@ import subprocess
 import sys
 from pathlib import Path
 
+from conftest import serving
+from visiting import visit
+
 ROOT = Path(__file__).resolve().parents[2]
+BARE = 'import streamlit as st\nst.title("bare")\n'
+# Serves an app as its command does, and writes what is imported when the first heading is sent into a file.
+SERVED = """
+import json, sys
+from pathlib import Path
+from streamlit.delta_generator import DeltaGenerator
+
+script, out = sys.argv[1:]
+enqueue = DeltaGenerator._enqueue
+
+def watched(self, kind, *given, **more):
+    if kind == "heading" and not Path(out).exists():
+        Path(out).write_text(json.dumps(sorted(sys.modules)))
+    return enqueue(self, kind, *given, **more)
+
+DeltaGenerator._enqueue = watched
+if script:
+    from viz_transformer import server
+    listening, _ = server.bind(0)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+    server.serve(Path(script), listening)
+else:
+    from viz_transformer.cli import main
+    main(["app", "--no-browser", "--port", "0"])
+"""
 HEAVY = ("torch", "spacy", "transformers", "lightning")
 
 
@@ -18,6 +46,35 @@ def imported_by(code: str) -> str:
 
 def test_the_frame_of_the_page_imports_nothing_heavy():
     assert imported_by("import viz_transformer.ui.frame, viz_transformer.ui.model_view") == "[]"
+
+
+def imported_before_the_heading(script: str, folder: Path) -> set[str]:
+    """The modules there are when a new server sends its first visitor a heading; "" is the app itself."""
+    out = folder / "modules.json"
+    with serving([sys.executable, "-c", SERVED, script, str(out)], folder / "app.log") as address:
+        next(message for message in visit(address) if message.delta.new_element.HasField("heading"))
+    return set(json.loads(out.read_text()))
+
+
+def test_the_heading_waits_for_these_imports_and_no_others(tmp_path):
+    (tmp_path / "bare.py").write_text(BARE, encoding="utf-8")
+    (tmp_path / "bare").mkdir()
+    bare = imported_before_the_heading(str(tmp_path / "bare.py"), tmp_path / "bare")
+    ours = imported_before_the_heading("", tmp_path)
+    assert {name for name in ours if name.partition(".")[0] == "viz_transformer"} == {
+        "viz_transformer",
+        "viz_transformer.cli",
+        "viz_transformer.server",
+        "viz_transformer.memory",
+        "viz_transformer.ui",
+        "viz_transformer.ui.opening",
+        "viz_transformer.ui.style",
+        "viz_transformer.figures",
+        "viz_transformer.figures.theme",
+    }
+    libraries, of_bare = ({name.partition(".")[0] for name in names} for names in (ours, bare))
+    assert libraries - of_bare <= sys.stdlib_module_names  # ours is served by modules of ours in both
+    assert not {"numpy", "pandas", "torch", "typer"} & ours
 
 
 def test_title_box_and_controls_are_drawn_before_torch_is_imported(tmp_path):

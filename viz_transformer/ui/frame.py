@@ -16,7 +16,7 @@ from viz_transformer import __version__
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures.theme import Theme
 from viz_transformer.memory import leave_new_imports_alone
-from viz_transformer.ui import cached, examples, projector, state, style, text
+from viz_transformer.ui import cached, examples, opening, projector, state, text
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.chips import chip_rows
 from viz_transformer.ui.components.keys import keys
@@ -38,8 +38,7 @@ NO_MODELS = "There is no trained model here yet: train one with “viz-transform
 
 
 def begin() -> None:
-    """What comes first in each run: the style, and the selection as the address has it."""
-    style.apply()
+    """What comes behind the heading in each run: the selection as the address has it."""
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_STAGE, None)
     found = {summary.name: summary for summary in cached.summaries()}
@@ -47,17 +46,18 @@ def begin() -> None:
 
 
 def title(name: str) -> None:
-    """The page's heading. A page that runs without app.py around it begins for itself.
+    """The heading of a page that runs without app.py around it, and so begins for itself; else it is there already.
 
     Until st.navigation has run once in a server, Streamlit takes the files in pages/ for the navigation and runs the
     one in the address without app.py: then this run is given up for one with it.
     """
-    if not state.begun():
-        if PagesManager.uses_pages_directory:
-            PagesManager.uses_pages_directory = False
-            st.rerun()
-        begin()
-    st.title(name, anchor=False)
+    if state.begun():
+        return
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+    opening.heading(name)
+    begin()
 
 
 def sidebar() -> None:

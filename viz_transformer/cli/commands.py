@@ -1,8 +1,7 @@
-"""The command `viz-transformer`. What a user can get wrong ends in one sentence on stderr, never in a traceback."""
+"""The commands of `viz-transformer`, each with its options."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viz_transformer import __version__
+from viz_transformer.cli import fail
 from viz_transformer.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
-from viz_transformer.writing import OutputError, check_output, reason, write_file
+from viz_transformer.writing import check_output, write_file
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint, Summary
@@ -50,54 +50,13 @@ BleuOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C."""
-    for stream in (sys.stdout, sys.stderr):
-        # A pipe gets UTF-8 everywhere, and no terminal is too old for a token.
-        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+def run(words: Sequence[str]) -> int:
+    """Do what the words of a command line ask for; returns the exit status."""
     try:
-        status = typer.main.get_command(cli).main(words, prog_name="viz-transformer", standalone_mode=False) or 0
-        sys.stdout.flush()
-    except BrokenPipeError:
-        status = 1  # who read our output has seen enough
-    except KeyboardInterrupt:
-        status = 130
+        return typer.main.get_command(cli).main(list(words), prog_name="viz-transformer", standalone_mode=False) or 0
     except typer.TyperException as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "viz-transformer")
-        status = fail(f"{error.format_message().rstrip('.')}. Try '{command} --help'.", status=error.exit_code)
-    except Exception as error:
-        if (sentence := sentence_for(error)) is None:
-            raise
-        status = fail(sentence)
-    try:
-        sys.stdout.flush()
-    except OSError:  # closed or full: Python would try again at exit, and complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(status)
-
-
-def fail(sentence: str, *, status: int = 1) -> int:
-    """Print one line on stderr; returns the exit status."""
-    print(" ".join(sentence.split()), file=sys.stderr)
-    return status
-
-
-def sentence_for(error: Exception) -> str | None:
-    """What to tell the user about an error that input, files or the machine can cause; None for a fault of ours."""
-    if isinstance(error, OutputError):
-        return str(error)
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return where + reason(error)
-    if isinstance(error, KeyError):
-        message = str(error.args[0]) if error.args else ""
-        return message if " " in message else None  # our KeyErrors are sentences, others are a missing key
-    if isinstance(error, ModuleNotFoundError) and error.name in ("lightning", "lightning.pytorch"):
-        return "training needs Lightning: in the folder of this project, `pip install -e '.[train]'` installs it"
-    if isinstance(error, ValueError) or type(error).__name__ == "SafetensorError":
-        return str(error) or None
-    return None
+        return fail(f"{error.format_message().rstrip('.')}. Try '{command} --help'.", status=error.exit_code)
 
 
 def show_version(wanted: bool) -> None:
@@ -436,7 +395,3 @@ def as_json(value: Mapping[str, Any]) -> str:
     import orjson
 
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-
-
-if __name__ == "__main__":
-    main()
