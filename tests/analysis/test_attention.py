@@ -210,6 +210,22 @@ def test_contributions_are_norms_of_weighted_values_behind_w_o(kind):
     np.testing.assert_allclose(summed.sum(axis=1), out.numpy(), atol=1e-5)  # the reference's own check
 
 
+@pytest.mark.parametrize("kind", SITES)
+@pytest.mark.parametrize("head", [2, None])
+def test_the_contribution_of_several_keys_is_the_length_of_their_summed_vectors(kind, head):
+    ckpt = tiny_checkpoint()
+    recorded = trace(ckpt, "abcab", "uvwuvw")
+    want = sum(vectors(ckpt, recorded, kind, each) for each in (range(4) if head is None else [head]))
+    groups = [[3, 1], [2], range(want.shape[1])]
+    found = contribution_norms(recorded, kind, 1, head, groups=groups)
+    added = np.stack([np.einsum("qkd->qd", want[:, list(group)]) for group in groups], axis=1)
+    np.testing.assert_allclose(found.norms, np.linalg.norm(added, axis=-1), rtol=1e-4)
+    assert found.norms.dtype == np.float32
+    lengths = np.linalg.norm(want, axis=-1)
+    assert (found.norms[-1, 2] < lengths[-1].sum()).all()  # they do not all point the same way
+    assert found.value_norms is None
+
+
 def attention_bias(ckpt, kind):
     stack, layer, name = SITES[kind].split(".")
     return getattr(getattr(ckpt.model, stack).layers[int(layer)], f"{name}_attention").to_out.bias.detach()

@@ -507,6 +507,26 @@ def test_words_without_specials_begin_where_their_first_token_stands():
     assert len(made.remarks) == 1
 
 
+@pytest.mark.parametrize("heads", [(2,), "mean"])
+@pytest.mark.parametrize(("kind", "hidden"), [("encoder", ()), ("encoder", ("hidden",)), ("cross", ("hidden",))])
+def test_the_contribution_of_a_word_is_the_length_of_its_tokens_vectors_added(kind, hidden, heads):
+    shown = shown_of(tiny_checkpoint(), "ab a ccc", max_steps=5)
+    site = SITES[kind].format(1)
+    w_o = shown.trace.output_maps[site].double().numpy().reshape(16, 4, 4)
+    vectors = np.einsum(  # what each key adds through each head
+        "hqk,hke,dhe->hqkd", heads_of(shown.trace, kind, 1), shown.trace[f"{site}.value"][0].double().numpy(), w_o
+    )
+    vectors = vectors.sum(axis=0) if heads == "mean" else vectors[2]
+    made = picture(shown, kind, 1, heads, (*hidden, "words", "contribution"))
+    keys = [range(a, b) for a, b in zip(made.columns.starts, made.columns.ends, strict=True)]
+    rows = [range(a, b) for a, b in zip(made.rows.starts, made.rows.ends, strict=True)]
+    assert max(map(len, keys)) == 3 and len(keys) == (5 if hidden else 7)
+    added = np.stack([vectors[:, list(group)].sum(axis=1) for group in keys], axis=1)  # [Q, words, D]
+    lengths = np.linalg.norm(added, axis=-1)
+    np.testing.assert_allclose(made.values, [lengths[list(row)].mean(axis=0) for row in rows], rtol=1e-4)
+    assert made.unit.endswith("by word (derived)")
+
+
 # ---- A - B
 
 

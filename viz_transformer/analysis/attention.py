@@ -80,8 +80,8 @@ class HeadView:
 class Contribution:
     """How far each key's value, weighed by attention, moves each query's sub-layer output; beside it the weights.
 
-    norms: [Q, K] float32, at least 0, in units of the residual stream. value_norms: [K] float32, what a weight of 1
-    would move; None for all heads together, which share no weight.
+    norms: [Q, K] float32, at least 0, in units of the residual stream; with groups of keys, [Q, groups]. value_norms:
+    [K] float32, what a weight of 1 would move; None for all heads together and for groups, which share no weight.
     """
 
     norms: NDArray[np.float32]
@@ -163,13 +163,16 @@ def head_views(
     return tuple(_head_view(trace, kind, layer, head, weights, mask) for head in heads)
 
 
-def contribution_norms(trace: Trace, kind: Kind, layer: int, head: int | None) -> Contribution:
+def contribution_norms(
+    trace: Trace, kind: Kind, layer: int, head: int | None, *, groups: Sequence[Sequence[int]] | None = None
+) -> Contribution:
     """|| weight_ij * (v_j W_O of the head) || for each query i and key j; head None: of the sum over all heads.
 
-    The value's bias is in, the output's bias, which belongs to no key, is not. For all heads it is the norm of the
-    summed vectors, not the sum of norms: heads may cancel. Made of weights and values as recorded, so an edit of
-    head_out does not show. Residual and norm are left out (Kobayashi et al. 2021 put them in). Raises ValueError for
-    a model that merges its heads by a raw reshape, where no key adds to one position alone, and as `head_view` does.
+    The value's bias is in, the output's bias, which belongs to no key, is not. For all heads, and for each of the
+    `groups` of keys if they are given, it is the norm of the summed vectors, not the sum of norms: they may cancel.
+    Made of weights and values as recorded, so an edit of head_out does not show. Residual and norm are left out
+    (Kobayashi et al. 2021 put them in). Raises ValueError for a model that merges its heads by a raw reshape, where no
+    key adds to one position alone, and as `head_view` does.
     Source: Kobayashi et al. (2020).
     """
     site = _site(trace, kind, layer)
@@ -181,6 +184,11 @@ def contribution_norms(trace: Trace, kind: Kind, layer: int, head: int | None) -
     view = _head_view(trace, kind, layer, head, weights, mask)
     by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
     moved = trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)  # [H, K, D]
+    if groups is not None:
+        which = slice(None) if head is None else slice(head, head + 1)
+        rows, moved = torch.from_numpy(weights[which]).double(), moved[which]
+        added = (torch.einsum("hqk,hkd->qd", rows[..., list(group)], moved[:, list(group)]) for group in groups)
+        return Contribution(_array(torch.stack([vectors.norm(dim=-1) for vectors in added], dim=-1)), None, view)
     if head is not None:
         value_norms = moved[head].norm(dim=-1)  # [K]
         return Contribution(np.abs(view.weights) * _array(value_norms), _array(value_norms), view)

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 PICTURES = {"head": "head", "mean": "mean", "max": "maximum", "rollout": "rollout"}
 SWITCHES = {
-    maps.WORDS: ("Words", "Tokens of one word together: summed over what is read, averaged over what reads"),
+    maps.WORDS: (
+        "Words",
+        "Tokens of one word together: summed over what is read (of contributions the vectors, before their length is"
+        " taken), averaged over what reads",
+    ),
     maps.HIDDEN: ("Hide specials", "Leave special keys out and bring the rest of each row to a sum of 1"),
     maps.CONTRIBUTION: (
         "Contribution",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -132,7 +132,11 @@ def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
     if CONTRIBUTION in options:
         found = contribution_norms(shown.trace, kind, layer, None if isinstance(first, str) else first)
         made = _of_view(shown, found.view, found.norms, f"{found.title}", found.scale_name)
-        return _with_options(shown, replace(made, quantity="norm", bounded=False), kind, options)
+
+        def together(groups: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+            return contribution_norms(shown.trace, kind, layer, found.view.head, groups=groups).norms
+
+        return _with_options(shown, replace(made, quantity="norm", bounded=False), kind, options, together)
     view = head_view(shown.trace, kind, layer, first)
     made = _of_view(shown, view)
     if not isinstance(heads, str) and len(heads) > 1:
@@ -212,11 +216,18 @@ def _scale(view: HeadView) -> Scale:
     return "derived" if view.derived else view.kind
 
 
-def _with_options(shown: Shown, made: Picture, kind: Kind, options: Sequence[str]) -> Picture:
+def _with_options(
+    shown: Shown,
+    made: Picture,
+    kind: Kind,
+    options: Sequence[str],
+    together: Callable[[Sequence[Sequence[int]]], NDArray[np.float32]] | None = None,
+) -> Picture:
+    """`together` gives the values of groups of keys where they are no sums of the keys' own: [R, groups]."""
     if HIDDEN in options:
         made = _without_specials(shown, made, kind)
     if WORDS in options:
-        made = _by_word(shown, made, kind)
+        made = _by_word(shown, made, together)
     return made
 
 
@@ -258,12 +269,23 @@ def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
     )
 
 
-def _by_word(shown: Shown, made: Picture, kind: Kind) -> Picture:
-    """Summed over the tokens of the word read, averaged over those of the word that reads."""
-    from viz_transformer.analysis.words import word_map
+def _by_word(
+    shown: Shown, made: Picture, together: Callable[[Sequence[Sequence[int]]], NDArray[np.float32]] | None
+) -> Picture:
+    """Summed over the tokens of the word read, averaged over those of the word that reads.
+
+    Of lengths of vectors it is the vectors that are summed: `together` has the lengths of their sums.
+    """
+    from viz_transformer.analysis.words import Words, word_map
 
     rows, columns = (_words(shown, axis) for axis in (made.rows, made.columns))
     merged = word_map(made.values, made.mask, rows, columns)
+    values = merged.weights
+    if together is not None:
+        at = made.columns.starts or range(made.values.shape[1])
+        lengths = together([[at[place] for place in places] for places in columns.positions])
+        alone = Words(tuple((place,) for place in range(len(columns))), columns.labels)
+        values = word_map(lengths, np.ones_like(lengths, dtype=bool), rows, alone).weights
     heads = (
         None
         if made.heads is None
@@ -275,7 +297,7 @@ def _by_word(shown: Shown, made: Picture, kind: Kind) -> Picture:
         writes = token_data(rows.joined(texts))
     return replace(
         made,
-        values=merged.weights,
+        values=values,
         mask=merged.mask,
         rows=_word_axis(made.rows, rows),
         columns=_word_axis(made.columns, columns),
