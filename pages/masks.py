@@ -26,8 +26,8 @@ NOT = (
     "A changed output is not yet a leak: a decoder may react to every earlier token. A leak is a change of the logits"
     " at a position when a later token is swapped. A triangle on one text proves nothing about others, and a large"
     " change says nothing about better or worse. What becomes of a row that may see nothing is a convention of the"
-    " program, not a fact about language: zeros here, an even row or NaN elsewhere. Opening a cell of a trained model"
-    " is not training without the mask."
+    " program, not a fact about language: zeros here, NaN, an even row or one of rounded scores elsewhere. Opening a"
+    " cell of a trained model is not training without the mask."
 )
 
 

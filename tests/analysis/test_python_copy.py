@@ -286,7 +286,22 @@ def test_nothing_of_a_text_and_no_code_of_a_name_goes_into_the_program():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.7532051, "0.753205"), (-0.0, "0"), (6.137028e-11, "6.13703e-11"), (15.0, "15"), (math.nan, "nan")],
+    [
+        (0.7532051, "0.753205"),
+        (-0.0, "0"),
+        (6.137028e-11, "6.13703e-11"),
+        (15.0, "15"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+    ],
 )
 def test_six_significant_digits(value, text):
+    assert digits(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-1e9 + 64, "-999999936"), (-1e10, "-10000000000"), (12345678.5, "1.23457e+07"), (1e20, "1e+20")],
+)
+def test_a_whole_number_has_all_its_digits(value, text):
     assert digits(value) == text

@@ -1,7 +1,9 @@
 """Every line of every variant has words, and they say what this model does."""
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from ladders import VARIANTS, cells, run_of
 
@@ -53,6 +55,24 @@ def test_variants_are_named():
     assert "float32" in said("slips")[1]["mask"].sentences[-1]
     assert "Bessel" in said("bessel")[1]["norm"].sentences[0]
     assert said("one head", head=0)[1]["merge"].formula == "c = o^0"
+
+
+def test_a_number_that_is_added_to_a_masked_score_is_shown_added_and_the_result_in_full():
+    """Query 3 of the slips' cross-attention may read nothing; -1e9 is a multiple of 64, the step of float32 there."""
+    found, lines = said("slips", "cross", query=8, key=1)
+    score, mask = found.lines["divisor"].scalars["s"], lines["mask"]
+    assert mask.result == "masked" and mask.formula == r"s \to s + (-10^9)\ \text{where masked}"
+    added = int(np.float32(score) + np.float32(-1e9))
+    assert added == -1_000_000_000  # a small score is lost
+    assert mask.equation == rf"{score:.6g} + (-10^9)\ \xrightarrow{{\text{{float32}}}}\ {added}"
+    assert rf"\max s = {added}" in lines["softmax"].equation
+    large = replace(found.lines["mask"], scalars={**found.lines["mask"].scalars, "s": 790.735, "seen": -999999232.0})
+    changed = replace(found, lines={**found.lines, "mask": large})
+    assert words(changed, run_of("slips")[1].config, "mask").equation.endswith(r"}\ -999999232")
+    assert said("slips", "encoder", query=0, key=0)[1]["mask"].equation == ""  # an open cell: nothing is added
+    assert said("-1e9", "decoder", query=1, key=3)[1]["mask"].formula.startswith(r"s \to -10^9\ ")
+    assert said("-1e10", "decoder", query=1, key=3)[1]["mask"].formula.startswith(r"s \to -10^{10}\ ")
+    assert said("-inf", "decoder", query=1, key=3)[1]["mask"].formula.startswith(r"s \to -\infty\ ")
 
 
 def test_kinds_and_layers_are_named():

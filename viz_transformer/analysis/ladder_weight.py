@@ -56,7 +56,7 @@ def mask_line(of: CellRecord) -> Line:
         f"{of.site}.mask[0, 0, {cell.query}]",
     )
     scalars = {"open": float(of.mask[cell.key]), "allowed": float(of.mask.sum()), "keys": float(of.mask.size)}
-    scalars["seen"] = float(of.seen[cell.key])
+    scalars |= {"s": float(of.scores[cell.key]), "seen": float(of.seen[cell.key])}
     return Line("mask", (by_key(of, "m", "may attend", of.mask.astype(np.float64)),), scalars, (check,), _reasons(of))
 
 

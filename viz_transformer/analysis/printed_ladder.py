@@ -20,7 +20,7 @@ _Numbers = Sequence[tuple[str, ArrayLike]]
 
 
 def printed(trace: Trace, ladder: Ladder) -> str:
-    """What the program prints for this ladder of the trace: line by line its numbers, six significant digits each."""
+    """What the program prints for this ladder of the trace: line by line its numbers, each as `digits` has it."""
     said = "".join(
         f"{name}\n" + "".join(f"  {label:<28} {shown(values)}\n" for label, values in numbers)
         for name, numbers in _numbers(ladder, trace.config).items()
@@ -48,8 +48,12 @@ def shown(values: ArrayLike) -> str:
 
 
 def digits(value: float) -> str:
-    """Six significant digits, as the program prints them; a negative zero is a zero."""
-    return f"{float(value) + 0.0:.6g}"
+    """Six significant digits, or all of a whole number, as the program prints them; a negative zero is a zero.
+
+    A score to which -1e9 was added is a whole number, and what is left of the score are its last digits.
+    """
+    whole = abs(value) < 1e15 and value == round(value)
+    return f"{float(value) + 0.0:{'.15g' if whole else '.6g'}}"
 
 
 def _numbers(ladder: Ladder, config: ModelConfig) -> dict[str, _Numbers]:

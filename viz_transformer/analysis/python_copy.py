@@ -77,12 +77,18 @@ def length(vector):
     return np.sqrt((vector * vector).sum())
 
 
+def digits(value):
+    """Six significant digits, or all of a whole number."""
+    whole = abs(value) < 1e15 and value == round(value)
+    return f"{value + 0.0:{'.15g' if whole else '.6g'}}"
+
+
 def show(name, values):
-    """Six significant digits of each number; of a long vector the first four, their count, and the vector's length."""
+    """The digits of each number; of a long vector the first four, their count, and the vector's length."""
     values = np.asarray(values, dtype=float).reshape(-1)
-    numbers = [f"{value + 0.0:.6g}" for value in values[: 4 if len(values) > $in_full else None]]
+    numbers = [digits(value) for value in values[: 4 if len(values) > $in_full else None].tolist()]
     if len(values) > $in_full:
-        numbers.append(f"... {len(values)} numbers, length {length(values):.6g}")
+        numbers.append(f"... {len(values)} numbers, length {digits(float(length(values)))}")
     print(f"  {name:<28}", *numbers)
 
 
@@ -299,7 +305,7 @@ _NOTES = {
     "-inf": ": masked scores are minus infinity; a row that may attend to nothing is not a number.",
     "-1e9": ": masked scores are -1e9; a row that may attend to nothing is even.",
     "-1e10": ": masked scores are -1e10; a row that may attend to nothing is even.",
-    "added-1e9": ": -1e9 is added to masked scores, in float32 as the model does it.",
+    "added-1e9": ": -1e9 is added to masked scores, in float32 as the model does it, in steps of 64.",
 }
 
 _OUTPUT = Template("""

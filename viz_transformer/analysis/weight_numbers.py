@@ -205,7 +205,7 @@ def parameters(model: Transformer, kind: Kind, layer: int) -> Parameters:
 def masked_softmax(scores: Floats, mask: NDArray[np.bool_], fill: str) -> tuple[Floats, Floats]:
     """The scores [K] as the softmax sees them, and the weights [K]. fill: the config's `mask_fill`.
 
-    A number that is added to a masked score is added in float32, as the model does it: most of the score drowns.
+    A number that is added to a masked score is added in float32, as the model does it: it becomes a multiple of 64.
     """
     if fill == "added-1e9":
         drowned = (scores.astype(np.float32) + np.float32(-1e9)).astype(np.float64)

@@ -81,9 +81,10 @@ class FilledSoftmax:
 
 @dataclass(frozen=True)
 class AddedSoftmax:
-    """Softmax after one number was added to masked scores; the differences of small scores drown in its rounding.
+    """Softmax after one number was added to masked scores, which rounds them.
 
     float32 at 1e9 has steps of 64: a row that may attend to nothing is even over all keys while scores stay below 32.
+    Larger ones become multiples of 64, and all the weight goes to the keys that have the largest.
     """
 
     addend: float

@@ -29,7 +29,7 @@ FILL_MEANINGS = {
     "-inf": "closed scores become −inf",
     "-1e9": "closed scores become −1e9",
     "-1e10": "closed scores become −1e10",
-    "added-1e9": "−1e9 is added to closed scores, and their own size drowns in its rounding",
+    "added-1e9": "−1e9 is added to closed scores, which float32 rounds to multiples of 64 there: small ones are lost",
 }
 RULE_NOTES = {
     "key": "padded keys are closed",

@@ -216,7 +216,15 @@ _FILLS: Mapping[str, str] = {
     "-inf": "A masked score becomes minus infinity; a row that may attend to nothing is not a number.",
     "-1e9": "A masked score becomes -1e9; a row that may attend to nothing is even over all keys.",
     "-1e10": "A masked score becomes -1e10; a row that may attend to nothing is even over all keys.",
-    "added-1e9": "-1e9 is added to a masked score, in float32, whose steps are 64 there: most of the score drowns.",
+    "added-1e9": "-1e9 is added to a masked score in float32, whose steps are 64 there: a multiple of 64 is left of the"
+    " score. A row that may attend to nothing is even only where these are equal.",
+}
+_MASKED: Mapping[str, str] = {
+    "zero-rows": r"s \to -\infty",
+    "-inf": r"s \to -\infty",
+    "-1e9": r"s \to -10^9",
+    "-1e10": r"s \to -10^{10}",
+    "added-1e9": r"s \to s + (-10^9)",
 }
 
 
@@ -224,12 +232,15 @@ def _mask(line: Line, cell: Cell, config: ModelConfig) -> Words:
     is_open = bool(line.scalars["open"])
     allowed, keys = int(line.scalars["allowed"]), int(line.scalars["keys"])
     verdict = "This cell is open." if is_open else "This cell is masked."
+    equation = ""
+    if config.mask_fill == "added-1e9" and not is_open:
+        s, seen = (_plain(line.scalars[name]) for name in ("s", "seen"))
+        equation = rf"{s} + (-10^9)\ \xrightarrow{{\text{{float32}}}}\ {seen}"
     return Words(
         title="Mask",
-        formula=r"s \to -\infty\ \text{where masked}"
-        if config.mask_fill in ("zero-rows", "-inf")
-        else rf"s \to -10^{{{10 if config.mask_fill == '-1e10' else 9}}}\ \text{{where masked}}",
+        formula=rf"{_MASKED[config.mask_fill]}\ \text{{where masked}}",
         result="open" if is_open else "masked",
+        equation=equation,
         sentences=(
             f"{verdict} The query may attend to {allowed} of {keys} keys.",
             *line.facts,
