@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
 # Each may import those before it, never those after it.
 ORDER = (
-    *("numerals", "config", "writing", "tap", "memory", "model", "points", "edits", "record", "text"),
-    *("data", "checkpoint"),
+    *("numerals", "sentences", "config", "writing", "tap", "memory", "model", "points", "edits", "record"),
+    *("text", "data", "checkpoint"),
     *(
         "strategies",
         "beam_tree",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import subprocess
 import sys
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +20,7 @@ from viz_transformer.text import (
     Tokenizer,
     numbers_target_tokenizer,
     tokenizer_from_dict,
+    tokenizers,
 )
 
 HARD_TEXTS = [
@@ -69,6 +74,111 @@ def test_numbers_in_words_are_split_and_joined_as_their_specification_says() -> 
     tokens = ["minus", "thirty", "-", "three", "billion", ",", "two", "hundred", "and", "one"]
     assert tokenizer.tokenize(words) == tokens
     assert tokenizer.detokenize(tokens) == words
+
+
+BUNDLED = sorted(
+    {
+        codec["tokenizer"]["pattern"]
+        for folder in (Path(__file__).parents[2] / "checkpoints").iterdir()
+        for codec in json.loads((folder / "config.json").read_text(encoding="utf-8")).values()
+        if isinstance(codec, dict) and "pattern" in codec.get("tokenizer", {})
+    }
+)
+
+
+def split_by_re(pattern: str, text: str) -> list[str]:
+    """What `RegexTokens` is said to give, with the standard library alone."""
+    pieces, end = [], 0
+    for match in re.finditer(pattern, text):
+        pieces += [*text[end : match.start()].split(), match[0]]
+        end = match.end()
+    return [piece for piece in [*pieces, *text[end:].split()] if piece]
+
+
+@pytest.mark.parametrize("pattern", [*BUNDLED, numbers_target_tokenizer().pattern])
+def test_the_bundled_patterns_split_every_character_as_re_does(pattern: str) -> None:
+    tokenizer = RegexTokens(pattern)
+    everything = [chr(code) for code in (*range(0x3100), *range(0x3100, 0x110000, 97))]
+    for text in ("".join(everything), "a".join(everything), " x,-1".join(everything)):
+        assert tokenizer.split(text) == split_by_re(pattern, text)
+    signs, chance = "ab19 ,-*()O\tx6\x1c\n.é²", random.Random(0)
+    for _ in range(2000):
+        text = "".join(chance.choices(signs, k=chance.randrange(60)))
+        assert tokenizer.split(text) == split_by_re(pattern, text)
+
+
+FOR_EVER = [
+    (r"(?:(?:a|aa)+)+[^a]", "a" * 80),
+    (r"a*a*a*a*[bc]", "a" * 5000),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text"), FOR_EVER)
+def test_a_pattern_that_would_match_for_ever_is_given_up_and_holds_nobody(
+    pattern: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokenizers, "_seconds", lambda text: 0.3)
+    tokenizer = RegexTokens(pattern)
+    assert tokenizer.split("aa") == ["aa"]  # harmless as long as the text is
+    ran_beside: list[int] = []
+    given_up = threading.Event()
+
+    def work_beside() -> None:
+        while not given_up.is_set():
+            ran_beside.append(1)
+            given_up.wait(0.001)
+
+    other = threading.Thread(target=work_beside)
+    other.start()
+    began = len(ran_beside)
+    try:
+        with pytest.raises(ValueError, match=r"pattern '.*' takes too long to split this text: shorten the text, or"):
+            tokenizer.split(text)
+    finally:
+        given_up.set()
+        other.join()
+    assert len(ran_beside) > began + 20
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(?:a?){30}a{30}", r"(\w+\s?)+!$"])
+def test_patterns_known_for_taking_for_ever_end(pattern: str) -> None:
+    for text in ("a" * 60, "a" * 60 + "c", "aaaa " * 30 + "?"):
+        assert "".join(RegexTokens(pattern).split(text)) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "ab" * 50_000, "a1" * 50_000, " " * 100_000])
+def test_plain_patterns_take_time_in_proportion_to_the_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have no time limit, so it must not be possible to make them slow."""
+    monkeypatch.setattr(tokenizers.regex, "compile", None)  # not reached
+    for pattern in (*BUNDLED, r"\w+|[^\w\s]", "[a-z]*", "aaaaaaaab|a+", r"a\w+"):
+        assert "".join(RegexTokens(pattern).split(text)) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        ("[", r"the pattern '\[' is no regular expression: unterminated"),
+        ("(?R)", "is no regular expression"),
+        ("(" * 400 + ")" * 400, "is no regular expression"),
+        ("x" * 1001, "the pattern has 1,001 characters: use at most 1,000"),
+        ("x" * 900 + "[", "the pattern 'x+…"),
+    ],
+)
+def test_what_is_no_pattern_is_refused_in_a_short_sentence(pattern: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence) as caught:
+        RegexTokens(pattern)
+    assert len(str(caught.value)) < 300
+
+
+def test_joining_cannot_make_a_text_without_end() -> None:
+    growing = RegexTokens("a", join="", replacements=[["a", "a" * 1000]] * 10)
+    long = RegexTokens("a", join="-" * 10**6)
+    for tokenizer in (growing, long):
+        with pytest.raises(ValueError, match="rules for joining tokens make a text of millions of characters: choose"):
+            tokenizer.detokenize(["a"] * 1000)
+    with pytest.raises(ValueError, match="the tokenizer has 1,001 replacements: use at most 1,000"):
+        RegexTokens("a", replacements=[["a", "b"]] * 1001)
+    assert RegexTokens("a", join="", replacements=[["a", "bb"]]).detokenize(["a"] * 900_000) == "bb" * 900_000
 
 
 def test_text_between_matches_becomes_tokens_of_its_own() -> None:
@@ -156,7 +266,7 @@ def test_json_makes_the_same_tokenizer_again(tokenizer: Tokenizer) -> None:
         ({"kind": "regex"}, "'pattern'"),
         ({"kind": "regex", "pattern": 3}, "'pattern' and 'join' have to be texts"),
         ({"kind": "regex", "pattern": "("}, "no regular expression"),
-        ({"kind": "regex", "pattern": "(" * 5000}, "no regular expression"),
+        ({"kind": "regex", "pattern": "(" * 500}, "no regular expression"),
         ({"kind": "regex", "pattern": "a", "replacements": 5}, "'replacements' has to be a list"),
         ({"kind": "regex", "pattern": "a", "replacements": [["a"]]}, "pairs"),
         ({"kind": "regex", "pattern": "a", "replacements": [["", "b"]]}, "not empty"),

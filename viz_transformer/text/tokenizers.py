@@ -8,11 +8,20 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
+
+import regex
+
+from viz_transformer.sentences import quoted
+
+LONGEST_PATTERN = MOST_REPLACEMENTS = 1000
+LONGEST_JOINED = 1_000_000
+"""Characters that joining may add to those of the tokens: the rules may be anybody's, and grow a text without end."""
+_TOO_LONG = "the checkpoint's rules for joining tokens make a text of millions of characters: choose another checkpoint"
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,9 @@ class RegexTokens(Tokenizer):
     """One token per match of the pattern; text between matches that is not blank is kept, as tokens of its own.
 
     Joining puts `join` between tokens and then makes the `replacements` (pairs: what, by what) in their order.
-    Raises ValueError for a pattern that is no regular expression.
+    A pattern may be anybody's, and may take for ever. One of plain pieces, repeated at their end alone, cannot: `re`
+    matches it. All others are matched by `regex`, whose \\w follows Unicode's annex 18, and no longer than `_seconds`.
+    Raises ValueError for a pattern that is no regular expression, and for a text on which matching takes longer.
     """
 
     kind: ClassVar[str] = "regex"
@@ -79,29 +90,70 @@ class RegexTokens(Tokenizer):
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not isinstance(self.join, str):
             raise ValueError("the tokenizer's 'pattern' and 'join' have to be texts")
-        try:
-            re.compile(self.pattern)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise ValueError(f"the pattern {self.pattern!r:.60} is no regular expression: {error}") from None
+        _compiled(self.pattern)
         pairs = tuple(_texts(self, "replacements", pair) for pair in _sequence(self, "replacements"))
         if any(len(pair) != 2 or not pair[0] for pair in pairs):
             raise ValueError("the tokenizer's 'replacements' have to be pairs: what (not empty), by what")
+        if len(pairs) > MOST_REPLACEMENTS:
+            raise ValueError(f"the tokenizer has {len(pairs):,} replacements: use at most {MOST_REPLACEMENTS:,}")
         object.__setattr__(self, "replacements", pairs)
 
     def split(self, text: str) -> list[str]:
         pieces: list[str] = []
         end = 0
-        for match in re.finditer(self.pattern, text):
-            pieces += text[end : match.start()].split()
-            pieces += [match[0]] if match[0] else []
-            end = match.end()
+        for start, stop in self._matches(text):
+            pieces += text[end:start].split()
+            pieces += [text[start:stop]] if stop > start else []
+            end = stop
         return pieces + text[end:].split()
 
+    def _matches(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where the matches begin and end."""
+        pattern = _compiled(self.pattern)
+        if isinstance(pattern, re.Pattern):
+            yield from (match.span() for match in pattern.finditer(text))
+            return
+        try:  # other sessions go on: nothing is locked while this package matches
+            yield from (match.span() for match in pattern.finditer(text, timeout=_seconds(text), concurrent=True))
+        except (TimeoutError, MemoryError):
+            raise ValueError(
+                f"the tokenizer's pattern {quoted(self.pattern)} takes too long to split this text: shorten the text, "
+                "or choose another checkpoint"
+            ) from None
+
     def detokenize(self, tokens: Sequence[str]) -> str:
+        most = LONGEST_JOINED + sum(map(len, tokens))
+        if len(self.join) * len(tokens) > most:
+            raise ValueError(_TOO_LONG)
         text = self.join.join(tokens)
         for what, by in self.replacements:
+            if len(text) + text.count(what) * (len(by) - len(what)) > most:
+                raise ValueError(_TOO_LONG)
             text = text.replace(what, by)
         return text
+
+
+_ATOM = r"(?:\\.|\[\^?(?:[^\]\[\\]|\\.)+\]|[^\\\[\](){}|?*+^$])"
+_PLAIN = re.compile(rf"(?:{_ATOM}+[*+?]?)(?:\|{_ATOM}+[*+?]?)*", re.DOTALL)
+"""Alternatives of signs and sets, of which the last may be repeated: matching never goes back by more than one of them,
+so it takes time in proportion to the text."""
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str] | regex.Pattern[str]:
+    """What matches the pattern, in bounded time. Raises ValueError for one that is no regular expression."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise ValueError(f"the pattern has {len(pattern):,} characters: use at most {LONGEST_PATTERN:,}")
+    try:
+        plain = re.compile(pattern)  # what it does not read, such as recursion, is read nowhere
+        return plain if _PLAIN.fullmatch(pattern) else regex.compile(pattern, regex.VERSION0)
+    except (re.error, regex.error, OverflowError, RecursionError, ValueError) as error:
+        raise ValueError(f"the pattern {quoted(pattern)} is no regular expression: {error!s:.200}") from None
+
+
+def _seconds(text: str) -> float:
+    """How long the matching of a text may take, of the processor's time: what would be slow for any useful pattern."""
+    return 2.0 + len(text) * 2e-5
 
 
 def numbers_target_tokenizer() -> RegexTokens:
