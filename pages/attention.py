@@ -52,7 +52,7 @@ def show(both: Runs) -> None:
 frame.title("Attention")
 strip = frame.place("strip")
 status = st.empty()
-both = frame.runs(status)
+both = frame.runs(status, rows="chosen")
 if both is not None:
     with strip:
         frame.strip(both)

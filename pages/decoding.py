@@ -36,13 +36,14 @@ def head_controls(both: frame.Runs) -> None:
         layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
         controls.number("Layer", layers, **state.bind("layer", key="decoding_layer"))
         controls.heads(config.n_heads, key="decoding_head")
+        controls.rows(both, key="decoding_rows")
 
 
 frame.title("Decoding")
 bar = frame.place("decoding_bar")
 strip = frame.place("strip")
 status = st.empty()
-both = frame.runs(status)
+both = frame.runs(status, rows="chosen")
 with bar:
     strategy_bar.show(None if both is None else both.a.ckpt.target_codec)
 if both is not None:
@@ -57,8 +58,6 @@ if both is not None:
         decoding_view.step(both)
     decoding_view.tabs(both)
     remarks = [*state.remarks(), *decoding_view.unread(both.main)]
-    if not both.main.trace.info.get("causal", True):
-        remarks.append(decoding_view.NOT_CAUSAL)
     frame.say(status, *remarks)
     frame.stage(both, ("panel", "picture", "decoding_below"))
 text.explained(HOW, NOT)

@@ -60,7 +60,7 @@ frame.title("Input")
 strip = frame.place("strip")
 status = st.empty()
 wait = st.empty()
-both = frame.runs(status)
+both = frame.runs(status, rows="none")
 ckpt = input_view.model(both)
 if both is not None:
     with strip:

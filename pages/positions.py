@@ -22,7 +22,7 @@ NOT = (
 frame.title("Positions")
 strip = frame.place("strip")
 status = frame.place("status").empty()
-both = frame.runs(status)
+both = frame.runs(status, rows="none")
 if both is not None:
     with strip:
         frame.strip(both)

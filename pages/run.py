@@ -30,10 +30,6 @@ NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
     " chance of being right. A mean over heads is no head's attention."
 )
-NOT_CAUSAL = (
-    "In this model later tokens change earlier rows: every step was a pass of its own, over all tokens. Probabilities"
-    " are those of the steps; the picture is of the last pass, and an earlier step may have looked elsewhere."
-)
 
 
 def inputs(summary: Summary | None) -> DeltaGenerator:
@@ -154,8 +150,6 @@ def remarks(shown: Shown) -> list[str]:
         sentences.append(f"Written by: {words}. The Decoding page chooses that.")
     if shown.target is None and run.stopped == "maximum length":
         sentences.append(stopped(shown))
-    if not run.trace.info.get("causal", True):
-        sentences.append(NOT_CAUSAL)
     return sentences
 
 
@@ -213,7 +207,7 @@ if not isinstance(summary, str) and not cached.is_warm():
     recording = recorded.recording_of(summary, state.selection())
     if recording is not None:
         show_recording(summary, recording)
-both = frame.runs(status)
+both = frame.runs(status, rows="chosen")
 if both is None and not isinstance(summary, str):
     frame.fit_model(summary)
     with panel:
@@ -224,6 +218,7 @@ if both is not None:
         frame.strip(both, beside=lambda: target_switch(both.a))
     with panel:
         site_controls(both.main.trace.config)
+        controls.rows(both, key="run_rows")
         scrubber(steps.scrubber_data(both.main), key="run_scrubber")
         pictures.table(
             lambda: steps.candidate_table(both.main),

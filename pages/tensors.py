@@ -58,7 +58,7 @@ def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status:
 
 frame.title("Tensors")
 status = frame.place("status").empty()
-both = frame.runs(status)
+both = frame.runs(status, rows="none")  # what is looked at may be another trace
 if both is not None:
     with frame.place("strip"):
         frame.strip(both)
@@ -80,7 +80,7 @@ if both is not None:
         point(looked, left, right, status)
         with right:
             text.explained(HOW, NOT)
-        said = filter(None, (*state.remarks(), training_sentence(looked)))
+        said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)
         if looked.entries:
             frame.stage(both, ("tensors_panel",), f"{state.selection()['point'] or 'the selected point'} of the run")

@@ -318,7 +318,7 @@ def test_a_beginning_that_fills_the_model_gets_one_step_and_a_longer_one_a_sente
 
 
 def test_a_model_that_sees_ahead_says_what_the_picture_is(at_the_zoo):
-    sentence = "later tokens change earlier rows"
+    sentence = "every step was a whole pass over the tokens so far"
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", t="2")
     assert sentence in html_of(at_the_zoo)
     assert sent(at_the_zoo, "scrubber")[0]["first_row"] == 0  # padding comes after the steps

@@ -180,6 +180,8 @@ def contribution_norms(
         raise ValueError(undefined)
     if site not in trace.output_maps:
         raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
+    if f"{site}.value" not in trace:
+        raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
     weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
     view = _head_view(trace, kind, layer, head, weights, mask)
     by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
@@ -244,6 +246,27 @@ def step_row(run: Run, step: int) -> int:
     """
     rows = sum(token is not None for token in run.trace.next_ids)
     return rows - len(run.steps) + step
+
+
+def kept_cells(trace: Trace, kind: Kind) -> NDArray[np.bool_] | None:
+    """[Q, K], True where the trace has a number of this kind of attention; None for all.
+
+    Only `Run.own_rows` lacks any: rows that no step had, and keys that came after their step. What a model that pads
+    read in their place was padding: it is there only if some head gave it weight.
+    """
+    if not trace.of_steps or kind == "encoder":
+        return None
+    queries, keys = (np.arange(len(side)) for side in sides(trace, kind))
+    end = sum(token is not None for token in trace.next_ids)
+    has_step = (queries >= end - trace.info["written"]) & (queries < end)
+    cells = np.broadcast_to(has_step[:, None], (len(queries), len(keys)))
+    if kind == "decoder":
+        had = keys <= queries[:, None]
+        if trace.config.pad_to is not None:
+            for layer in range(layer_count(trace, kind)):
+                had |= (layer_weights(trace, kind, layer)[0] != 0).any(axis=0)
+        cells = cells & had
+    return cells
 
 
 def view_of(

@@ -59,8 +59,8 @@ def rollout(trace: Trace, kind: Kind, layer: int | None = None) -> Rollout:
     It ignores values and W_O, biases, norms, the feed-forward, and that heads differ; that half of a stream stays is
     assumed, not measured: with cross-attention and weights that sum to 1, the target's total after layer l is 1/2^(l+1)
     for any text. In causal stacks the first token piles up, whatever the weights.
-    Raises ValueError for a kind or a layer that the model lacks, and for one that merges its heads by a raw reshape:
-    what a row attends to is then not what its position gets.
+    Raises ValueError for a kind or a layer that the model lacks, for one that merges its heads by a raw reshape (what
+    a row attends to is then not what its position gets), and for a decoder's rows of several passes (`Run.own_rows`).
     Source: Abnar and Zuidema (2020), for encoders.
     """
     return _rollout(trace, kind, layer, lambda weights, mask: weights.mean(axis=0, dtype=np.float64))
@@ -95,6 +95,8 @@ def _rollout(trace: Trace, kind: Kind, layer: int | None, attention: _Matrix) ->
             "rollout is undefined: this model merges its heads by a raw reshape, so what a row attends to lands in"
             " the rows of other positions"
         )
+    if trace.of_steps and kind != "encoder":
+        raise ValueError("rollout joins the layers of one pass, and these rows are of many: look at the last pass")
 
     def a(kind: Kind, layer: int) -> Matrix:
         return attention(*layer_weights(trace, kind, layer))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.ui import maps, pictures, state, text
+from viz_transformer.ui import controls, maps, pictures, state, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,7 @@ def choices(both: Runs) -> None:
                 taken=lambda new: (0,) if new == "head" else new,
             ),
         )
+        controls.rows(both, key="attention_rows")
         with st.container(horizontal=True, key="switches"):
             for option, (label, explained) in SWITCHES.items():
                 st.checkbox(label, help=explained, **_switch(option))
@@ -83,10 +84,9 @@ def head_grid(shown: Shown) -> None:
 
     kind = state.selection()["kind"]
     grid(_grid(shown.trace.id, shown.caption(""), kind, shown), key="attention_grid")
-    name = maps.KIND_NAMES[kind]
     pictures.table(
         lambda: score_table(scores_of(shown, kind)),
-        note=f"{shown.caption(f'head scores, {name} attention')}. Beside each mean stands that of an even head.",
+        note=f"{_caption(shown, 'head scores', kind)}. Beside each mean stands that of an even head.",
         name=maps.file_name(shown.summary.name, "scores", kind),
         key="attention_grid_table",
     )
@@ -109,10 +109,14 @@ def _grid(run: str, caption: str, kind: Kind, _shown: Shown) -> bytes:
         mask=np.stack([mask for _, mask in layers]),
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
         title=f"All heads, {name} attention",
-        caption=shown.caption(f"all heads, {name} attention"),
+        caption=_caption(shown, "all heads", kind),
         name=maps.file_name(shown.summary.name, "heads", kind),
         compact=True,
     )
+
+
+def _caption(shown: Shown, what: str, kind: Kind) -> str:
+    return shown.caption(f"{what}, {maps.KIND_NAMES[kind]} attention", rows=kind != "encoder")
 
 
 def score_table(scored: Sequence[Score]) -> pd.DataFrame:
@@ -188,6 +192,7 @@ def _lines(picture: Picture) -> None:
         mask=picture.mask,
         fill=picture.fill,
         writes=picture.writes,
+        there=picture.there,
     )
     lines(payload, key="attention_lines")
 
@@ -207,6 +212,7 @@ def _text(picture: Picture) -> None:
         mask=picture.mask,
         fill=picture.fill,
         writes=picture.writes,
+        there=picture.there,
     )
     shading(payload, key="attention_text")
 

@@ -126,7 +126,8 @@ def _curves(found: Comparison, a: Shown, b: Shown) -> None:
     frame.chart(figure, key="branch_curves", alt="Log-probability of each step of A and B, and their sums so far")
     pictures.table(
         lambda: curve_table(found, a, b),
-        note=f"{_caption(a, b)}. Natural logarithms, over the whole vocabulary, before the strategy.",
+        note=f"{_caption(a, b, 'log-probabilities')}. Natural logarithms, over the whole vocabulary, before the"
+        " strategy.",
         name=maps.file_name(a.summary.name, "branches"),
         key="branch_curves_table",
     )
@@ -168,7 +169,7 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
         _heatmap(found, chosen, a)
     pictures.table(
         lambda: variation_table(found, a),
-        note=f"{_caption(a, b)}. {DEFINITION}",
+        note=f"{_caption(a, b, 'attention', rows=True)}. {DEFINITION}",
         name=maps.file_name(a.summary.name, "total-variation"),
         key="branch_variation_table",
     )
@@ -195,10 +196,10 @@ def said_of_attention(found: Comparison, a: Shown) -> list[str]:
             f"Selected, {_site(chosen.kind, chosen.layer)}, {names}: largest {number(float(values.max()))},"
             f" mean {number(float(values.mean()))}."
         )
-    if not a.trace.info.get("causal", True):
+    if a.trace.reads_ahead is not None:
         sentences.append(
-            "In this model later tokens change earlier rows, so the branches differ also where they read the same; the"
-            " maps are those of the last pass."
+            "The rows compared are those of each branch's last pass, which has also read what comes behind them: so"
+            " the branches differ also where they read the same."
         )
     elif largest.value <= ROUNDING:
         sentences.append(
@@ -228,7 +229,8 @@ def _heatmap(found: Comparison, chosen: Variation, a: Shown) -> None:
     )
     if projector.is_on():
         enlarged(figure, 1.4)
-    frame.chart(figure, key="branch_variation", alt="Total variation of each head and row, from 0 to 1")
+    alt = "Total variation of each head and row, from 0 to 1"
+    frame.chart(figure, key="branch_variation", alt=alt, rows=a.whose_rows)
 
 
 def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:
@@ -275,6 +277,6 @@ def number(value: float) -> str:
     return labels.number(value) if value == 0 or value >= 1e-4 else f"{value:.1e}"
 
 
-def _caption(a: Shown, b: Shown) -> str:
+def _caption(a: Shown, b: Shown, what: str, *, rows: bool = False) -> str:
     """What a table says of itself: both runs."""
-    return f"A: {a.caption('log-probabilities')}; B: {b.caption('log-probabilities')}"
+    return f"A: {a.caption(what, rows=rows)}; B: {b.caption(what, rows=rows)}"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from viz_transformer.ui import state
 
+if TYPE_CHECKING:
+    from viz_transformer.ui.frame import Runs
+
 FEW = 8
+ROWS = {"last": "the last pass", "own": "each step"}
 
 
 def number(label: str, count: int, **bound: Any) -> None:
@@ -26,6 +30,24 @@ def heads(count: int, *, key: str, words: tuple[str, ...] = ("mean",)) -> None:
         "Head",
         options,
         **state.bind("heads", key=key, value=shown, taken=lambda new: new if isinstance(new, str) else (new,)),
+    )
+
+
+def rows(both: Runs, *, key: str) -> None:
+    """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own."""
+    from viz_transformer.ui.passes import has_own_rows
+
+    if not any(has_own_rows(shown) for shown in (both.a, both.b) if shown is not None):
+        return
+    st.segmented_control(
+        "Rows of",
+        [*ROWS],
+        required=True,
+        format_func=ROWS.__getitem__,
+        disabled=state.selection()["kind"] == "encoder",
+        help="Every step was a pass of its own: all rows as the last pass had them, or each as it was in the step that"
+        " wrote its token. The encoder's rows are the same in every pass",
+        **state.bind("rows", key=key),
     )
 
 

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame import Runs
 
 TABS = {"branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
-NOT_CAUSAL = (
-    "In this model later tokens change earlier rows: every step was a whole pass, without a cache. Bars are those of"
-    " the steps; the maps are of the last pass, and an earlier step may have looked elsewhere."
-)
 
 _TITLES = {"cross": "The source, by cross-attention", "decoder": "The answer so far, by self-attention"}
 
@@ -87,6 +83,7 @@ def looked(both: Runs) -> None:
                 mask=picture.mask,
                 fill=picture.fill,
                 writes=picture.writes,
+                there=picture.there,
                 grows=True,
             )
             shading(payload, key=f"decoding_shading_{kind}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
@@ -92,7 +92,8 @@ def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
 
     shown = both.main
     first = step_row(shown.run, 0)
-    said = shown.caption(_in_words(shown) if words is None else words)
+    rows = state.selection()["kind"] != "encoder"
+    said = shown.caption(_in_words(shown) if words is None else words, rows=rows)
     scenes_of_page(scenes, said, rows=(first, first + len(shown.run.steps) - 1))
 
 
@@ -171,8 +172,13 @@ class Runs:
         return self.b is not None and self.looked_at == "A-B"
 
 
-def runs(status: DeltaGenerator) -> Runs | None:
-    """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why."""
+def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "last") -> Runs | None:
+    """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why.
+
+    rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
+    page has `passes.choice`, each step's own where these are chosen.
+    """
+    from viz_transformer.ui import passes
     from viz_transformer.ui.branches import how_of
     from viz_transformer.ui.runs import load
 
@@ -196,8 +202,27 @@ def runs(status: DeltaGenerator) -> Runs | None:
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status)
     fit(both.main)
+    if rows == "chosen" and chosen["rows"] == "own":
+        b = None if both.b is None else passes.with_own_rows(both.b)
+        both = replace(both, a=passes.with_own_rows(both.a), b=b)
+    if rows != "none":
+        remark_on_passes(*((both.a, both.b) if both.difference else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
     return both
+
+
+def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
+    """Say of which pass the decoder rows on the page are; of two runs, of which of them it is said.
+
+    elsewhere: the page does not show each step's own rows, so it says which pages do.
+    """
+    from viz_transformer.ui import passes
+
+    found = {each.name: passes.said_of(each, elsewhere=elsewhere) for each in shown if each is not None}
+    alike = len({*found.values()}) == 1
+    for name, sentence in [*found.items()][: 1 if alike else None]:
+        if sentence is not None:
+            state.remark(sentence if alike else f"{name}: {sentence}")
 
 
 def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
@@ -305,11 +330,12 @@ def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: 
             text.paragraph(sentence)
 
 
-def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> None:
+def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None, rows: str = "") -> None:
     """A figure with its own colours, without plotly's tool bar, in a place that keeps its height.
 
     Under it, but not on a projector, two small buttons save it with `caption`, which says of what it is; without one
-    that is the run that the page looks at. The figure's title (`alt` where it has none) and the version are added.
+    that is the run that the page looks at. `rows`, the figure's title (`alt` where it has none) and the version are
+    added.
 
     Streamlit makes a new chart of each new figure; for a moment there is none.
     """
@@ -329,5 +355,5 @@ def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> 
         if buttons:
             title = html.unescape(figure.layout.title.text or alt)
             of = st.session_state.get(_RUN, "") if caption is None else caption
-            said = f"{', '.join(filter(None, (of, title)))} (Viz Transformer {__version__})"
+            said = f"{', '.join(filter(None, (of, title, rows)))} (Viz Transformer {__version__})"
             saving.saving(key, caption=said, name=file_name(of.split(",")[0], title))

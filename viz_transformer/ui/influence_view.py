@@ -94,7 +94,7 @@ def influence_picture(compared: Compared, found: Influence) -> Picture:
         columns=replace(_at(columns, found.columns), role="swapped token", title=f"swapped token, {found.side}"),
         writes=None,
         title="Influence on the logits",
-        caption=shown.caption(what),
+        caption=shown.caption(what, rows=True),
         name=maps.file_name(shown.summary.name, "influence", found.side),
         scale="derived",
         unit="largest change of a logit",

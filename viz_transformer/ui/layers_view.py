@@ -101,7 +101,7 @@ def sublayer(shown: Shown, place: Place) -> None:
     token_table(shown, place.stack, [(name, values, digits) for name, values, digits in columns], foot=foot)
     pictures.table(
         lambda: flow_table(shown, place.stack, [(name, values) for name, values, _ in columns]),
-        note=f"{shown.caption(place.title)}. Lengths are Euclidean norms.",
+        note=f"{shown.caption(place.title, rows=place.stack == 'decoder')}. Lengths are Euclidean norms.",
         name=file_name(shown.summary.name, place.short, "flow"),
         key="layers_flow_table",
     )
@@ -162,7 +162,7 @@ def norm_panel(shown: Shown, place: Place | None, stack: Stack) -> None:
         token_table(shown, stack, [(name, values, 3) for name, values in columns])
         pictures.table(
             lambda: flow_table(shown, stack, columns),
-            note=f"{shown.caption(view.title)}. Before: {view.reads}; after: {view.gives}.",
+            note=f"{shown.caption(view.title, rows=stack == 'decoder')}. Before: {view.reads}; after: {view.gives}.",
             name=file_name(shown.summary.name, view.title),
             key="layers_norm_table",
         )
@@ -242,10 +242,11 @@ def along_the_stream(both: Runs, place: Place | None) -> None:
         theme=frame.theme(),
     )
     alt = f"Length of the {stack}'s stream, share added and cosine at each sub-layer"
-    frame.chart(figure, key="layers_stream", alt=alt)
+    frame.chart(figure, key="layers_stream", alt=alt, rows=shown.whose_rows if stack == "decoder" else "")
     pictures.table(
         lambda: stream_table(shown, stack, found),
-        note=f"{shown.caption(f'the stream of the {stack}')}. All numbers of all tokens and sub-layers.",
+        note=f"{shown.caption(f'the stream of the {stack}', rows=stack == 'decoder')}. All numbers of all tokens and"
+        " sub-layers.",
         name=file_name(shown.summary.name, stack, "stream"),
         key="layers_stream_table",
     )

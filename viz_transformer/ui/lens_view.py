@@ -53,7 +53,8 @@ def lens_panel(shown: Shown) -> None:
     _lens_html(shown, read, found)
     pictures.table(
         lambda: lens_table(shown, read, found),
-        note=f"{shown.caption('logit lens')}. Divergence: from the final distribution, in nats; rank 0: most probable.",
+        note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the final distribution, in nats;"
+        " rank 0: most probable.",
         name=file_name(shown.summary.name, "logit-lens"),
         key="layers_lens_table",
     )

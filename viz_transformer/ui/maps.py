@@ -34,7 +34,8 @@ WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """One map, ready to be drawn. values: [R, C] float32; mask: [R, C], True = may attend.
+    """One map, ready to be drawn. values: [R, C] float32; mask: [R, C], True = may attend. there: [R, C], False where
+    the run has no number, which is then NaN in values; None where it has all of them.
 
     `heads` are its maps for several chosen heads, [N, R, C], with their names; `remarks` is what has to be said of it.
     """
@@ -56,6 +57,7 @@ class Picture:
     heads: NDArray[np.float32] | None = None
     head_names: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    there: NDArray[np.bool_] | None = None
 
     @property
     def weight_scale(self) -> WeightScale:
@@ -76,6 +78,7 @@ class Picture:
             unit=self.unit,
             quantity=self.quantity,
             mask=self.mask,
+            there=self.there,
             fill=self.fill,
             bounded=self.bounded,
             writes=self.writes,
@@ -88,6 +91,8 @@ class Picture:
     def note(self) -> str:
         """What stands over the table."""
         said = f"{self.caption}. A number is the {self.quantity}."
+        if self.there is not None:
+            said += " An empty cell is not there: its row has no step, or its key came after that step."
         if self.mask.all():
             return said
         return (
@@ -108,7 +113,7 @@ class Picture:
 
         index, columns = pd.Index(named(self.rows), name=self.rows.title), named(self.columns)
         frame = pd.DataFrame(self.values, index=index, columns=columns)
-        no_number = np.isnan(self.values)
+        no_number = np.isnan(self.values) & (True if self.there is None else self.there)
         if no_number.any():
             frame = frame.astype(object).mask(no_number, "not a number")
         if self.mask.all():
@@ -122,6 +127,16 @@ def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
 
     Raises ValueError with one sentence for what is undefined in this model.
     """
+    made = _made(shown, chosen)
+    if made.there is None:
+        return made
+    values, heads = (None if each is None else np.where(made.there, each, np.nan) for each in (made.values, made.heads))
+    assert values is not None
+    return replace(made, values=values, heads=heads)
+
+
+def _made(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
+    """The map, with 0 where the run has no number, so that sums over what is there can be made."""
     from viz_transformer.analysis.attention import contribution_norms, head_view
     from viz_transformer.analysis.rollout import rollout_view
 
@@ -142,7 +157,8 @@ def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
     if not isinstance(heads, str) and len(heads) > 1:
         views = [head_view(shown.trace, kind, layer, head) for head in heads]
         names = tuple(f"head {head}" for head in heads)
-        made = replace(made, heads=np.stack([each.weights for each in views]), head_names=names)
+        weights = np.stack([each.weights for each in views])
+        made = replace(made, heads=_or_zero(weights, made.there), head_names=names)
     return _with_options(shown, made, kind, options)
 
 
@@ -163,9 +179,14 @@ def difference(a: Picture, b: Picture) -> Picture:
         quantity="difference",
         fill="",
         bounded=False,
+        there=_both(a.there, b.there),
         heads=None if a.heads is None or b.heads is None or a.heads.shape != b.heads.shape else a.heads - b.heads,
         remarks=(*a.remarks, *(remark for remark in b.remarks if remark not in a.remarks)),
     )
+
+
+def _both(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    return b if a is None else a if b is None else a & b
 
 
 def axes(shown: Shown, kind: Kind) -> tuple[Axis, Axis]:
@@ -193,22 +214,30 @@ def _of_view(
     title: str | None = None,
     unit: str | None = None,
 ) -> Picture:
+    from viz_transformer.analysis.attention import kept_cells
+
     rows, columns = axes(shown, view.kind)
     title = title or view.title
+    there = kept_cells(shown.trace, view.kind)
     return Picture(
-        values=view.weights if values is None else values,
+        values=_or_zero(view.weights if values is None else values, there),
         mask=view.mask,
         rows=rows,
         columns=columns,
         writes=_writes(shown, view),
         title=f"{GLYPHS[view.kind]}  {title}",
-        caption=shown.caption(title),
+        caption=shown.caption(title, rows=view.kind != "encoder"),
         name=file_name(shown.summary.name, title),
         scale=_scale(view),
         unit=unit or view.scale_name,
         quantity="weight",
         fill=FILLS.get(shown.trace.config.mask_fill, ""),
+        there=there,
     )
+
+
+def _or_zero(values: NDArray[np.float32], there: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    return values if there is None else np.where(there, values, np.float32(0))
 
 
 def _scale(view: HeadView) -> Scale:
@@ -262,6 +291,7 @@ def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
         made,
         values=np.asarray(found.weights[:, kept], dtype=np.float32),
         mask=made.mask[:, kept],
+        there=None if made.there is None else made.there[:, kept],
         columns=replace(made.columns, tokens=tokens, starts=tuple(kept), ends=tuple(p + 1 for p in kept)),
         unit=f"{made.unit} without special keys{', renormalised' if weighs else ''}",
         heads=heads,
@@ -299,6 +329,7 @@ def _by_word(
         made,
         values=values,
         mask=merged.mask,
+        there=None if made.there is None else _words_there(made.there, rows, columns),
         rows=_word_axis(made.rows, rows),
         columns=_word_axis(made.columns, columns),
         writes=writes,
@@ -306,6 +337,14 @@ def _by_word(
         unit=f"{made.unit} by word (derived)",
         heads=heads,
     )
+
+
+def _words_there(there: NDArray[np.bool_], rows: Words, columns: Words) -> NDArray[np.bool_]:
+    """[words, words]: False where a token that reads has no step, and where no piece of what is read was there."""
+    from viz_transformer.analysis.words import word_map
+
+    steps = np.array([there[list(places)].any(axis=-1).all() for places in rows.positions])
+    return np.asarray(word_map(there, there, rows, columns).mask & steps[:, None])
 
 
 def _words(shown: Shown, axis: Axis) -> Words:

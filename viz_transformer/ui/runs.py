@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_transformer import __version__
 from viz_transformer.figures import labels
-from viz_transformer.ui import cached, state
+from viz_transformer.ui import cached, passes, state
 from viz_transformer.ui.how import How
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ QUOTED = 60
 class Shown:
     """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one.
 
+    `own`: its decoder rows are each step's own (`Run.own_rows`), not those of the last pass.
     `target` is the answer that was given to the model; None if it wrote its own, as `how` says.
     """
 
@@ -40,10 +41,11 @@ class Shown:
     run: Run
     target: str | None = None
     how: How = cached.GREEDILY
+    own: bool = False
 
     @property
     def trace(self) -> Trace:
-        return self.run.trace
+        return self.run.own_rows if self.own else self.run.trace
 
     @property
     def source_special(self) -> frozenset[int]:
@@ -54,9 +56,15 @@ class Shown:
     def target_special(self) -> frozenset[int]:
         return special_positions(self.trace.tgt, self.ckpt.target_codec)
 
-    def caption(self, what: str) -> str:
-        """What a saved picture says below itself: model, text, selection, version."""
-        return f"{self.summary.name}, {self.words()}, {what} (Viz Transformer {__version__})"
+    def caption(self, what: str, *, rows: bool = False) -> str:
+        """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
+        parts = (self.summary.name, self.words(), what, self.whose_rows if rows else "")
+        return f"{', '.join(filter(None, parts))} (Viz Transformer {__version__})"
+
+    @property
+    def whose_rows(self) -> str:
+        """Of which pass its decoder rows are, where that has to be said."""
+        return passes.rows_of(self.trace)
 
     def words(self) -> str:
         """The text between quotation marks, and the target if it was given, or how the answer was written."""

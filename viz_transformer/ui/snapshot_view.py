@@ -39,6 +39,7 @@ def training(summary: Summary) -> None:
     last = series.runs[-1]
     shown = Shown("A", summary, series.source, ckpt, last.run, chosen["target"])
     frame.fit(shown)
+    frame.remark_on_passes(shown)
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:
         with st.container(key="training_slider"):
@@ -120,6 +121,6 @@ def _payload(digest: str, source: str, target: str | None, _series: SnapshotSeri
     return snapshots_payload(
         [SnapshotData(run.step, run.text, run.complete, run.right, run.loss) for run in _series.runs],
         [of(kind) for kind in _series.kinds],
-        caption=_shown.caption("maps at a snapshot"),
+        caption=_shown.caption("maps at a snapshot", rows=True),
         name=maps.file_name(_shown.summary.name, "snapshots"),
     )

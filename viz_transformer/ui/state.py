@@ -60,6 +60,7 @@ VIEW: Mapping[str, Any] = {
     "dec_tab": "branches",
     "dec_text": None,
     "options": (),
+    "rows": "last",
     "scale": "fixed",
     "sort": "",
     "panel": "lines",
@@ -131,6 +132,7 @@ POS_TOPICS = ("steps", "distance", "shift", "waves", "orders")
 POS_OFF = ("", "encoder", "decoder", "both")
 MOST_COLUMNS = 6
 OPTIONS = ("words", "hidden", "contribution")
+ROWS = ("last", "own")
 SCALES = ("fixed", "row", "map")
 PANELS = ("lines", "text")
 PARTS = ("attention", "ffn", "final")
@@ -223,6 +225,7 @@ def selection() -> dict[str, Any]:
     checkpoint, text, kind of attention, layer; heads: numbers in a tuple, or one of the words mean, max and rollout.
     i, j: positions of the source; t, u: of the target. The kind picks the pair: encoder (i, j), decoder (t, u),
     cross (t, i). t is None until a run is there to say which row writes the first token.
+    rows: of which pass the decoder's rows are where each step had its own, of the last or each of its own step.
     options: how a map is shown, some of OPTIONS; scale: what has full colour; sort: a head score, "" for in place;
     panel: which picture stands beside the map. part: which sub-layer of the layer, or the stack's final norm.
     point: which value of the run is looked at, chart: how; seed: of the dropout of a run in training mode, None in
@@ -546,6 +549,7 @@ _WANTED: Mapping[str, str] = {
     "kind": f"one of {', '.join(KINDS)}",
     "shown": f"one of {', '.join(SHOWN)}",
     "options": f"some of {', '.join(OPTIONS)}",
+    "rows": f"one of {', '.join(ROWS)}",
     "scale": f"one of {', '.join(SCALES)}",
     "panel": f"one of {', '.join(PANELS)}",
     "part": f"one of {', '.join(PARTS)}",
@@ -608,6 +612,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "text": str,
     "kind": _one_of(KINDS),
     "options": _options,
+    "rows": _one_of(ROWS),
     "scale": _one_of(SCALES),
     "sort": _word,
     "panel": _one_of(PANELS),

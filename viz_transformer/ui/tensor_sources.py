@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.ui import state, text
+from viz_transformer.ui import passes, state, text
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.tensors import Entry, PointView
@@ -57,6 +57,19 @@ class Looked:
         if self.second is None and not self.is_file and training_seed(self.trace) is None:
             return None
         return " − ".join(_cited(trace) for trace in (self.trace, self.second) if trace is not None)
+
+    def rows_of(self, name: str) -> str:
+        """Of which pass the rows of a point are, where that has to be said."""
+        from viz_transformer.tap import made_of_target
+
+        found = {passes.rows_of(trace): None for trace in (self.trace, self.second) if trace is not None}
+        return " − ".join(filter(None, found)) if made_of_target(name) else ""
+
+    @property
+    def passes(self) -> tuple[str, ...]:
+        """Of which passes the decoder's rows are, in sentences."""
+        traces = [trace for trace in (self.trace, self.second) if trace is not None]
+        return tuple(filter(None, dict.fromkeys(map(passes.sentence, traces))))
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -287,7 +287,7 @@ def heatmap(looked: Looked, view: PointView, shown: Slice, whole: Statistics) ->
         theme=frame.theme(),
     )
     alt = f"Heatmap of {view.name}: rows are {shown.rows.title}, columns are {shown.columns.title}"
-    frame.chart(figure, key="tensors_heatmap", alt=alt, caption=looked.caption)
+    frame.chart(figure, key="tensors_heatmap", alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
 
 
 def bars(looked: Looked, view: PointView, shown: Slice) -> None:
@@ -306,7 +306,8 @@ def bars(looked: Looked, view: PointView, shown: Slice) -> None:
         derived=view.origin != "recorded",
         theme=frame.theme(),
     )
-    frame.chart(figure, key="tensors_histogram", alt=f"Histogram of {view.name}", caption=looked.caption)
+    alt = f"Histogram of {view.name}"
+    frame.chart(figure, key="tensors_histogram", alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
 
 
 def _title(looked: Looked, view: PointView, shown: Slice) -> str:

@@ -15,6 +15,7 @@ from viz_transformer.ui.runs import Shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     import pandas as pd
     from plotly.graph_objects import Figure
 
@@ -104,14 +105,15 @@ def row(shown: Shown, found: Ladder) -> None:
         writes=None if written is None else token_data([written])[0],
         title=f"{maps.GLYPHS[cell.kind]}  {title}",
         name=maps.file_name(shown.summary.name, title),
-        caption=shown.caption(title),
+        caption=shown.caption(title, rows=cell.kind != "encoder"),
         scale=cell.kind,
         fill=maps.FILLS.get(shown.trace.config.mask_fill, ""),
     )
     draw(data, key="weight_row_strips")
     pictures.table(
         lambda: row_table(shown, found),
-        note=f"{shown.caption(title)}. Scores are worked out in float64 from the recorded query and keys.",
+        note=f"{shown.caption(title, rows=cell.kind != 'encoder')}. Scores are worked out in float64 from the recorded"
+        " query and keys.",
         name=maps.file_name(shown.summary.name, title),
         key="weight_row_table",
     )
@@ -130,6 +132,8 @@ def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
         "may attend": numbers.mask,
         "weight": numbers.weights,
     }
+    if (own := own_weights(shown, found.cell)) is not None:
+        columns["weight in the query's own step"] = own
     products = {f"q·k, dimension {d}": values for d, values in enumerate(numbers.products.T)}
     return pd.DataFrame({**columns, **products}, index=pd.RangeIndex(len(tokens), name="key"))
 
@@ -142,7 +146,27 @@ def cell_sentence(shown: Shown, found: Ladder) -> None:
     recorded = str(found.row.weights[cell.key])  # the fewest digits that give the same float32
     masked = "" if found.row.mask[cell.key] else " The cell is masked."
     words = f"Query {cell.query} “{query}” gives key {cell.key} “{key}” the weight {recorded}.{masked}"
+    own = own_weights(shown, cell)
+    if own is not None:
+        in_step = "the key was not there yet" if own[cell.key] is None else f"it was {own[cell.key]}"
+        words += f" In the query's own step {in_step}."
     text.paragraph(words, style="vt-cell")
+
+
+def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
+    """The weights of the row in the step that wrote its token, None for a key that came later.
+
+    None where the step had no other row than the ladder's, kept none, or is missing.
+    """
+    from viz_transformer.analysis.attention import kept_cells, layer_weights
+    from viz_transformer.ui.passes import has_own_rows
+
+    own = shown.run.own_rows
+    there = kept_cells(own, cell.kind)
+    if there is None or not there[cell.query].any() or not has_own_rows(shown):
+        return None
+    weights = layer_weights(own, cell.kind, cell.layer)[0][cell.head, cell.query]
+    return [weight if is_there else None for weight, is_there in zip(weights, there[cell.query], strict=True)]
 
 
 def verdict(found: Ladder) -> None:
@@ -191,7 +215,8 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
         of = f"{shown.summary.name}, {shown.words()}, {_place(found.cell)}"
         at = f"query {found.cell.query}, key {found.cell.key}"
-        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}")
+        rows = "" if found.cell.kind == "encoder" else shown.whose_rows
+        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows)
     if line.shapes:
         shape_table(line.shapes)
     if line.checks:
@@ -202,7 +227,8 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         title = f"{_place(found.cell)}, query {found.cell.query}, key {found.cell.key}: {said.title}"
         pictures.table(
             lambda: line_table(line),
-            note=f"{shown.caption(title)}. In float64, beside what was recorded where it was.",
+            note=f"{shown.caption(title, rows=found.cell.kind != 'encoder')}. In float64, beside what was recorded"
+            " where it was.",
             name=maps.file_name(shown.summary.name, title),
             key="weight_line_table",
         )

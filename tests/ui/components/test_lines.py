@@ -230,6 +230,20 @@ def test_masked_pairs_get_no_line_and_their_weight_is_named(shown):
     )
 
 
+def test_pairs_that_no_step_had_are_neither_counted_nor_called_masked(shown):
+    weights = np.array([[[1, np.nan, np.nan], [0.25, 0.75, np.nan], [np.nan] * 3]], np.float32)
+    there = ~np.isnan(weights[0])
+    view = shown(of(weights, mask=there, there=there))
+    assert view.hidden == "threshold 0.05: 0 of 3 lines hidden, 0 % of the weight"
+    view.move(20, 162)
+    assert view.tooltip == ["query 2: “q2”", "not there: no step had this number"]
+    view.choose(t=0, i=1)
+    view.move(20, 82)
+    assert "with the chosen key 1 “k1”: not there: no step had this number" in view.tooltip
+    with pytest.raises(ValueError, match="there"):
+        of(weights, there=[[True]])
+
+
 def test_opacity_is_the_weight_lifted_as_the_legend_says(shown):
     weights = np.array([[[0.9, 0.05, 0.05], [0.3, 0.3, 0.4], [0.02, 0.08, 0.9]]], np.float32)
     view = shown(of(weights, mask=np.eye(3, dtype=bool)))  # three level lines, 40 pixels apart

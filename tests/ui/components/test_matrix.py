@@ -357,6 +357,33 @@ def test_masked_is_hatched_and_masked_with_weight_is_hatched_over_its_colour(bro
     assert found[2] == {theme.LIGHT.cross[-1], theme.LIGHT.line}
 
 
+NOT_THERE = "not there: no step had this number"
+
+
+def test_a_cell_that_no_step_had_is_empty_paper_and_says_so_while_a_masked_one_keeps_its_weight(browser):
+    values = np.array([[0.5, np.nan], [0.25, 0.75], [np.nan, np.nan]], np.float32)
+    mask, there = np.array([[1, 0], [1, 0], [0, 0]], bool), np.array([[1, 0], [1, 1], [0, 0]], bool)
+    data = of(values, mask=mask, there=there)
+    assert np.array_equal(payload.unpack(data)[1]["there"], there)
+    with mounted(browser, "matrix", data) as shown:
+        said = {tuple(int(re.search(r"\d+", line)[0]) for line in lines[:2]): lines[2] for lines in hovered(shown)}
+        cells = places(shown)
+        paper = {cell for cell, at in cells.items() if set(pixels(shown, *at - 4, 8, 8)) == {theme.LIGHT.page}}
+    assert said == {
+        (0, 0): "weight 0.5000",
+        (1, 0): "weight 0.2500",
+        (1, 1): "masked, weight 0.7500",
+        **dict.fromkeys([(0, 1), (2, 0), (2, 1)], NOT_THERE),
+    }
+    assert paper == {(0, 1), (2, 0), (2, 1)}
+
+
+def test_a_map_without_gaps_sends_no_word_of_them():
+    assert "there" not in payload.unpack(of(VALUES, there=np.ones_like(MASK)))[1]
+    with pytest.raises(ValueError, match=r"there \(1, 4\) does not have the shape"):
+        of(VALUES, there=[[True] * 4])
+
+
 def test_the_colour_scale_can_be_that_of_the_row_or_of_the_map(browser):
     darkest = theme.LIGHT.cross[-1]
     with mounted(browser, "matrix", of([[0.125, 0.0625], [0.25, 0.5]])) as shown:

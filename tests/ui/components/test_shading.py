@@ -286,6 +286,19 @@ def test_masked_tokens_are_hatched_and_said_to_be(shown):
     assert view.style("backgroundColor")[2] == shade(theme.LIGHT.cross, 0.5)
 
 
+def test_a_token_that_no_step_could_read_has_no_shade_and_says_so(shown):
+    weights = np.array([[1, np.nan], [np.nan, np.nan]], np.float32)
+    there = [[True, False], [False, False]]
+    view = shown(cross(weights, mask=there, there=there))
+    view.choose(t=0)
+    assert view.style("backgroundColor") == [shade(theme.LIGHT.cross, 1), NONE]
+    assert view.marked("masked") == [] and "hatched" not in view.legend[3]
+    view.tokens().nth(1).hover()
+    assert view.tooltip == ["query 0: “q0”", "key 1: “k1”", "not there: no step had this number"]
+    with pytest.raises(ValueError, match="there"):
+        cross(weights, there=[[True]])
+
+
 def test_the_tooltip_has_both_tokens_with_positions_and_the_weight(shown):
     weights = np.array([[0.00004, 0.99996, 0.0], [np.nan, 0.25, 0.5]], np.float32)
     view = shown(cross(weights, ["a", "b"], ["x", MARKUP, "عالم"], writes=token_data(["b", "</s>"])))

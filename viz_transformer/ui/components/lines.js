@@ -1,4 +1,4 @@
-import { selection, placeOn, positionAt, fieldOf, share, percent, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, percent, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
 
 // A line from each query to each key, as opaque as the weight. Header: {title, label, name, caption, queries, keys:
 // {field, role, axis, ink, tokens}, writes, heads, colours, unit, fill, most_tokens, most_lines, height}; arrays:
@@ -40,7 +40,7 @@ function makeLines(root) {
   root.append(stage, instead, controls)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, weights, mask, N, Q, K, lines, place, painted
+  let head, weights, mask, kept, N, Q, K, lines, place, painted
   let threshold = 0
   let touched = false
   let hovered = null // {q, k}: a token has one of them, a line both
@@ -55,6 +55,7 @@ function makeLines(root) {
 
   const at = (n, q, k) => weights.values[(n * Q + q) * K + k]
   const may = (n, q, k) => !mask || mask.values[((mask.shape.length === 3 ? n * Q : 0) + q) * K + k] === 1
+  const there = (q, k) => !kept || kept.values[q * K + k] === 1
   const within = (n, size) => (n >= 0 && n < size ? n : null)
   const chosen = () => ({ q: placeOn(head.queries), k: placeOn(head.keys) })
   const shows = (n, q, k) => may(n, q, k) && at(n, q, k) > 0 && at(n, q, k) >= Math.fround(threshold)
@@ -69,6 +70,7 @@ function makeLines(root) {
       for (let q = 0; q < Q; q++)
         for (let k = 0; k < K; k++, i++) {
           const weight = weights.values[i]
+          if (!there(q, k)) continue
           if (!Number.isFinite(weight)) unknown++
           else if (!may(n, q, k)) masked += weight
           else {
@@ -386,6 +388,7 @@ function makeLines(root) {
 
   function sentences({ q, k }) {
     if (q !== undefined && k !== undefined) {
+      if (!there(q, k)) return [queryWords(q), keyWords(k), NOT_THERE]
       const values = head.heads.map((_, n) => {
         const weight = `weight ${share(at(n, q, k))}`
         return named(n, may(n, q, k) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`)
@@ -395,6 +398,8 @@ function makeLines(root) {
     const asQuery = q !== undefined
     const own = asQuery ? q : k
     const [other, size] = asQuery ? [head.keys, K] : [head.queries, Q]
+    const words = asQuery ? queryWords(q) : keyWords(k)
+    if (kept && !Array.from({ length: size }, (_, m) => (asQuery ? there(own, m) : there(m, own))).some(Boolean)) return [words, NOT_THERE]
     let [unseen, all, sum, total] = [0, 0, 0, 0]
     const strongest = head.heads.map((_, n) => {
       let best = null
@@ -416,12 +421,13 @@ function makeLines(root) {
     if (partner !== null) {
       const each = head.heads.map((name, n) => {
         const pair = asQuery ? [n, own, partner] : [n, partner, own]
+        if (!there(...pair.slice(1))) return NOT_THERE
         return `${N > 1 ? "" : "weight "}${may(...pair) ? "" : "masked, "}${share(at(...pair))}${N > 1 ? ` (${name})` : ""}`
       })
       beside.push(`with the chosen ${other.role} ${positionAt(other, partner)} ${quoted(other.tokens[partner])}: ${each.join(", ")}`)
     }
     const hides = `${unseen} of ${all} lines hidden, ${part(sum, total)} of ${asQuery ? "its" : "their"} weight`
-    return [asQuery ? queryWords(q) : keyWords(k), ...strongest, ...beside, hides]
+    return [words, ...strongest, ...beside, hides]
   }
 
   // ---- pointing, choosing, walking
@@ -530,6 +536,7 @@ function makeLines(root) {
       head = header
       weights = arrays.weights
       mask = arrays.mask
+      kept = arrays.there
       painted = null
       hovered = null
       tip.hide()

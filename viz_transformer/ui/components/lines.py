@@ -36,13 +36,15 @@ def lines_payload(
     scale: WeightScale,
     unit: str,
     mask: ArrayLike | None = None,
+    there: ArrayLike | None = None,
     fill: str = "",
     writes: Sequence[Mapping[str, Any]] | None = None,
     height: int = HEIGHT,
 ) -> bytes:
     """What the browser gets. weights: [N, Q, K], one map for each of the N names in `heads`, at least 0 or NaN.
 
-    mask: [Q, K] or [N, Q, K], True = may attend; masked pairs get no line. `scale` is the colour of a single map; two
+    mask: [Q, K] or [N, Q, K], True = may attend; masked pairs get no line, nor do those that are False in `there`
+    [Q, K], of which the run has no number. `scale` is the colour of a single map; two
     to six have the colours of heads. `unit` says what a weight is, `fill` what the model puts in masked places, `name`
     is a file name, and `writes` has what each query writes. Above 256 tokens a side no weights are sent.
     Raises ValueError if shapes, names and tokens do not fit, for weights below 0, for more than six maps, and for
@@ -64,6 +66,8 @@ def lines_payload(
         )
     if mask is not None and np.shape(mask) not in (maps.shape, maps.shape[1:]):
         raise ValueError(f"mask {np.shape(mask)} does not have the shape of the weights {maps.shape}")
+    if there is not None and np.shape(there) != maps.shape[1:]:
+        raise ValueError(f"there {np.shape(there)} does not fit the weights {maps.shape}")
     if writes is not None and len(writes) != maps.shape[1]:
         raise ValueError(f"{len(writes)} written tokens do not fit {maps.shape[1]} queries")
     header = {
@@ -86,9 +90,7 @@ def lines_payload(
         return payload.pack(
             {**header, "queries": _without_tokens(queries), "keys": _without_tokens(keys), "writes": None}
         )
-    arrays = {"weights": payload.exact(maps)}
-    if mask is not None and not np.all(mask):
-        arrays["mask"] = payload.bits(mask)
+    arrays = {"weights": payload.exact(maps)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
 
 

@@ -1,9 +1,9 @@
-import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports, steps, paintRow, picture } from "./shared.js"
+import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports, steps, paintRow, picture } from "./shared.js"
 
 // A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
 // {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
 // arrays: values [R, C],
-// mask [R, C] where anything is masked. `field` is the selection's word for a row or a column. With `grows`, rows behind
+// mask [R, C] where anything is masked, there [R, C] where some cells have no number in the run. `field` is the selection's word for a row or a column. With `grows`, rows behind
 // the chosen one are not written yet: empty paper until the step comes to them.
 
 const SCALES = [
@@ -30,7 +30,7 @@ function makeMatrix(root) {
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, values, mask, rows, columns, area, place, pixels, painted
+  let head, values, mask, kept, rows, columns, area, place, pixels, painted
   const mode = () => {
     const word = SCALES.some(([known]) => known === selection.chosen.scale) ? selection.chosen.scale : "fixed"
     return word === "fixed" && !head.bounded ? "map" : word
@@ -52,6 +52,7 @@ function makeMatrix(root) {
 
   const at = (r, c) => values.values[r * columns + c]
   const may = (r, c) => !mask || mask.values[r * columns + c] === 1
+  const there = (r, c) => !kept || kept.values[r * columns + c] === 1
   const whole = () => ({ r0: 0, r1: rows, c0: 0, c1: columns })
   const zoomed = () => area.r1 - area.r0 < rows || area.c1 - area.c0 < columns
   const chosen = () => ({ r: placeOn(head.rows), c: placeOn(head.columns) })
@@ -124,11 +125,12 @@ function makeMatrix(root) {
     const down = steps(height, area.r1 - area.r0, area.r0)
     const across = steps(width, area.c1 - area.c0, area.c0)
     const [levels, strengths] = [new Float32Array(across.length), new Float32Array(across.length)]
-    const [inks, masked] = [new Uint32Array(across.length), new Uint8Array(across.length)]
+    const [inks, masked, gone] = [new Uint32Array(across.length), new Uint8Array(across.length), new Uint8Array(across.length)]
     const [last, paperInk] = [written(), paper.pixel("page")]
     for (let i = 0; i < down.length; i++) {
       strengths.fill(-Infinity)
       masked.fill(1)
+      gone.fill(1)
       const row = { left: 0, top: 0, y0: down.pixels[i], y1: down.pixels[i + 1] }
       if (down.cells[i] >= last) {
         paintRow(out, width, row, across, inks.fill(paperInk), null, hatch)
@@ -138,6 +140,8 @@ function makeMatrix(root) {
         const unit = full(r)
         for (let j = 0, cell = r * columns + area.c0; j < across.length; j++)
           for (const end = r * columns + across.cells[j + 1]; cell < end; cell++) {
+            if (kept && !kept.values[cell]) continue
+            gone[j] = 0
             const value = values.values[cell] / unit
             const strength = head.signed ? Math.abs(value) : value
             if (strength > strengths[j] || Number.isNaN(value)) { // what is no number hides all that it is pooled with
@@ -150,7 +154,8 @@ function makeMatrix(root) {
       for (let j = 0; j < across.length; j++) {
         const t = head.signed ? 0.5 + levels[j] / 2 : levels[j]
         const empty = Number.isNaN(t) || (masked[j] && levels[j] === 0)
-        inks[j] = empty ? surface : palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
+        if (gone[j]) masked[j] = 0
+        inks[j] = gone[j] ? paperInk : empty ? surface : palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
       }
       paintRow(out, width, row, across, inks, masked, hatch)
     }
@@ -161,6 +166,7 @@ function makeMatrix(root) {
     const palette = paper.scale(head.scale)
     for (let r = area.r0; r < Math.min(area.r1, written()); r++)
       for (let c = area.c0; c < area.c1; c++) {
+        if (!there(r, c)) continue
         const value = at(r, c)
         const open = may(r, c)
         context.fillStyle = (!open && value === 0) || Number.isNaN(value) ? paper.one("surface") : palette.css(level(value, r))
@@ -370,6 +376,7 @@ function makeMatrix(root) {
     const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
     const key = `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`
     if (r >= written()) return [query, key, "not written yet at this step"]
+    if (!there(r, c)) return [query, key, NOT_THERE]
     const value = at(r, c)
     const exact = values.encoding === "float32"
     const text = (exact ? "" : "≈ ") + (head.bounded ? share(value) : number(value, 4))
@@ -497,6 +504,7 @@ function makeMatrix(root) {
       head = header
       values = arrays.values
       mask = arrays.mask
+      kept = arrays.there
       ;[rows, columns] = values.shape
       tops = null
       painted = null

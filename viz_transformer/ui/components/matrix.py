@@ -59,6 +59,7 @@ def matrix_payload(
     unit: str,
     quantity: str,
     mask: ArrayLike | None = None,
+    there: ArrayLike | None = None,
     fill: str = "",
     bounded: bool = True,
     writes: Sequence[Mapping[str, Any]] | None = None,
@@ -66,7 +67,8 @@ def matrix_payload(
     most: float | None = None,
     grows: bool = False,
 ) -> bytes:
-    """What the browser gets. values: [R, C]; mask: [R, C], True = may attend.
+    """What the browser gets. values: [R, C]; mask: [R, C], True = may attend; there: [R, C], False where the run has no
+    number, which is left empty.
 
     scale: "diverging" is centred at 0 and for signed numbers; the others go from 0 to 1, or to their largest value if
     the values are not `bounded` by 1. `quantity` is the word for one value ("weight"), `unit` the words of the legend,
@@ -78,8 +80,9 @@ def matrix_payload(
     grid = np.asarray(values, dtype=np.float32)
     if grid.shape != (len(rows.tokens), len(columns.tokens)) or 0 in grid.shape:
         raise ValueError(f"values {grid.shape} do not fit {len(rows.tokens)} rows and {len(columns.tokens)} columns")
-    if mask is not None and np.shape(mask) != grid.shape:
-        raise ValueError(f"mask {np.shape(mask)} does not have the shape of the values {grid.shape}")
+    for what, cells in (("mask", mask), ("there", there)):
+        if cells is not None and np.shape(cells) != grid.shape:
+            raise ValueError(f"{what} {np.shape(cells)} does not have the shape of the values {grid.shape}")
     if writes is not None and len(writes) != grid.shape[0]:
         raise ValueError(f"{len(writes)} written tokens do not fit {grid.shape[0]} rows")
     header: dict[str, Any] = {
@@ -102,9 +105,7 @@ def matrix_payload(
         header["most"] = most
     if grows:
         header["grows"] = True
-    arrays = {"values": payload.weights(grid)}
-    if mask is not None and not np.all(mask):
-        arrays["mask"] = payload.bits(mask)
+    arrays = {"values": payload.weights(grid)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
 
 

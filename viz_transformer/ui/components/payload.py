@@ -82,6 +82,11 @@ def bits(values: ArrayLike) -> Encoded:
     return Encoded("bits", array.shape, np.packbits(array, axis=None, bitorder="little").tobytes())
 
 
+def marks(**marked: ArrayLike | None) -> dict[str, Encoded]:
+    """Those of the Boolean arrays that mark anything, which is where they are False."""
+    return {name: bits(cells) for name, cells in marked.items() if cells is not None and not np.all(cells)}
+
+
 def pack(header: Mapping[str, Any], **arrays: Encoded) -> bytes:
     """Header and arrays as one value. Raises ValueError if the header has an "arrays" of its own."""
     if "arrays" in header:

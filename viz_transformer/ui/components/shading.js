@@ -1,4 +1,4 @@
-import { selection, placeOn, positionAt, fieldOf, share, quoted, isolated, shorten, colours, isLight, element, button, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
+import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, quoted, isolated, shorten, colours, isLight, element, button, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
 
 // The text, its tokens shaded by the weights of one query or to one key. Header: {title, label, name, caption, queries,
 // keys: {field, role, axis, ink, tokens}, writes, together, scale, unit, fill}; arrays: weights [Q, K], mask [Q, K]
@@ -34,7 +34,7 @@ function makeShading(root) {
   root.append(title, bar, about, stage, legend)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, weights, mask, Q, K
+  let head, weights, mask, kept, Q, K
   let direction = "reads"
   let shade = "fixed"
   let paragraphs = []
@@ -70,6 +70,7 @@ function makeShading(root) {
 
   const at = (q, k) => weights.values[q * K + k]
   const may = (q, k) => !mask || mask.values[q * K + k] === 1
+  const there = (q, k) => !kept || kept.values[q * K + k] === 1
   const chosen = () => ({ queries: placeOn(head.queries), keys: placeOn(head.keys) })
   const active = () => (direction === "reads" ? "queries" : "keys")
   const shaded = () => (direction === "reads" ? "keys" : "queries")
@@ -150,7 +151,7 @@ function makeShading(root) {
     const most = full()
     return paragraph.side.tokens.map((token, n) => {
       const pair = pairOf(paragraph, n)
-      if (!pair) return { fill: "", ink: token.special ? muted : own, masked: false }
+      if (!pair || !there(...pair)) return { fill: "", ink: token.special || pair ? muted : own, masked: false }
       const value = at(...pair)
       const masked = !may(...pair)
       if (Number.isNaN(value) || (masked && value === 0)) return { fill: surface, ink: muted, masked }
@@ -218,6 +219,7 @@ function makeShading(root) {
       const words = axisOf(paragraph) === "queries" ? queryWords(n) : keyWords(n)
       return unwritten(paragraph, n) ? [words, NOT_YET] : [words]
     }
+    if (!there(...pair)) return [queryWords(pair[0]), keyWords(pair[1]), NOT_THERE]
     const weight = `weight ${approximately()}${share(at(...pair))}`
     return [queryWords(pair[0]), keyWords(pair[1]), may(...pair) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`]
   }
@@ -451,6 +453,7 @@ function makeShading(root) {
       head = header
       weights = arrays.weights
       mask = arrays.mask
+      kept = arrays.there
       ;[Q, K] = weights.shape
       hush()
       title.textContent = head.title

@@ -28,11 +28,13 @@ def shading_payload(
     scale: WeightScale,
     unit: str,
     mask: ArrayLike | None = None,
+    there: ArrayLike | None = None,
     fill: str = "",
     writes: Sequence[Mapping[str, Any]] | None = None,
     grows: bool = False,
 ) -> bytes:
-    """What the browser gets: all rows at once. weights: [Q, K], from 0 to 1; mask: [Q, K], True = may attend.
+    """What the browser gets: all rows at once. weights: [Q, K], from 0 to 1; mask: [Q, K], True = may attend; there:
+    [Q, K], False where the run has no number, which gets no shade.
 
     Queries and keys that are the same tokens of the same side are one paragraph, else each has its own. `unit` says
     what a weight is, `fill` what the model puts in masked places, `name` is a file name, and `writes` has what each
@@ -46,8 +48,9 @@ def shading_payload(
         raise ValueError(
             f"shades show weights of at least 0, the smallest is {np.nanmin(grid)}: the matrix shows signed ones"
         )
-    if mask is not None and np.shape(mask) != grid.shape:
-        raise ValueError(f"mask {np.shape(mask)} does not have the shape of the weights {grid.shape}")
+    for what, cells in (("mask", mask), ("there", there)):
+        if cells is not None and np.shape(cells) != grid.shape:
+            raise ValueError(f"{what} {np.shape(cells)} does not have the shape of the weights {grid.shape}")
     if writes is not None and len(writes) != grid.shape[0]:
         raise ValueError(f"{len(writes)} written tokens do not fit {grid.shape[0]} queries")
     header = {
@@ -65,9 +68,7 @@ def shading_payload(
     }
     if grows:
         header["grows"] = True
-    arrays = {"weights": payload.weights(grid)}
-    if mask is not None and not np.all(mask):
-        arrays["mask"] = payload.bits(mask)
+    arrays = {"weights": payload.weights(grid)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
 
 

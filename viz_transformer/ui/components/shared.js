@@ -139,6 +139,9 @@ export function percent(value, digits = 1) {
   return value === 0 || value === 1 ? `${100 * value} %` : `${ended(100 * value, digits, 100)} %`
 }
 
+/** What is said of a place where the run has no number: its row has no step, or the key came after that step. */
+export const NOT_THERE = "not there: no step had this number"
+
 // ---- tokens: {text, note, special, unknown}; text is what the model reads, note what was typed instead
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/

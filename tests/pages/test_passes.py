@@ -1,0 +1,161 @@
+"""Where later tokens change earlier rows, every page with decoder rows says once of which pass they are."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viz_transformer.checkpoint import load
+from viz_transformer.decoding import decode
+from viz_transformer.tracing import trace
+from viz_transformer.ui import passes
+from viz_transformer.ui.components import payload
+
+SLIPS = {"checkpoint": "en-it-slips", "text": "abc"}
+WITH_ROWS = ("run", "decoding", "attention", "weight", "layers", "tensors", "masks")
+
+
+def opened(app: Any, page: str, **address: str) -> Any:
+    app.switch_page(f"pages/{page}.py")
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def words(app: Any) -> str:
+    return html.unescape("".join(element.proto.body for element in app.get("html")))
+
+
+def payloads(app: Any) -> list[Any]:
+    return [payload.unpack(each.proto.bytes) for each in app.get("bidi_component") if each.proto.bytes]
+
+
+def components(app: Any, name: str) -> list[Any]:
+    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
+
+
+def captions(app: Any) -> list[str]:
+    return [header["caption"] for header, _ in payloads(app) if "caption" in header]
+
+
+@pytest.mark.parametrize("page", WITH_ROWS)
+def test_every_page_with_decoder_rows_says_once_of_which_pass_they_are(at_the_zoo, zoo, page):
+    opened(at_the_zoo, page, **SLIPS)
+    said = passes.sentence(decode(load(zoo / "en-it-slips"), "abc").trace)
+    assert said is not None and "rows here are those of the last pass" in said
+    assert words(at_the_zoo).count(said) == 1
+    assert words(at_the_zoo).count("every step was a whole pass") == 1
+    opened(at_the_zoo, page, checkpoint="own", text="bad")
+    assert "last pass" not in words(at_the_zoo)
+
+
+@pytest.mark.parametrize(("page", "component"), [("run", "matrix"), ("decoding", "shading"), ("attention", "matrix")])
+def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, zoo, page, component):
+    run = decode(load(zoo / "en-it-slips"), "abc")
+    app = opened(at_the_zoo, page, **SLIPS, kind="cross", layer="1", heads="0", t="1")
+    own, last = (each["decoder.1.cross.weights"][0, 0].numpy() for each in (run.own_rows, run.trace))
+
+    def drawn() -> Any:
+        arrays = next(payload.unpack(each.bytes)[1] for each in components(app, component))
+        return arrays["values" if component == "matrix" else "weights"]
+
+    assert drawn().tobytes() == last.tobytes() and "rows" not in app.query_params
+    app.button_group(key=f"{page}_rows").set_value("own").run()
+    assert not app.exception and app.query_params["rows"] in ("own", ["own"])
+    assert drawn()[:2].tobytes() == own[:2].tobytes() and not np.array_equal(own[:2], last[:2])
+    assert words(app).count("is that of the step that wrote its token") == 1 and "last pass" not in words(app)
+    heads = [caption for caption in captions(app) if "head" in caption]
+    assert heads and all("each row of its own step" in caption for caption in heads)
+    app.button_group(key=f"{page}_rows").set_value("last").run()
+    assert drawn().tobytes() == last.tobytes()
+    opened(app, page, **SLIPS, rows="own")  # as a link gives it
+    assert drawn()[:2].tobytes() == own[:2].tobytes()
+    opened(app, page, **SLIPS, rows="all")
+    assert "The address asks for rows “all”, which is not one of last, own." in words(app)
+
+
+def test_there_is_no_choice_where_no_step_had_other_rows(at_the_zoo):
+    for page in ("run", "decoding", "attention"):
+        app = opened(at_the_zoo, page, checkpoint="own", text="bad", rows="own")
+        assert f"{page}_rows" not in {group.key for group in app.button_group}
+        assert "pass" not in "".join(captions(app)) and "own step" not in "".join(captions(app))
+
+
+def test_pages_without_the_choice_keep_to_the_last_pass_and_say_where_the_choice_is(at_the_zoo, zoo):
+    for page in ("weight", "layers", "tensors", "masks"):
+        said = words(opened(at_the_zoo, page, **SLIPS, rows="own"))
+        assert "Decoder rows here are those of the last pass" in said
+        assert ("Run, Decoding and Attention can show" in said) == (page != "tensors")
+
+
+def test_one_weight_says_what_it_was_in_the_querys_own_step(at_the_zoo, zoo):
+    run = decode(load(zoo / "en-it-slips"), "abc")
+    app = opened(at_the_zoo, "weight", **SLIPS, kind="cross", layer="1", heads="2", t="1", i="3")
+    own, last = (str(each["decoder.1.cross.weights"][0, 2, 1, 3].numpy()) for each in (run.own_rows, run.trace))
+    assert f"the weight {last}." in words(app) and f"In the query's own step it was {own}." in words(app)
+    opened(app, "weight", kind="decoder", u="3")
+    assert "In the query's own step the key was not there yet." in words(app)
+
+
+def test_the_beam_trees_hypotheses_have_rows_of_their_own_too(at_the_zoo):
+    app = opened(at_the_zoo, "decoding", **SLIPS, strategy="beam", dec_tab="tree", rows="own", dec_node="1")
+    (caption,) = (each for each in captions(app) if "hypothesis 1 of" in each)
+    assert "each row of its own step" in caption
+
+
+@pytest.mark.parametrize("page", ["input", "positions"])
+def test_a_page_without_decoder_rows_says_nothing_of_passes(at_the_zoo, page):
+    assert "last pass" not in words(opened(at_the_zoo, page, **SLIPS))
+
+
+@pytest.mark.parametrize("page", ["run", "decoding", "attention", "weight"])
+def test_what_is_saved_of_decoder_rows_says_of_which_pass_they_are(at_the_zoo, page):
+    for kind in ("cross", "decoder"):
+        opened(at_the_zoo, page, **SLIPS, kind=kind)
+        maps = [caption for caption in captions(at_the_zoo) if "head" in caption]
+        assert maps and all("rows of the last pass" in caption for caption in maps)
+    opened(at_the_zoo, page, checkpoint="own", text="bad")
+    assert not any("last pass" in caption for caption in captions(at_the_zoo))
+
+
+def test_the_encoders_maps_and_the_candidates_of_steps_are_of_no_last_pass(at_the_zoo):
+    opened(at_the_zoo, "run", **SLIPS, kind="encoder")
+    assert captions(at_the_zoo) and not any("last pass" in caption for caption in captions(at_the_zoo))
+
+
+def test_a_given_answer_was_given_and_not_written(at_the_zoo):
+    assert "the step that was given a token" in words(opened(at_the_zoo, "attention", **SLIPS, target="uvw"))
+
+
+def test_of_two_runs_it_is_said_which_of_them_is_meant(at_the_zoo):
+    pinned = {"pin_checkpoint": "own", "pin_text": "abc", "shown": "A-B"}
+    app = opened(at_the_zoo, "layers", **SLIPS, **pinned)
+    assert words(app).count("A: Later tokens change earlier rows of this model: every step was a whole pass") == 1
+    assert "B: Later tokens" not in words(app)
+    alike = words(opened(at_the_zoo, "layers", pin_checkpoint="en-it-slips", pin_text="ab"))
+    assert alike.count("every step was a whole pass") == 1 and "A: Later tokens" not in alike
+
+
+def test_a_trace_without_steps_says_that_no_step_was_run(at_the_zoo, zoo, tmp_path):
+    app = opened(at_the_zoo, "tensors", **SLIPS, seed="3")  # in training mode the run is one pass
+    assert "No step was run, so none has rows of its own" in words(app) and "last pass" not in words(app)
+    once = trace(load(zoo / "en-it-slips"), "abc", "uvw")
+    assert (
+        "No step was run" in str(passes.sentence(once))
+        and passes.rows_of(once) == "rows of one pass over the whole text"
+    )
+
+
+def test_a_file_that_is_opened_speaks_for_itself(at_the_zoo, zoo, tmp_path):
+    file = tmp_path / "own.safetensors"
+    decode(load(zoo / "own"), "bad").trace.save(file)
+    app = opened(at_the_zoo, "tensors", **SLIPS)
+    app.file_uploader(key="tensors_file").set_value(
+        ("own.safetensors", file.read_bytes(), "application/octet-stream")
+    ).run()
+    assert not app.exception and "last pass" not in words(app)
