@@ -11,7 +11,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch: one thread, as in the serve
 
 import sys
 
-from bench.core import decoding_ratios, forward_ratios
+from bench.core import decoding_ratios, forward_ratios, marian_ratios
 from bench.decoding_step import step_results
 from bench.first_paint import first_paint_ratios
 from bench.navigation import navigation_results
@@ -23,6 +23,7 @@ from viz_transformer.memory import keep_freed_memory, leave_imports_alone
 PARTS = {
     "forward": forward_ratios,
     "decoding": decoding_ratios,
+    "marian": marian_ratios,
     "first_paint": first_paint_ratios,
     "pictures": picture_results,
     "step": step_results,

@@ -116,7 +116,6 @@ def decoding_ratios() -> Iterator[Result]:
         rounds=21,
         aim=">= 5",
     )
-    yield from marian_ratios()
 
 
 def marian_checkpoint() -> Checkpoint:
