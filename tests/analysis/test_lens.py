@@ -15,6 +15,7 @@ from viz_transformer.analysis.lens import (
     stations,
     undefined_lens,
 )
+from viz_transformer.checkpoint import load
 from viz_transformer.decoding import decode
 from viz_transformer.edits import Scale
 from viz_transformer.tracing import trace
@@ -210,3 +211,39 @@ def test_the_same_run_gives_the_same_lens_and_leaves_the_trace_as_it_was(made):
     assert np.array_equal(first.divergence, second.divergence)
     assert all(torch.equal(recorded[name], value) for name, value in before.items())
     assert first.top_ids.shape == (len(recorded.tgt), 4, min(5, len(TARGET)))
+
+
+# ---- where each step was a pass of its own
+
+
+def test_the_logits_that_wrote_the_tokens_are_a_station_of_their_own_where_the_last_pass_has_others():
+    ckpt = load("en-it-slips")
+    run = decode(ckpt, "I don't like the theater, but I go nevertheless because you like it.")
+    found = lens(run.trace, ckpt.model, own=run.own_rows)
+    assert [station.name for station in found.stations] == ["embedding", "layer 0", "layer 1", "own step"]
+    written = [step.token_id for step in run.steps]
+    assert found.top_ids[: len(written), -1, 0].tolist() == written
+    differ = [step.token for step in run.steps if found.top_ids[step.position, -2, 0] != step.token_id]
+    assert differ == ["."]  # where the last pass would end the sentence
+    for step in run.steps:
+        own, last = (logits.double().log_softmax(-1) for logits in (step.logits, run.trace["logits"][0, step.position]))
+        assert found.written[step.position, -1] == own[step.token_id].exp().item()
+        assert found.rank[step.position, -1] == 0
+        kl = float((last.exp() * (last - own)).sum())
+        assert found.divergence[step.position, -1] == pytest.approx(kl, abs=1e-9)
+    assert np.all(found.divergence[:, -2] == 0) and found.gap == lens(run.trace, ckpt.model).gap
+
+
+def test_a_row_without_a_step_has_no_numbers_of_its_own():
+    ckpt = tiny_checkpoint("decoder-only", merge="raw-reshape")
+    run = decode(ckpt, "uvw", max_steps=3, ban=["</s>"])
+    found = lens(run.trace, ckpt.model, own=run.own_rows)
+    assert np.all(found.top_ids[:3, -1] == -1) and np.all(found.rank[:3, -1] == -1)
+    for values in (found.top_probs, found.divergence, found.written):
+        assert np.isnan(values[:3, -1]).all() and not np.isnan(values[:, :-1]).any() and not np.isnan(values[3:]).any()
+
+
+def test_a_causal_run_has_one_final_station():
+    ckpt = tiny_checkpoint()
+    run = decode(ckpt, "abc", max_steps=3)
+    assert len(lens(run.trace, ckpt.model, own=run.own_rows).stations) == 4

@@ -273,6 +273,28 @@ def test_the_lens_is_that_of_the_run_and_its_last_column_the_answer(page, bundle
     assert "The logit lens is not defined for the encoder" in words(page)
 
 
+def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_its_own(
+    page_at_the_zoo, zoo, monkeypatch
+):
+    ckpt = load(zoo / "en-it-slips")
+    run = decode(ckpt, "bad")
+    found = lens(run.trace, ckpt.model, own=run.own_rows)
+    opened(page_at_the_zoo, checkpoint="en-it-slips", text="bad")
+    head, *body = rows(page_at_the_zoo, 1)
+    assert [name.partition("mean KL")[0] for name in head][-2:] == ["layer 2 = last pass", "own step"]
+    other = 0
+    for cells, step in zip(body, run.steps, strict=True):
+        assert cells[-1].startswith(labels.visible(step.token))
+        other += int(run.trace["logits"][0, step.position].argmax()) != step.token_id
+    said = words(page_at_the_zoo)
+    assert f"in {other} of {len(run.steps)} rows another token is most probable there" in said
+    assert "KL(last pass ‖ here)" in said and "The last column is the run's own logits" not in said
+    lines = saved_csv(page_at_the_zoo, monkeypatch, "layers_lens_table")
+    own = [line for line in lines if line["station"] == "own step"][: len(run.steps)]
+    assert [float(line["its probability"]) for line in own] == found.written[: len(run.steps), -1].tolist()
+    assert [line["best token"] for line in own] == [labels.visible(step.token) for step in run.steps]
+
+
 def test_the_table_of_the_lens_and_its_csv_hold_all_of_it(page, bundled, monkeypatch):
     ckpt, run = the_run(bundled)
     opened(page)

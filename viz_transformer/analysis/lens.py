@@ -31,15 +31,21 @@ class Station:
     point: str
 
 
+OWN_STEP = Station("own step", "logits")
+"""What the pass that wrote a token said, where the stream that is read out is that of a later one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """The distribution over the vocabulary at each token and station; the last station is the run's own logits.
+    """The distribution over the vocabulary at each token and station; that of the last layer is the trace's logits.
 
+    They are the run's own, unless each step was a pass of its own: then `OWN_STEP` is one more station, the logits
+    that wrote the tokens, NaN and -1 where a row has no step.
     top_ids, top_probs: [T, L, 5], the most probable tokens first (fewer in a smaller vocabulary). divergence: [T, L],
-    Kullback-Leibler divergence in nats of the station's distribution from the final one, sum of
-    p_final * ln(p_final / p_station): 0 in the last column. written: [T, L], the probability of the token that the
+    Kullback-Leibler divergence in nats of the station's distribution from the final one of the trace, sum of
+    p_final * ln(p_final / p_station): 0 at the last layer. written: [T, L], the probability of the token that the
     row wrote, and rank: [T, L], how many tokens are more probable; NaN and -1 where it is not known what was written.
-    gap: the largest difference between the run's logits and the last stream read out once more.
+    gap: the largest difference between the trace's logits and the last stream read out once more.
     """
 
     stations: tuple[Station, ...]
@@ -102,7 +108,7 @@ def stations(config: ModelConfig, stack: Stack) -> tuple[Station, ...]:
 
 
 def lens_logits(trace: Trace, model: Transformer, stack: Stack) -> Iterator[tuple[Station, Tensor]]:
-    """Each station with its logits, [T, V] float32: those of the last one are the run's own, bit for bit.
+    """Each station with its logits, [T, V] float32: those of the last one are the trace's own, bit for bit.
 
     Raises ValueError with one sentence where the lens is not defined.
     """
@@ -124,35 +130,40 @@ def read_out(stream: Tensor, model: Transformer, stack: Stack) -> Tensor:
     return logits[0].float().cpu()
 
 
-def lens(trace: Trace, model: Transformer, stack: Stack | None = None) -> Lens:
+def lens(trace: Trace, model: Transformer, stack: Stack | None = None, *, own: Trace | None = None) -> Lens:
     """The logit lens of the stack that the output layer reads, or of the given one.
 
-    `model` is the model of the run. Raises ValueError with one sentence where the lens is not defined.
+    `model` is the model of the run, `own` its `Run.own_rows`: where these are others, they are one more station.
+    Raises ValueError with one sentence where the lens is not defined.
     """
     stack = stack or stacks(trace.config)[-1]
     found = list(lens_logits(trace, model, stack))
-    final = found[-1][1].double().log_softmax(dim=-1)  # [T, V]
+    (last, logits) = found[-1]
+    final = logits.double().log_softmax(dim=-1)  # [T, V]
+    again = read_out(trace[last.point], model, stack)
+    if own is not None and own.of_steps:
+        found.append((OWN_STEP, own["logits"][0]))
     count = min(TOP, final.shape[-1])
     written = _written(trace, stack)  # [T], -1 where it is not known
     known, at = written >= 0, written.clamp(min=0)[:, None]
     columns = []
-    for _, logits in found:
-        log_probs = logits.double().log_softmax(dim=-1)
-        own = log_probs.gather(-1, at)  # [T, 1]
+    for station, each in found:
+        log_probs = each.double().log_softmax(dim=-1)
+        of_written = log_probs.gather(-1, at)  # [T, 1]
         top = log_probs.topk(count, dim=-1)
+        absent = log_probs.isnan().all(dim=-1) if station == OWN_STEP else torch.zeros_like(known)  # [T]
         columns.append(
             (
-                top.indices,
+                top.indices.masked_fill(absent[:, None], -1),
                 top.values.exp(),
-                divergence(final, log_probs),
-                torch.where(known, own[:, 0].exp(), torch.nan),
-                torch.where(known, (log_probs > own).sum(dim=-1), -1),
+                divergence(final, log_probs).masked_fill(absent, torch.nan),
+                torch.where(known, of_written[:, 0].exp(), torch.nan),
+                torch.where(known & ~absent, (log_probs > of_written).sum(dim=-1), -1),
             )
         )
     top_ids, top_probs, divergences, own_probs, ranks = (
         torch.stack(each, dim=1).numpy() for each in zip(*columns, strict=True)
     )
-    again = read_out(trace[found[-1][0].point], model, stack)
     return Lens(
         stations=tuple(station for station, _ in found),
         top_ids=top_ids,
@@ -160,7 +171,7 @@ def lens(trace: Trace, model: Transformer, stack: Stack | None = None) -> Lens:
         divergence=divergences,
         written=own_probs,
         rank=ranks,
-        gap=float((again - found[-1][1]).abs().max()),
+        gap=float((again - logits).abs().max()),
     )
 
 

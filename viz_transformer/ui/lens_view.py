@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def _lens(run: str, _shown: Shown) -> Lens:
     from viz_transformer.analysis.lens import lens
 
-    return lens(_shown.trace, _shown.ckpt.model)
+    return lens(_shown.trace, _shown.ckpt.model, own=_shown.run.own_rows)
 
 
 def lens_panel(shown: Shown) -> None:
@@ -53,17 +53,43 @@ def lens_panel(shown: Shown) -> None:
     _lens_html(shown, read, found)
     pictures.table(
         lambda: lens_table(shown, read, found),
-        note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the final distribution, in nats;"
-        " rank 0: most probable.",
+        note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the distribution of the"
+        f" {'last pass' if _has_own(found) else 'last layer'}, in nats; rank 0: most probable.",
         name=file_name(shown.summary.name, "logit-lens"),
         key="layers_lens_table",
     )
-    bold = "Bold: it is the token that the row writes. " if read == "decoder" else ""
+    text.paragraph(lens_words(shown, read, found))
+
+
+def lens_words(shown: Shown, stack: Stack, found: Lens) -> str:
+    """What stands in a cell, and whose logits the last columns are."""
+    bold = "Bold: it is the token that the row writes. " if stack == "decoder" else ""
     same = "exactly the same" if not found.gap else f"the same but for {found.gap:.1e}"
-    text.paragraph(
-        "In each cell the most probable token, its probability (also the shade), and the divergence KL(final ‖ here) in"
-        f" nats. {bold}The last column is the run's own logits; its stream, read out once more, gives {same}."
+    words = (
+        "In each cell the most probable token, its probability (also the shade), and the divergence"
+        f" KL({_final(found)} ‖ here) in nats. {bold}"
     )
+    if not _has_own(found):
+        return f"{words}The last column is the run's own logits; its stream, read out once more, gives {same}."
+    rows = [step.position for step in shown.run.steps]
+    other = int((found.top_ids[rows, -1, 0] != found.top_ids[rows, -2, 0]).sum())
+    return (
+        f"{words}The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; its"
+        f" stream, read out once more, gives {same}. The run's own logits are those of the step that wrote the token,"
+        f" in the last column: in {other} of {len(rows)} {'row' if len(rows) == 1 else 'rows'} another token is most"
+        " probable there."
+    )
+
+
+def _has_own(found: Lens) -> bool:
+    """Whether the logits that wrote the tokens stand in a column of their own."""
+    from viz_transformer.analysis.lens import OWN_STEP
+
+    return found.stations[-1] == OWN_STEP
+
+
+def _final(found: Lens) -> str:
+    return "last pass" if _has_own(found) else "final"
 
 
 def _lens_html(shown: Shown, stack: Stack, found: Lens) -> None:
@@ -71,12 +97,14 @@ def _lens_html(shown: Shown, stack: Stack, found: Lens) -> None:
     trace, chosen = shown.trace, chosen_token(stack)
     drawn = drawn_rows(shown, stack)
     writes = stack == "decoder"
-    last = len(found.stations) - 1
+    last = len(found.stations) - 1 - _has_own(found)
     names = [
-        f"{station.name} = final" if number == last else station.name for number, station in enumerate(found.stations)
+        f"{station.name} = {_final(found)}" if number == last else station.name
+        for number, station in enumerate(found.stations)
     ]
     names[0] = "embedding" if last else names[0]
-    means = found.divergence[drawn].mean(axis=0)
+    has_step = found.top_ids[drawn, :, 0] >= 0
+    means = [found.divergence[drawn, column][has_step[:, column]].mean() for column in range(len(names))]
     head = "".join(
         f"<th>{html.escape(name)}<i>mean KL {labels.escape(labels.number(float(kl), 2))}</i></th>"
         for name, kl in zip(names, means, strict=True)
@@ -84,7 +112,7 @@ def _lens_html(shown: Shown, stack: Stack, found: Lens) -> None:
     body = []
     for row in drawn:
         next_id = trace.next_ids[row] if writes else None
-        cells = "".join(_lens_cell(shown, found, row, column, next_id) for column in range(last + 1))
+        cells = "".join(_lens_cell(shown, found, row, column, next_id) for column in range(len(names)))
         written = trace.next_tokens[row] if writes else None
         own = f"<td>{token_html(written) if written is not None else '–'}</td>" if writes else ""
         mark = ' class="vt-ly-chosen"' if row == chosen else ""
@@ -99,6 +127,8 @@ def _lens_html(shown: Shown, stack: Stack, found: Lens) -> None:
 
 def _lens_cell(shown: Shown, found: Lens, row: int, column: int, next_id: int | None) -> str:
     ids, probs = found.top_ids[row, column].tolist(), found.top_probs[row, column].tolist()
+    if ids[0] < 0:
+        return "<td>–</td>"
     best = ", ".join(f"{_vocabulary(shown)(i)} {labels.share(p)}" for i, p in zip(ids, probs, strict=True))
     bold = " vt-ly-written" if ids[0] == next_id else ""
     token = html.escape(labels.shorten(_vocabulary(shown)(ids[0]), 14))
@@ -119,7 +149,7 @@ def _vocabulary(shown: Shown) -> Callable[[int], str]:
     codec = shown.ckpt.target_codec or shown.ckpt.source_codec
     assert codec is not None
     tokens = codec.vocabulary.tokens
-    return lambda token_id: labels.visible(tokens[token_id])
+    return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
 
 
 def lens_table(shown: Shown, stack: Stack, found: Lens) -> pd.DataFrame:
