@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -419,3 +420,13 @@ def test_every_option_of_app_is_read_without_typer() -> None:
     parameters = typer.main.get_command(commands.cli).commands["app"].params  # type: ignore[attr-defined]
     words = [word for p in parameters for word in (p.opts if p.is_flag else [*p.opts, "1"])]
     assert len(parameters) == 3 and app_options(["app", *words]) == {"port": 1, "browser": False, "window": True}
+
+
+def test_no_message_recommends_a_command_that_there_is_not() -> None:
+    """In the sources, the pages and the docs, `viz-transformer WORD` is a command of the program."""
+    root = Path(__file__).parents[1]
+    files = [*(root / "viz_transformer").rglob("*.py"), *(root / "pages").glob("*.py"), *(root / "docs").glob("*.md")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in [*files, root / "README.md"])
+    named = set(re.findall(r"`viz-transformer ([a-z]+)", text))
+    known = typer.main.get_command(commands.cli).commands  # type: ignore[attr-defined]
+    assert {"evaluate", "train"} <= named <= set(known)

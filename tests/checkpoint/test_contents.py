@@ -117,10 +117,10 @@ def test_a_name_that_finds_nothing_says_what_there_is(
     assert str(caught.value).startswith(sentence)
 
 
-def test_a_file_in_place_of_the_folder_says_how_to_import_it(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_says_how_to_make_one(tmp_path: Path) -> None:
     (tmp_path / "model.pt").touch()
     with pytest.raises(
-        CheckpointError, match=r"is a file, not a checkpoint folder: .* `viz-transformer import .*model.pt"
+        CheckpointError, match=r"model\.pt is a file, not a checkpoint folder: .* `viz_transformer\.save_checkpoint`"
     ):
         load(tmp_path / "model.pt")
 

@@ -296,14 +296,14 @@ def test_a_torch_file_in_place_of_the_weights_is_not_opened(folder: Path, signed
     torch.save({"w": Evil(trace)}, folder / "model.safetensors")
     if signed:
         sign(folder)
-    assert "model.safetensors is a torch file and not safetensors: rename it" in refusal(folder)
+    assert "model.safetensors is a torch file and not safetensors: save its tensors as a checkpoint" in refusal(folder)
     assert not trace.exists()
 
 
-def test_a_folder_with_torch_weights_only_says_how_to_import_them(folder: Path) -> None:
+def test_a_folder_with_torch_weights_only_says_what_to_make_of_them(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     torch.save({"w": Evil(folder.parent / "code-ran")}, folder / "model.pt")
     sentence = refusal(folder)
     assert "has model.pt but no model.safetensors" in sentence
-    assert f"`viz-transformer import {folder / 'model.pt'} --out DIR`" in sentence
+    assert "`viz_transformer.save_checkpoint`" in sentence
     assert not (folder.parent / "code-ran").exists()

@@ -19,6 +19,7 @@ from viz_transformer.checkpoint.files import (
     EXAMPLES,
     FORMAT_VERSION,
     HISTORY,
+    SAVE_AS_FOLDER,
     SNAPSHOTS,
     WEIGHTS,
     CheckpointError,
@@ -118,10 +119,7 @@ def find_folder(where: str | Path) -> Path:
     if is_folder:
         return path
     if os.path.isfile(path):
-        raise CheckpointError(
-            f"{path} is a file, not a checkpoint folder: give the folder, or turn the file into one with "
-            f"`viz-transformer import {path} --out DIR`"
-        )
+        raise CheckpointError(f"{path} is a file, not a checkpoint folder: give the folder, or {SAVE_AS_FOLDER}")
     known = [entry.name for entry in list_checkpoints()]
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else " or ".join(["give a folder", *known])
@@ -151,7 +149,7 @@ def check_version(path: Path, version: object) -> None:
     if version is None:
         raise CheckpointError(
             f"{path} has no format_version, so the folder is not a checkpoint of this program: "
-            "give another folder, or import its weights with `viz-transformer import`"
+            f"give another folder, or {SAVE_AS_FOLDER}"
         )
     if type(version) is not int or version < 1:
         raise CheckpointError(f"{path} has the unknown format_version {version!r:.40}: {COPY_AGAIN}")

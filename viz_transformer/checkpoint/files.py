@@ -19,6 +19,7 @@ MAX_TEXT_BYTES = 16 * 2**20
 """More than any vocabulary needs, and little enough to read into memory."""
 
 COPY_AGAIN = "copy it again from where it came"
+SAVE_AS_FOLDER = "save its tensors as a checkpoint folder in Python, with `viz_transformer.save_checkpoint`"
 
 
 class CheckpointError(ValueError):

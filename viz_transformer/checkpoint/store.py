@@ -33,6 +33,7 @@ from viz_transformer.checkpoint.files import (
     EXAMPLES,
     FORMAT_VERSION,
     HISTORY,
+    SAVE_AS_FOLDER,
     VOCABULARIES,
     WEIGHTS,
     CheckpointError,
@@ -227,10 +228,7 @@ def _check_weights_file(folder: Path) -> None:
         names = {path.name for path in folder.iterdir()}
     others = sorted(name for name in names if name.endswith((".pt", ".pth", ".bin", ".ckpt", ".pkl")))
     if WEIGHTS not in names and others:
-        raise CheckpointError(
-            f"{folder} has {others[0]} but no {WEIGHTS}: "
-            f"turn it into a checkpoint folder with `viz-transformer import {folder / others[0]} --out DIR`"
-        )
+        raise CheckpointError(f"{folder} has {others[0]} but no {WEIGHTS}: {SAVE_AS_FOLDER}")
 
 
 def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, Any]) -> tuple[Transformer, str]:

@@ -17,7 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, read_bytes
+from viz_transformer.checkpoint.files import COPY_AGAIN, SAVE_AS_FOLDER, CheckpointError, read_bytes
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -58,10 +58,7 @@ def check_safetensors(path: Path) -> None:
     if head[8:] == b"{":
         return
     if head.startswith(ZIP_MAGIC):
-        raise CheckpointError(
-            f"{path} is a torch file and not safetensors: rename it to model.pt and turn it into a checkpoint folder "
-            "with `viz-transformer import model.pt --out DIR`"
-        )
+        raise CheckpointError(f"{path} is a torch file and not safetensors: {SAVE_AS_FOLDER}")
     if head.startswith(PICKLE_MAGIC):
         raise CheckpointError(f"{path} is a pickle, which could run code, so it was not opened: {_SAVE_TENSORS}")
     raise CheckpointError(f"{path} is neither a safetensors nor a torch file, or damaged: {COPY_AGAIN}")
