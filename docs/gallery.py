@@ -62,7 +62,7 @@ def all_heads(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     )
     for score in scores:
         top = np.unravel_index(np.nanargmax(score.values), score.values.shape)
-        numbers = f"{score.values[top]:.4f}, baseline {score.baseline[top]:.4f}, mean of {score.n[top]} rows"
+        numbers = f"{score.values[top]:.4f}, baseline {score.baseline[top]:.4f}, from {score.n[top]} rows"
         print(f"{score.name}: highest in layer {top[0]}, head {top[1]}: {numbers}")
     entropy = scores[0]
     yield (

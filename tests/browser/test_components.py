@@ -271,7 +271,7 @@ def test_the_grid_is_sorted_by_a_score_which_each_head_says_with_its_baseline(ra
             heads = sorted(np.ndindex(2, 3), key=lambda head: -score.values[head])
             wanted = [
                 f"layer {layer}, head {head}, {name} {labels.number(score.values[layer, head])},"
-                f" baseline {labels.number(score.baseline[layer, head])}, mean of {score.n[layer, head]} rows"
+                f" baseline {labels.number(score.baseline[layer, head])}, from {score.n[layer, head]} rows"
                 for layer, head in heads
             ]
             expect(grid.get_by_role("option")).to_have_text(wanted)

@@ -45,8 +45,8 @@ def test_each_cell_carries_its_number_and_one_without_a_score_a_dash():
 def test_hover_gives_head_value_baseline_and_rows():
     figure = draw(VALUES, baseline=np.full((2, 3), 0.125), n=np.array([[14, 14, 14], [0, 13, 14]]))
     hover = figure.data[0].customdata
-    assert hover[0][1] == "layer 0, head 1<br>entropy 0.0004<br>baseline 0.1250<br>mean of 14 rows"
-    assert hover[1][0] == "layer 1, head 0<br>no entropy here<br>baseline 0.1250<br>mean of 0 rows"
+    assert hover[0][1] == "layer 0, head 1<br>entropy 0.0004<br>baseline 0.1250<br>from 14 rows"
+    assert hover[1][0] == "layer 1, head 0<br>no entropy here<br>baseline 0.1250<br>from 0 rows"
     assert draw(VALUES).data[0].customdata[0][0] == "layer 0, head 0<br>entropy 0.2500"
 
 

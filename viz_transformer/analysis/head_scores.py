@@ -1,4 +1,4 @@
-"""Numbers that say what a head looks at, each with what even attention would give and the rows that it is a mean of."""
+"""Numbers that say what a head looks at, each with what even attention would give and the rows that it comes from."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Booleans = NDArray[np.bool_]
 class Score:
     """One score of all heads of one kind of attention; NaN where no row of the run can have it.
 
-    values: [layers, heads], the mean over n rows. baseline: [layers, heads], what attention spread evenly over the
-    allowed keys gives in the same rows. n: [layers, heads], the number of rows. formula: a sentence. bounds: the
-    least and the largest value that weights which sum to 1 can have.
+    values: [layers, heads], the mean over n rows, or Kendall's tau of their order. baseline: [layers, heads], what
+    attention spread evenly over the allowed keys gives in the same rows. n: [layers, heads], the number of rows.
+    formula: a sentence. bounds: the least and the largest value that weights which sum to 1 can have.
     """
 
     name: str

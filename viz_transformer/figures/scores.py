@@ -32,8 +32,8 @@ def score_table(
 
     values: [L, H], NaN where a head has none ("–"). name: the score's, such as "entropy". bounds: what the grey reaches
     from and to, the same for every run; a value outside widens it. baseline: [L, H], or one number, what a head would
-    have that attends evenly; it stands in the legend and in the tooltip. n: [L, H], or one number, the rows of which a
-    value is the mean. The height follows from the number of layers. Raises ValueError for shapes that do not fit.
+    have that attends evenly; it stands in the legend and in the tooltip. n: [L, H], or one number, the rows that a
+    value comes from. The height follows from the number of layers. Raises ValueError for shapes that do not fit.
     """
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 2 or 0 in scores.shape:
@@ -130,7 +130,7 @@ def _span(values: NDArray[np.float64]) -> str:
 
 
 def _hover(name: str, scores: NDArray[np.float64], even: Any, counts: Any) -> list[list[str]]:
-    """The tooltip of each cell: the head, the value beside its baseline, and how many rows it is a mean of."""
+    """The tooltip of each cell: the head, the value beside its baseline, and how many rows it comes from."""
 
     def words(layer: int, head: int) -> str:
         value = float(scores[layer, head])
@@ -141,7 +141,7 @@ def _hover(name: str, scores: NDArray[np.float64], even: Any, counts: Any) -> li
         if even is not None and np.isfinite(even[layer, head]):
             lines.append(f"baseline {labels.number(float(even[layer, head]))}")
         if counts is not None:
-            lines.append(f"mean of {int(counts[layer, head]):,} rows")
+            lines.append(f"from {(rows := int(counts[layer, head])):,} row{'s' * (rows != 1)}")
         return "<br>".join(map(labels.escape, lines))
 
     layers, heads = scores.shape

@@ -86,7 +86,7 @@ def head_grid(shown: Shown) -> None:
     grid(_grid(shown.trace.id, shown.caption(""), kind, shown), key="attention_grid")
     pictures.table(
         lambda: score_table(scores_of(shown, kind)),
-        note=f"{_caption(shown, 'head scores', kind)}. Beside each mean stands that of an even head.",
+        note=f"{_caption(shown, 'head scores', kind)}. Beside each score stands that of an even head.",
         name=maps.file_name(shown.summary.name, "scores", kind),
         key="attention_grid_table",
     )
@@ -120,7 +120,7 @@ def _caption(shown: Shown, what: str, kind: Kind) -> str:
 
 
 def score_table(scored: Sequence[Score]) -> pd.DataFrame:
-    """The scores of all heads, with what an even head has and the rows behind each mean."""
+    """The scores of all heads, with what an even head has and the rows behind each."""
     import pandas as pd
 
     layers, heads = scored[0].values.shape
@@ -236,4 +236,7 @@ def scores(shown: Shown) -> None:
             rows.append((score.name, "no row can have it here"))
     text.section(f"Scores of layer {layer}, head {head}")
     text.definitions(rows)
-    text.paragraph("n: rows of this text that a score is a mean of. One text is noise.")
+    text.paragraph(
+        "n: rows of this text that a score is worked out from, as their mean; monotonicity is Kendall’s tau of their"
+        " order. One text is noise."
+    )

@@ -104,7 +104,7 @@ function makeGrid(root) {
     if (!sorting) return [placeOf(index)]
     const [n, baseline] = [sorting.n[index], sorting.baselines?.[index]]
     if (!n) return [placeOf(index), `${sorting.name}: no row has one`]
-    const rows = `mean of ${n} ${n === 1 ? "row" : "rows"}`
+    const rows = `from ${n} ${n === 1 ? "row" : "rows"}`
     return [
       placeOf(index),
       `${sorting.name} ${sorting.values[index]}`,

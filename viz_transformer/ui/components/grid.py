@@ -33,7 +33,7 @@ _grid = st.components.v2.component("viz_transformer_grid", css=style_sheet("grid
 class GridScore:
     """A number for each head, by which the grid can be sorted.
 
-    values, baseline: [L, H], NaN where a head has none. n: one number or [L, H], the rows that a value is a mean of.
+    values, baseline: [L, H], NaN where a head has none. n: one number or [L, H], the rows that a value comes from.
     `explanation` is the formula in words.
     """
 
