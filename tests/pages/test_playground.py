@@ -9,7 +9,17 @@ import pytest
 
 from viz_transformer.analysis.background import Trainings
 from viz_transformer.analysis.experiments import CopySettings, Rebuild, RebuildSettings
-from viz_transformer.analysis.playground import Sizes, attend, drawn, growth, mask_of, normalised, table_of, vectors
+from viz_transformer.analysis.playground import (
+    Sizes,
+    attend,
+    drawn,
+    first_keys,
+    growth,
+    mask_of,
+    normalised,
+    table_of,
+    vectors,
+)
 from viz_transformer.ui import number_editor, training_view
 
 PARTS = ("attention", "simplex", "scaling", "norms", "rebuild", "copy")
@@ -304,6 +314,20 @@ def test_the_simplex_has_a_point_for_each_query(app):
     app.button_group(key="play_corners").set_value(3)
     again(app)
     assert address(app).get("play_keys", "3") == "3" and len(numbers(figures(app)[0]["data"][0]["x"])) == 4
+
+
+@pytest.mark.parametrize(("d_k", "place"), [(1, "in the same place, as √d_k is 1."), (4, "further from the middle, ")])
+def test_hollow_points_are_said_to_be_where_they_are(app, d_k, place):
+    opened(app, play="simplex", play_sizes=f"5,6,{d_k},3")
+    body = "".join(element.proto.body for element in app.get("html"))
+    assert f"Hollow: the same without, {place}" in body
+    assert ("which is 1 here" in body) is (d_k == 1)
+    few = first_keys(vectors(0, Sizes(d_k=d_k)), 3)
+    scaled, plain = (
+        np.linalg.norm(attend(few, mask_of("none", 5, 3), scaled=scaled).weights - 1 / 3, axis=1)
+        for scaled in (True, False)
+    )
+    assert (scaled == plain).all() if d_k == 1 else (scaled < plain).all()
 
 
 def test_the_curves_of_scaling_are_those_of_the_growth(app):

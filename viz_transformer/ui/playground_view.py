@@ -310,9 +310,12 @@ def simplex() -> None:
             theme=frame.theme(),
         )
         chart(figure, key="play_simplex", alt=f"Weights as points of a {shape} whose corners are the keys")
-        text.paragraph(
-            "Filled: with scaling. Hollow: the same without, further from the middle. The cross is an even row."
+        hollow = (
+            "in the same place, as √d_k is 1"
+            if scaled.divisor == 1
+            else "further from the middle, unless all scores of the query are equal"
         )
+        text.paragraph(f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row.")
     with right:
         _simplex_numbers(scaled, plain)
         if own:
@@ -365,9 +368,10 @@ def _simplex_numbers(scaled: Attended, plain: Attended) -> None:
         for i, weights in enumerate(scaled.weights)
     ]
     facts(head, rows)
+    nearer = "which is 1 here" if scaled.divisor == 1 else "which brings every point nearer to the middle"
     text.paragraph(
         f"Bits: entropy of the row, 0 at a corner and {labels.number(_even(keys), 2)} in the middle. Scaling divides"
-        " by √d_k, which brings every point nearer to the middle."
+        f" by √d_k, {nearer}."
     )
 
 
