@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 HOW = (
     "A row is one step: it reads the token on the left and writes the one on the right. A cell is the share that a"
-    " token has in what this head hands on; a row sums to 1 if nothing is masked. The bars are probabilities"
-    " over the whole vocabulary, before anything is chosen."
+    " token has in what this head hands on; a row sums to 1 over the tokens that it may read, if there are any. The"
+    " bars are probabilities over the whole vocabulary, before anything is chosen."
 )
 NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"

@@ -421,7 +421,7 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
     assert "How to read it" in said and "What not to conclude" in said
     for claim in (
         "it reads the token on the left and writes the one on the right",
-        "a row sums to 1 if nothing is masked",
+        "a row sums to 1 over the tokens that it may read, if there are any",
     ):
         assert claim in said
     for claim in ("neither a translation link nor a cause", "A mean over heads is no head&#x27;s attention."):
