@@ -55,7 +55,7 @@ def test_numbers_that_are_not_finite_are_counted_and_named(ckpt):
         ckpt.model.output.bias[4] = torch.inf
     (check,) = doctor._finite(ckpt)
     assert check.verdict == "bad"
-    assert check.sentence == "2 of the weights are NaN or infinite: output.bias (2)."
+    assert check.sentence == "2 of the parameters are NaN or infinite: output.bias (2)."
 
 
 def test_a_model_of_other_sizes_than_its_config_is_bad(ckpt):

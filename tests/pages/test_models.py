@@ -104,7 +104,7 @@ def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, monke
 
 def test_examples_are_run_and_counted_and_differences_marked(app):
     said = html_of(opened(app, model_tab="errors"))
-    assert "3 test pairs were run, greedily, with the weights that are loaded: 1 right, 2 wrong." in said
+    assert "3 test pairs were run, greedily, with the parameters that are loaded: 1 right, 2 wrong." in said
     assert "Wrong, 2 shown" in said and "Right, 1 shown" in said
     assert "<del>" in said and "<ins>" in said
     assert "&lt;b&gt;" in said and "<b>" not in said
@@ -450,7 +450,7 @@ def test_a_link_to_a_new_model_makes_it_in_any_browser(new_app, bundled):
     app = opened(new_app(), checkpoint=NEW)
     said = html_of(app)
     assert f'<h2 class="vt-model">{NEW}</h2>' in said
-    assert "Random weights, never trained" in said and "new: never trained" in said
+    assert "Random parameters, never trained" in said and "new: never trained" in said
     app.switch_page("pages/tensors.py").run()
     assert not app.exception
     summary = next(each for each in cached.summaries() if each.name == "numbers")

@@ -85,14 +85,14 @@ def examine(
     return tuple(found)
 
 
-# ---- the weights
+# ---- the parameters
 
 
 def _file(ckpt: Checkpoint) -> Iterator[Check]:
     name = "weights file"
     if ckpt.path is None:
         yield Check(
-            name, "note", f"There is none: these weights were made in memory, digest {ckpt.weights_sha256[:12]}."
+            name, "note", f"There is none: these parameters were made in memory, digest {ckpt.weights_sha256[:12]}."
         )
         return
     digests = ckpt.card.get("sha256")
@@ -108,10 +108,10 @@ def _finite(ckpt: Checkpoint) -> Iterator[Check]:
     wrong = {name: count for name, count in wrong.items() if count}
     if wrong:
         which = ", ".join(f"{name} ({count:,})" for name, count in [*wrong.items()][:NAMED])
-        yield Check("numbers", "bad", f"{sum(wrong.values()):,} of the weights are NaN or infinite: {which}.")
+        yield Check("numbers", "bad", f"{sum(wrong.values()):,} of the parameters are NaN or infinite: {which}.")
         return
     largest = max(float(p.detach().abs().max()) for p in ckpt.model.parameters())
-    yield Check("numbers", "ok", f"All {ckpt.parameter_count:,} weights are finite; the largest is {largest:.3g}.")
+    yield Check("numbers", "ok", f"All {ckpt.parameter_count:,} parameters are finite; the largest is {largest:.3g}.")
 
 
 def _sizes(ckpt: Checkpoint) -> Iterator[Check]:
@@ -139,7 +139,7 @@ def _tied(ckpt: Checkpoint) -> Iterator[Check]:
         return
     apart = "" if not torch.equal(model.output.weight, embedding) else ", though the two are equal now"
     yield Check(
-        "output layer", "note", f"It is not tied: it has a weight of its own beside the {stack}'s embedding{apart}."
+        "output layer", "note", f"It is not tied: it has a matrix of its own beside the {stack}'s embedding{apart}."
     )
 
 
@@ -179,7 +179,7 @@ def _embeddings(ckpt: Checkpoint) -> Iterator[Check]:
 def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
     """Which rows were never pushed by a gradient: at most a common factor (weight decay) apart from their start."""
     if ckpt.path is None:
-        yield Check("rows never trained", "note", "No row was ever trained: the weights are as they were drawn.")
+        yield Check("rows never trained", "note", "No row was ever trained: the parameters are as they were drawn.")
         return
     if 0 not in ckpt.snapshots():
         yield Check(

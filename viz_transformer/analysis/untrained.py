@@ -246,9 +246,9 @@ def _card(recipe: Recipe, like: Summary | Checkpoint) -> dict[str, Any]:
     """What a new model says about itself; the task is the base's, whose texts it can read."""
     return {
         "task": like.card.get("task"),
-        "title": "Random weights, never trained",
+        "title": "Random parameters, never trained",
         "data": f"none; it reads and writes with the vocabularies of {recipe.base}",
         "seed": recipe.seed,
-        "notes": [f"The name is the recipe: {recipe.name} makes the same weights again."],
+        "notes": [f"The name is the recipe: {recipe.name} makes the same parameters again."],
         "metrics": [],
     }

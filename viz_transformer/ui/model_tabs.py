@@ -243,7 +243,7 @@ def curves(summary: Summary) -> None:
     with st.container(key="loss_words"):
         if best is not None:
             exported = summary.card.get("exported_step")
-            weights = f" The weights are those of step {exported:,}." if type(exported) is int else ""
+            weights = f" The parameters kept are those of step {exported:,}." if type(exported) is int else ""
             text.paragraph(
                 f"The lowest validation loss is {best.loss:.4g} nats per token at step {best.step:,.0f}, a perplexity"
                 f" of {best.perplexity:.6g}.{weights}"

@@ -205,7 +205,7 @@ def answer_lines(answers: Sequence[Answer], *, translates: bool) -> str:
     """How many pairs were run, and how many of the answers are as asked for, in a sentence."""
     right = sum(answer.right for answer in answers)
     wrong = len(answers) - right
-    run = f"{len(answers)} test pairs were run, greedily, with the weights that are loaded"
+    run = f"{len(answers)} test pairs were run, greedily, with the parameters that are loaded"
     if not translates:
         return f"{run}: {right} right, {wrong} wrong."
     case = ", in lower case" if answers and answers[0].lower else ""

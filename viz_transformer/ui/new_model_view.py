@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from viz_transformer.config import ModelConfig
 
 ABOUT = (
-    "Random weights in the sizes that you choose, with the vocabularies of a trained model. Its name says all of it, so"
-    " a link makes the same model again; the seed decides the weights. Opened, it is in the list of models on every"
-    " page: Tensors shows every shape of its forward pass. Nothing it writes means anything."
+    "Random parameters in the sizes that you choose, with the vocabularies of a trained model. Its name says all of it,"
+    " so a link makes the same model again; the seed decides the parameters. Opened, it is in the list of models on"
+    " every page: Tensors shows every shape of its forward pass. Nothing it writes means anything."
 )
 
 

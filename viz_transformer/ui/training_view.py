@@ -148,7 +148,7 @@ def rebuild() -> None:
         before=(
             f"One head without W_O, and {settings.heads} heads with it, each learn on their own to give back their"
             f" {len(given)} input vectors: {settings.steps:,} steps of Adam, a learning rate of"
-            f" {settings.learning_rate:g}, mean squared error, weights from the seed."
+            f" {settings.learning_rate:g}, mean squared error, parameters from the seed."
         ),
         steps=settings.steps,
     )

@@ -359,7 +359,7 @@ def _whose_file(ckpt: Checkpoint) -> str:
     if ckpt.path is None:
         return (
             "A trace holds no parameters. This model has no file of its own, it was made from its name: “Save the"
-            " model” writes its random weights as one, in float32."
+            " model” writes its random parameters as one, in float32."
         )
     return (
         f"A trace holds no parameters: “Save the model” copies the model's own file, {ckpt.path / WEIGHTS}. Put the"
