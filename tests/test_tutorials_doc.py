@@ -131,6 +131,13 @@ def test_every_point_that_a_section_names_is_one(name: str) -> None:
     assert set(re.findall(r"`((?:encoder|decoder)\.[\w.]+)`", "".join(rows))) <= own, "the table is about this tutorial"
 
 
+def test_every_point_in_the_tables_of_figures_is_one():
+    """A layer may be written N there."""
+    known = {p.name for config in map(config_of, NAMES) for p in recorded_points(config)}
+    named = re.findall(r"`((?:encoder|decoder)\.[\w.]+)`", FIGURES)
+    assert named and {name.replace(".N.", ".0.") for name in named} <= known
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_config_word_of_a_section_is_one_and_those_of_its_table_and_slips_are_its_own(name: str) -> None:
     config, hints = config_of(name), get_type_hints(ModelConfig)
