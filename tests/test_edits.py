@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from builders import assert_same, tiny_checkpoint, tiny_config
@@ -147,5 +150,67 @@ def test_an_edit_that_does_not_fit_its_point_says_so(edit: Edit, sentence: str) 
 def test_an_edit_of_an_unknown_kind_or_field_is_refused() -> None:
     with pytest.raises(ValueError, match="no edit named 'Sharpen'; known are AblateHead"):
         edit_from_dict({"edit": "Sharpen"})
-    with pytest.raises(ValueError, match="Scale does not take these fields"):
+    with pytest.raises(ValueError, match="Scale has no field 'colour'"):
         edit_from_dict({"edit": "Scale", "colour": 3})
+    with pytest.raises(ValueError, match="Scale needs the field 'factor'"):
+        edit_from_dict({"edit": "Scale", "name": "logits"})
+
+
+DEEP: Any = 1.0
+for _ in range(500):
+    DEEP = [DEEP]
+
+WRONG_TYPES: list[Any] = [
+    1,
+    None,
+    [],
+    "AblateHead",
+    {"edit": ["AblateHead"]},
+    {"edit": "x" * 10**6},
+    {"edit": "Scale", "x" * 10**6: 1},
+    {"edit": "AblateHead", "site": 7, "head": 0},
+    {"edit": "AblateHead", "site": SITE, "head": "0"},
+    {"edit": "AblateHead", "site": SITE, "head": 0.5},
+    {"edit": "AblateHead", "site": SITE, "head": True},
+    {"edit": "AblateHead", "site": SITE, "head": None},
+    {"edit": "AblateHead", "site": SITE, "head": 10**400},
+    {"edit": "AblateHead", "site": SITE, "head": 0, "how": ["zero"]},
+    {"edit": "AblateHead", "site": SITE, "head": 0, "how": "x" * 10**6},
+    {"edit": "Scale", "name": "logits", "factor": "2"},
+    {"edit": "Scale", "name": "logits", "factor": 10**400},
+    {"edit": "Scale", "name": ["logits"], "factor": 2},
+    {"edit": "Scale", "name": "logits", "factor": 2, "at": 3},
+    {"edit": "Scale", "name": "logits", "factor": 2, "at": ["0"]},
+    {"edit": "Replace", "name": "logits", "value": "0"},
+    {"edit": "Replace", "name": "logits", "value": None},
+    {"edit": "Replace", "name": "logits", "value": []},
+    {"edit": "Replace", "name": "logits", "value": [[1, 2], [3]]},
+    {"edit": "Replace", "name": "logits", "value": [1, [2]]},
+    {"edit": "Replace", "name": "logits", "value": DEEP},
+    {"edit": "SetMask", "site": SITE, "query": 0, "key": 0, "allowed": 1},
+    {"edit": "SetMask", "site": SITE, "query": "all", "key": 0, "allowed": True},
+    {"edit": "FixRow", "site": SITE, "query": 0, "weights": 1.0},
+    {"edit": "FixRow", "site": SITE, "query": 0, "weights": ["1"]},
+    {"edit": "RemovePositions", "stack": "both"},
+    {"edit": "RemovePositions", "stack": {}},
+]
+
+
+@pytest.mark.parametrize("described", WRONG_TYPES, ids=lambda described: str(described)[:60])
+def test_an_edit_from_data_checks_the_types_of_its_fields(described: Any) -> None:
+    with pytest.raises(ValueError) as caught:
+        edit_from_dict(described)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("name", ["x" * 100_000, "decoder.0.self." + "weights" * 10_000])
+def test_an_edit_of_a_point_with_an_endless_name_is_refused_in_a_short_sentence(name: str) -> None:
+    for edit in (Scale(name, 2.0), AblateHead(name, 0), SetMask(name, 0, 0, True)):
+        with pytest.raises(ValueError) as caught:
+            check_edits([edit], tiny_checkpoint().config)
+        assert len(str(caught.value)) < 600
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert AblateHead(SITE, np.int64(1)).head == 1
+    assert Scale("logits", np.float32(2)).factor == 2

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
 # Each may import those before it, never those after it.
 ORDER = (
-    *("numerals", "sentences", "config", "writing", "tap", "memory", "model", "points", "edits", "record"),
+    *("numerals", "sentences", "untrusted", "config", "writing", "tap", "memory", "model", "points", "edits", "record"),
     *("text", "data", "checkpoint"),
     *(
         "strategies",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -13,6 +16,7 @@ from builders import tiny_checkpoint
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from viz_transformer.decoding import decode
 from viz_transformer.edits import AblateHead
 from viz_transformer.points import attention_sites, recorded_points
 from viz_transformer.record import Trace
@@ -132,22 +136,74 @@ def test_files_that_are_no_trace_are_refused_with_a_sentence(tmp_path: Path) -> 
     save_file({"a": torch.zeros(2)}, file)
     with pytest.raises(ValueError, match="is a safetensors file, but not a trace"):
         Trace.load(file)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ValueError, match=r"there is no file .*nothing"):
         Trace.load(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="is a folder: give a file"):
+        Trace.load(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is a pipe or a device: give a file"):
+        Trace.load(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="cannot be read: embedded null byte"):
+        Trace.load("a\0b")
+    with pytest.raises(ValueError, match="cannot be read: File name too long"):
+        Trace.load(tmp_path / ("x" * 300))
     with pytest.raises(OSError, match="is a folder"):
         run().save(tmp_path)
 
 
-def test_a_file_that_claims_more_layers_than_it_has_points_is_refused_at_once(tmp_path: Path) -> None:
+def about_and_values(file: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """What the file says about its run, and its tensors."""
+    with safe_open(file, framework="pt") as saved:
+        values = {name: saved.get_tensor(name).clone() for name in saved.keys()}  # noqa: SIM118 (no mapping)
+        return orjson.loads(saved.metadata()["viz_transformer"]), values
+
+
+HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
+    "more layers than can be": lambda about: about["config"].update(encoder_layers=10**9),
+    "a config that is a list": lambda about: about.update(config=[1]),
+    "a setting of 4,000 digits": lambda about: about["config"].update(d_ff=int("9" * 4000)),
+    "a setting of 100,000 letters": lambda about: about["config"].update(norm="x" * 100_000),
+    "an unknown setting": lambda about: about["config"].update({"x" * 100_000: 1}),
+    "edits that are numbers": lambda about: about.update(edits=[1]),
+    "an edit with a head that is text": lambda about: about.update(edits=[{**EDIT, "head": "1"}]),
+    "an edit of a head that is not there": lambda about: about.update(edits=[{**EDIT, "head": 99}]),
+    "an edit of an endless name": lambda about: about.update(edits=[{**EDIT, "site": "x" * 100_000}]),
+    "an edit that is endless": lambda about: about.update(edits=[{"edit": "x" * 100_000}]),
+    "a point that is endless": lambda about: about["points"].append("x" * 100_000),
+    "a point that is named twice": lambda about: about["points"].append("logits"),
+    "a point that is a number": lambda about: about["points"].append(7),
+    "points that are nothing": lambda about: about.update(points=None),
+    "a version of 100,000 letters": lambda about: about.update(format_version="x" * 100_000),
+    "tokens that are nothing": lambda about: about.update(src=None),
+    "tokens in two columns": lambda about: about["src"].pop(),
+    "tokens that are numbers": lambda about: about["src"].__setitem__(1, [1, 2, 3]),
+    "an info that is a text": lambda about: about.update(info="x" * 100_000),
+    "nothing at all": lambda about: about.clear(),
+}
+EDIT = {"edit": "AblateHead", "site": "decoder.0.cross", "head": 1, "how": "zero"}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_file_that_means_harm_is_refused_with_one_short_sentence(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "x.safetensors"
     run().save(file)
-    with safe_open(file, framework="pt") as saved:
-        about = orjson.loads(saved.metadata()["viz_transformer"])
-        values = {name: saved.get_tensor(name) for name in saved.keys()}  # noqa: SIM118 (no mapping)
-    about["config"]["encoder_layers"] = 10**9
-    save_file(values, file, metadata={"viz_transformer": orjson.dumps(about).decode()})
-    with pytest.raises(ValueError, match=r"says that its model has 1000000003 layers, but holds \d+ points"):
+    about, values = about_and_values(file)
+    HOSTILE[kind](about)
+    save_file(values, file, metadata={"viz_transformer": json.dumps(about)})
+    with pytest.raises(ValueError) as caught:
         Trace.load(file)
+    sentence = str(caught.value)
+    assert sentence.startswith(str(file)) and "\n" not in sentence
+    assert len(sentence) < len(str(file)) + 400
+
+
+def test_the_rows_of_the_steps_survive_their_file(tmp_path: Path) -> None:
+    rows = decode(tiny_checkpoint(norm_kind="positions-and-features"), "abz", max_steps=4).own_rows
+    assert rows.of_steps
+    rows.save(tmp_path / "rows.safetensors")
+    after = Trace.load(tmp_path / "rows.safetensors")
+    assert after.points() == rows.points() and after.of_steps
+    assert torch.equal(after["logits"].nan_to_num(), rows["logits"].nan_to_num())
 
 
 def test_the_difference_of_two_traces_is_the_largest_cell() -> None:

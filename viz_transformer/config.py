@@ -8,7 +8,13 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
+from viz_transformer.sentences import quoted
+
 Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+MAX_LAYERS = 256
+"""Per stack, of what is read from a file: layers cost time to make even where they cost no memory."""
+LARGEST_NUMBER = 2**53
+"""Of a setting: far beyond what can be run, and short enough to be said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +170,7 @@ def tutorial(name: str, **changes: Any) -> ModelConfig:
     Raises ValueError for another name or a missing size.
     """
     if name not in _TUTORIALS:
-        raise ValueError(f"no tutorial named {name!r}; known are {', '.join(_TUTORIALS)}")
+        raise ValueError(f"no tutorial named {quoted(name)}; known are {', '.join(_TUTORIALS)}")
     values = {**_BASE, "tied_output": False, "attention_bias": True, "output_bias": True, **_TUTORIALS[name]}
     if "pad_to" in values and changes.get("pad_to") is not None:
         values |= {"max_source": changes["pad_to"], "max_target": changes["pad_to"]}
@@ -283,15 +289,17 @@ def _check_type(name: str, value: object, hint: Any) -> None:
     options = get_args(hint) or (hint,)
     if isinstance(options[0], str):  # a Literal: one word of a list
         if value not in options:
-            raise ValueError(f"{name}={value!r} is not known; choose {' or '.join(map(repr, options))}")
+            raise ValueError(f"{name}={quoted(value)} is not known; choose {' or '.join(map(repr, options))}")
         return
     if value is None and type(None) in options:
         return
     wanted: Any = options[0]
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        raise ValueError(f"{name} is a number of {len(f'{abs(value):x}') * 4} bits: choose one of at most 53")
     if wanted is float and isinstance(value, int | float) and not isinstance(value, bool):
         return
     if type(value) is not wanted:
-        raise ValueError(f"{name}={value!r} must be {_NOUNS[wanted]}")
+        raise ValueError(f"{name}={quoted(value)} must be {_NOUNS[wanted]}")
 
 
 _NOUNS = {int: "a whole number", float: "a number", bool: "true or false"}

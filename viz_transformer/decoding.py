@@ -24,6 +24,7 @@ from viz_transformer.joined import JoinedSteps
 from viz_transformer.own_rows import own_rows
 from viz_transformer.record import Tokens, Trace
 from viz_transformer.search import DecoderState, Found, Progress, beam_search, whole_passes_because
+from viz_transformer.sentences import quoted
 from viz_transformer.step import Choosing, Held, Step, attention_rows
 from viz_transformer.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution
 from viz_transformer.tracing import (
@@ -430,7 +431,7 @@ def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iter
 def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
     """The forced ids by step. Raises ValueError for a step below 0 and for a token that is not in the vocabulary."""
     if bad := [step for step in given if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
-        raise ValueError(f"{what}: {bad[0]!r} is no step: steps are whole numbers from 0 on")
+        raise ValueError(f"{what}: {quoted(bad[0])} is no step: steps are whole numbers from 0 on")
     return dict(zip(given, _given_ids(ckpt, given.values(), what), strict=True))
 
 
@@ -462,7 +463,7 @@ def _all_forced(
     for step, token in forced.items():
         if token in banned:
             raise ValueError(
-                f"the token {names[token]!r} is banned, and step {step} is to write it: leave one of them out"
+                f"the token {quoted(names[token])} is banned, and step {step} is to write it: leave one of them out"
             )
     if len(banned) >= len(names):
         raise ValueError(f"all {len(names)} tokens are banned: leave at least one that can be written")
@@ -487,7 +488,7 @@ def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
     ids = codec.encode_ids(given).ids
     for i in ids:
         if i in specials:
-            raise ValueError(f"{name}: id {i} is the special token {vocabulary.tokens[i]!r}; leave it out")
+            raise ValueError(f"{name}: id {i} is the special token {quoted(vocabulary.tokens[i])}; leave it out")
     return _tokens_of(ckpt, ids)
 
 

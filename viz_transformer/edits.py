@@ -7,8 +7,9 @@ Positions, heads and layers count from 0. A site is an attention such as `decode
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import torch
@@ -16,14 +17,61 @@ from torch import Tensor
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.points import attention_sites, derived_points, recorded_points, undefined_point, unknown_point
+from viz_transformer.sentences import quoted
 
 Values = Mapping[str, Tensor]
 Nested = float | tuple["Nested", ...]
+MOST_AXES = 8
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 2**53
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and (not isinstance(value, Integral) or _is_whole(value))
+
+
+def _is_row(accepts: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, tuple) and all(map(accepts, value))
+
+
+def _shape(value: object, axes: int = MOST_AXES) -> tuple[int, ...] | None:
+    """The shape of nested tuples of numbers; None if they have none, or too many axes."""
+    if _is_number(value):
+        return ()
+    shapes = {_shape(item, axes - 1) for item in value} if axes and isinstance(value, tuple) else set()
+    inner = shapes.pop() if len(shapes) == 1 else None
+    return None if inner is None else (len(value), *inner)  # type: ignore[arg-type]
+
+
+# A field's type, as it is written there -> what fits it, and what to say of all else.
+_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "str": (lambda value: isinstance(value, str), "a text"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (_is_whole, "a whole number"),
+    "int | None": (lambda value: value is None or _is_whole(value), "a whole number, or nothing"),
+    "float": (_is_number, "a number"),
+    "Nested": (lambda value: _shape(value) is not None, "a number, or nested rows of numbers of equal lengths"),
+    "tuple[float, ...]": (_is_row(_is_number), "a row of numbers"),
+    "tuple[int | None, ...]": (
+        _is_row(lambda value: value is None or _is_whole(value)),
+        "a row of whole numbers, or nothing in their place",
+    ),
+    "Literal['zero', 'mean', 'uniform']": (lambda value: value in ("zero", "mean", "uniform"), "zero, mean or uniform"),
+    "Literal['encoder', 'decoder']": (lambda value: value in ("encoder", "decoder"), "encoder or decoder"),
+}
 
 
 @dataclass(frozen=True)
 class _Edit(ABC):
-    """What all edits share."""
+    """What all edits share. Raises ValueError for a field of another type: an edit may come from a file."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            accepts, what = _FIELDS[str(field.type)]
+            if not accepts(value := getattr(self, field.name)):
+                raise ValueError(f"{type(self).__name__}: {field.name}={quoted(value)} has to be {what}")
 
     @property
     def row_local(self) -> bool:
@@ -58,10 +106,6 @@ class AblateHead(_Edit):
     site: str
     head: int
     how: Literal["zero", "mean", "uniform"] = "zero"
-
-    def __post_init__(self) -> None:
-        if self.how not in ("zero", "mean", "uniform"):
-            raise ValueError(f"how={self.how!r} is not known; choose 'zero', 'mean' or 'uniform'")
 
     @property
     def row_local(self) -> bool:
@@ -237,14 +281,20 @@ _KINDS: dict[str, type[Edit]] = {
 
 
 def edit_from_dict(values: Mapping[str, Any]) -> Edit:
-    """The edit that `to_dict` described. Raises ValueError if there is none such."""
+    """The edit that `to_dict` described. Raises ValueError if there is none such, for fields that it does not have, and
+    for values of another type."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{quoted(values)} is not an edit: it has to be an object with the entry 'edit'")
     kind = _KINDS.get(str(values.get("edit")))
     if kind is None:
-        raise ValueError(f"no edit named {values.get('edit')!r}; known are {', '.join(_KINDS)}")
-    try:
-        return kind(**{name: _frozen(value) for name, value in values.items() if name != "edit"})
-    except TypeError as error:
-        raise ValueError(f"{kind.__name__} does not take these fields: {error}") from error
+        raise ValueError(f"no edit named {quoted(values.get('edit'))}; known are {', '.join(_KINDS)}")
+    given = {name: _frozen(value) for name, value in values.items() if name != "edit"}
+    for name in given.keys() - {field.name for field in fields(kind)}:
+        raise ValueError(f"{kind.__name__} has no field {quoted(name)}")
+    for field in fields(kind):
+        if field.name not in given and field.default is MISSING:
+            raise ValueError(f"{kind.__name__} needs the field {field.name!r}")
+    return kind(**given)
 
 
 def check_edits(edits: Sequence[Edit], config: ModelConfig) -> None:
@@ -257,9 +307,11 @@ def check_edits(edits: Sequence[Edit], config: ModelConfig) -> None:
     for edit in edits:
         site = getattr(edit, "site", None)
         if site is not None and site not in sites:
-            raise ValueError(f"no attention named {site!r}; this model has {', '.join(sites)}")
+            raise ValueError(f"no attention named {quoted(site)}; this model has {', '.join(sites)}")
         if edit.point in derived:
-            raise ValueError(f"{edit.point!r} is derived: nothing in the run is made from it, so it cannot be edited")
+            raise ValueError(
+                f"{quoted(edit.point)} is derived: nothing in the run is made from it, so it cannot be edited"
+            )
         if edit.point not in recorded:
             raise ValueError(undefined_point(edit.point, config) or unknown_point(edit.point, recorded))
         head = getattr(edit, "head", None)
@@ -288,7 +340,7 @@ def _position_axis(value: Tensor) -> int:
 def _where(at: tuple[int | None, ...], value: Tensor, start: int) -> tuple[int | slice, ...] | None:
     """The index that `at` means, batch first; None if the position is not among these rows."""
     if len(at) > value.dim() - 1:
-        raise ValueError(f"at={at} has {len(at)} indices, the point has {value.dim() - 1} axes after the batch")
+        raise ValueError(f"at={quoted(at)} has {len(at)} indices, the point has {value.dim() - 1} axes after the batch")
     where: list[int | slice] = [slice(None)]
     for axis, index in enumerate(at, start=1):
         local = _local(index, value.size(axis), start if axis == _position_axis(value) else 0)
@@ -315,5 +367,6 @@ def _at_words(at: tuple[int | None, ...]) -> str:
     return "[" + ", ".join(":" if i is None else str(i) for i in at) + "]" if at else ""
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+def _frozen(value: Any, axes: int = MOST_AXES) -> Any:
+    """Lists as tuples, down to as many axes as a point could have."""
+    return tuple(_frozen(item, axes - 1) for item in value) if axes and isinstance(value, list | tuple) else value

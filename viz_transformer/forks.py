@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import GREEDY, Run, decode
+from viz_transformer.sentences import quoted
 from viz_transformer.step import Candidate, Step
 from viz_transformer.strategies import Beam, Strategy
 from viz_transformer.tracing import TextOrIds
@@ -56,7 +57,7 @@ def unsure(run: Run, below: float = 0.5) -> tuple[Step, Candidate] | None:
     probability.
     """
     if not 0 <= below <= 1:
-        raise ValueError(f"below={below!r} must be a probability, from 0 to 1")
+        raise ValueError(f"below={quoted(below)} must be a probability, from 0 to 1")
     step = next((each for each in run.steps if not each.forced and math.exp(each.log_prob) < below), None)
     if step is None:
         return None

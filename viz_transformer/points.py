@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from viz_transformer.config import ModelConfig
+from viz_transformer.sentences import quoted
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def undefined_point(name: str, config: ModelConfig) -> str | None:
     """The sentence why a model of this config has no such point though others do; None for any other name."""
     site, _, what = name.rpartition(".")
     reason = _undefined(what, config)
-    return f"{name!r} is undefined: {reason}" if reason and site in attention_sites(config) else None
+    return f"{quoted(name)} is undefined: {reason}" if reason and site in attention_sites(config) else None
 
 
 def _undefined(what: str, config: ModelConfig) -> str | None:
@@ -130,10 +131,10 @@ def _undefined(what: str, config: ModelConfig) -> str | None:
 
 def unknown_point(name: str, known: Collection[str]) -> str:
     """The sentence for a name that is no point, with the nearest ones."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name[:200], list(known), n=3, cutoff=0.6)
     if near:
-        return f"no point named {name!r}. Did you mean {' or '.join(map(repr, near))}?"
-    return f"no point named {name!r}; points() lists all {len(known)}"
+        return f"no point named {quoted(name)}. Did you mean {' or '.join(map(repr, near))}?"
+    return f"no point named {quoted(name)}; points() lists all {len(known)}"
 
 
 def points_table() -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,22 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from viz_transformer.config import ModelConfig
-from viz_transformer.edits import Edit, edit_from_dict
+from viz_transformer.config import MAX_LAYERS, ModelConfig
+from viz_transformer.edits import Edit, check_edits, edit_from_dict
 from viz_transformer.model.attention import DIVISORS, Attention, attention_scores, split_heads
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.points import attention_sites, derived_points, recorded_points, undefined_point, unknown_point
+from viz_transformer.points import (
+    attention_sites,
+    derived_points,
+    point_shape,
+    recorded_points,
+    undefined_point,
+    unknown_point,
+)
+from viz_transformer.sentences import quoted, shortened
+from viz_transformer.untrusted import LONGEST_HEADER, MOST_VALUES, check_header, json_values, regular_size
 from viz_transformer.writing import replace_file
 
 FORMAT_VERSION = 1
@@ -177,7 +186,10 @@ class Trace:
         return differences
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written."""
+        """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written.
+
+        Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again.
+        """
         about = {
             "format_version": FORMAT_VERSION,
             "config": self.config.to_dict(),
@@ -195,46 +207,72 @@ class Trace:
         tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in self.values.items()}
         for site, weight in self.output_maps.items():
             tensors[_OUTPUT_MAP.format(site)] = weight.detach().clone()
-        metadata = {_METADATA_KEY: orjson.dumps(about).decode()}
+        described = orjson.dumps(about)
+        if len(described) > LONGEST_HEADER // 2 or json_values(described) > MOST_VALUES // 2:  # signs are escaped there
+            raise ValueError("this trace has more tokens, or edits with more numbers, than a file of one may have")
+        metadata = {_METADATA_KEY: described.decode()}
         replace_file(path, lambda new: _save(tensors, new, metadata))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
-        """The trace that `save` wrote. Raises ValueError with one sentence for any other file."""
+        """The trace that `save` wrote. Raises ValueError with one sentence for anything else.
+
+        All that the file says is checked before a number of it is read, so nothing takes more memory than the file has
+        bytes and 256 MiB.
+        """
+        path = Path(path)
+        regular_size(path)
         try:
+            check_header(path)
             with safe_open(path, framework="pt") as file:
                 about = orjson.loads((file.metadata() or {}).get(_METADATA_KEY, "null"))
                 if not isinstance(about, dict):
-                    raise ValueError(f"{path} is a safetensors file, but not a trace: save one with trace.save(file)")
+                    raise _NoTrace(f"{path} is a safetensors file, but not a trace: save one with trace.save(file)")
                 if about.get("format_version") != FORMAT_VERSION:
-                    raise ValueError(
-                        f"{path} has trace format {about.get('format_version')!r}, this version reads"
+                    raise _NoTrace(
+                        f"{path} has trace format {quoted(about.get('format_version'))}, this version reads"
                         f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
                     )
                 config = ModelConfig.from_dict(about["config"])
-                layers, points = config.encoder_layers + config.decoder_layers, len(about["points"])
-                if layers > points:
-                    raise ValueError(f"{path} says that its model has {layers} layers, but holds {points} points")
-                values = {name: file.get_tensor(name) for name in about["points"]}
-                names = {site: _OUTPUT_MAP.format(site) for site in attention_sites(config)}
+                if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
+                    raise _NoTrace(
+                        f"{path} is not a whole trace: its model has more than {MAX_LAYERS} layers in a stack"
+                    )
+                if len(set(about["points"])) < len(about["points"]):
+                    raise _NoTrace(f"{path} is not a whole trace: it names a point twice")
                 stored = set(file.keys())
-                maps = {site: file.get_tensor(name) for site, name in names.items() if name in stored}
-            return cls(
-                values=values,
-                config=config,
-                checkpoint=about["checkpoint"],
-                weights_sha256=about["weights_sha256"],
-                src=_tokens(about["src"]),
-                tgt=_tokens(about["tgt"]),
-                next_ids=tuple(about["next_ids"]),
-                next_tokens=tuple(about["next_tokens"]),
-                edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
-                info=about["info"],
-                output_maps=maps,
-                scalars=about.get("scalars") or _constant_scalars(config),
-            )
-        except (SafetensorError, orjson.JSONDecodeError, KeyError, TypeError, IndexError) as error:
-            raise ValueError(f"{path} is not a whole trace ({error}): save it anew with trace.save(file)") from None
+                maps = {site: name for site in attention_sites(config) if (name := _OUTPUT_MAP.format(site)) in stored}
+                empty = cls(
+                    values={name: _shape_of(file.get_slice(name)) for name in about["points"]},
+                    config=config,
+                    checkpoint=about["checkpoint"],
+                    weights_sha256=about["weights_sha256"],
+                    src=_tokens(about["src"]),
+                    tgt=_tokens(about["tgt"]),
+                    next_ids=tuple(about["next_ids"]),
+                    next_tokens=tuple(about["next_tokens"]),
+                    edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
+                    info=about["info"],
+                    output_maps={site: _shape_of(file.get_slice(name)) for site, name in maps.items()},
+                    scalars=about.get("scalars") or _constant_scalars(config),
+                )
+                check_edits(empty.edits, config)
+                if problem := _problem(empty):
+                    raise _NoTrace(f"{path} is not a whole trace: {problem}")
+                return replace(
+                    empty,
+                    values={name: file.get_tensor(name) for name in empty.values},
+                    output_maps={site: file.get_tensor(name) for site, name in maps.items()},
+                )
+        except _NoTrace:
+            raise
+        except (SafetensorError, OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError) as error:
+            why = shortened(" ".join(str(error).split()), 200)
+            raise ValueError(f"{path} is not a whole trace ({why}): save it anew with trace.save(file)") from None
+
+
+class _NoTrace(ValueError):
+    """A sentence with the file's name in it."""
 
 
 def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
@@ -286,3 +324,60 @@ def _attention(model: Transformer, site: str) -> Attention:
 def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
     ids, tokens, originals = columns
     return Tokens(tuple(ids), tuple(tokens), tuple(originals))
+
+
+def _shape_of(stored: Any) -> Tensor:
+    """A tensor without numbers, of the shape and the type of one in a file."""
+    dtype = _DTYPES.get(stored.get_dtype(), torch.complex64)  # which no point has
+    return torch.empty(stored.get_shape(), dtype=dtype, device="meta")
+
+
+_DTYPES = {"F32": torch.float32, "BOOL": torch.bool, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16}
+
+
+def _problem(trace: Trace) -> str | None:
+    """What does not fit in a trace that could be read; None if everything does."""
+    if not trace.values:
+        return "it has no points"
+    if not _tokens_fit(trace):
+        return "its tokens do not fit its config"
+    if not isinstance(trace.info, dict) or not _all(str, (trace.checkpoint, trace.weights_sha256)):
+        return "what it says about its run is not text"
+    known = {point.name: point for point in recorded_points(trace.config)}
+    for name, value in trace.values.items():
+        if name not in known:
+            return f"it has a point {name!r:.80}, which a model of its config does not"
+        shape = point_shape(known[name], trace.config, batch=1, source=len(trace.src), target=len(trace.tgt))
+        shapes = [shape, (1, trace.config.n_heads, *shape[2:])] if name.endswith(".mask") else [shape]  # one per head
+        kind = torch.bool if name.endswith(".mask") else torch.float32
+        if tuple(value.shape) not in shapes or value.dtype != kind:
+            return f"its point {name} is {value.dtype} {list(value.shape)}, and not {kind} {list(shape)}"
+    return next(
+        (f"{site} lacks what it is made of" for site in attention_sites(trace.config) if _lacks(trace, site)), None
+    )
+
+
+def _lacks(trace: Trace, site: str) -> bool:
+    """Whether derived points of this attention, which the trace names, could not be made."""
+    if f"{site}.query" not in trace.values:
+        return False
+    d_model, weight = trace.config.d_model, trace.output_maps.get(site)
+    whole = all(f"{site}.{part}" in trace.values for part in ("key", "mask", "head_out"))
+    mapped = weight is not None and tuple(weight.shape) == (d_model, d_model) and weight.is_floating_point()
+    divided = isinstance(trace.scalars, dict) and isinstance(trace.scalars.get(f"{site}.divisor"), float)
+    return not (whole and mapped and divided)
+
+
+def _tokens_fit(trace: Trace) -> bool:
+    """Whether each side that the model has, and no other, has tokens with ids, names and originals."""
+    has = (trace.config.has_encoder, trace.config.has_decoder)
+    for side, expected in zip((trace.src, trace.tgt), has, strict=True):
+        columns = ((int, side.ids), (str, side.tokens), (str, side.originals))
+        if bool(len(side)) != expected or not all(_all(kind, c) and len(c) == len(side) for kind, c in columns):
+            return False
+    written = ((int, trace.next_ids), (str, trace.next_tokens))
+    return all(len(c) == len(trace.tgt) and _all(kind, [e for e in c if e is not None]) for kind, c in written)
+
+
+def _all(kind: type, entries: Iterable[object]) -> bool:
+    return all(type(entry) is kind for entry in entries)

@@ -14,7 +14,11 @@ _WRITER.maxlevel = 3
 
 def quoted(value: object, most: int = LONGEST_QUOTE) -> str:
     """The value as Python writes it, at most so many characters; what was left out is an ellipsis."""
-    return shortened(_WRITER.repr(value), most)
+    try:
+        written = _WRITER.repr(value)
+    except Exception:  # a number of more digits than Python writes, or an object that cannot describe itself
+        written = f"<{type(value).__name__}>"
+    return shortened(written, most)
 
 
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.sentences import quoted
+
 KEPT = "kept"
 REASONS = (KEPT, "banned", "greedy", "top-k", "top-p", "min-p")
 """Why a strategy does not choose a token; the first says that it may."""
@@ -121,12 +123,14 @@ class Beam:
 
     def __post_init__(self) -> None:
         if isinstance(self.width, bool) or not isinstance(self.width, int) or not 1 <= self.width <= WIDEST:
-            raise ValueError(f"width={self.width!r} is not a beam width: choose a whole number from 1 to {WIDEST}")
+            raise ValueError(
+                f"width={quoted(self.width)} is not a beam width: choose a whole number from 1 to {WIDEST}"
+            )
         _check("length_penalty", self.length_penalty, 0, 10)
         if self.penalty not in ("gnmt", "power"):
-            raise ValueError(f"penalty={self.penalty!r} is not known: choose gnmt or power")
-        if self.stop not in STOP_RULES:
-            raise ValueError(f"stop={self.stop!r} is not known: choose {', '.join(STOP_RULES)}")
+            raise ValueError(f"penalty={quoted(self.penalty)} is not known: choose gnmt or power")
+        if self.stop not in tuple(STOP_RULES):
+            raise ValueError(f"stop={quoted(self.stop)} is not known: choose {', '.join(STOP_RULES)}")
         _check_whole("n_best", self.n_best, 1, self.width)
 
     def score(self, log_prob: float, length: int) -> float:
@@ -251,10 +255,10 @@ def _check(name: str, value: float, low: float, high: float, *, above: bool = Fa
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not low <= value <= high or (above and value == low):  # also refuses NaN
         bound = f"above {low:g} and at most {high:g}" if above else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name}={value!r} must be a number {bound}")
+        raise ValueError(f"{name}={quoted(value)} must be a number {bound}")
 
 
 def _check_whole(name: str, value: int, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         most = f"to {high:,}" if high < 10**9 else "on"
-        raise ValueError(f"{name}={value!r} must be a whole number from {low} {most}")
+        raise ValueError(f"{name}={quoted(value)} must be a whole number from {low} {most}")

@@ -44,12 +44,10 @@ from viz_transformer.checkpoint.files import (
     sha256,
 )
 from viz_transformer.checkpoint.weights import Shapes, check_safetensors, read_tensors
-from viz_transformer.config import ModelConfig
+from viz_transformer.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.text import Codec, Vocabulary
 
-MAX_LAYERS = 256
-"""Per stack: layers cost time to make even where they cost no memory."""
 MAX_POSITION_NUMBERS = 2**28
 """Numbers in a position table, which is computed and not read: 1 GiB."""
 

@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from viz_transformer.checkpoint.files import COPY_AGAIN, SAVE_AS_FOLDER, CheckpointError, read_bytes
+from viz_transformer.sentences import quoted
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -46,7 +47,7 @@ def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor
     for name, tensor in tensors.items():
         if not torch.isfinite(tensor).all():
             raise CheckpointError(
-                f"{path}: {name!r} holds NaN or infinite numbers, so the model cannot run: "
+                f"{path}: {quoted(name)} holds NaN or infinite numbers, so the model cannot run: "
                 "use weights from before the training went wrong"
             )
     return tensors
@@ -72,8 +73,8 @@ def _read_safetensors(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
             for name, view in views.items():
                 if view.get_dtype() not in FLOAT_DTYPES:
                     raise CheckpointError(
-                        f"{path}: {name!r} has the type {view.get_dtype()}; weights are {', '.join(FLOAT_DTYPES)}: "
-                        "convert the file"
+                        f"{path}: {quoted(name)} has the type {view.get_dtype()}; weights are "
+                        f"{', '.join(FLOAT_DTYPES)}: convert the file"
                     )
             _check_shapes(path, {name: tuple(view.get_shape()) for name, view in views.items()}, expected)
             return {name: file.get_tensor(name) for name in views}
@@ -142,7 +143,8 @@ def _check_views(path: Path, tensors: Mapping[str, Tensor], expected: Shapes | N
         last = tensor.storage_offset() + sum((length - 1) * step for length, step in steps)
         if tensor.numel() > held or (tensor.numel() and last >= held) or held * tensor.itemsize > size:
             raise CheckpointError(
-                f"{path}: {name!r} claims {tensor.numel():,} numbers, but the file does not store so many: {_DISTRUST}"
+                f"{path}: {quoted(name)} claims {tensor.numel():,} numbers, but the file does not store so many: "
+                f"{_DISTRUST}"
             )
     if (total := sum(tensor.nbytes for tensor in tensors.values())) > 4 * size:  # tied tensors are stored once
         raise CheckpointError(f"{path} has {size:,} bytes, but its tensors claim {total:,}: {_DISTRUST}")

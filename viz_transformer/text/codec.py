@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+from viz_transformer.sentences import quoted
 from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
 
@@ -131,7 +132,7 @@ class Codec:
         except TypeError:
             raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
         if not 0 <= id < len(self.vocabulary):
-            raise ValueError(f"id {id} is outside the vocabulary: ids go from 0 to {len(self.vocabulary) - 1}")
+            raise ValueError(f"id {quoted(id)} is outside the vocabulary: ids go from 0 to {len(self.vocabulary) - 1}")
         return id
 
     def _encoded(self, ids: list[int], originals: list[str]) -> Encoded:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
+from viz_transformer.sentences import quoted
+
 
 @dataclass(frozen=True)
 class Word:
@@ -136,7 +138,7 @@ def _blank(language: str) -> Callable[[str], Any]:
     try:
         rules = spacy.blank(language)
     except ImportError as error:
-        raise ValueError(f"spaCy has no rules for {language!r}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"spaCy has no rules for {quoted(language)}: {' '.join(str(error).split())}") from None
     rules.add_pipe("sentencizer")
     return rules
 

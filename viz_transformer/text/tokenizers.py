@@ -250,7 +250,7 @@ def _spacy_tokenizer(language: str) -> Callable[[str], Any]:
         tokenizer: Callable[[str], Any] = spacy.blank(language).tokenizer
     except ImportError as error:  # an unknown language, or one whose tokenizer is a package of its own
         reason = " ".join(str(error).split())
-        raise ValueError(f"spaCy cannot split words of the language {language!r}: {reason}") from None
+        raise ValueError(f"spaCy cannot split words of the language {quoted(language)}: {reason}") from None
     return tokenizer
 
 
@@ -272,17 +272,17 @@ def tokenizer_from_dict(d: Mapping[str, Any]) -> Tokenizer:
 def _check_booleans(tokenizer: Tokenizer, *names: str) -> None:
     for name in names:
         if not isinstance(getattr(tokenizer, name), bool):
-            raise ValueError(f"the tokenizer's {name!r} has to be true or false")
+            raise ValueError(f"the tokenizer's {quoted(name)} has to be true or false")
 
 
 def _sequence(tokenizer: Tokenizer, name: str) -> Sequence[Any]:
     value = getattr(tokenizer, name)
     if not isinstance(value, (list, tuple)):
-        raise ValueError(f"the tokenizer's {name!r} has to be a list")
+        raise ValueError(f"the tokenizer's {quoted(name)} has to be a list")
     return value
 
 
 def _texts(tokenizer: Tokenizer, name: str, values: Any) -> tuple[str, ...]:
     if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
-        raise ValueError(f"the tokenizer's {name!r} has to hold texts")
+        raise ValueError(f"the tokenizer's {quoted(name)} has to hold texts")
     return tuple(values)

@@ -16,6 +16,7 @@ from viz_transformer import __version__
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures.theme import Theme
 from viz_transformer.memory import leave_new_imports_alone
+from viz_transformer.sentences import quoted
 from viz_transformer.ui import cached, examples, opening, projector, state, text
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.chips import chip_rows
@@ -253,7 +254,7 @@ def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
     summary = found.get(chosen["pin_checkpoint"])
     try:
         if summary is None or isinstance(summary, Unreadable):
-            raise ValueError(f"the model {chosen['pin_checkpoint']!r} cannot be read")
+            raise ValueError(f"the model {quoted(chosen['pin_checkpoint'])} cannot be read")
         how = chosen["pin_how"] or cached.GREEDILY
         pinned = load("B", summary, chosen["pin_text"] or "", chosen["pin_target"], how, status)
         return Runs(both.a, pinned, chosen["shown"] or "A")

@@ -1,0 +1,68 @@
+"""What is quoted stays short, whatever was given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from viz_transformer.sentences import quoted, shortened
+from viz_transformer.strategies import Beam, Sampling
+
+
+class Silent:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+NESTED: list[Any] = []
+NESTED.append(NESTED)
+
+
+VALUES: dict[str, Any] = {
+    "a long text": "x" * 10**7,
+    "long bytes": b"x" * 10**7,
+    "a number that Python does not write": 10**10_000,
+    "a long number": -(10**4000),
+    "nested lists": [[["x" * 900] * 900] * 900],
+    "a long key": {"x" * 10**6: {1: 2}},
+    "a circle": NESTED,
+    "what cannot describe itself": Silent(),
+    "line breaks and colours": "a\nb\x1b[31m",
+    "half a pair": "\ud800",
+}
+
+
+@pytest.mark.parametrize("what", VALUES)
+def test_a_quote_is_short_and_can_be_printed(what: str) -> None:
+    said = quoted(VALUES[what])
+    assert len(said) <= 60
+    assert said.isprintable()
+    assert said.encode("utf-8")
+
+
+def test_what_is_short_is_quoted_whole() -> None:
+    for value in (7, "text", [1, 2], None, 0.5, "it's", {"a": 1}):
+        assert quoted(value) == repr(value)
+
+
+def test_what_was_cut_ends_in_an_ellipsis() -> None:
+    assert shortened("abc", 3) == "abc"
+    assert shortened("abcd", 3) == "ab…"
+    assert quoted("x" * 100, 10) == "'xxxxxxxx…"
+
+
+@pytest.mark.parametrize("what", [*VALUES, "nothing"])
+def test_a_setting_of_a_strategy_that_is_none_is_refused_in_a_short_sentence(what: str) -> None:
+    value = VALUES.get(what)
+    for make in (
+        lambda: Beam(value),
+        lambda: Beam(2, penalty=value),
+        lambda: Beam(2, stop=value),
+        lambda: Beam(2, length_penalty=value),
+        lambda: Sampling(temperature=value),
+        lambda: Sampling(seed=value),
+    ):
+        with pytest.raises(ValueError) as caught:
+            make()
+        assert len(str(caught.value)) < 200

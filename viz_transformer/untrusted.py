@@ -1,0 +1,50 @@
+"""Files that may be anybody's: what they are and how much they would make of themselves, before any of it is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from viz_transformer.sentences import quoted
+
+LONGEST_HEADER = 8 * 2**20
+"""Bytes of what a safetensors file says about itself."""
+MOST_VALUES = 500_000
+"""Of a description in JSON: an empty list has three bytes in the file and sixty in memory."""
+
+
+def regular_size(path: str | os.PathLike[str]) -> int:
+    """The bytes of a file. Raises ValueError, a sentence with its name, for what is none that can be read."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero character
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"{quoted(os.fspath(path), 300)} cannot be read: {why}") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise ValueError(f"{path} is a folder: give a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{path} is a pipe or a device: give a file")
+    return status.st_size
+
+
+def check_header(path: Path) -> None:
+    """Raise ValueError, with the reason alone, for a safetensors file whose header would take long to read, or much
+    memory; with a sentence for what is no file."""
+    size = regular_size(path)
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > size - 8:
+            raise ValueError("its header goes beyond its end")
+        if length > LONGEST_HEADER:
+            raise ValueError(f"its header has {length:,} bytes, at most {LONGEST_HEADER:,} are read")
+        header = file.read(length)
+    if (values := json_values(header)) > MOST_VALUES:
+        raise ValueError(f"its header has {values:,} values, at most {MOST_VALUES:,} are read")
+
+
+def json_values(content: bytes) -> int:
+    """About how many values JSON holds, seen without reading it."""
+    return sum(content.count(sign) for sign in (b",", b"[", b"{"))
