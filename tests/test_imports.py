@@ -79,6 +79,23 @@ def test_imports_point_one_way(part: str, path: Path) -> None:
             assert part in ONLY_IN[library], f"{path.relative_to(ROOT)} imports {library}"
 
 
+@pytest.mark.parametrize("library", ["pandas", "spacy", "sympy", "torch"])
+def test_a_part_of_a_large_library_is_imported_after_the_whole(library: str) -> None:
+    """Two threads that begin a library at two ends wait for each other; Python then gives one of them an error."""
+    for path in (ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(path for _, path in modules())):
+        for scope in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(scope, ast.Module | ast.FunctionDef):
+                first = next((name for node in scope.body for name in whole_names(node, library)), library)
+                assert first == library, f"{path.relative_to(ROOT)} begins with {first}: import {library} before it"
+
+
+def whole_names(node: ast.stmt, library: str) -> list[str]:
+    """The modules of the library that a statement imports, as it names them."""
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    return [name for name in names if name.split(".")[0] == library]
+
+
 def test_pages_hold_no_tensors_and_the_frame_imports_nothing_heavy() -> None:
     for path in (ROOT / "app.py", *(ROOT / "pages").glob("*.py")):
         heavy = {name.split(".")[0] for name in imported(path)} & {"torch", "spacy", "plotly", "pandas", "numpy"}

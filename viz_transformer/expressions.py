@@ -78,8 +78,7 @@ class _Algebra:
     """Exact arithmetic with all names of some texts, within the limits."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
-        from sympy.polys.domains import QQ  # type: ignore[import-untyped]  # sympy has no types
-        from sympy.polys.rings import ring  # type: ignore[import-untyped]
+        from sympy import QQ, ring  # type: ignore[import-untyped]  # sympy has no types
 
         words = [token for text in texts for token in text if token.isalpha()]
         calls = sum(word in FUNCTIONS for word in words)

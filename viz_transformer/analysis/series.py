@@ -349,8 +349,7 @@ class _Arithmetic:
     """
 
     def __init__(self, names: frozenset[str]) -> None:
-        from sympy.polys.domains import QQ  # type: ignore[import-untyped]  # sympy has no types
-        from sympy.polys.rings import ring  # type: ignore[import-untyped]
+        from sympy import QQ, ring  # type: ignore[import-untyped]  # sympy has no types
 
         symbols = [*sorted(names - {"x"}), "_"]  # a ring has at least one name
         self.ring, *generators = ring(symbols, QQ)
@@ -563,7 +562,7 @@ def _sentence_part(coefficient: str) -> str:
 
 def _text(a: _Laurent, power: int) -> str:
     """A coefficient as the data write it."""
-    from sympy import Add, Mul  # type: ignore[import-untyped]
+    from sympy import Add, Mul
 
     if power not in a.terms:
         return "0"

@@ -91,9 +91,9 @@ def text_facts(language: str, text: str) -> TextFacts:
 
 def installed_pipelines(language: str) -> tuple[str, ...]:
     """The trained pipelines for the language that are installed here, by name."""
-    import spacy.util
+    from spacy import util
 
-    return tuple(sorted(name for name in spacy.util.get_installed_models() if name.startswith(f"{language}_")))
+    return tuple(sorted(name for name in util.get_installed_models() if name.startswith(f"{language}_")))
 
 
 def tagged(pipeline: str, text: str) -> tuple[Tagged, ...]:
@@ -101,7 +101,7 @@ def tagged(pipeline: str, text: str) -> tuple[Tagged, ...]:
 
     Raises ValueError if the pipeline cannot be loaded.
     """
-    from spacy.glossary import GLOSSARY
+    from spacy import glossary
 
     doc = _pipeline(pipeline)(text)
     places = {token.i: place for place, token in enumerate(token for token in doc if not token.is_space)}
@@ -113,7 +113,9 @@ def tagged(pipeline: str, text: str) -> tuple[Tagged, ...]:
             tag=token.tag_,
             dependency=token.dep_,
             head=places.get(token.head.i, places[token.i]),
-            explained=", ".join(GLOSSARY[name] for name in (token.pos_, token.dep_) if name in GLOSSARY),
+            explained=", ".join(
+                glossary.GLOSSARY[name] for name in (token.pos_, token.dep_) if name in glossary.GLOSSARY
+            ),
         )
         for token in doc
         if token.i in places

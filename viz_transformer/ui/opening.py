@@ -1,11 +1,12 @@
 """How each run of the app begins: with the page's heading, before anything is imported that a heading does not need.
 
 What stands above `show` is all that a first visitor waits for. So this module imports Streamlit and the style, and the
-imports inside `show` stay there, whatever pages and frame come to need.
+imports inside its functions stay there, whatever pages and frame come to need.
 """
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,11 +16,19 @@ from viz_transformer.ui import style
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
+_importing = Lock()
+
 
 def heading(name: str) -> None:
-    """The style, and the page's heading."""
+    """The style and the page's heading; then, in one session while all others wait, what must not be seen half done.
+
+    Plotly looks for pandas among the modules that are there, where a module stands from the moment at which its import
+    begins. A page that made a chart while another session was importing pandas failed.
+    """
     style.apply()
     st.title(name, anchor=False)
+    with _importing:
+        import pandas  # noqa: F401
 
 
 def show(page: StreamlitPage) -> None:
