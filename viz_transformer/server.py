@@ -30,6 +30,7 @@ ALLOWED_HOSTS: Final = ["localhost", HOST]
 SERVER_OPTIONS: Final[dict[str, object]] = {
     "browser.gatherUsageStats": False,
     "browser.serverAddress": HOST,
+    "client.showErrorDetails": "none",
     "server.address": HOST,
     "server.allowedHosts": ALLOWED_HOSTS,
     "server.baseUrlPath": "",
@@ -38,6 +39,11 @@ SERVER_OPTIONS: Final[dict[str, object]] = {
     "server.fileWatcherType": "none",
     "server.headless": True,
 }
+
+FAILED: Final = (
+    "This page stopped at an error in the program. Its details are in the terminal that the app was started from."
+    " Change something or reload to go on."
+)
 
 CHROME_NAMES: Final = (
     "google-chrome",
@@ -173,6 +179,14 @@ def run_app(*, port: int | None = None, browser: bool = True, window: bool = Fal
     serve(script, listening)
 
 
+def say_failure(error: Exception) -> bool:
+    """Say on the page that a run of it failed. Returns True: Streamlit, which has logged the error, shows nothing."""
+    from viz_transformer.ui import text
+
+    text.paragraph(FAILED, tone="bad")
+    return True
+
+
 class OwnPagesOnly:
     """Lets in what was asked of this machine by name, and WebSockets of pages that this server sent.
 
@@ -245,7 +259,11 @@ def serve(script: Path, listening: socket.socket) -> None:
     from streamlit.web import bootstrap
 
     PagesManager.uses_pages_directory = False  # app.py names the pages; else the first run takes pages/ for them
-    app = App(script, middleware=[Middleware(OwnPagesOnly), Middleware(AddressedPage)])
+    app = App(
+        script,
+        middleware=[Middleware(OwnPagesOnly), Middleware(AddressedPage)],
+        on_script_error=say_failure,
+    )
     bootstrap.load_config_options({**SERVER_OPTIONS, "server.port": listening.getsockname()[1]})
 
     class Server(uvicorn.Server):

@@ -1,4 +1,4 @@
-"""Sessions that meet in a server which has imported nothing yet, and what they are told of an error."""
+"""Sessions that meet in a server which has imported nothing yet, and what a session is told of an error."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import serving
 from visiting import visit
+
+from viz_transformer.server import FAILED
 
 # The app, in which the import of pandas stops half-way until a file is there.
 HALF_WAY = """
@@ -39,6 +42,17 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 from viz_transformer.cli import main
 main(["app", "--no-browser", "--port", "0"])
+"""
+
+# Serves a script as the app is served.
+SERVED = """
+import sys
+from pathlib import Path
+from viz_transformer import server
+
+listening, _ = server.bind(0)
+print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+server.serve(Path(sys.argv[1]), listening)
 """
 
 
@@ -82,3 +96,18 @@ def test_a_page_with_charts_waits_for_the_pandas_that_another_session_imports(tm
         assert not first.is_alive() and not second.is_alive()
     assert first.errors() == second.errors() == []
     assert "Traceback" not in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "where", ["{}", "st.fragment(lambda: {})()", "def broken(: {}"], ids=["page", "part", "syntax"]
+)
+def test_an_error_is_said_in_one_sentence_and_its_details_stay_in_the_log(tmp_path: Path, where: str) -> None:
+    script, log = tmp_path / "broken.py", tmp_path / "app.log"
+    detail = "what_only_the_log_may_say"
+    script.write_text(f"import streamlit as st\nst.title('Broken')\n{where.format(detail)}\n", encoding="utf-8")
+    with serving([sys.executable, "-c", SERVED, str(script)], log) as address:
+        sent = b"".join(each.SerializeToString() for each in visit(address) if not each.HasField("new_session"))
+    assert detail.encode() not in sent and b"broken.py" not in sent and b"Traceback" not in sent
+    assert detail in log.read_text(encoding="utf-8")
+    if not where.startswith("def"):  # what cannot be compiled is answered by Streamlit's own sentence
+        assert FAILED.encode() in sent and b"Streamlit Cloud" not in sent
