@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,8 @@ import pytest
 
 from viz_transformer import server
 
+FONT = "/app/static/ibm-plex-sans-400.woff2"
+
 
 @pytest.fixture
 def taken() -> Iterator[int]:
@@ -26,17 +29,27 @@ def port_of(address: str) -> int:
     return int(address.rpartition(":")[2])
 
 
+def answer(port: int, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
+    """What the server answers a request with these headers."""
+    connection = http.client.HTTPConnection(server.HOST, port, timeout=30)
+    connection.request(method, path, headers=headers)
+    return connection.getresponse()
+
+
 def status(port: int, path: str, **headers: str) -> int:
     """The status that the server answers a GET with these headers with."""
-    connection = http.client.HTTPConnection(server.HOST, port, timeout=10)
-    connection.request("GET", path, headers=headers)
-    return connection.getresponse().status
+    return answer(port, path, **headers).status
+
+
+def handshake(port: int, **headers: str) -> http.client.HTTPResponse:
+    """What the server answers a WebSocket handshake."""
+    asked = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    return answer(port, "/_stcore/stream", **asked, **{"Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg=="}, **headers)
 
 
 def websocket_status(port: int, **headers: str) -> int:
     """The status that the server answers a WebSocket handshake with; 101 lets it in."""
-    handshake = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
-    return status(port, "/_stcore/stream", **handshake, **{"Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg=="}, **headers)
+    return handshake(port, **headers).status
 
 
 def test_the_port_asked_for_is_taken_if_it_is_free() -> None:
@@ -105,7 +118,7 @@ def test_the_app_listens_on_this_machine_only(app_server: str) -> None:
 
 
 def test_the_settings_beside_the_app_are_read_so_fonts_come_from_here(app_server: str) -> None:
-    assert status(port_of(app_server), "/app/static/ibm-plex-sans-400.woff2") == 200
+    assert status(port_of(app_server), FONT) == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "LOCALHOST"])
@@ -124,8 +137,39 @@ def test_a_request_under_another_name_is_refused(app_server: str, host: str) -> 
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:1", "https://127.0.0.1", "null"])
-def test_a_page_from_elsewhere_cannot_open_a_websocket(app_server: str, origin: str) -> None:
+def test_a_page_from_elsewhere_can_neither_open_a_websocket_nor_read_a_file(app_server: str, origin: str) -> None:
     assert websocket_status(port_of(app_server), Origin=origin) == 403
+    for path in ("/", "/_stcore/health", FONT):
+        assert status(port_of(app_server), path, Origin=origin) == 403
+        assert status(port_of(app_server), path, Origin=app_server) == 200
+
+
+def test_the_page_takes_messages_from_no_other_page(app_server: str) -> None:
+    config = json.loads(answer(port_of(app_server), "/_stcore/host-config").read())
+    assert config["allowedOrigins"] == [] and not config["enableCustomParentMessages"]
+
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize("path", [FONT, "", "models", "_stcore/health", "_stcore/host-config", "no.js", "no", LONG])
+def test_no_answer_may_be_framed_or_taken_for_another_kind_of_file(app_server: str, path: str) -> None:
+    port = port_of(app_server)
+    answers = [answer(port, f"/{path.lstrip('/')}", method) for method in ("GET", "HEAD", "POST", "OPTIONS")]
+    answers += [answer(port, f"/{path.lstrip('/')}", Host="evil.example"), handshake(port, Origin=app_server)]
+    for each in answers:
+        assert each.status < 500
+        assert each.getheader("content-security-policy") == "frame-ancestors 'none'"
+        assert set((each.getheader("x-content-type-options") or "").split(", ")) == {"nosniff"}
+
+
+@pytest.mark.parametrize(
+    "place", ["", "app/static/", "static/", "media/", "component/a/", "_stcore/bidi-components/a/"]
+)
+@pytest.mark.parametrize("name", [LONG, f"{LONG}.js", "a/" * 2500, "%20" * 300, "%F0%9F%98%80" * 70])
+def test_a_file_whose_name_is_too_long_is_not_there(app_server: str, place: str, name: str) -> None:
+    for kind in ("text/html", "*/*"):
+        assert status(port_of(app_server), f"/{place}{name}", Accept=kind) in (200, 301, 400, 404)  # 200: the page
 
 
 def test_starting_imports_neither_torch_nor_spacy() -> None:

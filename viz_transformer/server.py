@@ -20,6 +20,8 @@ from viz_transformer.memory import keep_freed_memory
 if TYPE_CHECKING:
     from types import FrameType
 
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 HOST: Final = "127.0.0.1"
@@ -30,6 +32,7 @@ ALLOWED_HOSTS: Final = ["localhost", HOST]
 SERVER_OPTIONS: Final[dict[str, object]] = {
     "browser.gatherUsageStats": False,
     "browser.serverAddress": HOST,
+    "client.allowedOrigins": [],
     "client.showErrorDetails": "none",
     "server.address": HOST,
     "server.allowedHosts": ALLOWED_HOSTS,
@@ -39,6 +42,9 @@ SERVER_OPTIONS: Final[dict[str, object]] = {
     "server.fileWatcherType": "none",
     "server.headless": True,
 }
+
+# Of every response: no page may show ours inside itself, and no file is taken for what it does not say it is.
+HEADERS: Final = [("content-security-policy", "frame-ancestors 'none'"), ("x-content-type-options", "nosniff")]
 
 FAILED: Final = (
     "This page stopped at an error in the program. Its details are in the terminal that the app was started from."
@@ -187,11 +193,18 @@ def say_failure(error: Exception) -> bool:
     return True
 
 
+async def not_found(request: Request, error: Exception) -> Response:
+    """The answer where the file system has no such file; it raises errors of its own for names that are too long."""
+    from starlette.responses import PlainTextResponse
+
+    return PlainTextResponse("Not Found", status_code=404)
+
+
 class OwnPagesOnly:
-    """Lets in what was asked of this machine by name, and WebSockets of pages that this server sent.
+    """Lets in what was asked of this machine by name, and only by pages that this server sent.
 
     Streamlit alone checks the host of WebSockets only, lets in the pages of every other local server, and asks a
-    service on the internet for this machine's address when a stranger knocks.
+    service on the internet for this machine's address when a stranger knocks. It lets every page read static files.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -212,7 +225,7 @@ class OwnPagesOnly:
         if host.partition(":")[0] not in ALLOWED_HOSTS:
             return False
         own = f"http://{host}"
-        return bool(scope["type"] == "http" or headers.get(b"origin", own) == own)
+        return bool(headers.get(b"origin", own) == own)
 
 
 class AddressedPage:
@@ -263,6 +276,7 @@ def serve(script: Path, listening: socket.socket) -> None:
         script,
         middleware=[Middleware(OwnPagesOnly), Middleware(AddressedPage)],
         on_script_error=say_failure,
+        exception_handlers={OSError: not_found},
     )
     bootstrap.load_config_options({**SERVER_OPTIONS, "server.port": listening.getsockname()[1]})
 
@@ -276,6 +290,7 @@ def serve(script: Path, listening: socket.socket) -> None:
         uvicorn.Config(
             app,
             access_log=False,
+            headers=HEADERS,
             log_level="warning",
             timeout_graceful_shutdown=2,
             ws="websockets-sansio",  # this and the next two as `streamlit run` sets them
