@@ -116,6 +116,7 @@ def other_tokens(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
         "mask": view.mask[:, kept],
         "title": f"{view.title}, without special tokens",
         "scale_name": "attention weight, renormalised",
+        "hidden": hidden.hidden_share,
     }
     yield "without-specials", vt.figures.attention_heatmap(hidden.weights[:, kept], **{**words_of(view), **left})
 

@@ -340,10 +340,20 @@ def test_hidden_keys_by_hand():
     assert (left.renormalised, again.renormalised) == (False, True)
 
 
-def test_where_nothing_is_left_there_is_no_number_and_rows_of_zeros_stay():
+def test_where_nothing_is_left_the_run_s_own_weights_stay_and_the_share_says_so():
     found = hidden_keys([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [True, False, False], renormalise=True)
-    np.testing.assert_array_equal(found.weights, np.float32([[0, np.nan, np.nan], [0, 0, 0]]))
+    np.testing.assert_array_equal(found.weights, np.zeros((2, 3), np.float32))
+    assert found.hidden_share.tolist() == [1, 0]
     assert found.mostly_hidden.tolist() == [True, False]
+
+
+def test_the_hidden_share_is_one_of_what_the_row_holds_and_1_only_where_nothing_is_left():
+    found = hidden_keys([[1.5, 0.5], [1.0, 1e-20], [np.nan, np.nan]], [True, False], renormalise=True)
+    assert found.hidden_share[0] == 0.75  # the largest weights of several heads sum to more than 1
+    assert found.hidden_mass[0] == 1.5 and not found.mostly_hidden[0]
+    assert found.hidden_share[1] < 1 and found.mostly_hidden[1]
+    assert found.weights[1].tolist() == [0, 1]
+    assert np.isnan(found.weights[2, 1]) and np.isnan(found.hidden_share[2])  # the run has no number there either
 
 
 @pytest.mark.parametrize("kind", SITES)

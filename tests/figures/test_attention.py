@@ -152,6 +152,20 @@ def test_the_selected_row_has_a_ring_and_bold_labels():
     assert outer.y0 < inner.y0 < inner.y1 < outer.y1
 
 
+@pytest.mark.parametrize("mode", theme.THEMES)
+def test_rows_of_which_more_than_0_9_is_hidden_are_faint_and_the_legend_says_so(mode):
+    figure = draw(weights_of(3, 2), hidden=[0.9, 0.91, 0.00004], theme=mode)
+    (veil,) = figure.layout.shapes
+    assert (veil.y0, veil.y1, veil.x0, veil.x1) == (0.5, 1.5, -0.5, 1.5)
+    assert (veil.fillcolor, veil.opacity) == (theme.palette(mode).page, 0.5)
+    legend = "attention weight; faint: more than 0.9 of the row is hidden"
+    assert legend in [note.text for note in figure.layout.annotations]
+    said = [row[0].rpartition("<br>")[2] for row in figure.data[0].text]
+    assert said == [f"{share} of this row's weight is hidden" for share in ("0.9000", "0.9100", "&lt;0.0001")]
+    plain = draw(weights_of(3, 2), hidden=[0.9, 0.5, 0])
+    assert not plain.layout.shapes and "attention weight" in [note.text for note in plain.layout.annotations]
+
+
 def test_every_row_can_be_selected_also_where_labels_are_thinned_out():
     figure = draw(weights_of(200, 2), selected_query=177)
     assert 177 in figure.layout.yaxis.tickvals
@@ -183,6 +197,7 @@ def test_the_axes_say_which_tokens_they_have_in_words_and_in_ink():
         ({"query_tokens": ["a"]}, "do not fit 1 query and 3 key tokens"),
         ({"mask": np.ones((3, 2), bool)}, "does not have the shape"),
         ({"query_writes": ["a"]}, "1 written tokens do not fit 2 queries"),
+        ({"hidden": [0.5]}, "does not fit 2 query tokens"),
         ({"selected_query": 2}, "rows go from 0 to 1"),
         ({"theme": "blue"}, "choose 'light' or 'dark'"),
         ({"kind": "self"}, "is not known"),

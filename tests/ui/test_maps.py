@@ -13,6 +13,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer import __version__
+from viz_transformer.analysis.attention import hidden_keys
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.decoding import Run, decode
 from viz_transformer.edits import SetMask
@@ -416,8 +417,10 @@ def test_hiding_special_keys_renormalises_the_rest_and_says_how_much_was_hidden(
     header, arrays = payload.unpack(made.matrix())
     empty = ~np.isfinite(expected).all(axis=-1)
     np.testing.assert_allclose(arrays["values"][~empty], expected[~empty], atol=1e-6)
-    assert np.isnan(arrays["values"][empty]).all()  # nothing but a special token to read
+    assert (arrays["values"][empty] == 0).all()  # nothing but a special token to read: the run's own weights
     assert empty.sum() == (kind == "decoder")
+    np.testing.assert_allclose(header["hidden"], share, atol=1e-6)
+    assert ("1 of them reads special keys alone" in made.remarks[0]) == (kind == "decoder")
     assert np.array_equal(arrays.get("mask", np.ones(made.mask.shape, bool)), mask[:, kept])
     assert header["columns"]["starts"] == list(kept)
     assert len(header["columns"]["tokens"]) == len(kept)
@@ -426,6 +429,39 @@ def test_hiding_special_keys_renormalises_the_rest_and_says_how_much_was_hidden(
     (remark,) = made.remarks
     assert f"they hold {100 * share.mean():.1f} % of the weight on average" in remark
     assert (f"in {(share > 0.9).sum()} of {len(share)} rows" in remark) == bool((share > 0.9).any())
+
+
+def test_a_row_that_reads_special_keys_alone_is_numbers_in_its_csv(shown):
+    made = picture(shown, "decoder", 1, (3,), ("hidden",))
+    keys = made.values.shape[1]
+    cells = np.array([line[1 : 1 + keys] for line in saved(made)[1:]]).astype(np.float64)
+    assert bits(cells) == bits(made.values)
+    assert not cells[0].any()
+
+
+def test_the_share_that_is_hidden_is_not_averaged_over_padding(runs):
+    shown = runs("padded")
+    weights, _ = recorded(shown.trace, "encoder", 1, 0)
+    padding = np.array([typed == "" for typed in shown.trace.src.originals])
+    _, _, share = hidden_by_hand(weights, shown.source_special)
+    assert 100 * abs(share.mean() - share[~padding].mean()) > 1
+    (remark,) = picture(shown, "encoder", 1, (0,), ("hidden",)).remarks
+    assert f"they hold {100 * share[~padding].mean():.1f} % of the weight on average" in remark
+    assert remark.endswith("Rows of padding are not counted.")
+
+
+def test_a_small_hidden_share_is_not_called_none():
+    found = hidden_keys([[1.4e-7, 1.0], [1.4e-7, 1.0]], [True, False], renormalise=True)
+    said = maps._hidden_in_words(found, np.zeros(2, bool))
+    assert said == "Special keys are hidden: they hold <0.1 % of the weight on average."
+
+
+def test_the_hidden_share_of_a_word_s_row_is_the_mean_of_its_tokens(shown):
+    tokens, words = (picture(shown, "encoder", 1, (0, 2), ("hidden", *more)) for more in ((), ("words",)))
+    for one, other in ((tokens.hidden, words.hidden), *zip(tokens.heads_hidden, words.heads_hidden, strict=True)):
+        rows = zip(words.rows.starts, words.rows.ends, strict=True)
+        np.testing.assert_allclose(other, [one[a:b].mean() for a, b in rows])
+    assert len(words.hidden) < len(tokens.hidden)
 
 
 def test_that_what_is_left_was_renormalised_is_said(shown):
@@ -454,6 +490,7 @@ def test_norms_without_the_special_keys_stay_as_they_are(shown):
     assert bits(made.values) == bits(plain.values[:, list(made.columns.starts)])
     assert made.values.shape[1] == plain.values.shape[1] - 2
     assert "renormalised" not in made.unit
+    assert made.hidden is None and "hidden" not in payload.unpack(made.matrix())[0]
     assert "Special keys are hidden" in made.remarks[0]
 
 
@@ -574,6 +611,12 @@ def test_a_cell_of_a_difference_is_masked_if_it_is_in_both():
     )
     made = maps.difference(*(picture(shown, "cross", 0) for shown in (a, b)))
     assert np.argwhere(~made.mask).tolist() == [[0, 0]]
+
+
+def test_a_row_of_a_difference_is_hidden_as_far_as_it_is_in_a_or_in_b(pair):
+    a, b = (picture(shown, "cross", 0, (0,), ("hidden",)) for shown in pair)
+    np.testing.assert_array_equal(maps.difference(a, b).hidden, np.maximum(a.hidden, b.hidden))
+    assert maps.difference(picture(pair[0], "cross"), picture(pair[1], "cross")).hidden is None
 
 
 def test_maps_of_different_sizes_have_no_difference(pair):

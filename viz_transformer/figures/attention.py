@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer.analysis.attention import MOSTLY_HIDDEN
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Kind, Theme
@@ -40,6 +41,7 @@ def attention_heatmap(
     key_originals: Sequence[str] | None = None,
     derived: bool = False,
     scale_name: str = "attention weight",
+    hidden: ArrayLike | None = None,
     height: int = 540,
 ) -> go.Figure:
     """The weights of one head, or in grey a derived picture such as a mean, drawn on a fixed scale from 0 to 1.
@@ -49,15 +51,19 @@ def attention_heatmap(
     query_writes: what each row writes, for decoder rows; it stands at the right of the row.
     query_originals, key_originals: what was typed; where a token stands for something else, both are shown.
     selected_query: the row that gets a ring and bold labels.
+    hidden: [Q], the share of each row's weight that keys hold which were left out; it is in the tooltip, and rows of
+    which that is more than 0.9 are faint.
     Cells carry their own text, so that a figure is meant for up to about 256 tokens a side.
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     grid = np.asarray(weights, dtype=np.float32)
-    _check(grid, mask, query_tokens, key_tokens, query_writes, selected_query)
+    _check(grid, mask, query_tokens, key_tokens, query_writes, selected_query, hidden)
     allowed = np.ones(grid.shape, bool) if mask is None else np.asarray(mask, bool)
     queries = _Labels.of(query_tokens, query_originals)
     keys = _Labels.of(key_tokens, key_originals)
     writes = _Labels.of(query_writes) if query_writes else None
+    shares = None if hidden is None else np.asarray(hidden, dtype=np.float64)
+    faint = [] if shares is None else np.flatnonzero(shares > MOSTLY_HIDDEN).tolist()
     sizes = _Sizes.of(queries, keys, writes, height)
     gap = 1 if min(sizes.row, sizes.column) >= 6 else 0
     figure = go.Figure(
@@ -65,7 +71,7 @@ def attention_heatmap(
             z=np.where(allowed | (grid != 0), grid, np.float32(np.nan)),
             x=np.arange(grid.shape[1]),
             y=np.arange(grid.shape[0]),
-            text=_hover(grid, allowed, queries, keys, writes),
+            text=_hover(grid, allowed, queries, keys, writes, shares),
             hovertemplate="%{text}<extra></extra>",
             zmin=0,
             zmax=1,
@@ -84,7 +90,10 @@ def attention_heatmap(
         barmode="overlay",
     )
     _draw_axes(figure, queries, keys, writes, sizes, kind, theme, selected_query)
-    _legend(figure, scale_name, theme, height)
+    _legend(
+        figure, f"{scale_name}{f'; faint: more than {MOSTLY_HIDDEN} of the row is hidden' * bool(faint)}", theme, height
+    )
+    _fade(figure, faint, grid.shape[1], theme)
     _name_axes(figure, kind, writes is not None, sizes.top - _TOP + 4, theme)
     if selected_query is not None:
         _ring(figure, selected_query, grid.shape[1], sizes, theme)
@@ -182,6 +191,7 @@ def _check(
     key_tokens: Sequence[str],
     query_writes: Sequence[str] | None,
     selected_query: int | None,
+    hidden: ArrayLike | None,
 ) -> None:
     if grid.ndim != 2 or 0 in grid.shape:
         raise ValueError(f"weights have the shape {grid.shape}, a heatmap needs [queries, keys] with at least one each")
@@ -191,6 +201,8 @@ def _check(
         raise ValueError(f"mask {np.shape(mask)} does not have the shape of the weights {grid.shape}")
     if query_writes is not None and len(query_writes) != len(query_tokens):
         raise ValueError(f"{len(query_writes)} written tokens do not fit {len(query_tokens)} queries")
+    if hidden is not None and np.shape(hidden) != grid.shape[:1]:
+        raise ValueError(f"hidden {np.shape(hidden)} does not fit {len(query_tokens)} query tokens")
     if selected_query is not None and not 0 <= selected_query < grid.shape[0]:
         raise ValueError(f"selected_query={selected_query} is not a row: rows go from 0 to {grid.shape[0] - 1}")
 
@@ -243,6 +255,7 @@ def _hover(
     queries: _Labels,
     keys: _Labels,
     writes: _Labels | None,
+    hidden: NDArray[np.float64] | None,
 ) -> list[list[str]]:
     """The tooltip of each cell: both tokens in full with their positions, and the value with its name."""
     key_lines = [f"key {j}: {keys.named(j)}" for j in range(len(keys.tokens))]
@@ -255,7 +268,12 @@ def _hover(
             f"weight {labels.share(float(w))}" if may else f"masked, weight {labels.share(float(w))}"
             for w, may in zip(grid[i], allowed[i], strict=True)
         )
-        texts.append([f"{query}<br>{key}<br>{value}" for key, value in zip(key_lines, values, strict=True)])
+        more = (
+            ""
+            if hidden is None
+            else f"<br>{labels.escape(labels.share(float(hidden[i])))} of this row's weight is hidden"
+        )
+        texts.append([f"{query}<br>{key}<br>{value}{more}" for key, value in zip(key_lines, values, strict=True)])
     return texts
 
 
@@ -332,6 +350,13 @@ def _name_axes(figure: go.Figure, kind: Kind, writes: bool, lift: float, theme: 
     figure.add_annotation(text=side, xref="paper", x=0, xanchor="right", xshift=-6, **note)
     if writes:
         figure.add_annotation(text="and write", xref="paper", x=1, xanchor="left", xshift=6, **note)
+
+
+def _fade(figure: go.Figure, rows: Sequence[int], columns: int, theme: Theme) -> None:
+    """A veil of page colour over each of these rows."""
+    veil = {"type": "rect", "fillcolor": themes.palette(theme).page, "opacity": 0.5, "line": {"width": 0}}
+    for row in rows:
+        figure.add_shape(x0=-0.5, x1=columns - 0.5, y0=row - 0.5, y1=row + 0.5, layer="above", **veil)
 
 
 def _ring(figure: go.Figure, row: int, columns: int, sizes: _Sizes, theme: Theme) -> None:

@@ -27,7 +27,11 @@ SWITCHES = {
         "Tokens of one word together: summed over what is read (of contributions the vectors, before their length is"
         " taken), averaged over what reads",
     ),
-    maps.HIDDEN: ("Hide specials", "Leave special keys out and bring the rest of each row to a sum of 1"),
+    maps.HIDDEN: (
+        "Hide specials",
+        "Leave special keys out and bring the rest of each row to a sum of 1; where that was less than a tenth of the"
+        " row, it is faint",
+    ),
     maps.CONTRIBUTION: (
         "Contribution",
         "Instead of the weight, the length of what each key adds: ‖weight · value · W_O‖",
@@ -193,6 +197,7 @@ def _lines(picture: Picture) -> None:
         fill=picture.fill,
         writes=picture.writes,
         there=picture.there,
+        hidden=picture.heads_hidden if several else None if picture.hidden is None else picture.hidden[None],
     )
     lines(payload, key="attention_lines")
 
@@ -213,6 +218,7 @@ def _text(picture: Picture) -> None:
         fill=picture.fill,
         writes=picture.writes,
         there=picture.there,
+        hidden=picture.hidden,
     )
     shading(payload, key="attention_text")
 

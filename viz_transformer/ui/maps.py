@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from viz_transformer import numerals
 from viz_transformer.ui.components.lines import WeightScale
 from viz_transformer.ui.components.matrix import HEIGHT, Axis, Scale, matrix_payload
 from viz_transformer.ui.components.tokens import token_data
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from viz_transformer.analysis.attention import HeadsCombined, HeadView, Kind
+    from viz_transformer.analysis.attention import HeadsCombined, HeadView, HiddenKeys, Kind
     from viz_transformer.analysis.words import Words
     from viz_transformer.ui.runs import Shown
 
@@ -37,7 +38,8 @@ class Picture:
     """One map, ready to be drawn. values: [R, C] float32; mask: [R, C], True = may attend. there: [R, C], False where
     the run has no number, which is then NaN in values; None where it has all of them.
 
-    `heads` are its maps for several chosen heads, [N, R, C], with their names; `remarks` is what has to be said of it.
+    `heads` are its maps for several chosen heads, [N, R, C], with their names; `hidden` and `heads_hidden` are the
+    shares of each row's weight that keys hold which are left out, [R] and [N, R]; `remarks` is what has to be said.
     """
 
     values: NDArray[np.float32]
@@ -56,6 +58,8 @@ class Picture:
     most: float | None = None  # of a difference, the value that has full colour; None: its own largest
     heads: NDArray[np.float32] | None = None
     head_names: tuple[str, ...] = ()
+    hidden: NDArray[np.float64] | None = None
+    heads_hidden: NDArray[np.float64] | None = None
     remarks: tuple[str, ...] = ()
     there: NDArray[np.bool_] | None = None
 
@@ -85,6 +89,7 @@ class Picture:
             height=height,
             most=self.most,
             grows=grows,
+            hidden=self.hidden,
         )
 
     @property
@@ -181,6 +186,8 @@ def difference(a: Picture, b: Picture) -> Picture:
         bounded=False,
         there=_both(a.there, b.there),
         heads=None if a.heads is None or b.heads is None or a.heads.shape != b.heads.shape else a.heads - b.heads,
+        hidden=a.hidden if b.hidden is None else b.hidden if a.hidden is None else np.fmax(a.hidden, b.hidden),
+        heads_hidden=None,
         remarks=(*a.remarks, *(remark for remark in b.remarks if remark not in a.remarks)),
     )
 
@@ -266,7 +273,7 @@ def _specials(shown: Shown, side: Literal["source", "target"]) -> frozenset[int]
 
 def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
     """Special keys left out, and what is left of a row of weights brought to a sum of 1; how much that hid is said."""
-    from viz_transformer.analysis.attention import MOSTLY_HIDDEN, hidden_keys
+    from viz_transformer.analysis.attention import added_padding, hidden_keys, sides
 
     special = _specials(shown, made.columns.side)
     hidden = [position in special for position in range(made.values.shape[1])]
@@ -276,17 +283,14 @@ def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
     kept = [position for position, is_hidden in enumerate(hidden) if not is_hidden]
     weighs = made.quantity == "weight"
     found = hidden_keys(made.values, hidden, renormalise=weighs)
-    remark = "Special keys are hidden"
+    remark = "Special keys are hidden."
     if weighs:
-        whole = made.values.sum(axis=-1, dtype=np.float64)
-        share = np.divide(found.hidden_mass, whole, out=np.zeros_like(whole), where=whole != 0)
-        remark += f": they hold {100 * np.nanmean(share):.1f} % of the weight on average"
-        if most := int((share > MOSTLY_HIDDEN).sum()):
-            remark += f", and more than {100 * MOSTLY_HIDDEN:.0f} % of it in {most} of {len(share)} rows"
+        remark = _hidden_in_words(found, added_padding(sides(shown.trace, kind)[0]))
     tokens = [made.columns.tokens[position] for position in kept]
-    heads = made.heads
+    heads, heads_hidden = made.heads, None
     if heads is not None:
-        heads = np.asarray(hidden_keys(heads, hidden, renormalise=weighs).weights[..., kept], dtype=np.float32)
+        each = hidden_keys(heads, hidden, renormalise=weighs)
+        heads, heads_hidden = np.asarray(each.weights[..., kept], dtype=np.float32), each.hidden_share
     return replace(
         made,
         values=np.asarray(found.weights[:, kept], dtype=np.float32),
@@ -294,9 +298,30 @@ def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
         there=None if made.there is None else made.there[:, kept],
         columns=replace(made.columns, tokens=tokens, starts=tuple(kept), ends=tuple(p + 1 for p in kept)),
         unit=f"{made.unit} without special keys{', renormalised' if weighs else ''}",
+        hidden=found.hidden_share if weighs else None,
         heads=heads,
-        remarks=(*made.remarks, f"{remark}."),
+        heads_hidden=heads_hidden,
+        remarks=(*made.remarks, remark),
     )
+
+
+def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
+    """How much the hidden keys hold in the rows that hold anything and are no padding."""
+    from viz_transformer.analysis.attention import MOSTLY_HIDDEN
+
+    counted = ~padding & (found.hidden_mass + found.weights.sum(axis=-1, dtype=np.float64) > 0)
+    share, rows = found.hidden_share[counted], int(counted.sum())
+    if not rows:
+        return "Special keys are hidden; no row has weight."
+    said = f"Special keys are hidden: they hold {numerals.percent(float(share.mean()))} of the weight on average"
+    if most := int((share > MOSTLY_HIDDEN).sum()):
+        said += f", and more than {100 * MOSTLY_HIDDEN:.0f} % of it in {most} of {rows} rows; such rows are faint"
+    if alone := int((found.weights[counted] == 0).all(axis=-1).sum()):
+        said += (
+            f". {alone} of them read{'s' if alone == 1 else ''} special keys alone: nothing is left to be brought to a"
+            " sum of 1, and the other keys keep their weight of 0"
+        )
+    return f"{said}.{' Rows of padding are not counted.' if padding.any() else ''}"
 
 
 def _by_word(
@@ -321,6 +346,7 @@ def _by_word(
         if made.heads is None
         else word_map(made.heads, np.broadcast_to(made.mask, made.heads.shape), rows, columns).weights
     )
+    hidden, heads_hidden = (_by_row(each, rows) for each in (made.hidden, made.heads_hidden))
     writes = None
     if made.writes is not None:
         texts = [str(token["text"]) for token in made.writes]
@@ -336,6 +362,8 @@ def _by_word(
         scale="derived",
         unit=f"{made.unit} by word (derived)",
         heads=heads,
+        hidden=hidden,
+        heads_hidden=heads_hidden,
     )
 
 
@@ -345,6 +373,13 @@ def _words_there(there: NDArray[np.bool_], rows: Words, columns: Words) -> NDArr
 
     steps = np.array([there[list(places)].any(axis=-1).all() for places in rows.positions])
     return np.asarray(word_map(there, there, rows, columns).mask & steps[:, None])
+
+
+def _by_row(shares: NDArray[np.float64] | None, rows: Words) -> NDArray[np.float64] | None:
+    """The mean over the tokens of each word that reads: [..., R] -> [..., words]."""
+    if shares is None:
+        return None
+    return np.stack([shares[..., list(places)].mean(axis=-1) for places in rows.positions], axis=-1)
 
 
 def _words(shown: Shown, axis: Axis) -> Words:

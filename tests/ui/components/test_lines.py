@@ -432,3 +432,18 @@ def test_values_are_written_as_everywhere(shown):
         view.choose(t=0, i=key)
         view.press("Home")
         assert view.tooltip[2] == f"with the chosen key {key} “k{key}”: weight {labels.share(float(value))}"
+
+
+def test_lines_of_a_row_of_which_more_than_0_9_is_hidden_are_faint_and_the_legend_says_so(shown, tmp_path):
+    weights = np.array([[[0.9, 0.05, 0.05], [0.3, 0.3, 0.4], [0.02, 0.08, 0.9]]], np.float32)
+    hidden = np.array([[0.5, 0.1, 0.95]])
+    view = shown(of(weights, mask=np.eye(3, dtype=bool), hidden=hidden))  # three level lines, 40 pixels apart
+    pixels = view.column(300)
+    for y, weight, veil in ((82, 0.9, 1), (122, 0.3, 1), (162, 0.9, 0.5)):
+        assert pixels[y, 3] == pytest.approx(255 * veil * (0.06 + 0.94 * weight**0.7), abs=1)
+    view.move(20, 162)
+    assert view.tooltip[-1] == "0.9500 of this row's weight is hidden"
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name="Save this picture as SVG").click()
+    saved.value.save_as(tmp_path / "picture.svg")
+    assert "faint: more than 0.9 of the row is hidden" in (tmp_path / "picture.svg").read_text(encoding="utf-8")

@@ -563,3 +563,56 @@ def shade(weight):
     low, high = (np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) for colour in theme.LIGHT.decoder[i : i + 2])
     red, green, blue = np.floor(low + (high - low) * (weight * 6 - i) + 0.5).astype(int)
     return f"rgb({red}, {green}, {blue})"
+
+
+# ---- rows of which most is hidden
+
+HIDDEN = np.array([0.9, 0.95, 0.00001])
+FAINT = "faint: more than 0.9 of the row is hidden"
+
+
+def halfway(colour, paper):
+    """The middle of two colours, each channel within one."""
+    channels = zip(*([int(each[i : i + 2], 16) for i in (1, 3, 5)] for each in (colour, paper)), strict=True)
+    return [(a + b) / 2 for a, b in channels]
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_a_row_of_which_more_than_0_9_is_hidden_is_faint_and_its_tooltip_says_how_much(browser, scheme):
+    palette = theme.palette(scheme)
+    with mounted(browser, "matrix", of(np.ones((3, 2)), hidden=HIDDEN), color_scheme=scheme) as shown:
+        for (r, _), at in places(shown).items():
+            (colour,) = set(pixels(shown, *at - 2, 4, 4))
+            if r == 1:
+                want = halfway(palette.cross[-1], palette.page)
+                assert np.abs(np.array(halfway(colour, colour)) - want).max() <= 1
+            else:
+                assert colour == palette.cross[-1]
+        said = {line for lines in hovered(shown) for line in lines[3:]}
+        assert said == {f"{share} of this row's weight is hidden" for share in ("0.9000", "0.9500", "<0.0001")}
+        shown.give(of(np.ones((3, 2))))
+        assert {len(lines) for lines in hovered(shown)} == {3}
+
+
+def test_the_saved_picture_has_the_faint_rows_and_the_legend_says_why(browser, tmp_path):
+    with mounted(browser, "matrix", of(np.ones((3, 2)), hidden=HIDDEN)) as shown:
+        with shown.page.expect_download() as download:
+            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+        download.value.save_as(tmp_path / "svg")
+    svg = (tmp_path / "svg").read_text(encoding="utf-8")
+    assert FAINT in svg
+    assert re.findall(r'<text [^>]*opacity="0.5"[^>]*>([^<]+)</text>', svg) == ["q1"]
+    assert len(re.findall(r'<rect [^>]*opacity="0.5"', svg)) == 2  # the row's cells
+
+
+def test_without_faint_rows_the_legend_does_not_speak_of_them(browser, tmp_path):
+    with mounted(browser, "matrix", of(np.ones((3, 2)), hidden=HIDDEN * 0.9)) as shown:
+        with shown.page.expect_download() as download:
+            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+        download.value.save_as(tmp_path / "svg")
+    assert "faint" not in (tmp_path / "svg").read_text(encoding="utf-8")
+
+
+def test_a_difference_says_that_the_share_is_of_a_or_of_b(browser):
+    with mounted(browser, "matrix", of([[0.5, -0.5]], scale="diverging", hidden=np.array([0.25]))) as shown:
+        assert {lines[3] for lines in hovered(shown)} == {"0.2500 of this row's weight is hidden in A or in B"}

@@ -552,3 +552,33 @@ def test_the_saved_picture_has_what_is_not_written_yet_faintly(shown, tmp_path):
     svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
     assert re.findall(r'<text [^>]*opacity="0.5"[^>]*>(w\d)</text>', svg) == ["w2", "w3"]
     assert "faint: not written yet" in svg
+
+
+# ---- rows of which most is hidden
+
+FAINT = "attention weight, faint: more than 0.9 of the row is hidden"
+
+
+def test_shades_of_a_row_of_which_more_than_0_9_is_hidden_are_faint_and_the_legend_says_so(shown):
+    view = shown(cross(some_weights(3, 4), hidden=np.array([0.9, 0.95, 0.1])))
+    view.choose(t=0, i=0)
+    assert view.marked("faint") == [] and view.legend[3] == "attention weight"
+    view.choose(t=1, i=0)
+    assert view.marked("faint") == [0, 1, 2, 3] and view.marked("faint", 1) == []
+    assert view.legend[3] == FAINT
+    view.tokens(0).nth(2).hover()
+    assert view.tooltip[3] == "0.9500 of this row's weight is hidden"
+    view.page.get_by_role("button", name="what reads the key").click()
+    assert view.marked("faint", 1) == [1] and view.marked("faint") == []
+
+
+def test_the_saved_picture_has_faint_shades(shown, tmp_path):
+    view = shown(cross(some_weights(2, 3), hidden=np.array([0.1, 0.95])))
+    view.choose(t=1, i=0)
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name="Save this picture as SVG").click()
+    saved.value.save_as(tmp_path / "picture.svg")
+    svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    assert re.findall(r'<text [^>]*opacity="0.5"[^>]*>(\w\d)</text>', svg) == ["k0", "k1", "k2"]
+    legend = re.findall(r"<text [^>]*>([^<]+)</text>", svg)[-3:-1]
+    assert " ".join(legend) == FAINT  # in two lines, for the picture is narrow

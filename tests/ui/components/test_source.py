@@ -4,11 +4,13 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hard_numbers import numbers
 from mounted import imported, mounted
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention import MOSTLY_HIDDEN
 from viz_transformer.ui import components, style
 from viz_transformer.ui.components import source
 
@@ -110,6 +112,13 @@ def test_numbers_are_written_as_everywhere_else(browser):
     write = (numerals.number, numerals.share, numerals.percent)
     expected = [[each(v, digits) for digits in (0, 1, 2, 4) for each in write] for v in given]
     assert [row for row in zip(given, shown, expected, strict=True) if row[1] != row[2]] == []
+
+
+def test_python_and_the_browser_agree_on_when_most_of_a_row_is_hidden(browser):
+    given = [0, float(np.nextafter(MOSTLY_HIDDEN, 0)), MOSTLY_HIDDEN, float(np.nextafter(MOSTLY_HIDDEN, 1)), 1]
+    with imported(browser) as shared:
+        assert shared("(given) => given.map(shared.isFaint)", given) == [share > MOSTLY_HIDDEN for share in given]
+        assert shared("() => [null, undefined].map(shared.isFaint)") == [False, False]
 
 
 def test_a_place_is_the_token_or_the_word_that_holds_the_position(browser):

@@ -1,15 +1,16 @@
-import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, percent, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, percent, FAINT, isFaint, FAINT_ROWS, hiddenWords, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
 
 // A line from each query to each key, as opaque as the weight. Header: {title, label, name, caption, queries, keys:
 // {field, role, axis, ink, tokens}, writes, heads, colours, unit, fill, most_tokens, most_lines, height}; arrays:
-// weights [N, Q, K], none if there are too many tokens, mask [Q, K] or [N, Q, K] where anything is masked.
+// weights [N, Q, K], none if there are too many tokens, mask [Q, K] or [N, Q, K] where anything is masked. hidden: [N, Q]
+// where keys are left out.
 
 const THRESHOLDS = [
   0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06,
   0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
 ]
 const [FAINTEST, GAMMA] = [0.06, 0.7]
-const opacityOf = (weight) => FAINTEST + (1 - FAINTEST) * Math.min(1, weight) ** GAMMA
+const opacityOf = (weight, hidden) => (FAINTEST + (1 - FAINTEST) * Math.min(1, weight) ** GAMMA) * (isFaint(hidden) ? FAINT : 1)
 const PLACES = 2 ** 20
 const MANY = 600
 const count = (whole) => whole.toLocaleString("en-US")
@@ -166,6 +167,7 @@ function makeLines(root) {
       put({ text: first, ramp }, width)
       for (const line of others) put({ text: line, ramp: 0, from: ramp }, width)
     }
+    if (head.hidden?.some((rows) => rows.some(isFaint))) put({ text: FAINT_ROWS, from: 1 }, context.measureText(FAINT_ROWS).width + 1)
     return { parts, rows: row + 1 }
   }
 
@@ -226,7 +228,7 @@ function makeLines(root) {
     for (let i = shownLines() - 1; i >= 0; i--) {
       const [n, q, k] = split(lines.order[i])
       context.strokeStyle = inks[n]
-      context.globalAlpha = opacityOf(weights.values[lines.order[i]])
+      context.globalAlpha = opacityOf(weights.values[lines.order[i]], head.hidden?.[n][q])
       stroke(context, n, q, k)
     }
     context.globalAlpha = 1
@@ -345,7 +347,8 @@ function makeLines(root) {
           context.lineWidth = place.thick * 2
         }
         context.strokeStyle = paper.one(head.colours[n])
-        context.globalAlpha = pair ? Math.max(0.6, opacityOf(weight)) : opacityOf(weight)
+        const opacity = opacityOf(weight, head.hidden?.[n][q])
+        context.globalAlpha = pair ? Math.max(0.6, opacity) : opacity
         stroke(context, n, q, k)
       }
       context.globalAlpha = 1
@@ -386,6 +389,8 @@ function makeLines(root) {
   const keyWords = (k) => `${head.keys.role} ${positionAt(head.keys, k)}: ${quoted(head.keys.tokens[k])}`
   const named = (n, text) => (N > 1 ? `${head.heads[n]}: ${text}` : text)
 
+  const hiddenOf = (q) => head.heads.flatMap((_, n) => hiddenWords(head.hidden?.[n][q]).map((words) => named(n, words)))
+
   function sentences({ q, k }) {
     if (q !== undefined && k !== undefined) {
       if (!there(q, k)) return [queryWords(q), keyWords(k), NOT_THERE]
@@ -393,7 +398,7 @@ function makeLines(root) {
         const weight = `weight ${share(at(n, q, k))}`
         return named(n, may(n, q, k) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`)
       })
-      return [queryWords(q), keyWords(k), ...values]
+      return [queryWords(q), keyWords(k), ...values, ...hiddenOf(q)]
     }
     const asQuery = q !== undefined
     const own = asQuery ? q : k
@@ -427,7 +432,7 @@ function makeLines(root) {
       beside.push(`with the chosen ${other.role} ${positionAt(other, partner)} ${quoted(other.tokens[partner])}: ${each.join(", ")}`)
     }
     const hides = `${unseen} of ${all} lines hidden, ${part(sum, total)} of ${asQuery ? "its" : "their"} weight`
-    return [words, ...strongest, ...beside, hides]
+    return [words, ...strongest, ...beside, hides, ...(asQuery ? hiddenOf(q) : [])]
   }
 
   // ---- pointing, choosing, walking

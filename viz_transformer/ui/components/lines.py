@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.matrix import HEIGHT, Axis
@@ -40,6 +40,7 @@ def lines_payload(
     fill: str = "",
     writes: Sequence[Mapping[str, Any]] | None = None,
     height: int = HEIGHT,
+    hidden: NDArray[np.float64] | None = None,
 ) -> bytes:
     """What the browser gets. weights: [N, Q, K], one map for each of the N names in `heads`, at least 0 or NaN.
 
@@ -47,6 +48,8 @@ def lines_payload(
     [Q, K], of which the run has no number. `scale` is the colour of a single map; two
     to six have the colours of heads. `unit` says what a weight is, `fill` what the model puts in masked places, `name`
     is a file name, and `writes` has what each query writes. Above 256 tokens a side no weights are sent.
+    hidden: [N, Q], the share of each row's weight that keys hold which are left out; lines of rows of which that is
+    more than 0.9 are faint.
     Raises ValueError if shapes, names and tokens do not fit, for weights below 0, for more than six maps, and for
     several if they are derived.
     """
@@ -86,6 +89,8 @@ def lines_payload(
         "most_lines": MOST_LINES,
         "height": height,
     }
+    if hidden is not None:
+        header["hidden"] = hidden.tolist()
     if max(maps.shape[1:]) > MOST_TOKENS:
         return payload.pack(
             {**header, "queries": _without_tokens(queries), "keys": _without_tokens(keys), "writes": None}

@@ -1,10 +1,10 @@
-import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports, steps, paintRow, picture } from "./shared.js"
+import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, number, FAINT, isFaint, FAINT_ROWS, hiddenWords, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports, steps, paintRow, picture } from "./shared.js"
 
 // A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
 // {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
 // arrays: values [R, C],
 // mask [R, C] where anything is masked, there [R, C] where some cells have no number in the run. `field` is the selection's word for a row or a column. With `grows`, rows behind
-// the chosen one are not written yet: empty paper until the step comes to them.
+// the chosen one are not written yet: empty paper until the step comes to them. hidden: [R] where keys are left out.
 
 const SCALES = [
   ["fixed", "0–1", "Full colour is weight 1"],
@@ -12,7 +12,6 @@ const SCALES = [
   ["map", "map", "Full colour is the largest weight of the map"],
 ]
 const HATCH = 5
-const FAINT = 0.5 // of a label whose token is not written yet
 
 export default (component) => mount(component, "matrix", makeMatrix)
 
@@ -59,6 +58,7 @@ function makeMatrix(root) {
 
   /** The first row that is not written yet at the chosen step; `rows` if all are. */
   const written = () => (head.grows ? (placeOn(head.rows) ?? rows - 1) + 1 : rows)
+  const faint = (r) => isFaint(head.hidden?.[r])
   const unwrittenKey = (c) => head.grows && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
 
   // ---- what colour a value has
@@ -127,6 +127,7 @@ function makeMatrix(root) {
     const [levels, strengths] = [new Float32Array(across.length), new Float32Array(across.length)]
     const [inks, masked, gone] = [new Uint32Array(across.length), new Uint8Array(across.length), new Uint8Array(across.length)]
     const [last, paperInk] = [written(), paper.pixel("page")]
+    const halfway = (ink) => ((((ink & 0xfefefe) >>> 1) + ((paperInk & 0xfefefe) >>> 1)) | 0xff000000) >>> 0 // FAINT on paper
     for (let i = 0; i < down.length; i++) {
       strengths.fill(-Infinity)
       masked.fill(1)
@@ -136,8 +137,10 @@ function makeMatrix(root) {
         paintRow(out, width, row, across, inks.fill(paperInk), null, hatch)
         continue
       }
+      let pale = true
       for (let r = down.cells[i]; r < Math.min(down.cells[i + 1], last); r++) {
         const unit = full(r)
+        if (!faint(r)) pale = false
         for (let j = 0, cell = r * columns + area.c0; j < across.length; j++)
           for (const end = r * columns + across.cells[j + 1]; cell < end; cell++) {
             if (kept && !kept.values[cell]) continue
@@ -156,6 +159,7 @@ function makeMatrix(root) {
         const empty = Number.isNaN(t) || (masked[j] && levels[j] === 0)
         if (gone[j]) masked[j] = 0
         inks[j] = gone[j] ? paperInk : empty ? surface : palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
+        if (pale && !gone[j]) inks[j] = halfway(inks[j])
       }
       paintRow(out, width, row, across, inks, masked, hatch)
     }
@@ -164,7 +168,8 @@ function makeMatrix(root) {
 
   function vectorCells(context, paper) {
     const palette = paper.scale(head.scale)
-    for (let r = area.r0; r < Math.min(area.r1, written()); r++)
+    for (let r = area.r0; r < Math.min(area.r1, written()); r++) {
+      context.globalAlpha = faint(r) ? FAINT : 1
       for (let c = area.c0; c < area.c1; c++) {
         if (!there(r, c)) continue
         const value = at(r, c)
@@ -183,6 +188,8 @@ function makeMatrix(root) {
         }
         context.stroke()
       }
+    }
+    context.globalAlpha = 1
   }
 
   // ---- labels, axes, legend
@@ -217,7 +224,7 @@ function makeMatrix(root) {
     for (let r = area.r0; r < area.r1; r++) {
       if (r % every && r !== bold.r) continue
       if (r !== bold.r && every > 1 && bold.r !== null && Math.abs(r - bold.r) < every) continue
-      context.globalAlpha = r < last ? 1 : FAINT
+      context.globalAlpha = r < last && !faint(r) ? 1 : FAINT
       side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
       if (head.writes) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
     }
@@ -306,6 +313,7 @@ function makeMatrix(root) {
     if (written() < rows) notes.push("empty rows: not written yet")
     if (pooled(window.devicePixelRatio || 1)) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
     context.fillText(shorten(context, notes.join(", "), place.width - x - 8), x, y)
+    if (head.hidden?.some(isFaint)) context.fillText(shorten(context, FAINT_ROWS, place.width - 8), 0, y + 20 * z)
   }
 
   function ring(context, paper, x, y, width, height) {
@@ -381,7 +389,7 @@ function makeMatrix(root) {
     const exact = values.encoding === "float32"
     const text = (exact ? "" : "≈ ") + (head.bounded ? share(value) : number(value, 4))
     const what = may(r, c) ? `${head.quantity} ${text}` : `masked${head.fill ? ` (${head.fill})` : ""}, ${head.quantity} ${text}`
-    return [query, key, what]
+    return [query, key, what, ...hiddenWords(head.hidden?.[r]).map((words) => words + (head.signed ? " in A or in B" : ""))]
   }
 
   /** Once in a window, the chosen row of its first map lights up: that is where to look. */

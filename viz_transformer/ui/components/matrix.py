@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.source import javascript, style_sheet
@@ -66,6 +66,7 @@ def matrix_payload(
     height: int = HEIGHT,
     most: float | None = None,
     grows: bool = False,
+    hidden: NDArray[np.float64] | None = None,
 ) -> bytes:
     """What the browser gets. values: [R, C]; mask: [R, C], True = may attend; there: [R, C], False where the run has no
     number, which is left empty.
@@ -74,7 +75,8 @@ def matrix_payload(
     the values are not `bounded` by 1. `quantity` is the word for one value ("weight"), `unit` the words of the legend,
     `fill` what the model puts in masked places, `name` a file name. `most` is the value of full colour on the diverging
     scale, for two maps that share one; without it that is the map's own largest. `grows`: rows behind the chosen one
-    are drawn as not written yet, and come with the step.
+    are drawn as not written yet, and come with the step. hidden: [R], the share of each row's weight that keys hold
+    which are left out; rows of which that is more than 0.9 are faint.
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     grid = np.asarray(values, dtype=np.float32)
@@ -105,6 +107,8 @@ def matrix_payload(
         header["most"] = most
     if grows:
         header["grows"] = True
+    if hidden is not None:
+        header["hidden"] = hidden.tolist()
     arrays = {"values": payload.weights(grid)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
 

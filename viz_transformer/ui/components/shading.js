@@ -1,9 +1,9 @@
-import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, quoted, isolated, shorten, colours, isLight, element, button, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
+import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, FAINT, isFaint, FAINT_ROWS, hiddenWords, quoted, isolated, shorten, wrapped, colours, isLight, element, button, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
 
 // The text, its tokens shaded by the weights of one query or to one key. Header: {title, label, name, caption, queries,
 // keys: {field, role, axis, ink, tokens}, writes, together, scale, unit, fill}; arrays: weights [Q, K], mask [Q, K]
 // where anything is masked. All rows are here: what is selected changes without Python. With `grows`, tokens of the
-// queries' side behind the selected query are not written yet.
+// queries' side behind the selected query are not written yet. hidden: [Q] where keys are left out.
 
 const DIRECTIONS = [
   ["reads", "what the query reads", "Shade each key by the weight that the selected query gives it"],
@@ -14,7 +14,6 @@ const SHADES = [
   ["most", "max", "Full colour is the largest weight shown"],
 ]
 const MARK_EVERY = 5
-const FAINT = 0.5 // of a token that is not written yet; shading.css has it too
 const NOT_YET = "not written yet at this step"
 const SEGMENTS = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 const hasRightToLeft = (text) => isolated(text) !== text
@@ -85,6 +84,8 @@ function makeShading(root) {
     if (of === null || (paragraph.axis && paragraph.axis !== shaded()) || unwritten(paragraph, n)) return null
     return direction === "reads" ? [of, n] : [n, of]
   }
+  /** Whether token n of this paragraph shows a weight of a row of which most is hidden. */
+  const faint = (paragraph, n) => isFaint(head.hidden?.[pairOf(paragraph, n)?.[0]])
 
   // ---- the text, made once for the same tokens
 
@@ -173,6 +174,7 @@ function makeShading(root) {
         cell.classList.toggle("masked", masked)
         const later = unwritten(paragraph, n)
         cell.classList.toggle("unwritten", later)
+        cell.classList.toggle("faint", faint(paragraph, n))
         const label = `${n}: ${quoted(paragraph.side.tokens[n])}${later ? `, ${NOT_YET}` : ""}`
         if (cell.getAttribute("aria-label") !== label) cell.setAttribute("aria-label", label)
         const selected = n === mine && (!paragraph.axis || axis === active())
@@ -221,7 +223,8 @@ function makeShading(root) {
     }
     if (!there(...pair)) return [queryWords(pair[0]), keyWords(pair[1]), NOT_THERE]
     const weight = `weight ${approximately()}${share(at(...pair))}`
-    return [queryWords(pair[0]), keyWords(pair[1]), may(...pair) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`]
+    const what = may(...pair) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`
+    return [queryWords(pair[0]), keyWords(pair[1]), what, ...hiddenWords(head.hidden?.[pair[0]])]
   }
 
   /** What the shades are, in one sentence. */
@@ -237,7 +240,9 @@ function makeShading(root) {
     if (shade === "most") notes.push(`full colour is the largest shown${approximately() && ", rounded to 16 bits"}`)
     const hatched = paragraphs.some((paragraph) => paragraph.cells.some((cell) => cell.classList.contains("masked")))
     if (hatched) notes.push("hatched: masked")
-    if (paragraphs.some((paragraph) => paragraph.cells.some((_, n) => unwritten(paragraph, n)))) notes.push("faint: not written yet")
+    const any = (found) => paragraphs.some((paragraph) => paragraph.cells.some((_, n) => found(paragraph, n)))
+    if (any(unwritten)) notes.push("faint: not written yet")
+    if (any(faint)) notes.push(FAINT_ROWS)
     return { start: "0", end: shade === "most" ? share(full()) : "1", words: notes.join(", ") }
   }
 
@@ -326,6 +331,8 @@ function makeShading(root) {
 
   // ---- saving: the same places, drawn on a canvas
 
+  const ruler = element("canvas").getContext("2d")
+
   /** Where the parts of the picture are, from the top. */
   function sheet() {
     const z = zoom(root)
@@ -335,7 +342,12 @@ function makeShading(root) {
       y = text + box.scrollHeight + 8 * z
       return { label: text - 8 * z, text }
     })
-    return { z, places, legend: y + 12 * z, height: y + 28 * z }
+    ruler.font = mono(12 * z)
+    const { end, words } = key()
+    const left = 152 * z + ruler.measureText(end).width
+    ruler.font = sans(13 * z)
+    const lines = wrapped(ruler, words, root.clientWidth - left - 8)
+    return { z, places, legend: { y: y + 12 * z, left, lines }, height: y + (10 + 18 * lines.length) * z }
   }
 
   /** The lines of a piece of text as the browser broke it: [{text, left, middle}]. */
@@ -374,7 +386,7 @@ function makeShading(root) {
     const styles = looks(paragraph, paper)
     cells.forEach((cell, n) => {
       const { fill, ink, masked } = styles[n]
-      context.globalAlpha = unwritten(paragraph, n) ? FAINT : 1
+      context.globalAlpha = unwritten(paragraph, n) || faint(paragraph, n) ? FAINT : 1
       for (const { left, top: y, width, height } of cell.getClientRects()) {
         if (fill) {
           context.fillStyle = fill
@@ -411,7 +423,7 @@ function makeShading(root) {
 
   function paintAll(context) {
     const paper = colours(root)
-    const { z, places, legend: low } = sheet()
+    const { z, places, legend: { y: low, left, lines } } = sheet()
     const width = root.clientWidth
     context.textAlign = "left"
     context.textBaseline = "middle"
@@ -428,20 +440,19 @@ function makeShading(root) {
       context.fillText(paragraph.label.textContent, 0, places[i].label)
       paintTokens(context, paper, paragraph, places[i].text)
     })
-    const { start, end, words } = key()
+    const { start, end } = key()
     const palette = paper.scale(head.scale)
     context.font = mono(12 * z)
     context.fillStyle = paper.one("muted")
     context.fillText(start, 0, low)
     context.fillText(end, 144 * z, low)
-    const after = 152 * z + context.measureText(end).width
     for (let i = 0; i < 120 * z; i++) {
       context.fillStyle = palette.css(i / (120 * z - 1))
       context.fillRect(16 * z + i, low - 4 * z, 1.5, 8 * z)
     }
     context.font = sans(13 * z)
     context.fillStyle = paper.one("muted")
-    context.fillText(shorten(context, words, width - after - 8), after, low)
+    lines.forEach((line, i) => context.fillText(line, left, low + 18 * z * i))
   }
 
   const ramp = element("span", "ramp")

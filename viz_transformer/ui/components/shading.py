@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.lines import WeightScale
@@ -32,6 +32,7 @@ def shading_payload(
     fill: str = "",
     writes: Sequence[Mapping[str, Any]] | None = None,
     grows: bool = False,
+    hidden: NDArray[np.float64] | None = None,
 ) -> bytes:
     """What the browser gets: all rows at once. weights: [Q, K], from 0 to 1; mask: [Q, K], True = may attend; there:
     [Q, K], False where the run has no number, which gets no shade.
@@ -39,6 +40,8 @@ def shading_payload(
     Queries and keys that are the same tokens of the same side are one paragraph, else each has its own. `unit` says
     what a weight is, `fill` what the model puts in masked places, `name` is a file name, and `writes` has what each
     query writes. `grows`: tokens of the queries' side behind the selected query are shown as not written yet.
+    hidden: [Q], the share of each row's weight that keys hold which are left out; shades of rows of which that is more
+    than 0.9 are faint.
     Raises ValueError if shapes and tokens do not fit, and for weights below 0.
     """
     grid = np.asarray(weights, dtype=np.float32)
@@ -68,6 +71,8 @@ def shading_payload(
     }
     if grows:
         header["grows"] = True
+    if hidden is not None:
+        header["hidden"] = hidden.tolist()
     arrays = {"weights": payload.weights(grid)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
 

@@ -142,6 +142,16 @@ export function percent(value, digits = 1) {
 /** What is said of a place where the run has no number: its row has no step, or the key came after that step. */
 export const NOT_THERE = "not there: no step had this number"
 
+// ---- rows of which most is hidden: header.hidden has the share of each row's weight that keys hold which are left out
+
+/** How a row of which so much is hidden is painted: what is left of it was little, however large it looks. */
+export const FAINT = 0.5
+const MOSTLY_HIDDEN = 0.9 // analysis/attention.py has it too
+export const isFaint = (hidden) => hidden > MOSTLY_HIDDEN
+export const FAINT_ROWS = `faint: more than ${MOSTLY_HIDDEN} of the row is hidden`
+/** What is said of it, in a list: nothing where nothing is known to be hidden. */
+export const hiddenWords = (hidden) => (typeof hidden === "number" ? [`${share(hidden)} of this row's weight is hidden`] : [])
+
 // ---- tokens: {text, note, special, unknown}; text is what the model reads, note what was typed instead
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
