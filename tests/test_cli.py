@@ -139,6 +139,17 @@ def test_trace_without_target_saves_the_greedy_run(
     assert f"{len(saved.points())} points" in out
 
 
+def test_trace_says_that_the_rows_of_a_model_that_reads_ahead_are_those_of_the_last_pass(
+    command: Command, folder: Path, tmp_path: Path
+) -> None:
+    said = command("trace", "en-it-slips", "i like it .", "-o", tmp_path / "slips.safetensors")[1].splitlines()
+    assert said[1] == (
+        "later tokens change earlier rows of this model: each step was a pass of its own, and the rows saved are those"
+        " of the last one"
+    )
+    assert len(command("trace", folder, "-a", "-o", tmp_path / "run.safetensors")[1].splitlines()) == 1
+
+
 def test_trace_with_target_is_teacher_forced(command: Command, folder: Path, ckpt: Checkpoint, tmp_path: Path) -> None:
     command("trace", folder, "a", "--target", "xyz", "-o", tmp_path / "run.safetensors")
     assert Trace.load(tmp_path / "run.safetensors").id == trace(ckpt, "a", "xyz").id

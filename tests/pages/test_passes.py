@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from viz_transformer.checkpoint import load
+from viz_transformer.analysis.attention import kept_cells
+from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.decoding import decode
 from viz_transformer.tracing import trace
 from viz_transformer.ui import passes
@@ -77,6 +79,14 @@ def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, 
     assert drawn()[:2].tobytes() == own[:2].tobytes()
     opened(app, page, **SLIPS, rows="all")
     assert "The address asks for rows “all”, which is not one of last, own." in words(app)
+
+
+def test_thumbnails_leave_blank_what_no_step_had(at_the_zoo, zoo):
+    app = opened(at_the_zoo, "attention", **SLIPS, kind="decoder", rows="own")
+    header, arrays = payload.unpack(components(app, "grid")[0].bytes)
+    gone = ~kept_cells(decode(load(zoo / "en-it-slips"), "abc").own_rows, "decoder")
+    assert gone.any() and (arrays["missing"] == gone).all() and header["blank"] == "not there"
+    assert not ("masked" in arrays and (arrays["masked"] & gone).any())
 
 
 def test_there_is_no_choice_where_no_step_had_other_rows(at_the_zoo):
@@ -159,3 +169,25 @@ def test_a_file_that_is_opened_speaks_for_itself(at_the_zoo, zoo, tmp_path):
         ("own.safetensors", file.read_bytes(), "application/octet-stream")
     ).run()
     assert not app.exception and "last pass" not in words(app)
+
+
+def test_the_training_slider_says_that_its_maps_are_of_the_last_pass(app, bundled, tmp_path, monkeypatch):
+    tiny = load(bundled / "numbers-tiny")
+    for name, merge, scale in (("numbers", "concatenate", 1.0), ("numbers-tiny", "raw-reshape", 2.0)):
+        state = {point: scale * value for point, value in tiny.model.state_dict().items()}
+        save_checkpoint(
+            tmp_path / name,
+            state_dict=state,
+            config=replace(tiny.config, merge=merge),
+            source_codec=tiny.source_codec,
+            target_codec=tiny.target_codec,
+            card={"task": name, "exported_step": 9},
+            examples=[("4.20", "four point two")],
+            snapshots={0: state},
+        )
+    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    for name, count in (("numbers-tiny", 1), ("numbers", 0)):
+        opened(app, "models", checkpoint=name, text="4.20", model_tab="training")
+        assert len(components(app, "snapshots")) == 1
+        assert words(app).count("Decoder rows here are those of the last pass") == count
+        assert sum("rows of the last pass" in caption for caption in captions(app)) == count

@@ -101,16 +101,18 @@ def _grid(run: str, caption: str, kind: Kind, _shown: Shown) -> bytes:
     """The payload of the grid; what it depends on is in the first three."""
     import numpy as np
 
-    from viz_transformer.analysis.attention import layer_count, layer_weights
+    from viz_transformer.analysis.attention import kept_cells, layer_count, layer_weights
     from viz_transformer.ui.components.grid import GridScore, grid_payload
 
     shown = _shown
     layers = [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
+    mask, there = np.stack([mask for _, mask in layers]), kept_cells(shown.trace, kind)
     name, scored = maps.KIND_NAMES[kind], scores_of(shown, kind)
     return grid_payload(
-        [weights for weights, _ in layers],
+        [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
         kind=kind,
-        mask=np.stack([mask for _, mask in layers]),
+        mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
+        blank="not a number" if there is None else "not there",
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
         title=f"All heads, {name} attention",
         caption=_caption(shown, "all heads", kind),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.ui import cached, frame, pictures, state, text
+from viz_transformer.ui import cached, frame, passes, pictures, state, text
 from viz_transformer.ui.runs import Shown
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def training(summary: Summary) -> None:
     last = series.runs[-1]
     shown = Shown("A", summary, series.source, ckpt, last.run, chosen["target"])
     frame.fit(shown)
-    frame.remark_on_passes(shown)
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:
         with st.container(key="training_slider"):
@@ -59,6 +58,8 @@ def training(summary: Summary) -> None:
             " snapshot writes its own answer; loss and maps are of one target,"
             f" {ORIGINS[series.origin]}: “{series.target}”."
         )
+        if said := passes.sentence(shown.trace):
+            text.paragraph(said)
 
 
 def _said(series: SnapshotSeries) -> str:

@@ -317,7 +317,7 @@ function makeGrid(root) {
     if (shrunk(ratio)) notes.push("max-pooled: a pixel shows its largest weight")
     if (mode() === "fixed" && head.full > 1) notes.push(`weights above 1 (up to ${number(head.full, 2)}) as 1`)
     if (masked) notes.push("hatched: masked")
-    if (missing) notes.push("blank: not a number")
+    if (missing) notes.push(`blank: ${head.blank}`)
     context.fillText(shorten(context, notes.join("; "), room - x), x, y)
   }
 

@@ -77,6 +77,7 @@ def grid_payload(
     mask: ArrayLike | None = None,
     scores: Sequence[GridScore] = (),
     unit: str = "attention weight",
+    blank: str = "not a number",
     compact: bool = False,
 ) -> bytes:
     """What the browser gets: maps of at most 64 x 64 cells in few colours, and the scores as text.
@@ -84,9 +85,10 @@ def grid_payload(
     The largest weight of a row is one of 256, and its cells are each one of 16 from 0 to that, or of 9 where they are
     smaller than a pixel: colours to find a head by. Numbers are read off the matrix.
 
-    maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, NaN stays blank. mask: anything that broadcasts to
-    [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn with its weight. `compact`
-    puts layers side by side where they fit; `unit` are the words of the legend, `name` is a file name.
+    maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, NaN stays blank, which the legend calls `blank`. mask:
+    anything that broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn
+    with its weight. `compact` puts layers side by side where they fit; `unit` are the words of the legend, `name` is a
+    file name.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
     layers = [np.asarray(layer, dtype=np.float32) for layer in maps]
@@ -108,6 +110,7 @@ def grid_payload(
         "caption": caption,
         "kind": kind,
         "unit": unit,
+        "blank": blank,
         "full": full,
         "tokens": shape[2:],
         "scores": [_score_data(score, shape[:2]) for score in scores],
