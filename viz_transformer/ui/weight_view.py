@@ -397,13 +397,17 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
             tone="warning",
         )
     numbers = torch_table(shown, found, comparison, state.selection()["weight_beside"])
+    narrow = "masked" in numbers  # so many columns that each needs its width said, or numbers lose their first digits
     st.dataframe(
         numbers,
         height=420,
         key="weight_torch_table",
         column_config={
-            **{name: st.column_config.NumberColumn(format="%.7g") for name in ("ours", "torch")},
-            "difference": st.column_config.NumberColumn(format="%.1e"),
+            **dict.fromkeys(
+                ("ours", "torch"), st.column_config.NumberColumn(format="%.7g", width=94 if narrow else None)
+            ),
+            "masked": st.column_config.CheckboxColumn(width=60),
+            "difference": st.column_config.NumberColumn(format="%.1e", width=74 if narrow else None),
         },
     )
     largest = numbers["difference"].abs().max()
