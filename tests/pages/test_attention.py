@@ -410,6 +410,7 @@ FULL = {
     "j": "3",
     "t": "2",
     "u": "1",
+    "rows": "own",
     "options": "words,hidden",
     "scale": "row",
     "sort": "entropy",
