@@ -16,7 +16,8 @@ import torch
 from builders import tiny_checkpoint
 from safetensors.torch import load_file, save_file
 
-from viz_transformer.checkpoint import CheckpointError, load, save_checkpoint, store
+from viz_transformer.checkpoint import CheckpointError, files, load, save_checkpoint, store
+from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.model.transformer import Transformer
 
 
@@ -161,7 +162,7 @@ def test_json_that_is_none_too_deep_or_of_another_type_is_named(folder: Path, na
 def test_a_json_file_of_gigabytes_is_not_read(folder: Path) -> None:
     with (folder / "config.json").open("r+b") as file:
         file.truncate(20 * 2**30)  # takes no room on the disk
-    assert "config.json has more than 16 MiB" in refusal(folder)
+    assert "config.json has more than 4 MiB" in refusal(folder)
 
 
 @pytest.mark.parametrize("digests", [None, [], {}, {"config.json": 5}])
@@ -223,12 +224,13 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     ("changes", "sentence"),
     [
         ({"d_model": 10**6}, "describes a larger model than model.safetensors"),
-        ({"d_model": 10**4000, "n_heads": 1}, "describes a larger model than model.safetensors"),
+        ({"d_model": 10**4000, "n_heads": 1}, "d_model is a number of 13288 bits: choose one of at most 53"),
         ({"d_ff": 10**9}, "describes a larger model than model.safetensors"),
         ({"encoder_layers": 10**6}, "describes a larger model than model.safetensors"),
         ({"encoder_layers": 10**6, "d_model": 2, "n_heads": 1, "d_ff": 1}, "larger model|more than 256 layers"),
+        ({"max_source": 2**24}, "asks for a position table of more than 8,388,608 numbers"),
         ({"max_source": 10**9}, "asks for a position table of more than"),
-        ({"max_target": 10**9, "positions": "learned"}, "asks for a position table of more than"),
+        ({"max_target": 10**9, "positions": "learned"}, "describes a larger model than model.safetensors"),
         ({"d_ff": 25}, r"model\.safetensors: .* has the shape \[24, 16\], the config asks for \[25, 16\]"),
         ({"encoder_layers": 3}, r"model\.safetensors lacks the tensor 'encoder\.layers\.2"),
         ({"encoder_layers": 1}, r"model\.safetensors has a tensor 'encoder\.layers\.1"),
@@ -307,3 +309,82 @@ def test_a_folder_with_torch_weights_only_says_what_to_make_of_them(folder: Path
     assert "has model.pt but no model.safetensors" in sentence
     assert "`viz_transformer.save_checkpoint`" in sentence
     assert not (folder.parent / "code-ran").exists()
+
+
+LARGE: dict[str, Callable[[Path], object]] = {
+    "weights": lambda folder: os.truncate(folder / "model.safetensors", 20 * 2**30),
+    "weights of twice their size": lambda folder: os.truncate(folder / "model.safetensors", 10**6),
+    "a snapshot": lambda folder: os.truncate(folder / "snapshots" / "step-4.safetensors", 20 * 2**30),
+}
+
+
+@pytest.mark.parametrize("which", LARGE)
+def test_a_file_of_another_size_than_its_tensors_is_refused_before_its_digest_is_computed(
+    folder: Path, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ckpt = load(folder)
+    LARGE[which](folder)
+    read: list[str] = []
+    whole = files.sha256
+    monkeypatch.setattr(files, "sha256", lambda path: read.append(path.name) or whole(path))
+    assert "safetensors" in refusal(folder, (lambda: ckpt.at_snapshot(4)) if which == "a snapshot" else None)
+    assert not [name for name in read if name.endswith(".safetensors")]
+
+
+def test_weights_of_another_shape_are_refused_before_their_digest_is_computed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_config(folder, d_ff=25)
+    whole = files.sha256
+    monkeypatch.setattr(files, "sha256", lambda path: 1 / 0 if path.name == "model.safetensors" else whole(path))
+    assert "the config asks for [25, 16]" in refusal(folder)
+
+
+def test_a_model_that_pads_to_very_many_tokens_is_refused(folder: Path) -> None:
+    change_config(
+        folder, pad_to=2**20, max_source=2**20, max_target=2**20, source_pad=0, target_pad=0, positions="none"
+    )
+    assert "config.json pads each text to more than 4,096 tokens: lower pad_to" in refusal(folder)
+
+
+def header(content: bytes) -> bytes:
+    return len(content).to_bytes(8, "little") + content
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (header(b'{"__metadata__":{"a":"' + b"x" * 9 * 2**20 + b'"}}'), "its header has 9,437,2.. bytes, at most"),
+        (header(b'{"a":{"shape":[' + b"1," * 600_000 + b"1]}}"), "its header has 600,00. values, at most 500,000"),
+        (header(b"{}")[:-1] + b"", "cut off or damaged|neither a safetensors"),
+        ((2**63).to_bytes(8, "little") + b"{}", "its header goes beyond its end"),
+    ],
+)
+def test_a_header_that_would_take_much_memory_is_refused(folder: Path, content: bytes, sentence: str) -> None:
+    (folder / "model.safetensors").write_bytes(content)
+    sign(folder)
+    assert re.search(sentence, refusal(folder))
+    summary = read_summary(folder)
+    refusal(folder, lambda: summary.parameter_count)
+
+
+def test_the_parameters_of_a_pipe_are_not_waited_for(folder: Path) -> None:
+    summary = read_summary(folder)
+    (folder / "model.safetensors").unlink()
+    os.mkfifo(folder / "model.safetensors")
+    assert "model.safetensors is missing" in refusal(folder, lambda: summary.parameter_count)
+
+
+def test_tables_of_very_many_rows_are_refused_when_saved_and_when_read(folder: Path) -> None:
+    ckpt = load(folder)
+    start = "step,train_loss,validation_loss,learning_rate,gradient_norm\n"
+    (folder / "history.csv").write_text(start + ",,,,\n" * 100_001)
+    assert "history.csv has 100,002 lines, at most 100,000 are read" in refusal(folder, ckpt.history)
+    (folder / "examples.tsv").write_text("\t\n" * 100_001)
+    assert "examples.tsv has 100,001 lines, at most 100,000 are read" in refusal(folder, ckpt.examples)
+    (folder / "history.csv").write_text(start + "," * 10**6)
+    assert "history.csv line 2 is not 5 numbers" in refusal(folder, ckpt.history)
+    for extra in ({"examples": [("a", "u")] * 100_001}, {"history_csv": start + ",,,,\n" * 100_001}):
+        settings = {name: getattr(ckpt, name) for name in ("config", "source_codec", "target_codec", "card")}
+        state = ckpt.model.state_dict()
+        refusal(folder, lambda: save_checkpoint(folder.parent / "new", state_dict=state, **settings, **extra))  # noqa: B023

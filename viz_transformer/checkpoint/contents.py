@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,8 +24,9 @@ from viz_transformer.checkpoint.files import (
     SNAPSHOTS,
     WEIGHTS,
     CheckpointError,
+    check_weights_header,
     read_json_object,
-    read_text,
+    read_rows,
 )
 from viz_transformer.config import ModelConfig
 
@@ -52,6 +54,7 @@ class Summary:
         from safetensors import SafetensorError, safe_open
 
         path = self.path / WEIGHTS
+        check_weights_header(path)
         try:
             with safe_open(path, framework="np") as file:
                 return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
@@ -179,17 +182,17 @@ def read_history(folder: Path) -> list[dict[str, float]]:
     Raises CheckpointError for a damaged file.
     """
     path = folder / HISTORY
-    return parse_history(read_text(path), path) if path.exists() else []
+    return parse_history(read_rows(path), path) if path.exists() else []
 
 
-def parse_history(text: str, path: Path) -> list[dict[str, float]]:
+def parse_history(lines: Sequence[str], path: Path) -> list[dict[str, float]]:
     """The rows of a history, with SECONDS if it has them; the path is for the sentence of the CheckpointError."""
-    lines = [line.split(",") for line in text.splitlines()]
-    columns = tuple(lines[0]) if lines else ()
+    columns = tuple(lines[0].rstrip("\r").split(",", len(HISTORY_COLUMNS) + 1)) if lines else ()
     if columns not in (HISTORY_COLUMNS, (*HISTORY_COLUMNS, SECONDS)):
         raise CheckpointError(f"{path} does not start with the columns {','.join(HISTORY_COLUMNS)}: {COPY_AGAIN}")
     rows = []
-    for number, cells in enumerate(lines[1:], start=2):
+    for number, line in enumerate(lines[1:], start=2):
+        cells = line.rstrip("\r").split(",", len(columns))
         try:
             values = [float(cell) if cell else math.nan for cell in cells]
             rows.append(dict(zip(columns, values, strict=True)))
@@ -205,9 +208,8 @@ def read_examples(folder: Path) -> list[tuple[str, str]]:
     path = folder / EXAMPLES
     if not path.exists():
         return []
-    text = read_text(path)
     pairs = []
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
+    for number, line in enumerate(read_rows(path), start=1):
         source, tab, target = line.partition("\t")
         if not tab or "\t" in target:
             raise CheckpointError(f"{path} line {number} is not a source, a tab and a target: {COPY_AGAIN}")

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from viz_transformer.untrusted import MOST_VALUES, check_header, json_values
+
 FORMAT_VERSION = 1
 CONFIG, CARD, WEIGHTS = "config.json", "card.json", "model.safetensors"
 VOCABULARIES = {"source": "source_vocab.json", "target": "target_vocab.json"}
@@ -16,7 +18,13 @@ HISTORY, EXAMPLES, SNAPSHOTS = "history.csv", "examples.tsv", "snapshots"
 ALL_FILES = frozenset({CONFIG, CARD, WEIGHTS, *VOCABULARIES.values(), HISTORY, EXAMPLES, SNAPSHOTS})
 
 MAX_TEXT_BYTES = 16 * 2**20
-"""More than any vocabulary needs, and little enough to read into memory."""
+"""More than any vocabulary, history or list of examples needs, and little enough to read into memory."""
+MAX_OBJECT_BYTES, MAX_OBJECT_VALUES = 4 * 2**20, 100_000
+"""Of a config or a card, which stay in memory."""
+MAX_WEIGHTS_BYTES = 2 * 2**30
+"""Of one file of weights: about what is hashed in five seconds."""
+MAX_ROWS = 100_000
+"""Of a history or a list of examples."""
 
 COPY_AGAIN = "copy it again from where it came"
 SAVE_AS_FOLDER = "save its tensors as a checkpoint folder in Python, with `viz_transformer.save_checkpoint`"
@@ -46,38 +54,72 @@ def read_bytes(path: Path, most: int) -> bytes:
             return file.read(most)
 
 
-def read_text(path: Path) -> str:
-    """The file's text. Raises CheckpointError if it is missing, unreadable, too large or not UTF-8."""
-    content = read_bytes(path, MAX_TEXT_BYTES + 1)
-    if len(content) > MAX_TEXT_BYTES:
-        raise CheckpointError(f"{path} has more than {MAX_TEXT_BYTES // 2**20} MiB, so it is no text: {COPY_AGAIN}")
+def read_text(path: Path, most: int = MAX_TEXT_BYTES) -> str:
+    """The file's text. Raises CheckpointError if it is missing, unreadable, not UTF-8 or has more than `most` bytes."""
+    content = read_bytes(path, most + 1)
+    if len(content) > most:
+        raise CheckpointError(
+            f"{path} has more than {most // 2**20} MiB, so it is not what its name says: {COPY_AGAIN}"
+        )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{path} is not UTF-8 text (byte {error.start}) but damaged: {COPY_AGAIN}") from None
 
 
-def read_json(path: Path) -> Any:
-    """The file's JSON value. Raises CheckpointError as `read_text` does, and for what is not JSON in valid Unicode."""
+def read_rows(path: Path) -> list[str]:
+    """The lines of a table. Raises CheckpointError as `read_text` does, and for more than MAX_ROWS."""
     text = read_text(path)
+    check_rows(path, text.count("\n"))
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def check_rows(path: Path, rows: int) -> None:
+    """Raise CheckpointError for a table of more than MAX_ROWS."""
+    if rows > MAX_ROWS:
+        raise CheckpointError(f"{path} has {rows:,} lines, at most {MAX_ROWS:,} are read: leave some out")
+
+
+def read_json(path: Path, most_bytes: int = MAX_TEXT_BYTES, most_values: int = MOST_VALUES) -> Any:
+    """The file's JSON value. Raises CheckpointError as `read_text` does, for what is not JSON in valid Unicode, and
+    before it is made for one that would take much more memory than the file."""
+    text = read_text(path, most_bytes)
+    if (values := json_values(text)) > most_values:
+        raise CheckpointError(f"{path} holds {values:,} values, at most {most_values:,} are read: {COPY_AGAIN}")
     try:
         value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode("utf-8")  # "\ud800" is JSON, but no text that can be shown
+        if "\\ud" in text or "\\uD" in text:  # "\ud800" is JSON, but no text that can be shown
+            for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+                part.encode("utf-8")
     except json.JSONDecodeError as error:
         raise CheckpointError(f"{path} is not valid JSON (line {error.lineno}: {error.msg}): {COPY_AGAIN}") from None
     except RecursionError:
         raise CheckpointError(f"{path} is nested too deeply for a file of a checkpoint: {COPY_AGAIN}") from None
     except ValueError as error:
-        raise CheckpointError(f"{path} is not valid JSON ({error}): {COPY_AGAIN}") from None
+        raise CheckpointError(f"{path} is not valid JSON ({error!s:.200}): {COPY_AGAIN}") from None
     return value
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
     """The file's JSON object. Raises CheckpointError as `read_json` does, and for any other JSON value."""
-    value = read_json(path)
+    value = read_json(path, MAX_OBJECT_BYTES, MAX_OBJECT_VALUES)
     if not isinstance(value, dict):
         raise CheckpointError(f"{path} holds a JSON {type(value).__name__} instead of an object: {COPY_AGAIN}")
     return value
+
+
+def check_weights_header(path: Path) -> None:
+    """Raise CheckpointError for a file of tensors that is missing, too large, or describes itself at great length."""
+    read_bytes(path, 1)
+    with reading(path):
+        if (size := path.stat().st_size) > MAX_WEIGHTS_BYTES:
+            raise CheckpointError(
+                f"{path} has {size:,} bytes, weights are read up to {MAX_WEIGHTS_BYTES:,}: choose a smaller model"
+            )
+        try:
+            check_header(path)
+        except ValueError as error:
+            raise CheckpointError(f"{path} is cut off or damaged ({error}): {COPY_AGAIN}") from None
 
 
 def sha256(path: Path) -> str:

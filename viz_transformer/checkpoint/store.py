@@ -38,18 +38,21 @@ from viz_transformer.checkpoint.files import (
     WEIGHTS,
     CheckpointError,
     check_digest,
+    check_rows,
     read_json,
     read_json_object,
     reading,
     sha256,
 )
-from viz_transformer.checkpoint.weights import Shapes, check_safetensors, read_tensors
+from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
 from viz_transformer.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.text import Codec, Vocabulary
 
-MAX_POSITION_NUMBERS = 2**28
-"""Numbers in a position table, which is computed and not read: 1 GiB."""
+MAX_PADDED = 4096
+"""Tokens that a model may pad each text to: every run has them squared."""
+MAX_POSITION_NUMBERS = 2**23
+"""Numbers in a position table that is computed and not read: 32 MiB, and 160 while it is made."""
 
 _DTYPES = {"float16": torch.float16, "float32": torch.float32}
 
@@ -157,7 +160,8 @@ def save_checkpoint(
     stored = {name: _stored(folder / name, state, shapes, dtype) for name, state in weights.items()}
     extra = {EXAMPLES: _tsv(folder / EXAMPLES, examples)} if examples else {}
     if history_csv is not None:
-        parse_history(history_csv, folder / HISTORY)
+        check_rows(folder / HISTORY, history_csv.count("\n"))
+        parse_history(history_csv.splitlines(), folder / HISTORY)
         extra[HISTORY] = history_csv
 
     def write(new: Path) -> None:
@@ -183,8 +187,10 @@ def expected_shapes(config: ModelConfig) -> Shapes:
 def _load(folder: Path) -> Checkpoint:
     summary = read_summary(folder)
     check_digest(folder, CONFIG, summary.card)
-    codecs = {side: _read_codec(summary, side) for side in VOCABULARIES}
     _check_weights_file(folder)
+    check_safetensors(folder / WEIGHTS)
+    _check_size(summary.config, folder / CONFIG, folder / WEIGHTS)
+    codecs = {side: _read_codec(summary, side) for side in VOCABULARIES}
     model, digest = _read_model(folder, WEIGHTS, summary.config, summary.card)
     return Checkpoint(
         summary.name, folder, model, summary.config, codecs["source"], codecs["target"], summary.card, digest
@@ -233,9 +239,10 @@ def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, An
     """The model with the weights in a file of the folder, and the file's digest."""
     path = folder / name
     check_safetensors(path)
-    digest = check_digest(folder, name, card)
     _check_size(config, folder / CONFIG, path)
-    tensors = read_tensors(path, expected_shapes(config))
+    check_stored(path, shapes := expected_shapes(config))
+    digest = check_digest(folder, name, card)  # takes longest, so it comes last
+    tensors = read_tensors(path, shapes)
     with torch.random.fork_rng(devices=[]):  # looking changes nothing: not even the random numbers drawn next
         model = Transformer(config)
     model.load_state_dict(tensors)  # copies, float16 becomes float32
@@ -247,6 +254,9 @@ def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
     layers, d_model = config.encoder_layers + config.decoder_layers, config.d_model
     vocabulary = max(config.source_vocab_size or 0, config.target_vocab_size or 0)
     least = layers * (4 * d_model**2 + 2 * d_model * config.d_ff) + vocabulary * d_model  # leaves out the small parts
+    longest = max(config.max_source * config.has_encoder, config.max_target * config.has_decoder)
+    if config.positions == "learned":
+        least += longest * d_model
     with reading(weights):
         room = weights.stat().st_size // 2  # two bytes a number is the least that is read
     if least > room:
@@ -256,7 +266,9 @@ def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
         )
     if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
         raise CheckpointError(f"{config_path} asks for more than {MAX_LAYERS:,} layers: choose a smaller model")
-    if max(config.max_source, config.max_target) * d_model > MAX_POSITION_NUMBERS:
+    if (config.pad_to or 0) > MAX_PADDED:
+        raise CheckpointError(f"{config_path} pads each text to more than {MAX_PADDED:,} tokens: lower pad_to")
+    if config.positions.startswith("sinusoidal") and longest * d_model > MAX_POSITION_NUMBERS:
         raise CheckpointError(
             f"{config_path} asks for a position table of more than {MAX_POSITION_NUMBERS:,} numbers: "
             "lower max_source and max_target, and save the checkpoint again"
@@ -285,6 +297,7 @@ def _stored(path: Path, state: Mapping[str, Tensor], shapes: Shapes, dtype: str)
 
 
 def _tsv(path: Path, pairs: Sequence[tuple[str, str]]) -> str:
+    check_rows(path, len(pairs))
     for pair in pairs:
         if len(pair) != 2 or any(sign in text for text in pair for sign in "\t\n"):
             raise CheckpointError(f"{path} cannot be saved: {pair!r:.80} is not two texts without tab and line break")

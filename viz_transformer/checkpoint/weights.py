@@ -9,7 +9,8 @@ from __future__ import annotations
 import pickletools
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from viz_transformer.checkpoint.files import COPY_AGAIN, SAVE_AS_FOLDER, CheckpointError, read_bytes
+from viz_transformer.checkpoint.files import (
+    COPY_AGAIN,
+    SAVE_AS_FOLDER,
+    CheckpointError,
+    check_weights_header,
+    read_bytes,
+)
 from viz_transformer.sentences import quoted
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -57,6 +64,7 @@ def check_safetensors(path: Path) -> None:
     """Raise CheckpointError unless the file begins like safetensors; says so if it is a torch file or a pickle."""
     head = read_bytes(path, 9)  # the header's length in eight bytes, then its JSON
     if head[8:] == b"{":
+        check_weights_header(path)
         return
     if head.startswith(ZIP_MAGIC):
         raise CheckpointError(f"{path} is a torch file and not safetensors: {SAVE_AS_FOLDER}")
@@ -65,7 +73,20 @@ def check_safetensors(path: Path) -> None:
     raise CheckpointError(f"{path} is neither a safetensors nor a torch file, or damaged: {COPY_AGAIN}")
 
 
+def check_stored(path: Path, expected: Shapes) -> None:
+    """Raise CheckpointError unless a safetensors file holds floats of these names and shapes, by its header."""
+    with _safetensors(path, expected):
+        pass
+
+
 def _read_safetensors(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
+    with _safetensors(path, expected) as (file, names):
+        return {name: file.get_tensor(name) for name in names}
+
+
+@contextmanager
+def _safetensors(path: Path, expected: Shapes | None) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """The open file and the names of its tensors, whose types and shapes are checked."""
     check_safetensors(path)
     try:
         with safe_open(path, framework="pt", device="cpu") as file:  # checks the header against the file's length
@@ -77,7 +98,7 @@ def _read_safetensors(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
                         f"{', '.join(FLOAT_DTYPES)}: convert the file"
                     )
             _check_shapes(path, {name: tuple(view.get_shape()) for name, view in views.items()}, expected)
-            return {name: file.get_tensor(name) for name in views}
+            yield file, tuple(views)
     except (SafetensorError, OSError, RuntimeError) as error:  # RuntimeError: torch maps the file
         raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
 
