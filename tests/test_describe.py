@@ -37,6 +37,15 @@ def test_the_loss_is_said_only_where_there_is_nothing_else():
     assert "loss" not in describe.metric(entry | {"exact_match": 0.5})
 
 
+def test_the_examples_behind_the_curves_are_those_that_the_card_states():
+    card = {"losses_on": {"train": "512 of 29,000 pairs", "validation": "512 of 1,014 pairs"}}
+    assert describe.loss_on(card, "validation") == "512 of 1,014 pairs"
+    assert describe.losses_on(card) == "training loss on 512 of 29,000 pairs, validation loss on 512 of 1,014 pairs"
+    for strange in (None, 512, {"validation": 512}, [1]):
+        assert describe.losses_on({"losses_on": strange}) == ""
+    assert len(describe.loss_on({"losses_on": {"train": "x" * 9999}}, "train")) == 100
+
+
 ALL_PAIRS = {"split": "test, all 50 pairs", "pairs": 50, **NOTHING, **MATCHES, "exact_match": 0.125, "too_long": 1850}
 
 

@@ -6,12 +6,15 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.config import ModelConfig
     from viz_transformer.text import Codec
+
+
+LONGEST_LOSS_ON = 100
 
 
 def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
@@ -27,6 +30,8 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         ("snapshots", snapshots(model.snapshots())),
     ]
     rows += [("metrics", metric(entry)) for entry in metrics(card)]
+    if losses := losses_on(card):
+        rows.append(("curves", losses))
     stated = ("data", "data_licence", "weights_terms", "date", "seed", "training_command")
     rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
     rows.append(("weights' sha256", model.weights_sha256))
@@ -109,6 +114,19 @@ def metric(entry: Mapping[str, Any]) -> str:
     if what := counted(entry):
         parts.append(what)
     return ", ".join([*parts, str(entry.get("split", "split not stated"))])
+
+
+def loss_on(card: Mapping[str, Any], part: Literal["train", "validation"]) -> str:
+    """How many examples the losses of a history were measured on, of how many; "" if the card does not state it."""
+    stated = card.get("losses_on")
+    said = stated.get(part) if isinstance(stated, dict) else None
+    return said[:LONGEST_LOSS_ON] if isinstance(said, str) else ""
+
+
+def losses_on(card: Mapping[str, Any]) -> str:
+    """The same of both losses, in words; "" if the card states neither."""
+    both = (("training", loss_on(card, "train")), ("validation", loss_on(card, "validation")))
+    return ", ".join(f"{name} loss on {said}" for name, said in both if said)
 
 
 def measured(entry: Mapping[str, Any], name: str) -> float | None:

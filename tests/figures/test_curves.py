@@ -57,6 +57,15 @@ def test_the_tooltip_says_the_time_at_each_step_that_has_one():
     assert "customdata" not in loss_curves({"training": (steps, losses)}, title="loss").data[0].hovertemplate
 
 
+def test_tooltips_say_what_a_loss_was_measured_on():
+    curves = {"training": ([1, 2], [4.0, 3.0]), "validation": ([1, 2], [4.0, 3.5])}
+    on = {"training": "", "validation": "512 of <1,014> pairs"}
+    training, validation, best = loss_curves(curves, title="loss", best=(2, 3.5), measured_on=on).data
+    assert "<br>on " not in training.hovertemplate
+    for each in (validation, best):
+        assert "nats per token<br>on 512 of &lt;1,014&gt; pairs<" in each.hovertemplate
+
+
 def test_a_learning_rate_of_other_steps_is_an_error():
     with pytest.raises(ValueError, match="2 steps and 1 values"):
         loss_curves({"training": ([1], [1.0])}, title="loss", rate=([1, 2], [0.1]))

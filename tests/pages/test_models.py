@@ -81,7 +81,43 @@ def test_both_losses_are_drawn_on_logarithmic_axes(app):
     assert figure["layout"]["yaxis"]["title"]["text"] == "negative log-likelihood, nats per token"
     assert (best["x"], best["y"]) == ([10], [1.6])
     assert rate["yaxis"] == "y2" and rate["name"] == "learning rate"
-    assert "The lowest validation loss is 1.6 nats per token at step 10, a perplexity of 4.95303." in html_of(app)
+    said = html_of(app)
+    assert "measured on a part of the data that its card does not state, is 1.6 nats per token at step 10, a" in said
+    assert "perplexity of 4.95303." in said and "reads the answer" not in said
+
+
+CURVE = "step,train_loss,validation_loss,learning_rate,gradient_norm\n10,1.5,1.6,0.1,1\n"
+
+
+def with_changes(folder, model, monkeypatch, history=None, **card):
+    """A copy of one of the models in this folder with other fields in its card, alone among the models."""
+    (folder / model.name).mkdir()
+    for source in model.iterdir():
+        (folder / model.name / source.name).write_bytes(source.read_bytes())
+    stated = json.loads((model / "card.json").read_text(encoding="utf-8"))
+    (folder / model.name / "card.json").write_text(json.dumps(stated | card), encoding="utf-8")
+    if history is not None:
+        (folder / model.name / "history.csv").write_text(history, encoding="utf-8")
+    monkeypatch.setattr(contents, "bundled_folder", lambda: folder)
+
+
+def test_the_lowest_loss_says_of_how_many_pairs_it_is(app, bundled, tmp_path, monkeypatch):
+    on = {"train": "512 of 29,000 pairs", "validation": "512 of 1,014 pairs"}
+    with_changes(tmp_path, bundled / "numbers", monkeypatch, losses_on=on)
+    said = html_of(opened(app, model_tab="curves"))
+    assert "The lowest validation loss, measured on 512 of 1,014 pairs, is 1.6 nats per token at step 10" in said
+    training, validation, best, _ = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    assert "on 512 of 29,000 pairs" in training["hovertemplate"]
+    assert "on 512 of 1,014 pairs" in validation["hovertemplate"] and "on 512 of 1,014 pairs" in best["hovertemplate"]
+    app.button_group(key="models_tab").set_value("data").run()
+    both = "training loss on 512 of 29,000 pairs, validation loss on 512 of 1,014 pairs"
+    assert f"<th>curves</th><td>{both}</td>" in html_of(app)
+
+
+def test_the_curves_of_a_decoder_that_reads_the_answer_say_so(app, zoo, tmp_path, monkeypatch):
+    with_changes(tmp_path, zoo / "en-it-slips", monkeypatch, history=CURVE)
+    said = html_of(opened(app, checkpoint="en-it-slips", model_tab="curves"))
+    assert "these are losses of a decoder that reads the answer while it is asked for it" in said
 
 
 def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, monkeypatch):
@@ -206,13 +242,8 @@ def test_a_card_says_which_pairs_its_number_leaves_out_and_the_share_with_them()
 
 
 def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, tmp_path, monkeypatch):
-    (tmp_path / "numbers").mkdir()
-    for source in (bundled / "numbers").iterdir():
-        (tmp_path / "numbers" / source.name).write_bytes(source.read_bytes())
-    card = json.loads((tmp_path / "numbers" / "card.json").read_text(encoding="utf-8"))
-    card["metrics"].append({"split": "all", "command": "evaluate", "pairs": 2300, "too_long": 852, "exact_match": 0.53})
-    (tmp_path / "numbers" / "card.json").write_text(json.dumps(card), encoding="utf-8")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    with_them = {"split": "all", "command": "evaluate", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
+    with_changes(tmp_path, bundled / "numbers", monkeypatch, metrics=[{"exact_match": 0.99}, with_them])
     left_out = "852 of 2,300 pairs, too long"
     assert f"left out: {left_out}; counted as wrong: 53.00 %" in html_of(opened(app))
     app.button_group(key="models_tab").set_value("errors").run()

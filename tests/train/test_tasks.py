@@ -203,6 +203,7 @@ def test_training_pairs_that_a_renaming_turns_into_held_out_ones_are_left_out(tm
             file.writelines(f"{source}|x+O(x**6)\n" for source in sources)
     material = find_task("taylor").prepare(tmp_path)
     assert material.counts == {"train": 1, "validation": 1, "test": 1}
+    assert material.losses_on == {"train": "all 1 pairs", "validation": "all 1 pairs"}
     assert (
         material.codecs[0] is not None
         and material.codecs[0].decode(material.train.batch(torch.tensor([0]))[0][0].tolist()) == "exp(a*x)"
@@ -307,3 +308,4 @@ def test_a_decoder_alone_is_trained_on_a_text_and_measured_on_all_of_another(tmp
     assert measured["exact_match"] is None
     assert ckpt.history()[-1]["validation_loss"] < 0.5
     assert ckpt.card["overlap"]["test_windows"] == 17
+    assert ckpt.card["losses_on"]["validation"] == "8 windows of 16 tokens, from 300 tokens"

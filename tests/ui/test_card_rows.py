@@ -1,8 +1,12 @@
 """The data card says what the card states and that it does not state the rest."""
 
+import re
+
 import pytest
 from builders import tiny_config
 
+from viz_transformer import describe
+from viz_transformer.checkpoint import Summary, list_checkpoints
 from viz_transformer.ui.card_rows import data_rows, measurements, share
 
 CONFIG = tiny_config()
@@ -81,6 +85,19 @@ def test_pairs_that_the_test_leaves_out_are_counted_beside_it():
     assert dict(data_rows(card, CONFIG))["left out of the test"] == "1,852 of 2,300 pairs, too long"
     assert "left out of the test" not in dict(data_rows(CARD, CONFIG))
     assert measurements(card)[1].numbers == (("exact match", "50.00 %"), ("too long, counted as wrong", "1,852"))
+
+
+def test_the_examples_behind_the_curves_are_stated():
+    card = {"losses_on": {"validation": "512 of 1,014 pairs"}}
+    assert dict(data_rows(card, CONFIG))["curves"] == "validation loss on 512 of 1,014 pairs"
+    assert dict(data_rows(CARD, CONFIG))["curves"] == "not stated"
+
+
+def test_every_bundled_card_states_them():
+    """512 of the validation pairs, or windows of a text, as the plans of the tasks have it."""
+    for summary in list_checkpoints():
+        assert isinstance(summary, Summary)
+        assert re.match(r"(512|256) (of|windows of) ", describe.loss_on(summary.card, "validation")), summary.name
 
 
 def test_a_measurement_has_all_numbers_that_apply():

@@ -26,13 +26,15 @@ def loss_curves(
     rate: tuple[Sequence[float], Sequence[float]] | None = None,
     best: tuple[float, float] | None = None,
     times: Mapping[float, str] | None = None,
+    measured_on: Mapping[str, str] | None = None,
     theme: Theme = "light",
     height: int = 400,
 ) -> go.Figure:
     """Each named curve is (steps, losses); the first is drawn thin and muted, the others strong.
 
     rate: (steps, learning rates), drawn below on the same steps and a linear axis. best: step and loss of the point
-    to mark. times: what the tooltip of the losses says of the time at a step, for the steps where something is known.
+    to mark, of the last curve. times: what the tooltip of the losses says of the time at a step, for the steps where
+    something is known. measured_on: what its tooltip says of the examples that a curve was measured on, by its name.
 
     A logarithmic axis has no place for steps or losses that are 0, negative or not finite: these points are left out.
     Raises ValueError if a curve's lists differ in length, or if no curve has a point left.
@@ -60,7 +62,7 @@ def loss_curves(
                 line={"color": ink, "width": 1.5 if number == 0 else 2.5, "dash": "dot" if number == 0 else "solid"},
                 customdata=said,
                 hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{y:.4f}} nats per token"
-                f"{'' if said is None else '<br>%{customdata}'}<extra></extra>",
+                f"{_on(measured_on, name)}{'' if said is None else '<br>%{customdata}'}<extra></extra>",
             )
         )
     if not figure.data:
@@ -92,7 +94,7 @@ def loss_curves(
     )
     figure.update_layout(showlegend=True)
     if best is not None:
-        _mark(figure, best, theme)
+        _mark(figure, best, _on(measured_on, [*curves][-1]), theme)
     if rate is not None:
         _add_rate(figure, rate, axis, theme)
     return figure
@@ -102,12 +104,18 @@ def _kept(steps: Sequence[float], usable: NDArray[np.bool_]) -> list[float]:
     return [step for step, keep in zip(steps, usable, strict=True) if keep]
 
 
-def _mark(figure: go.Figure, best: tuple[float, float], theme: Theme) -> None:
+def _on(measured_on: Mapping[str, str] | None, name: str) -> str:
+    """A line of a tooltip: what a curve was measured on."""
+    said = (measured_on or {}).get(name, "")
+    return f"<br>on {labels.escape(said)}" if said else ""
+
+
+def _mark(figure: go.Figure, best: tuple[float, float], measured_on: str, theme: Theme) -> None:
     """A ring around a point."""
     step, loss = best
     if step > 0 and loss > 0:
         ring = {"symbol": "circle-open", "size": 12, "color": themes.palette(theme).text, "line": {"width": 2}}
-        said = f"lowest validation loss<br>step {step:,.0f}: {loss:.4f} nats per token<extra></extra>"
+        said = f"lowest validation loss<br>step {step:,.0f}: {loss:.4f} nats per token{measured_on}<extra></extra>"
         figure.add_trace(
             go.Scatter(
                 x=[step], y=[loss], mode="markers", marker=ring, name="lowest", hovertemplate=said, showlegend=False

@@ -265,6 +265,7 @@ def _export(
         **best.choice,
         "steps": int(history[-1]["step"]),
         "data_sizes": material.counts,
+        "losses_on": material.losses_on,
         "overlap": material.overlap,
         "training_lengths": material.train.read_lengths(),
         "metrics": [],

@@ -52,6 +52,7 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
     if left_out := describe.left_out(card):
         rows.append(("left out of the test", left_out))
     rows.append(("sizes", _sizes(card)))
+    rows.append(("curves", describe.losses_on(card) or NOT_STATED))
     rows += _overlap_rows(_mapping(card.get("overlap")))
     for side, most in (("source", config.max_source), ("target", config.max_target)):
         size = getattr(config, f"{side}_vocab_size")

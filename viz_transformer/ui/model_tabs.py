@@ -47,6 +47,10 @@ SCENES = {
 WRITES_ON = (
     "This model goes on writing from any text: there is no right answer. The Run page has beginnings to start it with."
 )
+READS_THE_ANSWER = (
+    "In this model later tokens change earlier rows, so these are losses of a decoder that reads the answer while it is"
+    " asked for it. They say nothing of what it writes by itself: the measurements on its card do."
+)
 EXAMPLES = 200
 SHOWN, LISTED, CONFUSED = 6, 60, 8
 PROJECTED, LOW, WIDE = 1.4, 305, 136
@@ -220,7 +224,7 @@ def curves(summary: Summary) -> None:
     from viz_transformer.figures.curves import loss_curves
     from viz_transformer.figures.enlarged import enlarged
 
-    rows = summary.history()
+    rows, card = summary.history(), summary.card
     found = loss_history(rows)
     if not found:
         text.paragraph("No history was kept with this model.")
@@ -232,6 +236,7 @@ def curves(summary: Summary) -> None:
         rate=rate_history(rows),
         best=None if best is None else (best.step, best.loss),
         times=None if time is None else time_words(time),
+        measured_on={"training": describe.loss_on(card, "train"), "validation": describe.loss_on(card, "validation")},
         theme=frame.theme(),
         height=LOW if projector.is_on() else 440,
     )
@@ -239,22 +244,45 @@ def curves(summary: Summary) -> None:
         alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
         if projector.is_on():
             figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
-        frame.chart(figure, key="models_loss", alt=alt, caption=summary.name)
+        losses = describe.losses_on(card)
+        frame.chart(figure, key="models_loss", alt=alt, caption=", ".join(filter(None, (summary.name, losses))))
     with st.container(key="loss_words"):
         if best is not None:
-            exported = summary.card.get("exported_step")
+            exported = card.get("exported_step")
             weights = f" The parameters kept are those of step {exported:,}." if type(exported) is int else ""
+            on = describe.loss_on(card, "validation")
+            of = f"measured on {on}" if on else "measured on a part of the data that its card does not state"
             text.paragraph(
-                f"The lowest validation loss is {best.loss:.4g} nats per token at step {best.step:,.0f}, a perplexity"
-                f" of {best.perplexity:.6g}.{weights}"
+                f"The lowest validation loss, {of}, is {best.loss:.4g} nats per token at step {best.step:,.0f}, a"
+                f" perplexity of {best.perplexity:.6g}.{weights}"
             )
         text.paragraph(trained_in(time, best))
+        reads = st.empty()
     pictures.table(
         lambda: history_table(rows),
-        note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing.",
+        note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing"
+        f"{f': {losses}' if losses else ''}.",
         name=f"{summary.name}-history",
         key="models_history",
     )
+    with reads:
+        _reading_ahead(summary)
+
+
+def _reading_ahead(summary: Summary) -> None:
+    """That the curves are of a decoder that reads the answer, where the model is one; it is loaded and tried."""
+    from viz_transformer.checkpoint import CheckpointError
+    from viz_transformer.model.causality import is_causal
+
+    if not summary.config.has_decoder:
+        return
+    try:
+        model = cached.checkpoint(summary).model
+    except CheckpointError as error:
+        text.paragraph(f"Whether its decoder reads the answer is not known: {error}", tone="warning")
+        return
+    if not is_causal(model):
+        text.paragraph(READS_THE_ANSWER, tone="warning")
 
 
 def trained_in(time: Time | None, best: Best | None) -> str:

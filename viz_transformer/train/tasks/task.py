@@ -110,6 +110,7 @@ class Material:
     model: ModelConfig
     train: Examples
     samples: tuple[Examples, Examples]  # of training and validation data, to measure the losses on
+    losses_on: dict[str, str]  # how many these are of how many, as the card says it
     counts: dict[str, int]  # examples of each split: they tell one data set from another
     overlap: dict[str, Any]  # how much of the test data is in the training data
     examples: list[Pair]  # for the app
@@ -191,6 +192,10 @@ class PairTask(Task):
                 encoded(evenly(train, sample), *self.train),
                 encoded(evenly(validation, sample), self.validation),
             ),
+            losses_on={
+                name: f"{sample:,} of {len(pairs):,} pairs" if sample < len(pairs) else f"all {len(pairs):,} pairs"
+                for name, pairs in (("train", train), ("validation", validation))
+            },
             counts={"train": len(train), "validation": len(validation), "test": len(test)},
             overlap=_overlap(test, seen) | ({"others": others} if (others := self._others(folder, seen)) else {}),
             examples=evenly(test, self.examples),
@@ -244,13 +249,17 @@ class TextTask(Task):
         codec = self.codec(text)
         parts = (text[self.held_out :], text[: self.held_out])
         train, validation = (EncodedText(codec.encode(part).ids, self.window) for part in parts)
-        sample = self.plan.sample
+        samples = train.evenly(self.plan.sample), validation.evenly(self.plan.sample)
         tested = windows(test, self.window)
         return Material(
             codecs=(None, codec),
             model=self.model(codec),
             train=train,
-            samples=(train.evenly(sample), validation.evenly(sample)),
+            samples=samples,
+            losses_on={
+                name: f"{len(sample.starts):,} windows of {self.window:,} tokens, from {len(whole.ids):,} tokens"
+                for name, sample, whole in zip(("train", "validation"), samples, (train, validation), strict=True)
+            },
             counts={"train": len(parts[0]), "validation": len(parts[1]), "test": len(test)},
             overlap={
                 "test_windows": len(tested),
