@@ -146,6 +146,30 @@ def test_a_writing_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Pat
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_a_file_is_on_the_disk_before_it_takes_the_old_ones_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    done: list[tuple[str, int]] = []
+    sync, replace = os.fsync, os.replace
+
+    def noted_sync(descriptor: int) -> None:
+        done.append(("sync", os.fstat(descriptor).st_ino))
+        sync(descriptor)
+
+    def noted_replace(new: Path, old: Path) -> None:
+        done.append(("replace", os.stat(new).st_ino))
+        assert Path(new).read_bytes() == b"new" and Path(old).read_bytes() == b"old"
+        replace(new, old)
+
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    write_file(file, b"new")
+    new, folder = file.stat().st_ino, tmp_path.stat().st_ino
+    assert done == [("sync", new), ("replace", new), ("sync", folder)]
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_named_as_such(tmp_path: Path, number: int) -> None:
     def fill(new: Path) -> None:

@@ -14,7 +14,10 @@ from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C."""
+    """Run the command line and leave with its status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C.
+
+    A training that SIGTERM ends has 143.
+    """
     for stream in (sys.stdout, sys.stderr):
         # A pipe gets UTF-8 everywhere, and no terminal is too old for a token.
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")  # type: ignore[union-attr]

@@ -218,22 +218,26 @@ def train(
     strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as ddp.")] = "auto",
 ) -> None:
     """Train one of the tasks, and write its checkpoint folder."""
-    from viz_transformer.train.run import train as run
+    from viz_transformer.train.stopping import Stop
 
     count: int | str = int(devices) if devices.isdecimal() else devices
-    folder = run(
-        task,
-        data=data,
-        out=out,
-        resume=resume,
-        epochs=epochs,
-        steps=steps,
-        device=device,
-        devices=count,
-        nodes=nodes,
-        strategy=strategy,
-    )
-    print(folder)
+    with Stop(resumes=resume) as stop:
+        from viz_transformer.train.run import train as run  # takes seconds, in which a signal may come
+
+        folder = run(
+            task,
+            data=data,
+            out=out,
+            resume=resume,
+            epochs=epochs,
+            steps=steps,
+            device=device,
+            devices=count,
+            nodes=nodes,
+            strategy=strategy,
+            stop=stop,
+        )
+        print(folder)
 
 
 @cli.command()

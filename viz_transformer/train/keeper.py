@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,13 +12,16 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
 from viz_transformer.checkpoint.contents import HISTORY_COLUMNS, SECONDS
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
 from viz_transformer.train.module import TrainingModule, predicted
+from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks.task import Plan
+from viz_transformer.writing import replace_file, write_file
 
 COLUMNS = (*HISTORY_COLUMNS, SECONDS)
 Row = dict[str, float]
@@ -35,11 +36,14 @@ class Keeper(Callback):
     learning rate and gradient norm (before clipping) are those of the last update, empty at step 0; `seconds` is the
     time that the training had taken, these measurements included. The best weights have the lowest trained loss, label
     smoothing included, on the validation sample. History, best weights and time travel in Lightning's checkpoint, so a
-    resumed run continues exactly what the saved one had: the time between does not count, nor steps done twice.
+    resumed run continues exactly what the saved one had: the time between does not count, nor steps done twice. When
+    `stop` has got a signal, the step that is under way is finished and saved.
     """
 
-    def __init__(self, state: Path, plan: Plan, train: Sequence[Batch], validation: Sequence[Batch]) -> None:
-        self.state, self.plan = state, plan
+    def __init__(
+        self, state: Path, plan: Plan, stop: Stop, train: Sequence[Batch], validation: Sequence[Batch]
+    ) -> None:
+        self.state, self.plan, self.stop = state, plan, stop
         self.samples = {"train_loss": train, "validation_loss": validation}
         self.history: list[Row] = []
         self.best_step = -1
@@ -71,24 +75,32 @@ class Keeper(Callback):
 
     def on_train_start(self, trainer: Trainer, pl_module: Any) -> None:
         self.started = time.monotonic()
+        self.stop.listen()  # Lightning has a handler of its own, which ends without saving
         if trainer.global_step == 0:
             self._after(trainer, pl_module, step=0)
+        self.stop.check()
+        self.stop.waits = True
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         self._after(trainer, pl_module, step=trainer.global_step)
-
-    def on_exception(self, trainer: Trainer, pl_module: Any, exception: BaseException) -> None:
-        if isinstance(exception, KeyboardInterrupt) and trainer.is_global_zero:
-            print(f"\nstopped after step {trainer.global_step}: continue with --resume", file=sys.stderr)
 
     def _after(self, trainer: Trainer, module: TrainingModule, *, step: int) -> None:
         plan, last = self.plan, step == module.total
         if step in plan.first_rows or last or (step and step % plan.row_every == 0):
             self._measure(trainer, module, step)
         if step in plan.snapshots and trainer.is_global_zero:
-            write_atomically(snapshot_path(self.state, step), stored(module.model))
-        if last or (step and step % plan.save_every == 0):
-            save_state(trainer, self.state)
+            snapshot = snapshot_path(self.state, step)
+            snapshot.parent.mkdir(exist_ok=True)
+            write_file(snapshot, stored(module.model))
+        # Any process of the training may have got the signal, and all of them have to save the same step.
+        stops = step > 0 and trainer.strategy.reduce_boolean_decision(self.stop.signum is not None, all=False)
+        if last or stops or (step and step % plan.save_every == 0):
+            trainer.save_checkpoint(last_path(self.state))  # every process takes part
+            trainer.strategy.barrier()
+            self.stop.saved = step
+        if stops:
+            self.stop.place = f"after step {step}"
+            self.stop.raise_stopped()
 
     def _measure(self, trainer: Trainer, module: TrainingModule, step: int) -> None:
         row: Row = {"step": step}
@@ -110,7 +122,7 @@ class Keeper(Callback):
                 name: value.detach().cpu().clone() for name, value in module.model.state_dict().items()
             }
         if trainer.is_global_zero:
-            write_atomically(self.state / "history.csv", history_csv(self.history).encode())
+            write_file(self.state / "history.csv", history_csv(self.history).encode())
 
 
 def mean_loss(model: Transformer, batches: Sequence[Batch], smoothing: float = 0.0) -> float:
@@ -166,22 +178,13 @@ def last_path(state: Path) -> Path:
 def last_step(state: Path) -> int:
     """How many steps the saved training has taken; 0 if nothing is saved."""
     path = last_path(state)
-    return int(torch.load(path, weights_only=True)["global_step"]) if path.is_file() else 0
+    return int(torch.load(path, weights_only=True, mmap=True)["global_step"]) if path.is_file() else 0
 
 
-def save_state(trainer: Trainer, state: Path) -> None:
-    """Write Lightning's checkpoint; a kill while it is written leaves the one before."""
-    path = last_path(state)
-    new = path.with_suffix(".new")
-    trainer.save_checkpoint(new)  # every process takes part
-    if trainer.is_global_zero:
-        os.replace(new, path)
-    trainer.strategy.barrier()
+class WholeFiles(TorchCheckpointIO):
+    """Lightning's checkpoints, each written whole or not at all."""
 
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write the whole file or leave the old one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    new.write_bytes(content)
-    os.replace(new, path)
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        buffer = io.BytesIO()
+        torch.save(checkpoint, buffer)
+        replace_file(path, lambda new: new.write_bytes(buffer.getbuffer()))

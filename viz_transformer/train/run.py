@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import errno
 import json
 import logging
 import os
@@ -32,15 +33,18 @@ from viz_transformer.train.data import TrainingOrder
 from viz_transformer.train.keeper import (
     Keeper,
     Row,
+    WholeFiles,
     history_csv,
     last_path,
     last_step,
     snapshot_path,
-    write_atomically,
 )
+from viz_transformer.train.lock import LOCK, only_training
 from viz_transformer.train.module import TrainingModule
+from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.task import Material, Plan, Task
+from viz_transformer.writing import OutputError, write_file
 
 
 def train(
@@ -58,6 +62,7 @@ def train(
     threads: int | None = None,
     callbacks: Sequence[Callback] = (),
     quiet: bool = False,
+    stop: Stop | None = None,
 ) -> Path:
     """Train a task and write its checkpoint folder; returns that folder.
 
@@ -65,36 +70,51 @@ def train(
     continues from the last save and, on CPU with the same number of threads, gives the curve of an unbroken run; if
     the training itself is done, it only exports again. `epochs` or `steps` replace the plan's length; given with
     `resume`, the learning rate follows the new length from there on, and the card states both. `device`:
-    auto (CUDA where there is one), cpu or cuda; `devices`, `nodes`, `strategy` are Lightning's.
-    Raises ValueError for unknown tasks, missing or bad data, and a `resume` that does not fit the saved state.
+    auto (CUDA where there is one), cpu or cuda; `devices`, `nodes`, `strategy` are Lightning's. SIGINT and SIGTERM save
+    the step that is under way and raise Stopped; `stop` is given by who listens to them already.
+    Raises ValueError for unknown tasks, missing or bad data, a `resume` that does not fit the saved state, and while
+    another training runs in `out`; OutputError if the disk is full, in which case the last saved step stays.
     """
-    task = find_task(task) if isinstance(task, str) else task
-    accelerator = chosen_device(device)
-    out = Path(out) if out is not None else Path("runs") / task.name
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
-    state = out.with_name(out.name + ".training")
-    material = task.prepare(data)
-    if accelerator == "cpu":
-        torch.set_num_threads(threads or min(os.cpu_count() or 1, 8))
+    with contextlib.ExitStack() as held:
+        stop = stop or held.enter_context(Stop(resumes=resume))
+        task = find_task(task) if isinstance(task, str) else task
+        accelerator = chosen_device(device)
+        out = Path(out) if out is not None else Path("runs") / task.name
+        if out.exists() and not out.is_dir():
+            raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
+        state = out.with_name(out.name + ".training")
+        if resume:
+            _note(state)
+            stop.saved, stop.resumes = last_step(state) or None, False
+        material = task.prepare(data)
+        if accelerator == "cpu":
+            torch.set_num_threads(threads or min(os.cpu_count() or 1, 8))
 
-    order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed, vary=material.vary)
-    samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
-    length = training_length(order, task.plan, epochs=epochs, steps=steps)
-    if resume and epochs is None and steps is None:
-        length = _stages(state)[-1]["batches"]
-    if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any
-        stage = {"batches": length, "command": _command(task, epochs, steps, device)}
-        _prepare_state(state, _identity(task, material), stage, resume=resume)
-    torch.manual_seed(task.plan.seed)
-    model = Transformer(material.model)
-    keeper = Keeper(state, task.plan, *samples)
-    with _quiet_lightning():
+        order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed, vary=material.vary)
+        samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
+        length = training_length(order, task.plan, epochs=epochs, steps=steps)
+        if resume and epochs is None and steps is None:
+            length = _stages(state)[-1]["batches"]
+        stop.check()
+        held.enter_context(_full_disk_named(state))
+        if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any
+            held.enter_context(only_training(state))
+            for half in state.rglob(".*.new"):  # a training was killed while it wrote this
+                half.unlink()
+            stage = {"batches": length, "command": _command(task, epochs, steps, device)}
+            _prepare_state(state, _identity(task, material), stage, resume=resume)
+        else:
+            stop.silent = True
+        torch.manual_seed(task.plan.seed)
+        model = Transformer(material.model)
+        keeper = Keeper(state, task.plan, stop, *samples)
+        held.enter_context(_quiet_lightning())
         trainer = Trainer(
             accelerator={"cuda": "gpu"}.get(accelerator, accelerator),
             devices=1 if accelerator == "cpu" and devices == "auto" else devices,
             num_nodes=nodes,
             strategy=strategy,
+            plugins=[WholeFiles()],
             precision=task.plan.precision,
             max_epochs=1,  # one long epoch: the order of the batches knows the epochs
             callbacks=[keeper, *callbacks, *_progress_bar(quiet)],
@@ -108,9 +128,12 @@ def train(
         module = TrainingModule(model, order, task.plan, total=max(1, length // trainer.world_size))
         saved = last_path(state) if resume and last_path(state).is_file() else None
         trainer.fit(module, ckpt_path=saved, weights_only=True)
-    if trainer.is_global_zero:
-        _export(task, material, out, state, _best(task, material, keeper, module), keeper.history, data, quiet=quiet)
-    trainer.strategy.barrier()
+        stop.waits, stop.place = False, "before the checkpoint was complete"
+        stop.check()
+        if trainer.is_global_zero:
+            best = _best(task, material, keeper, module)
+            _export(task, material, out, state, best, keeper.history, data, quiet=quiet)
+        trainer.strategy.barrier()
     return out
 
 
@@ -142,6 +165,21 @@ def _identity(task: Task, material: Material) -> dict[str, Any]:
     identity = {"task": task.name, "model": model, "plan": plan, "pairs": material.counts}
     plain: dict[str, Any] = json.loads(json.dumps(identity))
     return plain
+
+
+@contextlib.contextmanager
+def _full_disk_named(state: Path) -> Iterator[None]:
+    """What is raised when nothing more can be written says so, and what is saved."""
+    try:
+        yield
+    except OSError as error:
+        cause = error.__cause__ if isinstance(error, OutputError) else error
+        if not isinstance(cause, OSError) or cause.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        step = last_step(state)
+        saved = f"the last saved step is {step}" if step else "nothing was saved"
+        go_on = "continue with --resume" if step else "start again"
+        raise OutputError(f"the disk of {state} is full, {saved}: make room, then {go_on}") from error
 
 
 NOTE = "training.json"
@@ -188,15 +226,24 @@ def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any],
             if done >= stage["batches"]:
                 raise ValueError(f"the training in {state} has {done} steps already: resume it with more than that")
             new = {"from_step": done, **stage, "command": f"{stage['command']} --resume"}
-            write_atomically(note, json.dumps(saved | {"stages": [*stages, new]}, indent=1).encode())
+            write_file(note, json.dumps(saved | {"stages": [*stages, new]}, indent=1).encode())
         return
     if last_path(state).is_file() and not (state / "exported").is_file():
         raise ValueError(
             f"{state} holds an unfinished training: continue it with --resume, or remove that folder first"
         )
-    if note.is_file():
-        shutil.rmtree(state)
-    write_atomically(note, json.dumps({**identity, "stages": [{"from_step": 0, **stage}]}, indent=1).encode())
+    _clear(state)
+    write_file(note, json.dumps({**identity, "stages": [{"from_step": 0, **stage}]}, indent=1).encode())
+
+
+def _clear(state: Path) -> None:
+    """Empty the folder, but for the lock. First what could be resumed goes: the rest is nothing without it."""
+    last_path(state).unlink(missing_ok=True)
+    for path in state.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != LOCK:
+            path.unlink()
 
 
 @dataclass(frozen=True)
@@ -295,7 +342,7 @@ def _export(
         )
         card["metrics"].append({"split": measure.split, "command": measure.command(task.name), **measured})
     write()
-    write_atomically(state / "exported", b"")
+    write_file(state / "exported", b"")
 
 
 def _report(done: int, total: int) -> None:
