@@ -160,8 +160,8 @@ def test_the_recorded_steps_equal_one_pass(text: str) -> None:
 def test_a_step_carries_its_rows_candidates_and_log_probabilities() -> None:
     run = decode(ended(), "abc")
     for step in run.steps:
-        row = run.trace["logits"][0, step.index].log_softmax(-1)
-        torch.testing.assert_close(step.log_probs, row, atol=1e-6, rtol=0)
+        row = run.trace["logits"][0, step.index].double().log_softmax(-1)
+        torch.testing.assert_close(step.log_probs, row, atol=1e-12, rtol=0)
         assert step.log_probs.exp().sum().item() == pytest.approx(1, abs=1e-5)
         best = step.candidates
         assert len(best) == 10

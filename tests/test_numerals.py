@@ -59,6 +59,16 @@ def test_what_is_not_finite_is_named(write):
     assert [write(value) for value in (math.nan, math.inf, -math.inf)] == ["not a number", "∞", "-∞"]
 
 
+@pytest.mark.parametrize("value", [1e-320, 1e-17, 1.4e-8, 0.5, 3.0, 700.0])
+def test_an_exponential_is_0_or_1_only_of_what_makes_it_so(value):
+    below, above = numerals.exponential(-value), numerals.exponential(value)
+    assert 0 < below < 1 < above
+    assert below == pytest.approx(math.exp(-value)) and above == pytest.approx(math.exp(value))
+    assert 0 < numerals.exponential(-1000.0) < 1e-300
+    assert [numerals.exponential(each) for each in (0.0, -math.inf)] == [1.0, 0.0]
+    assert math.isnan(numerals.exponential(math.nan))
+
+
 @pytest.mark.parametrize(
     ("written", "text"),
     [

@@ -244,14 +244,14 @@ def _token_scores(model: Transformer, batch: Sequence[_Item], pad: int | None, c
     if config.has_encoder:
         inputs.insert(0, padded([item.src for item in batch], config.source_pad, device, length=config.pad_to))
     with torch.no_grad():
-        logits = model(*inputs).float()
-        log_probs = -F.cross_entropy(logits.transpose(1, 2), wanted, reduction="none")
+        logits = model(*inputs)
+        losses = F.cross_entropy(logits.double().flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
         best = logits.argmax(dim=-1)
     lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)
     counted = torch.arange(best.size(1), device=device) < lengths[:, None]  # [B, T-1]
     hits = counted & (best == wanted)
     if codec.vocabulary.unk is not None:
         hits = hits & (wanted != codec.vocabulary.unk)
-    totals = log_probs.double().masked_fill(~counted, 0.0).sum(dim=1)
+    totals = -losses.masked_fill(~counted, 0.0).sum(dim=1)
     columns = (totals.tolist(), hits.sum(dim=1).tolist(), lengths.tolist())
     return [TokenScores(*each) for each in zip(*columns, strict=True)]

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from viz_transformer import numerals
 from viz_transformer.answering import (
     Answer,
     Progress,
@@ -291,7 +292,7 @@ def _per_token(scores: TokenScores | None) -> dict[str, Any]:
     return {
         "token_accuracy": scores.right / scores.tokens,
         "loss": loss,
-        "perplexity": math.exp(loss) if loss < 700 else None,  # beyond what a float holds
+        "perplexity": numerals.exponential(loss) if loss < 700 else None,  # beyond what a float holds
     }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import GREEDY, Run, decode
 from viz_transformer.sentences import quoted
@@ -58,7 +58,7 @@ def unsure(run: Run, below: float = 0.5) -> tuple[Step, Candidate] | None:
     """
     if not 0 <= below <= 1:
         raise ValueError(f"below={quoted(below)} must be a probability, from 0 to 1")
-    step = next((each for each in run.steps if not each.forced and math.exp(each.log_prob) < below), None)
+    step = next((each for each in run.steps if not each.forced and numerals.exponential(each.log_prob) < below), None)
     if step is None:
         return None
     others = (each for each in step.most_probable(len(step.vocabulary)) if each.token_id != step.token_id)

@@ -66,6 +66,14 @@ def scientific(value: float) -> str:
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+def exponential(value: float) -> float:
+    """e to the value, such as a probability of its logarithm; rounding makes it neither 0 nor 1."""
+    found = math.exp(value)
+    if found == 1 and value:
+        return math.nextafter(1.0, math.inf if value > 0 else 0.0)
+    return found or (math.ulp(0.0) if value > -math.inf else 0.0)
+
+
 def _ended(value: float, digits: int, end: int) -> str:
     """The number, with the value itself on the right side of the end if it is not the end."""
     size = abs(float(value))

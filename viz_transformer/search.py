@@ -14,7 +14,7 @@ from viz_transformer.edits import Edit
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.strategies import Beam
+from viz_transformer.strategies import Beam, log_softmax
 from viz_transformer.tap import OFF, Recorder, Tap, made_of_target
 
 
@@ -128,6 +128,7 @@ class _Search:
         grown: list[tuple[list[int], float]] = []
         parents = []
         looked_at = []
+        own = log_probs.flatten()[flat].tolist()
         places = []
         for rank, (log_prob, place) in enumerate(zip(best.tolist(), flat.tolist(), strict=True)):
             if log_prob == -math.inf:  # banned
@@ -141,7 +142,7 @@ class _Search:
                 grown.append(hypothesis)
                 parents.append(parent)
                 places.append(rank)
-            looked_at.append((parent, token, log_prob - self.alive[parent][1], log_prob, kept))
+            looked_at.append((parent, token, own[rank], log_prob, kept))
         if self.recorder is not None:
             self.recorder.grown(looked_at, places, self._best_pruned(total, {each[0] for each in looked_at if each[4]}))
         self.alive = grown
@@ -225,7 +226,7 @@ def beam_search(
     going = searches
     fed = [list(start) for _ in going]
     for step in range(most):
-        log_probs = state.step(fed)[0].double().log_softmax(dim=-1)  # [all hypotheses, V]
+        log_probs = log_softmax(state.step(fed)[0])  # [all hypotheses, V]
         token = (forced or {}).get(step)
         if len(out):
             log_probs = log_probs.index_fill(1, out, -math.inf)

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from viz_transformer.strategies import KEPT, REASONS, Distribution, Strategy, distribution
+from viz_transformer.strategies import KEPT, REASONS, Distribution, Strategy, distribution, log_softmax
 
 CANDIDATES = 10
 
@@ -74,8 +74,8 @@ class Step:
 
     @cached_property
     def log_probs(self) -> Tensor:
-        """Natural logarithm of the probability of each entry of the vocabulary, before the strategy: [V]."""
-        return self.logits.detach().float().cpu().log_softmax(dim=-1)
+        """Natural logarithm of the probability of each entry of the vocabulary, before the strategy: [V] float64."""
+        return log_softmax(self.logits.detach().cpu())
 
     @property
     def log_prob(self) -> float:
@@ -96,8 +96,8 @@ class Step:
     @property
     def entropy(self) -> float:
         """Of the model's probabilities, in nats: 0 = certain, ln(vocabulary) = even. Source: Shannon (1948)."""
-        log_probs = self.logits.detach().double().cpu().log_softmax(dim=-1)
-        return float(-torch.where(log_probs.exp() > 0, log_probs.exp() * log_probs, 0.0).sum())
+        probs = self.log_probs.exp()
+        return float(-torch.where(probs > 0, probs * self.log_probs, 0.0).sum())
 
     @property
     def rank(self) -> int:

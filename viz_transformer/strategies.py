@@ -186,7 +186,7 @@ def distribution(
     scores = logits.detach().double().cpu()
     removed = torch.zeros(len(scores), dtype=torch.uint8)
     if not isinstance(strategy, Sampling):
-        scores = scores.log_softmax(dim=-1)
+        scores = log_softmax(scores)
     if banned:
         out = torch.tensor(sorted(banned))
         removed[out] = REASONS.index("banned")
@@ -223,7 +223,7 @@ def gumbel_noise(seed: int, step: int, size: int) -> Tensor:
 def _sampled(scores: Tensor, removed: Tensor, strategy: Sampling, read: Sequence[int]) -> Distribution:
     """The cuts of `Sampling` in their order. scores: [V] logits, -inf where banned."""
     scores = _penalised(scores, strategy, read)
-    log_probs = ((scores - scores.max()) / strategy.temperature).log_softmax(dim=-1)  # no temperature is too low
+    log_probs = log_softmax((scores - scores.max()) / strategy.temperature)  # no temperature is too low
     order = log_probs.argsort(descending=True, stable=True)  # of equals, the smaller id first
     if strategy.top_k is not None:
         log_probs = _cut(log_probs, removed, order[strategy.top_k :], "top-k")
@@ -248,7 +248,25 @@ def _penalised(scores: Tensor, strategy: Sampling, read: Sequence[int]) -> Tenso
 def _cut(log_probs: Tensor, removed: Tensor, out: Tensor, reason: str) -> Tensor:
     """The log-probabilities without these ids, renormalised; `removed` gets the reason where there was none yet."""
     removed[out[removed[out] == 0]] = REASONS.index(reason)
-    return log_probs.index_fill(0, out, -math.inf).log_softmax(dim=-1)
+    return log_softmax(log_probs.index_fill(0, out, -math.inf))
+
+
+def log_softmax(logits: Tensor) -> Tensor:
+    """Natural logarithms of the probabilities, over the last dimension, in float64: 0 only where all others are -inf.
+
+    That of a token which is all but sure is made of the others' sum, which float64 still knows: log1p(-rest).
+    """
+    found = logits.double().log_softmax(dim=-1)
+    if not (found > -_SURE).any():  # NaN is not
+        return found
+    best, at = found.max(dim=-1, keepdim=True)
+    others = found.scatter(-1, at, -math.inf)
+    rest = others.exp().sum(dim=-1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+    unsure = (best > -_SURE) & (others.amax(dim=-1, keepdim=True) > -math.inf)
+    return found.scatter(-1, at, torch.where(unsure, torch.log1p(-rest), best))
+
+
+_SURE = 1e-6  # float64 has ten digits of a logarithm of this size, and fewer of a smaller one
 
 
 def _check(name: str, value: float, low: float, high: float, *, above: bool = False) -> None:

@@ -17,6 +17,7 @@ from viz_transformer.analysis.layers import Stack, stacks
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.record import Trace
+from viz_transformer.strategies import log_softmax
 from viz_transformer.tap import OFF
 
 Floats = NDArray[np.float64]
@@ -139,7 +140,7 @@ def lens(trace: Trace, model: Transformer, stack: Stack | None = None, *, own: T
     stack = stack or stacks(trace.config)[-1]
     found = list(lens_logits(trace, model, stack))
     (last, logits) = found[-1]
-    final = logits.double().log_softmax(dim=-1)  # [T, V]
+    final = log_softmax(logits)  # [T, V]
     again = read_out(trace[last.point], model, stack)
     if own is not None and own.of_steps:
         found.append((OWN_STEP, own["logits"][0]))
@@ -148,7 +149,7 @@ def lens(trace: Trace, model: Transformer, stack: Stack | None = None, *, own: T
     known, at = written >= 0, written.clamp(min=0)[:, None]
     columns = []
     for station, each in found:
-        log_probs = each.double().log_softmax(dim=-1)
+        log_probs = log_softmax(each)
         of_written = log_probs.gather(-1, at)  # [T, 1]
         top = log_probs.topk(count, dim=-1)
         absent = log_probs.isnan().all(dim=-1) if station == OWN_STEP else torch.zeros_like(known)  # [T]

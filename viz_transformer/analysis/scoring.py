@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from viz_transformer import numerals
 from viz_transformer.decoding import Run
 
 
@@ -27,11 +28,11 @@ class ScoredToken:
 
     @property
     def probability(self) -> float:
-        return math.exp(self.log_prob)
+        return numerals.exponential(self.log_prob)
 
     @property
     def best_probability(self) -> float:
-        return math.exp(self.best_log_prob)
+        return numerals.exponential(self.best_log_prob)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class TargetScore:
     @property
     def perplexity(self) -> float:
         """exp(-mean), per token of the target vocabulary; infinite if a token has a probability of 0."""
-        return math.inf if self.total == -math.inf else math.exp(-self.mean)
+        return math.inf if self.total == -math.inf else numerals.exponential(-self.mean)
 
     @property
     def missed(self) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
@@ -35,7 +36,7 @@ def candidate_bars(
     if len(tokens) != len(log_probs) or not tokens:
         raise ValueError(f"{len(tokens)} tokens do not fit {len(log_probs)} log-probabilities")
     colors = themes.palette(theme)
-    values = [math.exp(log_prob) for log_prob in log_probs]
+    values = [numerals.exponential(log_prob) for log_prob in log_probs]
     bars = [colors.target_ink if i == chosen else colors.decoder[3] for i in range(len(values))]
     ticks = [labels.tick(token, _LABEL_COLUMNS) for token in tokens]
     hover = [
@@ -45,7 +46,7 @@ def candidate_bars(
     ]
     ticks = [f"<b>{tick}</b>" if i == chosen else tick for i, tick in enumerate(ticks)]
     if vocabulary is not None and vocabulary > len(values):
-        rest = max(0.0, 1.0 - math.fsum(values))
+        rest = max(math.ulp(0.0), 1.0 - math.fsum(values))  # not none, however few
         values.append(rest)
         bars.append(colors.derived[3])
         ticks.append(f'<span style="color:{colors.muted}">{vocabulary - len(tokens)} others</span>')

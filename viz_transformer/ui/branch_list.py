@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import branches, cached, frame, state, text
 from viz_transformer.ui.branch_views import comparison
@@ -72,8 +72,8 @@ def _fork(shown: Shown) -> None:
         )
         written = labels.shorten(labels.visible(step.token), 24)
         text.paragraph(
-            f"instead of “{written}”: p {labels.share(math.exp(other.log_prob))}"
-            f" instead of {labels.share(math.exp(step.log_prob))}"
+            f"instead of “{written}”: p {labels.share(numerals.exponential(other.log_prob))}"
+            f" instead of {labels.share(numerals.exponential(step.log_prob))}"
         )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import frame, maps, pictures, projector, state, text
 
@@ -103,7 +103,7 @@ def _writes(shown: Shown, index: int) -> str:
     step = shown.run.steps[index]
     token = labels.isolated(labels.shorten(labels.visible(step.token), LONGEST))
     given = "was given" if step.forced else "writes"
-    return f"{given} “{token}” (probability {labels.share(math.exp(step.log_prob))})"
+    return f"{given} “{token}” (probability {labels.share(numerals.exponential(step.log_prob))})"
 
 
 # --- the curves

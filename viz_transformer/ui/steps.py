@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from viz_transformer import numerals
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -54,8 +56,6 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
 
     Where tokens were not just chosen greedily: with the strategy's probability, and why it removed a token.
     """
-    import math
-
     import pandas as pd
 
     from viz_transformer.strategies import Greedy
@@ -68,13 +68,13 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
             "step": s,
             "rank": rank if candidate.rank is None else candidate.rank,
             "token": candidate.token,
-            "probability": math.exp(candidate.log_prob),
+            "probability": numerals.exponential(candidate.log_prob),
             "log-probability": candidate.log_prob,
             "written": candidate.token_id == step.written.token_id,
         }
         | (
             {
-                "strategy probability": math.exp(candidate.strategy_log_prob),
+                "strategy probability": numerals.exponential(candidate.strategy_log_prob),
                 "strategy log-probability": candidate.strategy_log_prob,
                 "removed because": candidate.removed or "",
             }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from viz_transformer import numerals
 from viz_transformer.analysis.attention import step_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import Run
@@ -86,7 +86,7 @@ def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
             position=step.index,
             special=step.token_id in vocabulary.special_ids and not replaced(step),
             unknown=replaced(step),
-            probability=math.exp(step.log_prob),
+            probability=numerals.exponential(step.log_prob),
         )
         for step in run.steps
     ]

@@ -499,9 +499,17 @@ def test_numbers_that_are_none_are_said(shown):
     assert view.tooltip[-1] == "log-probability -∞"
 
 
+def test_a_token_that_is_all_but_sure_is_not_called_certain(shown):
+    listed = [CandidateData("one", 1, -1e-60), CandidateData("two", 2, -800.0), CandidateData("three", 3, -math.inf)]
+    view = shown(of_steps(StepData(listed[0], listed, rest=1e-60)))
+    assert [value for _, value, _ in view.bars] == [">0.9999", "<0.0001", "0.0000"]
+    view.page.locator(".candidate").nth(0).hover()
+    assert view.tooltip[1:3] == ["probability >0.9999", "log-probability >-0.01"]
+
+
 def test_too_few_others_to_be_seen_are_not_called_none(shown):
     sure = [CandidateData("one", 1, 0.0)]
-    assert shown(of_steps(StepData(sure[0], sure))).rest == ("other 49 tokens together", "<0.0001", 0)
+    assert shown(of_steps(StepData(sure[0], sure, rest=1e-60))).rest[:2] == ("other 49 tokens together", "<0.0001")
     whole = shown(of_steps(StepData(sure[0], sure), vocabulary=1))
     assert whole.page.locator(".rest:visible").count() == 0
 

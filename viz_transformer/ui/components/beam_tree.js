@@ -1,4 +1,4 @@
-import { selection, number, fixed, share, quoted, isolated, shorten, colours, isLight, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { selection, number, fixed, share, exponential, quoted, isolated, shorten, colours, isLight, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
 
 // The tree of a beam search. Each step is a column; only what was kept reaches it, as a token; what was only looked at
 // ends as a short hair behind what it would have extended. Header: {title, caption, name, tree, answer, width, tokens,
@@ -110,7 +110,7 @@ function makeTree(root) {
     const ranked = starts[nodes.step[i] + 1] - starts[nodes.step[i]]
     return [
       `step ${nodes.step[i]}: ${quoted(tokenOf(i))}`,
-      `log-probability of the token ${number(nodes.log_prob[i])}, probability ${share(Math.exp(nodes.log_prob[i]))}`,
+      `log-probability of the token ${number(nodes.log_prob[i])}, probability ${share(exponential(nodes.log_prob[i]))}`,
       `total ${number(nodes.total[i])}`,
       `|Y| = ${nodes.length[i]}, penalty ${formula} = ${number(penalty)}`,
       `score = total / penalty = ${number(nodes.total[i])} / ${number(penalty)} = ${number(nodes.score[i])}`,

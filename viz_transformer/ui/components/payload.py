@@ -37,8 +37,11 @@ class Encoded:
 
 
 def exact(values: ArrayLike) -> Encoded:
-    """The values as float32, bit by bit."""
-    array = np.ascontiguousarray(values, dtype="<f4")
+    """The values as float32, bit by bit; what is too small for one becomes the smallest there is, and never 0."""
+    given = np.asarray(values)
+    array = np.ascontiguousarray(given, dtype="<f4")
+    if given.dtype == np.float64 and (lost := (array == 0) & (given != 0)).any():
+        array[lost] = np.copysign(np.finfo(np.float32).smallest_subnormal, given[lost])
     return Encoded("float32", array.shape, array.tobytes())
 
 

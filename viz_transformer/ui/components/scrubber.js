@@ -1,4 +1,4 @@
-import { selection, share, number, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, rootIn, zoom, mono, sans, exports } from "./shared.js"
+import { selection, share, number, exponential, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, rootIn, zoom, mono, sans, exports } from "./shared.js"
 
 // All steps of a decode and the candidates of each as bars. Header: {first_row, vocabulary, reads, tokens, candidates:
 // places in tokens by step, written: places in candidates, unlisted and forced: steps, caption, name}; arrays: log_probs
@@ -75,10 +75,9 @@ function makeScrubber(root) {
   const candidates = (step) => head.candidates[step].map((place) => head.tokens[place])
   const written = (step) => candidates(step)[head.written[step]]
   const logProb = (step, i) => logProbs.values[step * most + i]
-  const probability = (step, i) => Math.exp(logProb(step, i))
+  const probability = (step, i) => exponential(logProb(step, i))
   const others = (step) => head.vocabulary - head.candidates[step].length
-  /** The candidates' sum is not exact: 0 of other tokens says only that they are too few to be seen. */
-  const restText = (step) => (rests.values[step] === 0 ? "<0.0001" : share(rests.values[step]))
+  const restText = (step) => share(rests.values[step])
   const othersText = (step) => `other ${others(step).toLocaleString("en")} ${others(step) === 1 ? "token" : "tokens"} together`
   const numberText = (step) => (steps === 1 ? "Step 0, the only one" : `Step ${step} of ${steps}`)
   const valueText = (step) => share(probability(step, head.written[step]))
@@ -94,7 +93,7 @@ function makeScrubber(root) {
   // ---- what the strategy made of it
 
   const finalLogProb = (step, i) => strategies.strategy_log_probs.values[step * most + i]
-  const finalProbability = (step, i) => Math.exp(finalLogProb(step, i))
+  const finalProbability = (step, i) => exponential(finalLogProb(step, i))
   /** Why the strategy removed a candidate; undefined if it did not. */
   const reason = (step, i) => head.strategy?.reasons[head.strategy.removed[step][i] - 1]
   const finalText = (step, i) => reason(step, i) ?? share(finalProbability(step, i))

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.source import javascript, style_sheet
 from viz_transformer.ui.components.tokens import token_data
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from viz_transformer.decoding import Run
     from viz_transformer.step import Step
 
@@ -43,8 +46,8 @@ class CandidateData:
 class StepData:
     """One token written, and the most probable ones, best first. `forced`: it was given, not chosen by the model.
 
-    Where the strategy is shown: entropy of the model's probabilities, in nats; strategy_rest: what the strategy left to
-    all tokens that are neither among the candidates nor written.
+    rest: what the model leaves to all other tokens; 1 minus these, if it is not given. Where the strategy is shown:
+    entropy of the model's probabilities, in nats; strategy_rest: what the strategy left to all other tokens.
     """
 
     written: CandidateData
@@ -52,6 +55,7 @@ class StepData:
     forced: bool = False
     entropy: float | None = None
     strategy_rest: float | None = None
+    rest: float | None = None
 
 
 def steps_of(run: Run, *, strategy: bool = False) -> tuple[StepData, ...]:
@@ -79,8 +83,8 @@ def scrubber_payload(
 
     vocabulary: how many tokens there are. reads: what the row of each step reads, as `token_data` makes it. special:
     the ids of special tokens. A written token that is not among its step's candidates is sent behind them. Arrays:
-    log_probs [steps, most candidates], NaN where a step has fewer; rest [steps], 1 minus the candidates' probabilities,
-    summed in float64 and never below 0. With a `strategy`, its words, what it made of the probabilities is sent and
+    log_probs [steps, most candidates], NaN where a step has fewer; rest [steps], what is left to all other tokens,
+    never below 0. With a `strategy`, its words, what it made of the probabilities is sent and
     shown: strategy_log_probs like log_probs, strategy_rest and entropy [steps]. With `takes` a person can take another
     candidate instead of the one written. Raises ValueError for no steps, and for what does not fit together.
     """
@@ -113,7 +117,10 @@ def scrubber_payload(
         "caption": caption,
         "name": name,
     }
-    rest = [_rest([each.log_prob for each in candidates]) for candidates in shown]
+    rest = [
+        _rest([each.log_prob for each in candidates]) if step.rest is None else step.rest
+        for step, candidates in zip(steps, shown, strict=True)
+    ]
     arrays = {"log_probs": payload.exact(log_probs), "rest": payload.exact(rest)}
     if strategy is not None:
         header["strategy"] = {"name": strategy, **_removals(shown)}
@@ -146,11 +153,9 @@ def _is_place(value: object) -> bool:
 
 
 def _plain(step: Step) -> StepData:
-    return StepData(
-        CandidateData(step.token, step.token_id, step.log_prob),
-        tuple(CandidateData(each.token, each.token_id, each.log_prob) for each in step.candidates),
-        step.forced,
-    )
+    candidates = tuple(CandidateData(each.token, each.token_id, each.log_prob) for each in step.candidates)
+    rest = _others(step.log_probs, {step.token_id, *(each.token_id for each in candidates)})
+    return StepData(CandidateData(step.token, step.token_id, step.log_prob), candidates, step.forced, rest=rest)
 
 
 def _with_strategy(step: Step) -> StepData:
@@ -166,8 +171,14 @@ def _with_strategy(step: Step) -> StepData:
         return CandidateData(found.token, token_id, found.log_prob, found.strategy_log_prob, found.removed, rank)
 
     candidates = tuple(candidate(place, token_id) for place, token_id in enumerate(ids))
-    rest = float(left.exp().index_fill(0, left.new_tensor(ids).long(), 0).sum())
-    return StepData(candidates[ids.index(step.token_id)], candidates, step.forced, step.entropy, rest)
+    rests = _others(left, ids), _others(step.log_probs, ids)
+    return StepData(candidates[ids.index(step.token_id)], candidates, step.forced, step.entropy, *rests)
+
+
+def _others(log_probs: Tensor, ids: Collection[int]) -> float:
+    """The probability of all tokens but these together, not 0 if one of them has any. log_probs: [V] float64."""
+    others = log_probs.index_fill(0, log_probs.new_tensor(list(ids)).long(), -math.inf)
+    return numerals.exponential(float(others.logsumexp(dim=0)))
 
 
 def _removals(shown: Sequence[Sequence[CandidateData]]) -> dict[str, Any]:

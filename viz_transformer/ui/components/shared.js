@@ -133,6 +133,13 @@ function ended(value, digits, end) {
 /** A weight or a probability; 0.0000 and 1.0000 are said only of exactly 0 and 1. */
 export const share = (value, digits = 4) => ended(value, digits, 1)
 
+/** e to the value; rounding makes it neither 0 nor 1. */
+export function exponential(value) {
+  const found = Math.exp(value)
+  if (found === 1 && value !== 0) return value < 0 ? 1 - 2 ** -53 : 1 + 2 ** -52
+  return found === 0 && value > -Infinity ? Number.MIN_VALUE : found
+}
+
 /** A share in percent; 0 and 100 are said only of none and all. */
 export function percent(value, digits = 1) {
   if (!Number.isFinite(value)) return number(value)
