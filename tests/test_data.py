@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from viz_transformer import data
 from viz_transformer.data import (
     MOST_GENERATED,
     Split,
@@ -66,7 +68,7 @@ def test_bad_files_are_refused_with_the_line(content: bytes, sentence: str, tmp_
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match=r"there is no file .*nothing"):
         read_pairs(tmp_path / "nothing")
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(ValueError, match="is a folder: give a file"):
         read_pairs(tmp_path)
     (tmp_path / "p.tsv").write_text("a\tb\n")
     with pytest.raises(ValueError, match="limit=0 must be at least 1"):
@@ -261,3 +263,68 @@ def test_no_test_string_of_the_copy_task_is_trained_on():
 def test_sets_that_cannot_be_made_are_refused(name: str, n: int | None, sentence: str):
     with pytest.raises(ValueError, match=sentence):
         generated_pairs(name, n)
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for read in (read_pairs, read_text):
+        with pytest.raises(ValueError, match="pipe is a pipe or a device: give a file"):
+            read(tmp_path / "pipe")
+        with pytest.raises(ValueError, match="is a folder: give a file"):
+            read(tmp_path)
+        with pytest.raises(ValueError, match="cannot be read: File name too long"):
+            read(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize("name", ["../secret.tsv", "toy/../../secret.tsv", "..", "/etc/passwd", "a\0b", "x" * 5000])
+def test_a_name_that_leads_out_of_the_data_folder_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "secret.tsv").write_text("a\tb\n")
+    with pytest.raises(ValueError, match=r"is not a name inside the data folder|is missing: put") as caught:
+        Split(file=name).read(tmp_path / "data")
+    assert len(str(caught.value)) < 900
+
+
+@pytest.mark.parametrize("separator", ["", "x" * 17, "x" * 10**6, "a\nb"])
+def test_a_separator_that_cannot_be_one_is_refused(tmp_path: Path, separator: str) -> None:
+    (tmp_path / "x.tsv").write_text("a\tb\n")
+    for use in (lambda: read_pairs(tmp_path / "x.tsv", separator), lambda: Split(file="x.tsv", separator=separator)):
+        with pytest.raises(ValueError, match="cannot separate columns: give 1 to 16 characters") as caught:
+            use()
+        assert len(str(caught.value)) < 200
+
+
+def test_a_gzip_file_that_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = tmp_path / "one-line.gz"
+    with gzip.open(bomb, "wb", compresslevel=1) as file:
+        for _ in range(65):
+            file.write(bytes(2**20))
+    for read in (read_pairs, read_text):
+        with pytest.raises(ValueError, match="has a line of more than 64 MiB"):
+            read(bomb)
+    monkeypatch.setattr(data, "LONGEST_LINE", 10_000)
+    with gzip.open(tmp_path / "lines.gz", "wb") as file:
+        file.write(b"a\tb\n" * 10**6)
+    for read in (read_pairs, read_text):
+        with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
+            read(tmp_path / "lines.gz")
+
+
+def test_texts_may_be_as_regular_as_texts_are(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "x.gz", "wt", encoding="utf-8") as file:
+        file.write("".join(f"sentence {i % 7} of many\tFrase {i % 7} di tante\n" for i in range(20_000)))
+    assert len(read_pairs(tmp_path / "x.gz")) == 20_000
+
+
+def test_more_pairs_than_memory_holds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "MOST_PAIRS", 3)
+    (tmp_path / "x.tsv").write_text("a\tb\n" * 4)
+    with pytest.raises(ValueError, match="has more than 3 pairs: take fewer"):
+        read_pairs(tmp_path / "x.tsv")
+    assert len(read_pairs(tmp_path / "x.tsv", limit=3)) == 3
+
+
+def test_a_limit_in_tokens_needs_tokenizers(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("a\tb\n")
+    with pytest.raises(ValueError, match="longest limits the tokens of this data: give the tokenizers that count them"):
+        Split(file="x.tsv", longest=(3, 3)).read(tmp_path)

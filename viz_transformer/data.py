@@ -12,13 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from viz_transformer.sentences import quoted, shortened
 from viz_transformer.text.tokenizers import Tokenizer
+from viz_transformer.untrusted import regular_size
 
 Pair = tuple[str, str]
 Tokenizers = tuple[Tokenizer, Tokenizer]
 
 DATA_VARIABLE = "VIZ_TRANSFORMER_DATA"
 GENERATED = "generated:"
+LONGEST_LINE = 64 * 2**20
+MOST_UNPACKED = 100
+"""How many times its own size a gzip file may unpack to, beyond one line: texts have ten times, bombs a thousand."""
+MOST_PAIRS = 5_000_000
+LONGEST_SEPARATOR = 16
 MOST_GENERATED = 1_000_000
 """Pairs that are made at once: their number may come from anybody's card."""
 
@@ -38,10 +45,14 @@ def find_data_folder(given: str | Path | None = None) -> Path:
 
 
 def find_data_file(folder: Path, name: str) -> Path:
-    """The file `name` of the data folder. Raises ValueError if it is not there."""
+    """The file `name` of the data folder. Raises ValueError if it is not there, and for a name that leads out of it: it
+    may stand in anybody's card."""
+    if Path(name).is_absolute() or Path(name).drive or ".." in Path(name).parts:
+        raise ValueError(f"{quoted(name)} is not a name inside the data folder: give the file itself with --data")
     path = folder / name
-    if not path.is_file():
-        raise ValueError(f"{path} is missing: put the data set's file {name} into the data folder {folder}")
+    if not os.path.isfile(path):  # os.path: False also for what can be no file's name
+        place, name = shortened(str(path), 300), shortened(name, 200)
+        raise ValueError(f"{place} is missing: put the data set's file {name} into the data folder {folder}")
     return path
 
 
@@ -53,7 +64,8 @@ def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = N
     """
     path = Path(path)
     if limit is not None and limit < 1:
-        raise ValueError(f"limit={limit} must be at least 1")
+        raise ValueError(f"limit={quoted(limit)} must be at least 1")
+    check_separator(separator)
     pairs: list[Pair] = []
     for number, line in enumerate(_lines(path), start=1):
         if limit is not None and number > limit:
@@ -62,7 +74,7 @@ def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = N
         shown = "<TAB>" if separator == "\t" else separator
         if len(columns) != 2:
             raise ValueError(
-                f"{path}, line {number} has {len(columns)} column{'s' * (len(columns) != 1)},"
+                f"{path}, line {number} has {len(columns):,} column{'s' * (len(columns) != 1)},"
                 f" each line must be source{shown}target"
             )
         source, target = columns[0].strip(), columns[1].strip()
@@ -70,6 +82,8 @@ def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = N
             raise ValueError(
                 f"{path}, line {number} has no {'target' if source else 'source'}: fill it in or remove it"
             )
+        if len(pairs) == MOST_PAIRS:
+            raise ValueError(f"{path} has more than {MOST_PAIRS:,} pairs: take fewer")
         pairs.append((source, target))
     if not pairs:
         raise ValueError(f"{path} is empty: it must have one pair of texts per line")
@@ -95,13 +109,27 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
         raise ValueError(f"{path}, line {number} is not UTF-8 text: convert the file to UTF-8") from None
 
 
+def check_separator(separator: str) -> None:
+    """Raise ValueError for what cannot stand between the columns of a file."""
+    if not 1 <= len(separator) <= LONGEST_SEPARATOR or "\n" in separator:
+        raise ValueError(f"{quoted(separator)} cannot separate columns: give 1 to {LONGEST_SEPARATOR} characters")
+
+
 def _lines(path: Path) -> Iterator[bytes]:
-    """The raw lines of a plain or gzip file, told apart by their first two bytes."""
+    """The raw lines of a plain or gzip file, told apart by their first two bytes; each is read with suspicion."""
+    most = MOST_UNPACKED * regular_size(path) + LONGEST_LINE
+    unpacked = 0
     try:
         with path.open("rb") as plain:
             zipped = plain.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if zipped else path.open("rb") as file:
-            yield from file
+            while line := file.readline(LONGEST_LINE + 1):
+                unpacked += len(line)
+                if len(line) > LONGEST_LINE:
+                    raise ValueError(f"{path} has a line of more than {LONGEST_LINE // 2**20} MiB: split it into lines")
+                if unpacked > most:
+                    raise ValueError(f"{path} unpacks to more than {MOST_UNPACKED} times its size: give it unpacked")
+                yield line
     except FileNotFoundError:
         raise ValueError(f"there is no file {path}") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
@@ -126,11 +154,12 @@ class Split:
 
     def __post_init__(self) -> None:
         if self.skip < 0:
-            raise ValueError(f"skip={self.skip} must not be negative")
+            raise ValueError(f"skip={quoted(self.skip)} must not be negative")
         if self.limit is not None and self.limit < 1:
-            raise ValueError(f"limit={self.limit} must be at least 1")
+            raise ValueError(f"limit={quoted(self.limit)} must be at least 1")
+        check_separator(self.separator)
         if self.longest is not None and self.file.startswith(GENERATED):
-            raise ValueError(f"{self.file} is made to measure: leave out longest={self.longest}")
+            raise ValueError(f"{quoted(self.file)} is made to measure: leave out longest={quoted(self.longest)}")
 
     def read(
         self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None, *, too_long: bool = False
@@ -149,10 +178,12 @@ class Split:
             pairs = read_pairs(path, self.separator, limit=end if self.longest is None else None)
         places = list(range(len(pairs)))
         if self.longest is not None:
-            assert tokenizers is not None
+            if tokenizers is None:
+                raise ValueError("longest limits the tokens of this data: give the tokenizers that count them")
             places = [place for place in places if fits(pairs[place], tokenizers, self.longest)]
         if not places[self.skip : end]:
-            raise ValueError(f"{self.file} has {len(places)} pairs that fit, none behind the first {self.skip}")
+            file = shortened(self.file, 200)
+            raise ValueError(f"{file} has {len(places)} pairs that fit, none behind the first {self.skip}")
         if too_long:
             start = places[self.skip - 1] + 1 if self.skip else 0
             return pairs[start : None if end is None or end >= len(places) else places[end]]

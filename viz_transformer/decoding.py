@@ -142,8 +142,7 @@ def decode_stream(
 ) -> DecodeStream:
     """`decode` as an iterator over its steps; its `run` is there when the last step is. Input is checked at once."""
     job = _job(ckpt, source, strategy, tuple(edits))
-    codec, room = ckpt.target_codec, job.most
-    assert codec is not None
+    codec, room = ckpt.codec("target"), job.most
     if max_steps is not None and max_steps < 1:
         raise ValueError(f"max_steps={max_steps} must be at least 1")
     most = room if max_steps is None else min(room, max_steps)
@@ -194,8 +193,7 @@ def follow(
     many, ids outside the vocabulary, and tokens behind an end token.
     """
     job = _job(ckpt, source, strategy, tuple(edits))
-    assert ckpt.target_codec is not None
-    written = ckpt.target_codec.encode_ids(ids).ids
+    written = ckpt.codec("target").encode_ids(ids).ids
     if not 1 <= len(written) <= job.most:
         raise ValueError(f"{len(written)} ids cannot be followed: this model writes 1 to {job.most} tokens here")
     if job.end in written[:-1]:
@@ -212,8 +210,7 @@ def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: 
     if not config.has_decoder:
         raise ValueError("an encoder-only model writes nothing: record it with trace()")
     check_edits(edits, config)
-    codec = ckpt.target_codec
-    assert codec is not None
+    codec = ckpt.codec("target")
     if config.has_encoder:
         src = encode_source(ckpt, source)
         if codec.vocabulary.bos is None:
@@ -279,13 +276,11 @@ class _Job:
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        assert self.ckpt.target_codec is not None
-        return self.ckpt.target_codec.vocabulary.tokens
+        return self.ckpt.codec("target").vocabulary.tokens
 
     @property
     def end(self) -> int | None:
-        assert self.ckpt.target_codec is not None
-        return self.ckpt.target_codec.vocabulary.eos
+        return self.ckpt.codec("target").vocabulary.eos
 
     @cached_property
     def whole_passes(self) -> str | None:
@@ -301,9 +296,8 @@ class _Job:
             raise ValueError(
                 f"the run ended with step {len(ids) - 1}, before the forced token of step {max(self.force)}"
             )
-        assert self.ckpt.target_codec is not None
         beam = (None, None) if found is None else (found.tree, found.score)
-        return Run(self.ckpt.target_codec.decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
+        return Run(self.ckpt.codec("target").decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
 
     def choosing(self, read: Sequence[int]) -> Choosing:
         return Choosing(self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held)
@@ -436,8 +430,7 @@ def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
 
 
 def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[int]:
-    codec = ckpt.target_codec
-    assert codec is not None
+    codec = ckpt.codec("target")
     if isinstance(given, str):
         raise ValueError(f"{what}={given!r:.60} is a text: give a list of tokens")
     found: list[int] = []
@@ -472,8 +465,7 @@ def _all_forced(
 
 def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
     """The tokens of a prefix or target. Raises ValueError for specials among ids: it has none."""
-    codec = ckpt.target_codec
-    assert codec is not None
+    codec = ckpt.codec("target")
     vocabulary = codec.vocabulary
     if given is None or len(given) == 0:
         return Tokens()
@@ -493,7 +485,6 @@ def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
 
 
 def _tokens_of(ckpt: Checkpoint, ids: Sequence[int], originals: Sequence[str] | None = None) -> Tokens:
-    assert ckpt.target_codec is not None
-    names = ckpt.target_codec.vocabulary.tokens
+    names = ckpt.codec("target").vocabulary.tokens
     tokens = tuple(names[i] for i in ids)
     return Tokens(tuple(ids), tokens, tokens if originals is None else tuple(originals))

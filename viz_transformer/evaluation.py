@@ -34,6 +34,7 @@ from viz_transformer.scores import (
     reference_lists,
     token_line,
 )
+from viz_transformer.sentences import shortened
 from viz_transformer.writing import check_output, write_file
 
 NO_ANSWER = Answer("", (), complete=False, ids=())
@@ -346,7 +347,9 @@ def _given_file(name: str | Path, data_folder: str | Path | None) -> Path:
     try:
         return find_data_file(find_data_folder(data_folder), str(name))
     except ValueError:
-        raise ValueError(f"there is no file {name}, neither here nor in the data folder: check the name") from None
+        raise ValueError(
+            f"there is no file {shortened(str(name), 300)}, neither here nor in the data folder: check the name"
+        ) from None
 
 
 def _seen_sources(ckpt: Checkpoint, folder: str | Path | None) -> set[str] | None:

@@ -51,8 +51,7 @@ def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
 
     Raises ValueError if it is empty, too long or outside the vocabulary.
     """
-    assert ckpt.source_codec is not None
-    tokens = _encode(ckpt.source_codec, source, "source")
+    tokens = _encode(ckpt.codec("source"), source, "source")
     check_length(len(tokens), ckpt.config.max_source, "source")
     return padded_tokens(ckpt, tokens, "source")
 
@@ -77,8 +76,7 @@ def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int
 
     Text: the end token, which is written and not read, is left out. Ids: as given.
     """
-    codec = ckpt.target_codec
-    assert codec is not None
+    codec = ckpt.codec("target")
     what = "target" if ckpt.config.has_encoder else "source"
     tokens = _encode(codec, given, what)
     ends = isinstance(given, str) and codec.add_eos and codec.vocabulary.eos is not None

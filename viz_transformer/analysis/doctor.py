@@ -448,8 +448,7 @@ def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Ch
 
 def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
     """The mean negative log-likelihood of each next token of these texts, cut where the model cannot read more."""
-    codec = ckpt.target_codec or ckpt.source_codec
-    assert codec is not None
+    codec = ckpt.codec("target" if ckpt.target_codec else "source")
     total, count = 0.0, 0
     for text in texts:
         ids = _ids(codec, text)[: ckpt.config.max_target]

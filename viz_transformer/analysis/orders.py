@@ -159,7 +159,6 @@ class _Compared:
         a, b = (self._logits(text, removed) for text in self.texts)
         gap = (a.double() - b.double()).abs()
         row, token_id = divmod(int(gap.argmax()), gap.size(1))
-        assert self.ckpt.target_codec is not None
         answers = [Answer(run.text, run.stopped != "end token" and len(run.steps) == MOST_STEPS) for run in answered]
         return Change(
             a=answers[0],
@@ -167,7 +166,7 @@ class _Compared:
             change=float(gap.max()),
             largest=float(torch.maximum(a.abs().max(), b.abs().max())),
             row=None if self.target is None else self.rows[row],
-            token=self.ckpt.target_codec.vocabulary.tokens[token_id],
+            token=self.ckpt.codec("target").vocabulary.tokens[token_id],
         )
 
     def _logits(self, text: str, removed: Sequence[Stack]) -> Tensor:
@@ -190,6 +189,5 @@ def _ids(ckpt: Checkpoint, text: str) -> Counter[int]:
 
 
 def _names(ckpt: Checkpoint, ids: Counter[int]) -> tuple[str, ...]:
-    codec = ckpt.source_codec if ckpt.config.has_encoder else ckpt.target_codec
-    assert codec is not None
+    codec = ckpt.codec("source" if ckpt.config.has_encoder else "target")
     return tuple(codec.vocabulary.tokens[token_id] for token_id in ids.elements())

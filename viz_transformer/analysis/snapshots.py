@@ -111,8 +111,7 @@ def _steps(ckpt: Checkpoint) -> tuple[int, ...]:
 
 def _own_answer(ckpt: Checkpoint, run: Run) -> tuple[int, ...]:
     """What the model wrote as a target: without the end token; cut where there is no room to add one."""
-    assert ckpt.target_codec is not None
-    vocabulary = ckpt.target_codec.vocabulary
+    vocabulary = ckpt.codec("target").vocabulary
     hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
     ids = [step.token_id for step in run.steps if step.token_id not in hidden]
     return tuple(ids if run.stopped == "end token" or vocabulary.eos is None else ids[: len(run.steps) - 1])
@@ -133,5 +132,4 @@ def _at(ckpt: Checkpoint, step: int, source: str, target: str | Sequence[int]) -
 
 
 def _text(ckpt: Checkpoint, ids: Sequence[int]) -> str:
-    assert ckpt.target_codec is not None
-    return ckpt.target_codec.decode(ids)
+    return ckpt.codec("target").decode(ids)

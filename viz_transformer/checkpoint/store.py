@@ -61,8 +61,8 @@ _DTYPES = {"float16": torch.float16, "float32": torch.float32}
 class Checkpoint:
     """A trained model, ready to run (evaluation mode, float32, CPU), with its codecs and its card.
 
-    `source_codec` is the encoder's, `target_codec` the decoder's text; None where the model has no such side or is
-    used with ids only. `path` is None for a model that came from elsewhere than a folder.
+    `source_codec` is the encoder's, `target_codec` the decoder's text; None where the model has no such side, or was
+    saved without: it can be looked at, but not run. `path` is None for a model that came from elsewhere than a folder.
     """
 
     name: str
@@ -78,6 +78,13 @@ class Checkpoint:
     def parameter_count(self) -> int:
         """Trained numbers, shared ones counted once."""
         return parameter_count(self.model)
+
+    def codec(self, side: Literal["source", "target"]) -> Codec:
+        """The codec of a side. Raises ValueError if there is none: no text and no ids can be given to it then."""
+        codec: Codec | None = getattr(self, f"{side}_codec")
+        if codec is None:
+            raise ValueError(f"{self.name} has no {side} vocabulary, so it cannot be run: save it with its codecs")
+        return codec
 
     def snapshots(self) -> tuple[int, ...]:
         """The training steps of which the weights are kept, in order."""

@@ -124,8 +124,7 @@ def _worked_out(tree: BeamTree, node: Hypothesis) -> str:
 
 
 def _text(shown: Shown, tree: BeamTree, node: Hypothesis) -> str:
-    codec = shown.ckpt.target_codec
-    assert codec is not None
+    codec = shown.ckpt.codec("target")
     return labels.sentence(codec.decode(tree.ids(node.index)))
 
 

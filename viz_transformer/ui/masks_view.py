@@ -254,8 +254,7 @@ def effect(looked: Looked) -> None:
 def _effects(compared: Compared) -> tuple[RowEffect, ...]:
     from viz_transformer.analysis.masks import row_effects
 
-    codec = compared.ckpt.target_codec
-    assert codec is not None
+    codec = compared.ckpt.codec("target")
     return row_effects(compared.before.trace, compared.after.trace, codec.vocabulary.tokens)
 
 

@@ -31,8 +31,7 @@ def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
     """The beginning that a decoder alone was given ("" for other models), and what was written after it."""
     if run.trace.config.has_encoder:
         return "", run.text
-    codec = ckpt.target_codec
-    assert codec is not None
+    codec = ckpt.codec("target")
     begin = run.trace.tgt.ids[: step_row(run, 0) + 1]
     lead, whole = codec.decode(begin), codec.decode([*begin, *(step.token_id for step in run.steps)])
     return lead, whole.removeprefix(lead) if whole.startswith(lead) else run.text
