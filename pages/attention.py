@@ -16,15 +16,16 @@ HOW = (
     " the number of keys that it may read. A decoder row reads the token on its left and writes the one on its right."
     " Above layer 0 a column is no longer its token, but a state that has already seen its neighbours. Colour is a head"
     " that exists, grey is something averaged or derived. Contribution is the length of what a key's value adds to the"
-    " output of the sub-layer: weight, value and W_O together, the value's bias in, the output's bias out. Rollout"
+    " output of the sub-layer: weight, value and W_O together, the value's bias in, the output's bias out. The score"
+    " contribution / weight is the length that a weight of 1 adds where the head puts it. Rollout"
     " keeps half of the stream in every sub-layer by definition; beside an encoder, the share of the decoder's own"
     " tokens is therefore the same for every text: 1/2 after layer 0, 1/4 after layer 1."
 )
 NOT = (
     "Attention is not explanation: other weights may lead to the same answer (Jain and Wallace 2019; for the other"
     " side Wiegreffe and Pinter 2019). A mean hides that heads differ, a maximum is no distribution, and rollout knows"
-    " neither values nor feed-forward layers. Much weight on a first or an end token often means that a head does"
-    " nothing here. One sentence proves no head's role."
+    " neither values nor feed-forward layers. Much weight on a first or an end token does not say that a head does"
+    " nothing here: its share of what is added stands beside it. One sentence proves no head's role."
 )
 
 
@@ -45,7 +46,7 @@ def show(both: Runs) -> None:
     with left, st.container(key="picture"):
         pictures.matrix_of(picture, key="attention_matrix")
     with right, st.container(key="panel"):
-        attention_view.panel(picture)
+        attention_view.panel(both, picture)
         attention_view.scores(both.main)
 
 

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,13 +7,14 @@ import torch
 from builders import tiny_checkpoint, tiny_config
 
 from viz_transformer.analysis.attention import attention_kinds, head_view, special_positions
-from viz_transformer.analysis.head_scores import head_scores, kendall_tau
+from viz_transformer.analysis.head_scores import head_scores, kendall_tau, key_shares
 from viz_transformer.decoding import decode
 from viz_transformer.edits import AblateHead, FixRow, SetMask
 from viz_transformer.record import Tokens, Trace
 from viz_transformer.tracing import trace
 
 NAMES = ["entropy", "distance", "diagonal", "previous token", "first token", "end token"]
+LENGTH = "contribution / weight"
 BITS = 0.811278124459133  # -(3/4 log2 3/4 + 1/4 log2 1/4), the entropy of (3/4, 1/4) over two keys
 
 
@@ -59,7 +61,7 @@ def special(ckpt, recorded):
 # even    1/2    1/2        1        1/2       1/2       1/2       1/2    1/2
 def test_scores_of_an_encoder_head_by_hand():
     scores = scored(handmade("encoder", [[0.75, 0.25], [0.5, 0.5]]), "encoder", [False, True])
-    assert list(scores) == NAMES
+    assert list(scores) == [*NAMES, LENGTH]
     assert numbers(scores["entropy"]) == pytest.approx(((BITS + 1) / 2, 1, 2))
     assert numbers(scores["distance"]) == pytest.approx((0.375, 0.5, 2))
     assert numbers(scores["diagonal"]) == pytest.approx((0.625, 0.5, 2))
@@ -83,6 +85,55 @@ def test_scores_of_a_causal_head_by_hand():
     assert numbers(scores["first token"]) == pytest.approx((0.625, 0.75, 2))
 
 
+# Two keys, W_O the identity, values of length 1/8 and 4. Row 0 reads 3/4 of key 0, row 1 half of each, row 2 key 0
+# alone: per weight 3/32 + 1, 1/16 + 2 and 1/8; an even head would have (1/8 + 4) / 2. Of what is added key 0 has
+# (3/32) / (35/32), (1/16) / (33/16) and all.
+WEIGHTS = [[0.75, 0.25], [0.5, 0.5], [1.0, 0.0]]
+
+
+def with_values(recorded, values):
+    """The handmade trace with values and a W_O that hands them on."""
+    values = {**recorded.values, "decoder.0.cross.value": torch.tensor(values)[None, None]}
+    config = tiny_config(encoder_layers=1, decoder_layers=1, n_heads=1, d_model=2, source_pad=None, target_pad=None)
+    return replace(recorded, values=values, config=config, output_maps={"decoder.0.cross": torch.eye(2)})
+
+
+def test_contribution_by_weight_by_hand():
+    recorded = with_values(handmade("cross", WEIGHTS, target=3), [[0.125, 0.0], [0.0, -4.0]])
+    score = scored(recorded, "cross")[LENGTH]
+    assert numbers(score) == pytest.approx(((35 / 32 + 33 / 16 + 1 / 8) / 3, 33 / 16, 3))
+    assert score.bounds == (0, 4)
+
+
+def test_a_first_or_an_end_token_has_its_share_of_what_is_added_beside_its_share_of_the_weight():
+    recorded = with_values(handmade("cross", WEIGHTS, target=3), [[0.125, 0.0], [0.0, -4.0]])
+    marks = {"source_special": [True, True], "target_special": [False] * 3}
+    first, end = key_shares(recorded, "cross", 0, 0, **marks)
+    assert (first.name, first.position, first.n) == ("first token", 0, 3)
+    assert (first.weight, first.even, first.contribution) == pytest.approx((0.75, 0.5, (3 / 35 + 1 / 33 + 1) / 3))
+    assert (end.name, end.position, end.n) == ("end token", 1, 3)
+    assert (end.weight, end.contribution) == pytest.approx((0.25, (32 / 35 + 32 / 33) / 3))
+    shares = key_shares(recorded, "cross", 0, 0, source_special=[True, False], target_special=[False] * 3)
+    assert [each.name for each in shares] == ["first token"]
+    with pytest.raises(ValueError, match="there is no head 1: heads go from 0 to 0"):
+        key_shares(recorded, "cross", 0, 1, **marks)
+
+
+def test_a_row_in_which_nothing_is_added_has_no_shares():
+    recorded = with_values(handmade("cross", WEIGHTS, target=3), [[0.0, 0.0], [0.0, 4.0]])
+    (first,) = key_shares(recorded, "cross", 0, 0, source_special=[True, False], target_special=[False] * 3)
+    assert (first.n, first.weight, first.contribution) == (2, 0.625, 0)  # rows 0 and 1
+
+
+def test_where_contributions_are_undefined_no_row_has_the_score_and_there_are_no_shares():
+    ckpt = tiny_checkpoint(merge="raw-reshape")
+    recorded = trace(ckpt, "abc", "uv")
+    marks = special(ckpt, recorded)
+    assert not scored(recorded, "cross", *marks)[LENGTH].n.any()
+    with pytest.raises(ValueError, match="raw reshape"):
+        key_shares(recorded, "cross", 0, 0, source_special=marks[0], target_special=marks[1])
+
+
 def test_without_an_end_token_there_is_no_row_for_it():
     """The decoder writes its end token and does not read it."""
     score = scored(handmade("decoder", [[1.0, 0.0], [0.5, 0.5]]), "decoder", target_special=[True, False])["end token"]
@@ -94,7 +145,7 @@ def test_without_an_end_token_there_is_no_row_for_it():
 def test_distance_of_cross_attention_by_hand():
     weights = [[0.0, 1.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0]]
     scores = scored(handmade("cross", weights, source=4), "cross")
-    assert list(scores) == [*NAMES, "monotonicity"]
+    assert list(scores) == [*NAMES, "monotonicity", LENGTH]
     assert numbers(scores["distance"]) == pytest.approx((0.25, 0.3125, 2))
     assert numbers(scores["diagonal"]) == pytest.approx((0, 0.25, 2))  # key 0 in row 0, key 1 in row 1
     assert numbers(scores["previous token"]) == pytest.approx((0.5, 0.25, 1))  # key 0 in row 1
@@ -155,10 +206,20 @@ def tau_by_loops(values):
     return rise_minus_fall / math.sqrt(pairs * (pairs - ties)) if pairs > ties else math.nan
 
 
-def by_loops(view, kind, padding, key_special, query_special, end, sizes):
+def lengths_by_einsum(ckpt, recorded, kind, layer):
+    """|| v_j W_O of each head ||, [H, K] float64, by the model's own parameter; None where heads mix positions."""
+    if ckpt.config.merge == "raw-reshape":
+        return None
+    stack, name = ("decoder", "cross") if kind == "cross" else (kind, "self")
+    w_o = getattr(getattr(ckpt.model, stack).layers[layer], f"{name}_attention").to_out.weight.detach().double().numpy()
+    value = recorded[f"{stack}.{layer}.{name}.value"][0].double().numpy()  # [H, K, E]
+    return np.sqrt(np.square(np.einsum("hke,dhe->hkd", value, w_o.reshape(16, 4, 4))).sum(axis=-1))
+
+
+def by_loops(view, kind, padding, key_special, query_special, end, sizes, lengths):
     """name -> (value, baseline, n) of one head, cell by cell."""
     w, mask = np.array(view.weights, dtype=object), view.mask  # Python floats: no numpy arithmetic
-    found = {name: [] for name in NAMES}
+    found = {name: [] for name in (*NAMES, LENGTH)}
     places = []
     for i in range(w.shape[0]):
         keys = [j for j in range(w.shape[1]) if mask[i, j]]
@@ -173,6 +234,11 @@ def by_loops(view, kind, padding, key_special, query_special, end, sizes):
         for name, j in [("diagonal", i), ("previous token", i - 1), ("first token", 0), ("end token", end)]:
             if j in keys:
                 found[name].append((w[i, j], share))
+        held = sum(w[i, j] for j in keys)
+        if lengths is not None and held:
+            found[LENGTH].append(
+                (sum(w[i, j] * lengths[j] for j in keys) / held, sum(lengths[j] for j in keys) * share)
+            )
         words = [j for j in keys if not key_special[j]]
         held = sum(w[i, j] for j in words)
         if not query_special[i] and held:
@@ -228,8 +294,9 @@ def test_scores_are_those_of_plain_loops_over_the_cells(case):
         sizes = len(queries) - len(padding), last + 1
         scores = scored(recorded, kind, source_special, target_special)
         for (layer, head), _ in np.ndenumerate(scores["entropy"].values):
-            view = head_view(recorded, kind, layer, head)
-            want = by_loops(view, kind, padding, key_special, query_special, end, sizes)
+            view, lengths = head_view(recorded, kind, layer, head), lengths_by_einsum(ckpt, recorded, kind, layer)
+            own = None if lengths is None else lengths[head]
+            want = by_loops(view, kind, padding, key_special, query_special, end, sizes, own)
             for name, score in scores.items():
                 got = score.values[layer, head], score.baseline[layer, head], score.n[layer, head]
                 assert got == pytest.approx(want[name], abs=1e-12, nan_ok=True), (kind, layer, head, name)
@@ -262,7 +329,7 @@ def test_the_baseline_is_what_an_even_head_scores(kind):
     ckpt = tiny_checkpoint()
     recorded = trace(ckpt, "abcabc", "uvwuv", edits=edits)
     scores = scored(recorded, kind, *special(ckpt, recorded))
-    for name in NAMES:
+    for name in (*NAMES, LENGTH):
         excess = scores[name].excess[1, 2]
         assert excess == pytest.approx(0, abs=1e-6) or scores[name].n[1, 2] == 0, name
         assert scores[name].n[1, 2] or name == "end token"
@@ -288,7 +355,8 @@ def test_padding_changes_no_score():
         for name, score in without.items():
             np.testing.assert_array_equal(score.n, behind[name].n, err_msg=name)
             np.testing.assert_allclose(score.values, behind[name].values, atol=1e-6, err_msg=name)  # float32 sums
-            np.testing.assert_allclose(score.baseline, behind[name].baseline, atol=1e-12, err_msg=name)
+            exact = 1e-6 if name == LENGTH else 1e-12  # values are float32
+            np.testing.assert_allclose(score.baseline, behind[name].baseline, atol=exact, err_msg=name)
 
 
 @pytest.mark.parametrize("fill", ["zero-rows", "-1e9"])
@@ -312,7 +380,7 @@ def test_weights_that_are_no_number_give_none():
     weights = [[math.nan, math.nan], [0.5, 0.5]]
     for name, score in scored(handmade("cross", weights), "cross", [False, True]).items():
         assert math.isnan(score.values[0, 0]) == (name != "previous token"), name
-        assert score.n[0, 0] > 0
+        assert (score.n[0, 0] > 0) == (name != LENGTH), name  # a trace without W_O has no contributions
 
 
 def test_weight_that_an_edit_put_on_a_masked_key_is_not_counted():
@@ -368,5 +436,5 @@ def test_what_is_missing_or_does_not_fit_is_a_value_error(kind, marks, sentence)
 
 def test_each_kind_needs_the_specials_of_its_own_sides_only():
     recorded = trace(tiny_checkpoint(), "abc", "uv")
-    assert len(head_scores(recorded, "encoder", source_special=[False] * 5)) == 6
-    assert len(head_scores(recorded, "decoder", target_special=[False] * 3)) == 6
+    assert len(head_scores(recorded, "encoder", source_special=[False] * 5)) == 7
+    assert len(head_scores(recorded, "decoder", target_special=[False] * 3)) == 7

@@ -9,7 +9,7 @@ import streamlit as st
 from builders import tiny_checkpoint
 
 from viz_transformer.analysis.attention import special_positions
-from viz_transformer.analysis.head_scores import head_scores
+from viz_transformer.analysis.head_scores import head_scores, key_shares
 from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.decoding import decode
 from viz_transformer.ui import state
@@ -250,7 +250,63 @@ def test_the_text_is_shaded_by_the_recorded_weights(app, bundled):
     assert address(app)["panel"] == "text"
 
 
+@pytest.mark.parametrize(
+    ("options", "name", "quantities"),
+    [("", "Contribution", ["weight", "norm"]), ("contribution", "Weight", ["norm", "weight"])],
+)
+def test_weight_and_contribution_of_a_head_stand_side_by_side(app, bundled, options, name, quantities):
+    opened(app, layer="2", heads="1", options=options)
+    app.button_group(key="attention_panel").set_value("contribution").run()
+    assert app.button_group(key="attention_panel").options == ["Lines", "Text", name]
+    assert address(app)["panel"] == "contribution"
+    drawn = [payload.unpack(each.bytes) for each in components(app, "matrix")]
+    assert [header["quantity"] for header, _ in drawn] == quantities
+    assert drawn[1][0]["title"].startswith(name)
+    run = the_run(bundled)
+    by_quantity = {header["quantity"]: arrays["values"] for header, arrays in drawn}
+    assert same_bits(by_quantity["weight"], recorded(run, "cross", 2, 1)[0])
+    value, w_o = run.trace["decoder.2.cross.value"][0, 1].double(), run.trace.output_maps["decoder.2.cross"].double()
+    size = value.shape[1]
+    lengths = (value @ w_o[:, size : 2 * size].T).norm(dim=-1).numpy()
+    np.testing.assert_allclose(by_quantity["norm"], by_quantity["weight"] * lengths, rtol=1e-5)
+
+
+def test_contributions_beside_a_difference_are_a_minus_b_too(app):
+    opened(
+        app, kind="encoder", layer="0", panel="contribution", pin_checkpoint="numbers-tiny", pin_text=TEXT, shown="A-B"
+    )
+    headers = [payload.unpack(each.bytes)[0] for each in components(app, "matrix")]
+    assert [header["unit"] for header in headers] == ["weight in A less weight in B", "difference"]
+    assert headers[1]["title"].startswith("A − B: Contribution")
+
+
+def test_where_there_is_no_contribution_the_panel_says_why(at_the_zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", panel="contribution")
+    assert len(components(at_the_zoo, "matrix")) == 1
+    assert "raw reshape" in html_of(at_the_zoo)
+    assert "<th>contribution / weight</th><td>no row can have it here</td>" in html_of(at_the_zoo)
+    goes_to(at_the_zoo, checkpoint="shakespeare", text="ROT:", heads="rollout")
+    assert "Rollout joins all layers and has no contributions" in html_of(at_the_zoo)
+
+
 # ---- scores
+
+
+def test_a_first_or_end_token_with_much_weight_has_its_share_of_what_is_added_beside_it(app, bundled):
+    run, ckpt = the_run(bundled), load(bundled / "numbers")
+    marks = {
+        "source_special": special_positions(run.trace.src, ckpt.source_codec.vocabulary),
+        "target_special": special_positions(run.trace.tgt, ckpt.target_codec.vocabulary),
+    }
+    seen = set()
+    for layer, head in ((0, 0), (1, 2), (2, 3)):
+        said = html_of(opened(app, kind="cross", layer=str(layer), heads=str(head)))
+        for each in key_shares(run.trace, "cross", layer, head, **marks):
+            row = f"weight {each.weight:.3f}, contribution {each.contribution:.3f}, n {each.n}"
+            assert (f"<th>{each.name}</th><td>{row}</td>" in said) == (each.weight > each.even)
+            seen.add(each.weight > each.even)
+    assert seen == {True, False}
+    assert "often means" not in said
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

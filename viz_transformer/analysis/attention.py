@@ -178,17 +178,9 @@ def contribution_norms(
     key adds to one position alone, and as `head_view` does.
     Source: Kobayashi et al. (2020).
     """
-    site = _site(trace, kind, layer)
-    if undefined := undefined_point(f"{site}.contribution", trace.config):
-        raise ValueError(undefined)
-    if site not in trace.output_maps:
-        raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
-    if f"{site}.value" not in trace:
-        raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
+    moved = _moved(trace, kind, layer)
     weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
     view = _head_view(trace, kind, layer, head, weights, mask)
-    by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
-    moved = trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)  # [H, K, D]
     if groups is not None:
         which = slice(None) if head is None else slice(head, head + 1)
         rows, moved = torch.from_numpy(weights[which]).double(), moved[which]
@@ -204,6 +196,25 @@ def contribution_norms(
         rows = torch.from_numpy(weights[:, first : first + _ROWS_AT_ONCE]).double()
         squares.append(torch.einsum("gqk,kgh,hqk->qk", rows, products, rows))
     return Contribution(_array(torch.cat(squares).clamp(min=0).sqrt()), None, view)
+
+
+def value_lengths(trace: Trace, kind: Kind, layer: int) -> NDArray[np.float64]:
+    """|| v_j W_O of the head ||, [H, K]: the length that a weight of 1 on the key adds. Raises ValueError as
+    `contribution_norms` does."""
+    return np.asarray(_moved(trace, kind, layer).norm(dim=-1).numpy())
+
+
+def _moved(trace: Trace, kind: Kind, layer: int) -> torch.Tensor:
+    """v_j W_O of each head, [H, K, D] float64."""
+    site = _site(trace, kind, layer)
+    if undefined := undefined_point(f"{site}.contribution", trace.config):
+        raise ValueError(undefined)
+    if site not in trace.output_maps:
+        raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
+    if f"{site}.value" not in trace:
+        raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
+    by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
+    return trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)
 
 
 def hidden_keys(weights: ArrayLike, hidden: Sequence[bool] | NDArray[np.bool_], *, renormalise: bool) -> HiddenKeys:

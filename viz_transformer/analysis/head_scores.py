@@ -9,7 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.attention import Kind, added_padding, layer_count, layer_weights, sides
+from viz_transformer.analysis.attention import (
+    Kind,
+    added_padding,
+    layer_count,
+    layer_weights,
+    sides,
+    value_lengths,
+)
 from viz_transformer.record import Tokens, Trace
 
 Floats = NDArray[np.float64]
@@ -46,24 +53,27 @@ def head_scores(
     target_special: Sequence[bool] | None = None,
 ) -> tuple[Score, ...]:
     """The scores of all heads of one kind of attention: "entropy", "distance", "diagonal", "previous token", "first
-    token", "end token" and, for cross-attention, "monotonicity". Of one text they are noise: `n` says how many rows.
+    token", "end token", for cross-attention "monotonicity", and "contribution / weight". Of one text they are noise:
+    `n` says how many rows.
 
     A row counts if it is no padding that the run added and may attend to something. Masked cells count as no key, and
     weights as recorded: a row that an edit or dropout left with another sum than 1 is not renormalised. Weights of NaN
-    give NaN.
+    give NaN. Where contributions are undefined (`contribution_norms` says when), no row has "contribution / weight".
     source_special, target_special: True where a start, end or padding token stands, which a trace does not know
     (`attention.special_positions` does). Each kind needs those of the sides that it reads.
     Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
     """
     layers, heads = layer_count(trace, kind), trace.config.n_heads
     layout = _layout(trace, kind, source_special, target_special)
-    measures = _measures(layout)
+    lengths = [_lengths(trace, kind, layer) for layer in range(layers)]
+    measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
     values, baseline = ({name: np.full((layers, heads), np.nan) for name in measures} for _ in range(2))
     n = {name: np.zeros((layers, heads), dtype=np.int64) for name in measures}
     for layer in range(layers):
         weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
         for head in range(heads):
-            rows = _Rows.of(weights[head], mask[head], layout)
+            own = lengths[layer]
+            rows = _Rows.of(weights[head], mask[head], layout, None if own is None else own[head])
             for name, measure in measures.items():
                 values[name][layer, head], baseline[name][layer, head], n[name][layer, head] = measure.of(rows)
     return tuple(
@@ -94,9 +104,10 @@ class _Rows:
     share: Floats  # [R]: 1 / allowed keys
     queries: NDArray[np.int64]  # [R]: their positions
     layout: _Layout
+    lengths: Floats | None  # [K]: what a weight of 1 on the key adds; None where that is undefined
 
     @classmethod
-    def of(cls, weights: NDArray[np.float32], mask: Booleans, layout: _Layout) -> _Rows:
+    def of(cls, weights: NDArray[np.float32], mask: Booleans, layout: _Layout, lengths: Floats | None) -> _Rows:
         queries = np.flatnonzero(layout.counted & mask.any(axis=-1))
         allowed = mask[queries]
         return cls(
@@ -105,8 +116,11 @@ class _Rows:
             share=1 / allowed.sum(axis=-1),
             queries=queries,
             layout=layout,
+            lengths=lengths,
         )
 
+
+CONTRIBUTION = "contribution / weight"
 
 _Result = tuple[float, float, int]  # value, baseline, number of rows
 
@@ -119,8 +133,8 @@ class _Measure(NamedTuple):
     bounds: tuple[float, float]
 
 
-def _measures(layout: _Layout) -> dict[str, _Measure]:
-    """The measures that this kind of attention has, by the score's name."""
+def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
+    """The measures that this kind of attention has, by the score's name. longest: the largest length of all heads."""
     cross = layout.kind == "cross"
     distance = "|i/T - j/S|, T and S the numbers of target and source tokens without padding" if cross else "|i - j|"
     same = "the source position with the query's own number" if cross else "the query's own position"
@@ -147,6 +161,12 @@ def _measures(layout: _Layout) -> dict[str, _Measure]:
             " tokens left out on both sides: 1 = reads on and on, -1 = backwards; baseline 0, no order",
             (-1.0, 1.0),
         )
+    measures[CONTRIBUTION] = _Measure(
+        _contribution,
+        "sum_j c_ij / sum_j w_ij over the allowed keys, c_ij = |w_ij v_j W_O| the contribution of key j: the length"
+        " that a weight of 1 adds where this head puts it, on average; baseline the mean |v_j W_O|; rows with weight",
+        (0.0, longest),
+    )
     return measures
 
 
@@ -199,6 +219,75 @@ def _monotonicity(rows: _Rows) -> _Result:
     words, total = words[total != 0], total[total != 0]
     positions = (words * np.flatnonzero(rows.layout.key_words)).sum(axis=-1) / total
     return kendall_tau(positions), 0.0 if len(positions) > 1 else np.nan, len(positions)
+
+
+def _contribution(rows: _Rows) -> _Result:
+    """Kobayashi et al. (2020), for a head: what its weights add against what even weights would."""
+    if rows.lengths is None:
+        return _mean(np.empty(0), np.empty(0))
+    total = rows.weights.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = (rows.weights * rows.lengths).sum(axis=-1) / total
+    even = (rows.allowed * rows.lengths).sum(axis=-1) * rows.share
+    return _mean(values[total != 0], even[total != 0])
+
+
+def _lengths(trace: Trace, kind: Kind, layer: int) -> Floats | None:
+    """What a weight of 1 on each key adds through each head, [H, K]; None where that is undefined or not recorded."""
+    try:
+        return value_lengths(trace, kind, layer)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class KeyShares:
+    """What one key has of a head's rows, the means over the n rows in which it is allowed and anything is added.
+
+    weight: of the weight. even: the same if all allowed keys had as much. contribution: of the contributions of all
+    allowed keys, their lengths added up.
+    """
+
+    name: str
+    position: int
+    weight: float
+    even: float
+    contribution: float
+    n: int
+
+
+def key_shares(
+    trace: Trace,
+    kind: Kind,
+    layer: int,
+    head: int,
+    *,
+    source_special: Sequence[bool] | None = None,
+    target_special: Sequence[bool] | None = None,
+) -> tuple[KeyShares, ...]:
+    """First and end token, if there is one among the keys: their shares of the weight and of what is added.
+
+    Much weight alone does not say that a head does nothing: what it reads there may be long, or next to nothing.
+    Arguments and rows as in `head_scores`. Raises ValueError as `contribution_norms` does, and for specials that are
+    missing or do not fit.
+    """
+    lengths = value_lengths(trace, kind, layer)
+    layout = _layout(trace, kind, source_special, target_special)
+    weights, mask = layer_weights(trace, kind, layer)
+    if not 0 <= head < len(weights):
+        raise ValueError(f"there is no head {head}: heads go from 0 to {len(weights) - 1}")
+    rows = _Rows.of(weights[head], mask[head], layout, lengths[head])
+    added = rows.weights * lengths[head]
+    found = []
+    for name, key in (("first token", 0), ("end token", layout.end)):
+        if key is None:
+            continue
+        counted = rows.allowed[:, key] & (added.sum(axis=-1) != 0)
+        if n := int(counted.sum()):
+            share = added[counted, key] / added[counted].sum(axis=-1)
+            weight, even = rows.weights[counted, key].mean(), rows.share[counted].mean()
+            found.append(KeyShares(name, key, float(weight), float(even), float(share.mean()), n))
+    return tuple(found)
 
 
 def kendall_tau(values: Floats) -> float:

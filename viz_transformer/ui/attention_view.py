@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -148,21 +149,26 @@ def scores_of(shown: Shown, kind: Kind) -> tuple[Score, ...]:
 def _scores(run: str, kind: Kind, _shown: Shown) -> tuple[Score, ...]:
     from viz_transformer.analysis.head_scores import head_scores
 
-    def special(places: frozenset[int], count: int) -> tuple[bool, ...]:
+    return head_scores(_shown.trace, kind, **_specials(_shown))
+
+
+def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
+    """Where special tokens stand, as the scores need it."""
+
+    def marks(places: frozenset[int], count: int) -> tuple[bool, ...]:
         return tuple(position in places for position in range(count))
 
-    trace = _shown.trace
-    return head_scores(
-        trace,
-        kind,
-        source_special=special(_shown.source_special, len(trace.src)),
-        target_special=special(_shown.target_special, len(trace.tgt)),
-    )
+    return {
+        "source_special": marks(shown.source_special, len(shown.trace.src)),
+        "target_special": marks(shown.target_special, len(shown.trace.tgt)),
+    }
 
 
-def panel(picture: Picture) -> None:
-    """The same map as lines or as shaded text."""
-    names = {"lines": "Lines", "text": "Text"}
+def panel(both: Runs, picture: Picture) -> None:
+    """The same map as lines or as shaded text, or beside weights contributions and beside contributions weights."""
+    names = {"lines": "Lines", "text": "Text", "contribution": "Contribution"}
+    if maps.CONTRIBUTION in state.selection()["options"]:
+        names["contribution"] = "Weight"
     st.segmented_control(
         "Beside the map",
         [*names],
@@ -171,7 +177,9 @@ def panel(picture: Picture) -> None:
         label_visibility="collapsed",
         **state.bind("panel", key="attention_panel"),
     )
-    if picture.scale == "diverging":
+    if state.selection()["panel"] == "contribution":
+        _other_map(both)
+    elif picture.scale == "diverging":
         text.paragraph("Lines and text show weights: look at A or at B to see them.")
     elif not picture.bounded:
         text.paragraph("Lines and text show weights: switch Contribution off to see them.")
@@ -179,6 +187,26 @@ def panel(picture: Picture) -> None:
         _lines(picture)
     else:
         _text(picture)
+
+
+def _other_map(both: Runs) -> None:
+    """Contributions beside weights, or weights beside contributions, with all else the same."""
+    chosen = state.selection()
+    if chosen["heads"] == "rollout":
+        text.paragraph("Rollout joins all layers and has no contributions: choose a head, the mean or the maximum.")
+        return
+    switched = tuple({*chosen["options"]} ^ {maps.CONTRIBUTION})
+    try:
+        other = pictures.selected_picture(both, switched)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    title = "Contribution, ‖weight · value · W_O‖" if maps.CONTRIBUTION in switched else "Weight"
+    signed, derived = other.scale == "diverging", other.scale == "derived"
+    other = replace(  # in words that a narrow picture has room for
+        other, title=f"{'A − B: ' * signed}{title}", unit=f"{other.quantity}{', derived' * derived}"
+    )
+    pictures.matrix_of(other, key="attention_beside")
 
 
 def _lines(picture: Picture) -> None:
@@ -248,3 +276,29 @@ def scores(shown: Shown) -> None:
         "n: rows of this text that a score is worked out from, as their mean; monotonicity is Kendall’s tau of their"
         " order. One text is noise."
     )
+    _special_tokens(shown, chosen["kind"], layer, head)
+
+
+def _special_tokens(shown: Shown, kind: Kind, layer: int, head: int) -> None:
+    """Where the first or the end token has more than an even share of the weight, what it has of what the head adds."""
+    from viz_transformer.analysis.head_scores import key_shares
+
+    try:
+        found = key_shares(shown.trace, kind, layer, head, **_specials(shown))
+    except ValueError:
+        return  # contributions are undefined here, which the panel beside the map says
+    rows = [
+        (
+            each.name,
+            f"weight {labels.share(each.weight, 3)}, contribution {labels.share(each.contribution, 3)}, n {each.n}",
+        )
+        for each in found
+        if each.weight > each.even
+    ]
+    if rows:
+        text.section(f"Weight and contribution of the {' and the '.join(name for name, _ in rows)}")
+        text.definitions(rows)
+        text.paragraph(
+            "Shares of the weight, and of the contributions, which are lengths added up. Only much weight beside little"
+            " contribution says that a head adds little there: Contribution, beside the map, draws both key by key."
+        )

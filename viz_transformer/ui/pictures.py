@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
 
 
-def selected_picture(both: Runs) -> Picture:
-    """The map of what is selected. Raises ValueError with one sentence for what is undefined, or has no difference."""
+def selected_picture(both: Runs, options: tuple[str, ...] | None = None) -> Picture:
+    """The map of what is selected, or the same with other options. Raises ValueError with one sentence for what is
+    undefined, or has no difference."""
     chosen = state.selection()
+    if options is not None:
+        chosen = {**chosen, "options": options}
     if not both.difference or both.b is None:
         return maps.picture(both.main, chosen)
     pictures = []
