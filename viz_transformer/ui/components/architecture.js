@@ -149,9 +149,10 @@ function makeArchitecture(root) {
       Escape: null,
     }[event.key]
     if (to === undefined) return
-    event.preventDefault()
     point(to)
-    if (to !== null) announce(head.boxes[to].tip.join(", "))
+    if (to === null) return // Escape goes on: it also leaves the projector
+    event.preventDefault()
+    announce(head.boxes[to].tip.join(", "))
   }
 
   const made = {

@@ -741,11 +741,13 @@ function makeTree(root) {
     else if (event.key === "+" || event.key === "=") zoomBy(1.35)
     else if (event.key === "-" || event.key === "_") zoomBy(1 / 1.35)
     else if (event.key === "0") reset()
-    else if (event.key === "Escape" && (hovered !== null || focused !== null)) {
+    else {
+      if (event.key !== "Escape") return
       focused = hovered = null
       tip.hide()
       paintOver()
-    } else return
+      return
+    }
     event.preventDefault()
     event.stopPropagation()
   }

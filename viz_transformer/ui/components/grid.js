@@ -464,9 +464,11 @@ function makeGrid(root) {
     if (event.key === "Enter" || event.key === " ") {
       pointTo(start())
       pick(start(), more)
-    } else if (event.key === "Escape") point(null)
-    else if (!more && /^(Arrow(Up|Down|Left|Right)|Home|End)$/.test(event.key)) pointTo(next(start(), event.key))
-    else return
+    } else if (!more && /^(Arrow(Up|Down|Left|Right)|Home|End)$/.test(event.key)) pointTo(next(start(), event.key))
+    else {
+      if (event.key === "Escape") point(null)
+      return
+    }
     event.preventDefault()
   }
   stage.onfocus = () => { if (stage.matches(":focus-visible")) pointTo(start()) }

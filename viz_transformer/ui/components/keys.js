@@ -38,10 +38,12 @@ const restOfScene = (turn) => {
   return true
 }
 
-const typing = (event) => {
-  const [target] = event.composedPath()
-  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName)
-}
+// What has the focus, which after a click is whatever stood there: a key that it takes itself is none of the page's. One
+// that it has acted upon is default-prevented; so Escape, where it only takes a hint away, leaves the projector as well.
+const TYPED = "input:not([type=range], [type=radio], [type=checkbox], [type=button]), textarea, select"
+const ARROWS = "input, [role=application], [role=listbox], [role=grid], [role=radio], [role=slider], [role=tab]"
+const focused = (event) => event.composedPath()[0]
+const typing = (event) => focused(event).isContentEditable || focused(event).matches(TYPED)
 
 export default function ({ data, parentElement }) {
   let root = rootIn(parentElement, "keys")
@@ -56,16 +58,15 @@ export default function ({ data, parentElement }) {
     root.vt.onKey = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event)) return
       const { projector, scene, scenes, rows } = root.vt.data
-      const onPage = event.composedPath()[0] === document.body
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
       const turn = { PageUp: -1, PageDown: 1 }[event.key]
       if (event.key === "?") dialog.open ? dialog.close() : dialog.showModal()
       else if (dialog.open) return
       else if (event.key === "p") selection.pick({ projector: projector ? "off" : "on" })
       else if (!projector) return
-      else if (event.key === "Escape" && onPage) selection.pick({ projector: "off" })
+      else if (event.key === "Escape" && !event.defaultPrevented) selection.pick({ projector: "off" })
       else if (turn) restOfScene(turn) || (scenes > 1 && selection.pick({ scene: (scene + turn + scenes) % scenes }))
-      else if (step && onPage && rows) {
+      else if (step && rows && !event.defaultPrevented && !focused(event).matches(ARROWS)) {
         const to = Math.min(Math.max((selection.chosen.t ?? rows[0]) + step, rows[0]), rows[1])
         selection.pick({ t: to }, 250)
       } else return

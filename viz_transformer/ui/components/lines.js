@@ -510,11 +510,13 @@ function makeLines(root) {
     else if (event.key === "ArrowLeft") { if (!asQuery) walk({ q: chosen().q ?? Math.min(own, Q - 1) }) }
     else if (event.key === "ArrowRight") { if (asQuery) walk({ k: chosen().k ?? Math.min(own, K - 1) }) }
     else if (event.key === "Enter" || event.key === " ") pick(here)
-    else if (event.key === "Escape") {
+    else {
+      if (event.key !== "Escape") return
       focused = hovered = null
       tip.hide()
       paintOver()
-    } else return
+      return
+    }
     event.preventDefault()
   }
 

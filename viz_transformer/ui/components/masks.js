@@ -339,8 +339,10 @@ function makeMasks(root) {
       if (r === null || c === null) return
       turn(r, c)
       tip.show(sentences(2, r, c), xOf(2, c) + place.cell / 2, yOf(r) + place.rowHeight / 2)
-    } else if (event.key === "Escape") tip.hide()
-    else return
+    } else {
+      if (event.key === "Escape") tip.hide()
+      return
+    }
     event.preventDefault()
   }
   stage.onblur = () => tip.hide()

@@ -500,8 +500,12 @@ function makeMatrix(root) {
       tell(to.r, to.c, xOf(to.c) + place.cell / 2, yOf(to.r) + place.rowHeight / 2)
     } else if (event.key === "+") zoomBy(0.5)
     else if (event.key === "-") zoomBy(2)
-    else if (event.key === "Escape") { hush(); if (zoomed()) show() }
-    else return
+    else {
+      if (event.key !== "Escape") return
+      hush()
+      if (!zoomed()) return
+      show()
+    }
     event.preventDefault()
   }
   stage.onblur = hush

@@ -140,7 +140,7 @@ const withKeys = (columns) => {
     made.onkeydown = (event) => {
       const to = { ArrowUp: [column, row - 1], ArrowDown: [column, row + 1], Home: [column, 0], End: [column, nodes.length - 1] }
       const across = { ArrowLeft: column - 1, ArrowRight: column + 1 }[event.key]
-      if (across !== undefined && columns[across]) to[event.key] = [across, Math.min(row, columns[across].length - 1)]
+      if (across !== undefined) to[event.key] = columns[across] ? [across, Math.min(row, columns[across].length - 1)] : [column, row]
       if (!to[event.key]) return
       event.preventDefault()
       event.stopPropagation()

@@ -281,8 +281,10 @@ function makeRow(root) {
       const to = Math.min(Math.max(now + down, 0), head.query.count - 1)
       selection.pick({ [head.query.field]: to }, 150)
       tip.hide()
-    } else if (event.key === "Escape") tip.hide()
-    else return
+    } else {
+      if (event.key === "Escape") tip.hide()
+      return
+    }
     event.preventDefault()
   }
   stage.onblur = () => tip.hide()

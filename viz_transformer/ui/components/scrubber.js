@@ -228,8 +228,10 @@ function makeScrubber(root) {
       halt()
       go(event.key === "Home" ? 0 : steps - 1)
     } else if (event.key === "Enter" && active !== null && head.ids) take(active.i)
-    else if (event.key === "Escape") point(null)
-    else return
+    else {
+      if (event.key === "Escape") point(null)
+      return
+    }
     event.preventDefault()
   }
 

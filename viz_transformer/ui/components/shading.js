@@ -317,14 +317,16 @@ function makeShading(root) {
         ArrowLeft: () => n - forward, ArrowRight: () => n + forward, Home: () => 0, End: () => cells.length - 1,
         ArrowUp: () => onLine(cells, n, -1), ArrowDown: () => onLine(cells, n, 1), Enter: () => n, " ": () => n,
       }
-      if (event.key === "Escape") hush()
-      else if (moves[event.key]) {
+      if (moves[event.key]) {
         const to = Math.min(Math.max(moves[event.key](), 0), cells.length - 1)
         rove(paragraph, to)
         cells[to].focus()
         pick(paragraph, to, to === n ? 0 : 150)
         tell(paragraph, to)
-      } else return
+      } else {
+        if (event.key === "Escape") hush()
+        return
+      }
       event.preventDefault()
     }
   }
