@@ -19,10 +19,12 @@ from viz_transformer.evaluation import chosen_pairs
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs
 from viz_transformer.train.tasks import TASKS
-from viz_transformer.train.tasks.task import PairTask, TextTask, windows
+from viz_transformer.train.tasks.task import PairTask, TextTask, unlike, windows
 
 EXAMPLES = "examples"
 Codecs = tuple[Codec | None, Codec | None]
+_Files = dict[Split, tuple[int, list[Pair]]]
+"""For a whole file with its filter how many pairs are in it, and those of them that fit."""
 
 
 @dataclass(frozen=True)
@@ -165,17 +167,21 @@ def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source,
     task = TASKS.get(str(ckpt.card.get("task")))
     if not isinstance(task, PairTask):
         return ()
-    files: dict[Split, tuple[int, int]] = {}  # whole file with its filter -> pairs in it, pairs that fit
+    files: _Files = {}
     for split in (*task.train, task.validation, task.test):
         whole = replace(split, skip=0, limit=None)
         if whole not in files and not split.file.startswith(GENERATED):
             pairs = replace(whole, longest=None).read(folder)
             longest = split.longest
-            fitting = len(pairs) if longest is None else sum(fits(pair, task.tokenizers, longest) for pair in pairs)
+            fitting = pairs if longest is None else [pair for pair in pairs if fits(pair, task.tokenizers, longest)]
             files[whole] = len(pairs), fitting
     train, *held_out = (_source(part, _splits(task, part), files) for part in ("train", "validation", "test"))
     if task.symmetry is not None:
-        used = len(task.trained_on(folder))
+        pairs, others = (
+            [pair for split in splits for pair in _taken(split, files)]
+            for splits in (task.train, (task.validation, task.test))
+        )
+        used = len(unlike(task.symmetry, pairs, others))
         train = replace(train, used=used, alike=train.used - used, varied=task.symmetry.said)
     return train, *held_out
 
@@ -269,13 +275,19 @@ def _splits(task: PairTask, part: str) -> tuple[Split, ...]:
     return {"train": task.train, "validation": (task.validation,), "test": (task.test,)}[part]
 
 
-def _source(part: str, splits: Sequence[Split], counted: Mapping[Split, tuple[int, int]]) -> Source:
-    files = tuple(split.file for split in splits)
-    if any(file.startswith(GENERATED) for file in files):
-        return Source(part, files, None, 0, sum(len(split.read()) for split in splits))
+def _source(part: str, splits: Sequence[Split], files: _Files) -> Source:
+    names = tuple(split.file for split in splits)
+    if any(name.startswith(GENERATED) for name in names):
+        return Source(part, names, None, 0, sum(len(split.read()) for split in splits))
     in_files = too_long = used = 0
     for split in splits:
-        whole, fitting = counted[replace(split, skip=0, limit=None)]
-        end = fitting if split.limit is None else min(fitting, split.skip + split.limit)
-        in_files, too_long, used = in_files + whole, too_long + whole - fitting, used + max(0, end - split.skip)
-    return Source(part, files, in_files, too_long, used)
+        count, fitting = files[replace(split, skip=0, limit=None)]
+        in_files, too_long = in_files + count, too_long + count - len(fitting)
+        used += len(_taken(split, files))
+    return Source(part, names, in_files, too_long, used)
+
+
+def _taken(split: Split, files: _Files) -> list[Pair]:
+    """The pairs of a split, from those of its file that fit."""
+    _, fitting = files[replace(split, skip=0, limit=None)]
+    return fitting[split.skip : None if split.limit is None else split.skip + split.limit]

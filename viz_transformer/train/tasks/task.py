@@ -208,9 +208,8 @@ class PairTask(Task):
         train = [pair for split in self.train for pair in split.read(folder, self.tokenizers)]
         if self.symmetry is None:
             return train
-        held_out = (pair for split in (self.validation, self.test) for pair in split.read(folder, self.tokenizers))
-        keys = {self.symmetry.key(source) for source, _ in held_out}
-        return [pair for pair in train if self.symmetry.key(pair[0]) not in keys]
+        held_out = [pair for split in (self.validation, self.test) for pair in split.read(folder, self.tokenizers)]
+        return unlike(self.symmetry, train, held_out)
 
     def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:
         """The overlap of the other files that the model is measured on."""
@@ -270,6 +269,12 @@ class TextTask(Task):
 
     def evaluation(self) -> dict[str, Any]:
         return super().evaluation() | {"data": self.test, "window": self.window}
+
+
+def unlike(symmetry: Symmetry, train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
+    """The training pairs without those that the symmetry turns into one that is held out."""
+    keys = {symmetry.key(source) for source, _ in held_out}
+    return [pair for pair in train if symmetry.key(pair[0]) not in keys]
 
 
 def vocabulary_sizes(source: Codec, target: Codec) -> dict[str, Any]:

@@ -66,8 +66,9 @@ class Renaming:
 
     def key(self, source: str) -> str:
         """The expression with its symbols numbered in order."""
-        used = [symbol for symbol in self.symbols if symbol in EXPRESSIONS.split(source)]
-        return "".join(f"<{used.index(token)}>" if token in used else token for token in EXPRESSIONS.split(source))
+        tokens = EXPRESSIONS.split(source)
+        used = [symbol for symbol in self.symbols if symbol in tokens]
+        return "".join(f"<{used.index(token)}>" if token in used else token for token in tokens)
 
     def vary(self, source: Codec, target: Codec) -> Vary:
         """For each pair as many names as it has, drawn from all with equal chances and given in order."""
