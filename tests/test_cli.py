@@ -216,6 +216,33 @@ def test_evaluate_counts_what_is_too_long(command: Command, folder: Path, tmp_pa
     assert command("evaluate", folder, "--data", pairs)[0] == 1
 
 
+def test_what_the_cards_test_leaves_out_is_said_beside_its_share(command: Command, tmp_path: Path) -> None:
+    tiny = tiny_checkpoint()
+    (tmp_path / "pairs.tsv").write_text("a\tuv\n" + "b" * 9 + "\twx\n", encoding="utf-8")
+    metrics = [{"pairs": 1, "exact_match": 1.0}, {"pairs": 2, "exact_match": 0.5, "too_long": 1}]
+    folder = save_checkpoint(
+        tmp_path / "spelling",
+        state_dict=tiny.model.state_dict(),
+        config=tiny.config,
+        source_codec=tiny.source_codec,
+        target_codec=tiny.target_codec,
+        card={"evaluation": {"data": "pairs.tsv", "longest": [5, 5]}, "metrics": metrics},
+    )
+    sentence = "left out: 1 of 2 pairs, too long; evaluate --count-too-long counts them as wrong\n"
+    status, out, err = command("evaluate", folder, "--data", tmp_path, "--json")
+    assert (status, json.loads(out)["pairs"]) == (0, 1) and err.endswith(sentence)
+    assert command("compare", folder, folder, "--data", tmp_path)[2].endswith(sentence)
+    for words in (("--data", tmp_path / "pairs.tsv"), ("--data", tmp_path, "--count-too-long")):
+        assert "left out" not in command("evaluate", folder, *words)[2]
+    assert "1 too long counted as wrong" in command("inspect", folder)[1]
+
+
+def test_list_says_what_a_share_of_right_answers_leaves_out(command: Command) -> None:
+    (line,) = [line for line in command("list")[1].splitlines() if line.startswith("taylor ")]
+    assert "exact match 83.00%" in line
+    assert "left out 852 of 2,300 pairs, too long; with them exact match 52.78%" in line
+
+
 def test_a_text_is_evaluated_in_windows(command: Command, speaker: Path, tmp_path: Path) -> None:
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "text.txt").write_text("uvwxyz0123456789", encoding="utf-8")

@@ -252,7 +252,9 @@ def evaluate(
     ] = False,
     count_too_long: Annotated[
         bool,
-        typer.Option("--count-too-long", help="Also the pairs that are too long for the model, as wrong answers."),
+        typer.Option(
+            "--count-too-long", help="Also pairs that are too long, for the card's test or the model: as wrong."
+        ),
     ] = False,
     errors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
@@ -280,7 +282,15 @@ def evaluate(
     if errors is not None:
         wrong = measured["pairs"] - round(measured["pairs"] * measured["exact_match"])
         print(f"{errors}: {wrong:,} wrong answers", file=sys.stderr)
+    if file is None and not count_too_long:
+        say_left_out(model)
     print(as_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
+
+
+def say_left_out(model: Checkpoint) -> None:
+    """On stderr, how many pairs the test that the card names leaves out as too long."""
+    if said := left_out(model.card):
+        print(f"left out: {said}; evaluate --count-too-long counts them as wrong", file=sys.stderr)
 
 
 @cli.command()
@@ -302,8 +312,9 @@ def compare(
     from viz_transformer.comparing import compare_checkpoints, comparison_rows, verdicts
 
     file, folder = file_or_folder(data)
+    base = load(first)
     found = compare_checkpoints(
-        load(first),
+        base,
         load(second),
         file,
         limit=limit,
@@ -312,6 +323,8 @@ def compare(
         data_folder=folder,
         progress=report_progress("answers"),
     )
+    if file is None:
+        say_left_out(base)
     print(as_json(found) if json else "\n".join([table(comparison_rows(found)), "", *verdicts(found)]))
 
 
