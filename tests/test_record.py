@@ -16,6 +16,7 @@ from builders import tiny_checkpoint
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from viz_transformer import record
 from viz_transformer.decoding import decode
 from viz_transformer.edits import AblateHead
 from viz_transformer.points import attention_sites, recorded_points
@@ -195,6 +196,15 @@ def test_a_file_that_means_harm_is_refused_with_one_short_sentence(kind: str, tm
     sentence = str(caught.value)
     assert sentence.startswith(str(file)) and "\n" not in sentence
     assert len(sentence) < len(str(file)) + 400
+
+
+def test_a_file_that_is_longer_than_its_tensors_is_not_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x.safetensors"
+    run().save(file)
+    os.truncate(file, 20 * 2**30)
+    monkeypatch.setattr(record, "safe_open", None)
+    with pytest.raises(ValueError, match=r"is not a whole trace \(its tensors end elsewhere than the file\)"):
+        Trace.load(file)
 
 
 def test_the_rows_of_the_steps_survive_their_file(tmp_path: Path) -> None:

@@ -266,9 +266,15 @@ class Trace:
                 )
         except _NoTrace:
             raise
-        except (SafetensorError, OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             why = shortened(" ".join(str(error).split()), 200)
             raise ValueError(f"{path} is not a whole trace ({why}): save it anew with trace.save(file)") from None
+
+
+_UNREADABLE = (
+    *(SafetensorError, OSError, MemoryError, RuntimeError),  # MemoryError: torch maps the file
+    *(ValueError, LookupError, TypeError, AttributeError),
+)
 
 
 class _NoTrace(ValueError):

@@ -6,7 +6,11 @@ import os
 import stat
 from pathlib import Path
 
+import orjson
+
 from viz_transformer.sentences import quoted
+
+METADATA = "__metadata__"  # the one entry of a header that is no tensor
 
 LONGEST_HEADER = 8 * 2**20
 """Bytes of what a safetensors file says about itself."""
@@ -43,6 +47,15 @@ def check_header(path: Path) -> None:
         header = file.read(length)
     if (values := json_values(header)) > MOST_VALUES:
         raise ValueError(f"its header has {values:,} values, at most {MOST_VALUES:,} are read")
+    try:
+        described = orjson.loads(header)
+        ends = (entry["data_offsets"][1] for name, entry in described.items() if name != METADATA)
+        end = 8 + length + max(ends, default=0)
+        differs = bool(end != size)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return  # the reader has a sentence for a header that is none
+    if differs:  # else the whole file would be mapped, whatever its size
+        raise ValueError("its tensors end elsewhere than the file")
 
 
 def json_values(content: str | bytes) -> int:

@@ -210,8 +210,8 @@ def _read_codec(summary: Summary, side: str) -> Codec | None:
     if described is None:
         return None
     path = summary.path / VOCABULARIES[side]
-    check_digest(summary.path, path.name, summary.card)
     tokens = read_json(path)
+    check_digest(summary.path, path.name, summary.card)  # after that, since there is no end to what may be hashed
     if not isinstance(tokens, list):
         raise CheckpointError(f"{path} is not a JSON list of tokens: {COPY_AGAIN}")
     _check_vocabulary(path, len(tokens), summary.config, side)
