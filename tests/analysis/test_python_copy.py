@@ -236,7 +236,9 @@ def test_a_new_model_without_a_file_gets_one_of_its_random_weights(tmp_path):
     run = trace(ckpt, [4, 5, 6], [1, 9])
     assert ckpt.path is None
     program = python_copy(run, Cell(kind="cross", layer=1, head=1, query=1, key=2))
-    assert "random weights without a checkpoint folder, which the page One weight saves" in program
+    assert (
+        "the model's parameters, random numbers without a checkpoint folder, which the page One weight saves" in program
+    )
     assert output_of(program, ckpt, run, tmp_path) == expected(
         ckpt, run, Cell(kind="cross", layer=1, head=1, query=1, key=2)
     )

@@ -83,7 +83,8 @@ def test_both_losses_are_drawn_on_logarithmic_axes(app):
     assert rate["yaxis"] == "y2" and rate["name"] == "learning rate"
     said = html_of(app)
     assert "measured on a part of the data that its card does not state, is 1.6 nats per token at step 10, a" in said
-    assert "perplexity of 4.95303." in said and "reads the answer" not in said
+    assert "perplexity of 4.95303." in said
+    assert "Whether its decoder reads the answer is not stated; the Doctor tries it." in said
 
 
 CURVE = "step,train_loss,validation_loss,learning_rate,gradient_norm\n10,1.5,1.6,0.1,1\n"
@@ -103,8 +104,9 @@ def with_changes(folder, model, monkeypatch, history=None, **card):
 
 def test_the_lowest_loss_says_of_how_many_pairs_it_is(app, bundled, tmp_path, monkeypatch):
     on = {"train": "512 of 29,000 pairs", "validation": "512 of 1,014 pairs"}
-    with_changes(tmp_path, bundled / "numbers", monkeypatch, losses_on=on)
+    with_changes(tmp_path, bundled / "numbers", monkeypatch, losses_on=on, causal=True)
     said = html_of(opened(app, model_tab="curves"))
+    assert "reads the answer" not in said
     assert "The lowest validation loss, measured on 512 of 1,014 pairs, is 1.6 nats per token at step 10" in said
     training, validation, best, _ = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
     assert "on 512 of 29,000 pairs" in training["hovertemplate"]
@@ -115,7 +117,7 @@ def test_the_lowest_loss_says_of_how_many_pairs_it_is(app, bundled, tmp_path, mo
 
 
 def test_the_curves_of_a_decoder_that_reads_the_answer_say_so(app, zoo, tmp_path, monkeypatch):
-    with_changes(tmp_path, zoo / "en-it-slips", monkeypatch, history=CURVE)
+    with_changes(tmp_path, zoo / "en-it-slips", monkeypatch, history=CURVE, causal=False)
     said = html_of(opened(app, checkpoint="en-it-slips", model_tab="curves"))
     assert "these are losses of a decoder that reads the answer while it is asked for it" in said
 

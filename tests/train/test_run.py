@@ -164,6 +164,7 @@ def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, ca
     assert card["overlap"]["with_source_in_train"] == sum(s in seen for s, _ in backwards_pairs(2, 30)[:20]) > 0
     longest = max(len(source) for source, _ in backwards_pairs(0, 300))
     assert card["data_sizes"] == {"train": 300, "validation": 40, "test": 20}
+    assert card["causal"] is True
     assert card["losses_on"] == {"train": "20 of 300 pairs", "validation": "20 of 40 pairs"}
     assert card["training_lengths"] == {"source": longest + 2, "target": longest + 1}  # start and end; all but the last
     (other,) = card["overlap"]["others"]

@@ -6,7 +6,8 @@ import pytest
 from builders import tiny_config
 
 from viz_transformer import describe
-from viz_transformer.checkpoint import Summary, list_checkpoints
+from viz_transformer.checkpoint import Summary, list_checkpoints, load
+from viz_transformer.model.causality import is_causal
 from viz_transformer.ui.card_rows import data_rows, measurements, share
 
 CONFIG = tiny_config()
@@ -98,6 +99,12 @@ def test_every_bundled_card_states_them():
     for summary in list_checkpoints():
         assert isinstance(summary, Summary)
         assert re.match(r"(512|256) (of|windows of) ", describe.loss_on(summary.card, "validation")), summary.name
+
+
+def test_every_bundled_card_states_whether_its_model_is_causal_as_it_is():
+    for summary in list_checkpoints():
+        assert isinstance(summary, Summary)
+        assert summary.card["causal"] is is_causal(load(summary.path).model), summary.name
 
 
 def test_a_measurement_has_all_numbers_that_apply():

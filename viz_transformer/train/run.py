@@ -28,6 +28,7 @@ from viz_transformer.answering import answers_of
 from viz_transformer.checkpoint import Checkpoint, load, save_checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.evaluation import evaluate_checkpoint
+from viz_transformer.model.causality import is_causal
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import TrainingOrder
 from viz_transformer.train.keeper import (
@@ -336,6 +337,7 @@ def _export(
 
     write()
     stored = load(out)
+    card["causal"] = is_causal(stored.model)  # else the losses are of a decoder that reads the answer
     for measure in task.measures:
         measured = evaluate_checkpoint(
             stored, **measure.options(), data_folder=data, progress=None if quiet else _report

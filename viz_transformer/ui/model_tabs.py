@@ -257,7 +257,11 @@ def curves(summary: Summary) -> None:
                 f" perplexity of {best.perplexity:.6g}.{weights}"
             )
         text.paragraph(trained_in(time, best))
-        reads = st.empty()
+        causal = card.get("causal")
+        if causal is False:
+            text.paragraph(READS_THE_ANSWER, tone="warning")
+        elif causal is not True and summary.config.has_decoder:
+            text.paragraph("Whether its decoder reads the answer is not stated; the Doctor tries it.")
     pictures.table(
         lambda: history_table(rows),
         note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing"
@@ -265,24 +269,6 @@ def curves(summary: Summary) -> None:
         name=f"{summary.name}-history",
         key="models_history",
     )
-    with reads:
-        _reading_ahead(summary)
-
-
-def _reading_ahead(summary: Summary) -> None:
-    """That the curves are of a decoder that reads the answer, where the model is one; it is loaded and tried."""
-    from viz_transformer.checkpoint import CheckpointError
-    from viz_transformer.model.causality import is_causal
-
-    if not summary.config.has_decoder:
-        return
-    try:
-        model = cached.checkpoint(summary).model
-    except CheckpointError as error:
-        text.paragraph(f"Whether its decoder reads the answer is not known: {error}", tone="warning")
-        return
-    if not is_causal(model):
-        text.paragraph(READS_THE_ANSWER, tone="warning")
 
 
 def trained_in(time: Time | None, best: Best | None) -> str:
