@@ -42,6 +42,7 @@ def show(both: Runs) -> None:
             weight_difference.two_rows(both.a, both.b, found.cell)
     with st.container(key="weight_verdict"):
         weight_view.verdict(found)
+    frame.paint_first("One weight")
     left, right = st.columns([3, 5], gap="medium")
     with left, st.container(key="weight_ladder"):
         weight_view.ladder(shown, found)

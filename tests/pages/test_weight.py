@@ -16,6 +16,7 @@ from viz_transformer.analysis.one_weight import LINES, ladder
 from viz_transformer.analysis.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.decoding import decode
+from viz_transformer.ui import frame, weight_view
 from viz_transformer.ui.components import payload
 
 TEXT = "29,284.30"
@@ -421,3 +422,20 @@ def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
 def test_on_a_projector_the_ladder_is_a_scene_before_the_numbers_of_its_line(app):
     said = html_of(opened(app, projector="on", text=TEXT, scene="1"))
     assert ":is(.st-key-weight_row, .st-key-weight_panel, .st-key-weight_torch) { display: none; }" in said
+
+
+def test_the_row_is_on_the_screen_before_what_is_slow_to_draw_when_the_page_is_new(app, monkeypatch):
+    happened = []
+    monkeypatch.setattr(frame, "sleep", lambda seconds: happened.append("pause"))
+    for part in ("row", "ladder", "python_panel"):
+        draw = getattr(weight_view, part)
+        monkeypatch.setattr(weight_view, part, lambda *given, n=part, d=draw: (happened.append(n), d(*given)))
+    opened(app)
+    assert happened == ["row", "pause", "ladder", "python_panel"]
+    happened.clear()
+    goes_to(app, i="1")
+    assert happened == ["row", "ladder", "python_panel"]
+    app.switch_page("pages/attention.py").run()
+    happened.clear()
+    opened(app)
+    assert happened == ["row", "pause", "ladder", "python_panel"]

@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from time import sleep
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
@@ -35,6 +36,7 @@ KIND_WORDS = {
     "encoder": "encoder self-attention",
 }
 _STAGE, _RUN = "page_stage", "page_run"
+A_MOMENT = 0.06  # seconds: some frames of the browser
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
@@ -135,6 +137,16 @@ def place(key: str) -> DeltaGenerator:
     container = st.container(key=key)
     container.html('<i class="vt-anchor"></i>')
     return container
+
+
+def paint_first(name: str) -> None:
+    """Let the browser paint what this page has sent so far, where the page is new on the screen.
+
+    What arrives together is painted together: formulas and a listing, which take a browser half a second, would hold
+    up the picture above them. On a page that stands there already they are kept, so nothing is waited for.
+    """
+    if st.session_state.get(opening.SHOWN) != name:
+        sleep(A_MOMENT)
 
 
 @contextmanager

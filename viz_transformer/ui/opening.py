@@ -16,6 +16,9 @@ from viz_transformer.ui import style
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
+SHOWN = "page_shown"
+"""Where the session keeps the name of the page that was drawn last, to its end."""
+
 _importing = Lock()
 
 
@@ -40,3 +43,4 @@ def show(page: StreamlitPage) -> None:
     frame.sidebar()
     page.run()
     frame.end()
+    st.session_state[SHOWN] = page.title
