@@ -51,6 +51,8 @@ def test_the_row_that_writes_non_has_the_weights_of_its_step_bit_by_bit(slips):
     assert own.writes[step.position]["text"] == "non"
     assert own.values[step.position].tobytes() == rows[head].tobytes()
     assert payload.unpack(own.matrix())[1]["values"][step.position].tobytes() == rows[head].tobytes()
+    marks = own.table().iloc[:, rows.shape[1] :].to_numpy()
+    assert marks[step.position].sum() == 27 and not marks[len(slips.run.steps) :].any()
     table = own.table().iloc[step.position, : rows.shape[1]].to_numpy(dtype=np.float32)
     assert table.tobytes() == rows[head].tobytes()
     before = picture(replace(slips, own=False), "cross", heads=(head,)).values[step.position]
@@ -68,7 +70,8 @@ def test_what_no_step_had_is_empty_in_map_table_and_csv(growing, kind):
         assert own.heads[:, step.index, : row.shape[1]].tobytes() == row[[0, 2]].tobytes()
     frame = own.table()
     assert all(kind == np.float32 for kind in frame.dtypes[:5])  # numbers stay numbers
-    assert np.array_equal(frame.iloc[:, :5].isna().to_numpy(), ~there)
+    assert np.array_equal(frame.isna().to_numpy(), ~there)  # no column says "masked" of what is not there
+    assert "masked" not in own.note
     first = frame.to_csv(index=False).splitlines()[1].split(",")
     assert [value == "" for value in first[:5]] == (~there[0]).tolist()
     assert ("An empty cell is not there" in own.note) and "each row of its own step" in own.note

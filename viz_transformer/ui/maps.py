@@ -93,12 +93,17 @@ class Picture:
         )
 
     @property
+    def masked(self) -> NDArray[np.bool_]:
+        """[R, C]: True where a mask closed a number of the run."""
+        return ~self.mask if self.there is None else self.there & ~self.mask
+
+    @property
     def note(self) -> str:
         """What stands over the table."""
         said = f"{self.caption}. A number is the {self.quantity}."
         if self.there is not None:
             said += " An empty cell is not there: its row has no step, or its key came after that step."
-        if self.mask.all():
+        if not self.masked.any():
             return said
         return (
             f"{said} Masked cells keep their {self.quantity}: behind the numbers, a column “…, masked” for each key"
@@ -121,9 +126,9 @@ class Picture:
         no_number = np.isnan(self.values) & (True if self.there is None else self.there)
         if no_number.any():
             frame = frame.astype(object).mask(no_number, "not a number")
-        if self.mask.all():
+        if not self.masked.any():
             return frame
-        marks = pd.DataFrame(~self.mask, index=index, columns=[f"{name}, masked" for name in columns])
+        marks = pd.DataFrame(self.masked, index=index, columns=[f"{name}, masked" for name in columns])
         return pd.concat([frame, marks], axis=1)
 
 
