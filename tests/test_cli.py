@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import subprocess
 import sys
@@ -468,3 +470,32 @@ def test_no_message_recommends_a_command_that_there_is_not() -> None:
     named = set(re.findall(r"`viz-transformer ([a-z]+)", text))
     known = typer.main.get_command(commands.cli).commands  # type: ignore[attr-defined]
     assert {"evaluate", "train"} <= named <= set(known)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["translate", "x" * 100_000, "1"],
+        ["translate", "CKPT", "1", "--beam", "2", "--tree", "TMP/" + "x" * 100_000],
+        ["trace", "CKPT", "1", "-o", "x" * 100_000],
+        ["evaluate", "CKPT", "--data", "x" * 100_000],
+        ["evaluate", "CKPT", "--" + "x" * 100_000],
+        ["x" * 100_000],
+        ["inspect", "x" * 100_000],
+    ],
+    ids=lambda words: words[0][:20],
+)
+def test_no_sentence_is_longer_than_can_be_read(
+    command: Command, folder: Path, tmp_path: Path, words: list[str]
+) -> None:
+    status, out, err = command(*[word.replace("TMP", str(tmp_path)).replace("CKPT", str(folder)) for word in words])
+    assert (out, err.count("\n")) == ("", 1) and status in (1, 2)
+    assert len(err) < 2100
+
+
+def test_a_full_disk_is_named_whatever_was_written() -> None:
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        error = OSError(number, os.strerror(number))
+        assert sentence_for(error) == "the disk is full: make room, or write somewhere else"
+        error.filename = "runs/numbers"
+        assert sentence_for(error) == "runs/numbers: the disk is full: make room, or write somewhere else"

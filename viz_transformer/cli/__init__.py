@@ -12,6 +12,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+LONGEST_LINE = 2000
+"""Of a sentence on stderr: a path alone may have 4,095 characters."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C.
@@ -73,6 +76,8 @@ def app_options(words: Sequence[str]) -> dict[str, Any] | None:
 
 
 def fail(sentence: str, *, status: int = 1) -> int:
-    """Print one line on stderr; returns the exit status."""
-    print(" ".join(sentence.split()), file=sys.stderr)
+    """Print one line on stderr, however long the sentence; returns the exit status."""
+    from viz_transformer.sentences import shortened
+
+    print(shortened(" ".join(sentence.split()), LONGEST_LINE), file=sys.stderr)
     return status
