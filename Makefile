@@ -1,5 +1,6 @@
 # make app    opens the app               make test   runs all tests
 # make bench  prints the speed ratios     make lint   style and types
+# make lock   writes the lock files anew (ARGS=--upgrade takes the newest versions)
 # ARGS goes to the command (make app ARGS="--port 9000 --window"), PIP_ARGS to pip, PYTHON makes the environment.
 PYTHON ?= python3
 ARGS ?=
@@ -7,7 +8,7 @@ PIP_ARGS ?=
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip
 
-.PHONY: app test bench lint
+.PHONY: app test bench lint lock
 
 app: .venv/installed
 	$(BIN)/viz-transformer app $(ARGS)
@@ -23,14 +24,19 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Two stamps: what is older than its stamp has been installed.
-.venv/installed: requirements.txt pyproject.toml | $(BIN)/python
-	$(PIP) install $(PIP_ARGS) -r requirements.txt
-	$(PIP) install $(PIP_ARGS) --no-deps -e .
+lock: | $(BIN)/python
+	$(PIP) install $(PIP_ARGS) uv==0.13.9
+	$(BIN)/python -m locks $(ARGS)
+
+# What is installed is what the lock files name. Two stamps: what is older than its stamp has been installed.
+.venv/installed: locks/build.txt locks/app.txt locks/cpu.txt locks/gpu.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m locks.install app $(PIP_ARGS)
+	$(PIP) install $(PIP_ARGS) --no-deps --no-build-isolation -e .
 	@touch $@
 
-.venv/installed-dev: requirements-dev.txt .venv/installed
-	$(PIP) install $(PIP_ARGS) -r requirements-dev.txt
+.venv/installed-dev: locks/dev.txt .venv/installed
+	$(BIN)/python -m locks.install dev $(PIP_ARGS)
+	$(PIP) check
 	@touch $@
 
 $(BIN)/python:

@@ -70,6 +70,17 @@ def test_the_wheel_brings_all_files_of_the_small_checkpoints_only(wheel: zipfile
     assert packed == {file.relative_to(ROOT / "checkpoints").as_posix() for file in files}
 
 
+def test_an_editable_install_copies_nothing(tmp_path: Path) -> None:
+    program = "import sys, hatchling.build as build; print(build.build_editable(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as editable:
+        (path,) = (name for name in editable.namelist() if ".dist-info/" not in name)
+        assert path.endswith(".pth") and editable.read(path).decode().strip() == str(ROOT)
+
+
 def test_the_source_package_brings_the_same_checkpoints(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, timeout=120)

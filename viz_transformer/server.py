@@ -74,10 +74,7 @@ CHROME_WINDOWS: Final = (
 
 
 def entry_script() -> Path:
-    """The app's `app.py`: beside the package in a checkout, inside the package when it was installed from a wheel.
-
-    The checkout is looked at first, because an editable install leaves an old copy in the package's other half.
-    """
+    """The app's `app.py`: beside the package in a checkout, inside the package when it was installed from a wheel."""
     package = Path(__file__).resolve().parent
     checkout = package.parent
     if (checkout / "app.py").is_file() and (checkout / "pyproject.toml").is_file():
