@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import viz_transformer as vt
+from viz_transformer.numerals import number, percent
 
 CHECKPOINT, TEXT = "numbers", "29,284.30"
 
@@ -62,7 +63,7 @@ def all_heads(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     )
     for score in scores:
         top = np.unravel_index(np.nanargmax(score.values), score.values.shape)
-        numbers = f"{score.values[top]:.4f}, baseline {score.baseline[top]:.4f}, from {score.n[top]} rows"
+        numbers = f"{number(score.values[top])}, baseline {number(score.baseline[top])}, from {score.n[top]} rows"
         print(f"{score.name}: highest in layer {top[0]}, head {top[1]}: {numbers}")
     entropy = scores[0]
     yield (
@@ -86,7 +87,7 @@ def derived(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
 
     # Rollout multiplies the attention of all layers together; its map has the same words as any other.
     shares = vt.analysis.rollout(run.trace, "cross")
-    print(f"rollout: {shares.source_total.mean():.1%} of what the decoder ends with comes from source tokens")
+    print(f"rollout: {percent(shares.source_total.mean())} of what the decoder ends with comes from source tokens")
     view = vt.analysis.rollout_view(run.trace, "cross")
     yield "rollout", vt.figures.attention_heatmap(view.weights, **words_of(view))
 
@@ -108,7 +109,7 @@ def other_tokens(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
 
     # What is left of a row is brought to a sum of 1 again, and how much was hidden of it is kept.
     hidden = vt.analysis.hidden_keys(view.weights, special["source"], renormalise=True)
-    print(f"special tokens hold {hidden.hidden_mass.mean():.1%} of the weight of {view.title}")
+    print(f"special tokens hold {percent(hidden.hidden_mass.mean())} of the weight of {view.title}")
     kept = np.flatnonzero(~hidden.hidden)
     left = {
         "key_tokens": [view.key_tokens[position] for position in kept],
@@ -186,7 +187,7 @@ def other_answers(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     # An answer that somebody else wrote, token by token, beside the model's own. Their lengths may differ.
     given = vt.analysis.target_score(vt.decode(ckpt, TEXT, target="twenty-nine thousand"))
     own = vt.analysis.run_score(run)
-    print(f"log-probability {given.total:.2f} for {len(given.tokens)} tokens, own answer {own.total:.2f}")
+    print(f"log-probability {number(given.total, 2)} for {len(given.tokens)} tokens, own answer {number(own.total, 2)}")
     print(f"the model would have written another token at steps {given.missed}")
 
     # Multiply-adds of each step with the cache of keys and values and without; `cache_use` asks for no run.
@@ -194,7 +195,7 @@ def other_answers(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     cached, whole = ([getattr(step, name).total for step in steps] for name in ("cached", "whole"))
     yield "cache", vt.figures.work_curves(cached, whole, title="What the cache saves")
     longer = vt.analysis.cache_use(ckpt.config, start=1, source=len(run.trace.src), steps=ckpt.config.max_target)[-1]
-    print(f"the last step of the longest answer would save {longer.saved:.1%} of a whole pass")
+    print(f"the last step of the longest answer would save {percent(longer.saved)} of a whole pass")
     without = vt.analysis.uncached_difference(ckpt, run)
     print(f"without the cache no logit differs by more than {without.gap:.1e}")
 
@@ -205,7 +206,7 @@ def numbers(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     point = vt.analysis.point_view(run.trace, "decoder.0.cross.query")
     print(f"{point.name} {point.letters} {point.sizes}: {point.meaning}")
     found = vt.analysis.statistics(point.values)
-    print(f"  mean {found.mean:.4f}, variance {found.variance:.4f}, {found.zero_share:.1%} zeros")
+    print(f"  mean {number(found.mean)}, variance {number(found.variance)}, {percent(found.zero_share)} zeros")
 
     # Two axes of it: here batch 0, head 1. The colours reach as far as the whole point does.
     part = vt.analysis.shown_slice(point, [0, 1])
@@ -220,7 +221,7 @@ def numbers(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     plain = vt.trace(ckpt, TEXT, run.text)
     edited = vt.trace(ckpt, TEXT, run.text, edits=[vt.edits.AblateHead("decoder.0.cross", head=1)])
     farthest, size = vt.analysis.compare(plain, edited).differences[0]
-    print(f"without head 1 of decoder.0.cross the largest difference is {size:.4f}, at {farthest}")
+    print(f"without head 1 of decoder.0.cross the largest difference is {number(size)}, at {farthest}")
     apart = vt.analysis.difference_view(edited, plain, "decoder.0.residual_after_cross")
     part = vt.analysis.shown_slice(apart, [0])
     rows, columns = (vt.figures.AxisLabels(axis.name, axis.title, axis.labels, axis.side) for axis in axes_of(part))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer.numerals import significant
 from viz_transformer.ui import frame, state, tensor_sources, tensor_view, text
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def training_sentence(looked: Looked) -> str | None:
         return f"{looked.trace.checkpoint} has no dropout: its numbers in training mode are those of evaluation mode."
     rows = " Rows of attention weights need not sum to 1." if config.attention_dropout else ""
     return (
-        f"Training mode: dropout of {config.dropout:g} with seed {seed}; another seed gives other numbers.{rows}"
+        f"Training mode: dropout of {significant(config.dropout, 6)} with seed {seed}; another seed gives other"
+        f" numbers.{rows}"
         " The tokens are those of the run in evaluation mode."
     )
 

@@ -294,7 +294,7 @@ def test_compare_says_which_of_two_is_better(command: Command, folder: Path, ckp
     status, out, _ = command(*words)
     lines = out.splitlines()
     assert lines[0].split() == ["spelling", "rival", "difference", "p"]
-    assert lines[1].split() == "exact match 100.00% 0.00% +100.00 points 0.0312".split()
+    assert lines[1].split() == "exact match 100% 0% +100.00 points 0.0312".split()
     assert [line.split()[0] for line in lines[2:4]] == ["BLEU", "chrF"]
     assert "By exact match spelling is better (p = 0.031, McNemar's exact test)." in lines
 

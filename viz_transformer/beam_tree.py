@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from viz_transformer import numerals
 from viz_transformer.strategies import Beam
 
 Fate = Literal["went on", "finished", "pruned", "late end", "displaced", "stopped"]
@@ -105,11 +106,13 @@ class BeamTree:
         """Why and when a hypothesis ended, in one sentence. Raises ValueError for an unknown place."""
         self._check(index)
         node = self.nodes[index]
-        margin = "" if node.margin is None else f" by {node.margin:.2f}"
+        margin = "" if node.margin is None else f" by {numerals.number(node.margin, 2)}"
         if index == self.answer:
             finished = node.fate == "finished"
             ended, other = ("finished", "finished ") if finished else ("was still going when the search stopped", "")
-            return f"The answer: it {ended}, and no other {other}one scores better than {node.score:.2f}."
+            return (
+                f"The answer: it {ended}, and no other {other}one scores better than {numerals.number(node.score, 2)}."
+            )
         if node.fate == "went on":
             return self._why_went_on(node)
         return {

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from viz_transformer import numerals
 from viz_transformer.answering import Answer, Progress, answers_of, sides, source_ids
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.data import Pair
 from viz_transformer.evaluation import bleu_lines, card_bleu, chosen_pairs, exact_matches, writes_lower_case
+from viz_transformer.numerals import significant
 from viz_transformer.scores import check_bleu, overlap_metrics, reference_lists
 
 SAMPLES = 1000
@@ -112,14 +114,18 @@ def comparison_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("", result["first"], result["second"], "difference", "p")]
     exact = result["exact_match"]
     points = 100 * (exact["first"] - exact["second"])
-    shares = (f"{exact[name]:.2%}" for name in ("first", "second"))
-    rows.append(("exact match", *shares, f"{points:+.2f} points", f"{exact['p']:.4f}"))
+    shares = (numerals.percent(exact[name], 2, "%") for name in ("first", "second"))
+    rows.append(("exact match", *shares, f"{numerals.number(points, 2, '+')} points", numerals.share(exact["p"])))
     for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
         if (found := result[name]) is not None:
-            scores = [f"{found[who]['score']:.2f} (±{found[who]['interval']:.2f})" for who in ("first", "second")]
+            scores = [_score(found[who]) for who in ("first", "second")]
             difference = found["first"]["score"] - found["second"]["score"]
-            rows.append((title, *scores, f"{difference:+.2f}", f"{found['p']:.4f}"))
+            rows.append((title, *scores, numerals.number(difference, 2, "+"), numerals.share(found["p"])))
     return rows
+
+
+def _score(found: Mapping[str, float]) -> str:
+    return f"{numerals.score(found['score'], 2)} (±{numerals.number(found['interval'], 2)})"
 
 
 def verdicts(result: Mapping[str, Any]) -> list[str]:
@@ -142,7 +148,7 @@ def verdicts(result: Mapping[str, Any]) -> list[str]:
             said = f"{better} is better"
         else:
             said = f"{better} is ahead, and that may be chance"
-        sentences.append(f"By {title} {said} (p = {p:.2g}, {test}).")
+        sentences.append(f"By {title} {said} (p = {significant(p, 2)}, {test}).")
     return sentences
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from viz_transformer import numerals
+
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.config import ModelConfig
@@ -92,21 +94,21 @@ def metric(entry: Mapping[str, Any]) -> str:
     parts = []
     if (bleu := measured(entry, "bleu")) is not None:
         tokenizer = bleu_tokenizer(entry)
-        parts.append(f"BLEU {bleu:.1f}" + (f" ({tokenizer})" if tokenizer else ""))
+        parts.append(f"BLEU {numerals.score(bleu)}" + (f" ({tokenizer})" if tokenizer else ""))
         if (chrf := measured(entry, "chrf")) is not None:
-            parts.append(f"chrF {chrf:.1f}")
+            parts.append(f"chrF {numerals.score(chrf)}")
     if (exact := measured(entry, "exact_match")) is not None:
         low, high = (measured(entry, f"exact_match_{end}") for end in ("low", "high"))
-        interval = "" if low is None or high is None else f" ({low:.2%} to {high:.2%})"
-        parts.append(f"exact match {exact:.2%}{interval}")
+        interval = "" if low is None or high is None else f" ({_percent(low)} to {_percent(high)})"
+        parts.append(f"exact match {_percent(exact)}{interval}")
     if (equivalent := measured(entry, "equivalent")) is not None:
-        parts.append(f"{equivalent:.2%} equal as expressions")
+        parts.append(f"{_percent(equivalent)} equal as expressions")
     if (unseen := measured(entry, "exact_match_unseen")) is not None:
-        parts.append(f"{unseen:.2%} of sources not trained on")
+        parts.append(f"{_percent(unseen)} of sources not trained on")
     if not parts and (loss := measured(entry, "loss")) is not None:
-        parts.append(f"loss {loss:.4f} nats per token")
+        parts.append(f"loss {numerals.number(loss)} nats per token")
         if (perplexity := measured(entry, "perplexity")) is not None:
-            parts.append(f"perplexity {perplexity:.2f}")
+            parts.append(f"perplexity {numerals.share(perplexity, 2)}")
     if too_long(entry):
         parts.append(f"{too_long(entry):,} too long counted as wrong")
     if width := beam(entry):
@@ -127,6 +129,10 @@ def losses_on(card: Mapping[str, Any]) -> str:
     """The same of both losses, in words; "" if the card states neither."""
     both = (("training", loss_on(card, "train")), ("validation", loss_on(card, "validation")))
     return ", ".join(f"{name} loss on {said}" for name, said in both if said)
+
+
+def _percent(share: float) -> str:
+    return numerals.percent(share, 2, "%")
 
 
 def measured(entry: Mapping[str, Any], name: str) -> float | None:
@@ -183,7 +189,7 @@ def number(value: object) -> str:
     """A number of an evaluation for reading; what does not apply is a dash."""
     if value is None:
         return "–"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return numerals.share(value) if isinstance(value, float) else str(value)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -6,6 +6,7 @@ Positions, heads and layers count from 0. A site is an attention such as `decode
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -15,7 +16,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from viz_transformer import numerals
 from viz_transformer.config import ModelConfig
+from viz_transformer.numerals import significant
 from viz_transformer.points import attention_sites, derived_points, recorded_points, undefined_point, unknown_point
 from viz_transformer.sentences import quoted
 
@@ -154,7 +157,7 @@ class Scale(_Edit):
         return value
 
     def caption(self) -> str:
-        return f"{self.name}{_at_words(self.at)} times {self.factor:g}"
+        return f"{self.name}{_at_words(self.at)} times {significant(self.factor, 6)}"
 
 
 @dataclass(frozen=True)
@@ -254,7 +257,7 @@ class FixRow(_Edit):
 
     def caption(self) -> str:
         head = "" if self.head is None else f" head {self.head}"
-        return f"{self.site}{head} query {self.query}: row fixed, sum {sum(self.weights):.4f}"
+        return f"{self.site}{head} query {self.query}: row fixed, sum {numerals.share(math.fsum(self.weights))}"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
 
 KEPT = "kept"
@@ -62,11 +63,13 @@ class Sampling:
         _check_whole("seed", self.seed, 0, 2**63 - 1)
 
     def __str__(self) -> str:
-        settings = [f"temperature {self.temperature:g}"]
+        settings = [f"temperature {significant(self.temperature, 6)}"]
         settings += [f"top-k {self.top_k}"] if self.top_k is not None else []
-        settings += [f"top-p {self.top_p:g}"] if self.top_p < 1 else []
-        settings += [f"min-p {self.min_p:g}"] if self.min_p > 0 else []
-        settings += [f"repetition penalty {self.repetition_penalty:g}"] if self.repetition_penalty != 1 else []
+        settings += [f"top-p {significant(self.top_p, 6)}"] if self.top_p < 1 else []
+        settings += [f"min-p {significant(self.min_p, 6)}"] if self.min_p > 0 else []
+        settings += (
+            [f"repetition penalty {significant(self.repetition_penalty, 6)}"] if self.repetition_penalty != 1 else []
+        )
         return f"sampling, {', '.join(settings)}, seed {self.seed}"
 
     def formula(self) -> str:
@@ -74,17 +77,21 @@ class Sampling:
 
         At temperature 0 nothing behind it has a say: neither the cuts nor the noise.
         """
-        penalty = self.repetition_penalty
+        penalty = significant(self.repetition_penalty, 6)
         cuts = [
-            f"repetition penalty {penalty:g}: z > 0 → z/{penalty:g}, else z·{penalty:g}, for tokens read"
-            if penalty != 1
+            f"repetition penalty {penalty}: z > 0 → z/{penalty}, else z·{penalty}, for tokens read"
+            if self.repetition_penalty != 1
             else "no repetition penalty",
-            f"temperature {self.temperature:g}: p = softmax(z/{self.temperature:g})"
+            f"temperature {significant(self.temperature, 6)}: p = softmax(z/{significant(self.temperature, 6)})"
             if self.temperature
             else "temperature 0: token = argmax p, greedy by definition",
             f"top-k {self.top_k}" if self.top_k is not None else "no top-k",
-            f"top-p {self.top_p:g}: fewest with Σp ≥ {self.top_p:g}" if self.top_p < 1 else "no top-p",
-            f"min-p {self.min_p:g}: p ≥ {self.min_p:g}·max p" if self.min_p > 0 else "no min-p",
+            f"top-p {significant(self.top_p, 6)}: fewest with Σp ≥ {significant(self.top_p, 6)}"
+            if self.top_p < 1
+            else "no top-p",
+            f"min-p {significant(self.min_p, 6)}: p ≥ {significant(self.min_p, 6)}·max p"
+            if self.min_p > 0
+            else "no min-p",
         ]
         if self.temperature == 0:
             return " → ".join(cuts[:2])
@@ -147,7 +154,7 @@ class Beam:
         return written - (ended and not self.count_end)
 
     def __str__(self) -> str:
-        parts = [f"beam, width {self.width}", f"length penalty {self.length_penalty:g}"]
+        parts = [f"beam, width {self.width}", f"length penalty {significant(self.length_penalty, 6)}"]
         parts += ["power"] if self.penalty == "power" else []
         parts += ["end token not counted"] if not self.count_end else []
         parts += [f"stop: {self.stop}"] if self.stop != "none-better" else []
@@ -156,7 +163,11 @@ class Beam:
 
     def formula(self) -> str:
         """The score and the stop rule, in full."""
-        divisor = f"((5 + |Y|)/6)^{self.length_penalty:g}" if self.penalty == "gnmt" else f"|Y|^{self.length_penalty:g}"
+        divisor = (
+            f"((5 + |Y|)/6)^{significant(self.length_penalty, 6)}"
+            if self.penalty == "gnmt"
+            else f"|Y|^{significant(self.length_penalty, 6)}"
+        )
         counts = "tokens written, end token included" if self.count_end else "tokens written without the end token"
         return f"score = log p(Y) / {divisor}; |Y|: {counts}; stops when {STOP_RULES[self.stop]}"
 
@@ -272,7 +283,11 @@ _SURE = 1e-6  # float64 has ten digits of a logarithm of this size, and fewer of
 def _check(name: str, value: float, low: float, high: float, *, above: bool = False) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not low <= value <= high or (above and value == low):  # also refuses NaN
-        bound = f"above {low:g} and at most {high:g}" if above else f"from {low:g} to {high:g}"
+        bound = (
+            f"above {significant(low, 6)} and at most {significant(high, 6)}"
+            if above
+            else f"from {significant(low, 6)} to {significant(high, 6)}"
+        )
         raise ValueError(f"{name}={quoted(value)} must be a number {bound}")
 
 

@@ -192,7 +192,7 @@ def test_many_cells_have_their_weights_in_the_tooltip_as_numbers():
     figure = draw(maps_of(4, 5, 60, 60))
     heatmap = figure.data[0]
     assert heatmap.text is None
-    assert heatmap.hovertemplate.endswith("weight %{z:.7~g}<extra></extra>")
+    assert heatmap.hovertemplate.endswith("weight %{z:.9~g}<extra></extra>")
     assert heatmap.customdata.dtype == np.uint8
     assert len(figure.to_json()) < 12 * heatmap.z.size  # 4 bytes of a weight and 4 of its place, in base 64
 

@@ -142,7 +142,8 @@ def test_products_of_one_row_stand_over_those_of_all_pairs_at_each_distance():
     assert one.y == pytest.approx(found.from_position, rel=1e-6)
     for line, values in ((low, found.low), (mean, found.mean), (high, found.high)):
         assert line.y == pytest.approx(values[np.abs(found.distance)], rel=1e-6)
-    assert list(one.customdata) == list(range(12))
+    first = f"position 3 with 0<br>distance -3<br>{found.from_position[0]:.4f}"
+    assert one.customdata[0] == first and len(one.customdata) == 12
     assert (one.line.color, mean.line.color) == (theme.LIGHT.text, theme.LIGHT.derived[2])
 
 

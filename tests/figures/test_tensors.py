@@ -174,7 +174,7 @@ def test_the_last_block_ends_with_the_tensor():
 def test_many_cells_have_numbers_for_a_tooltip():
     figure = draw(numbers_of(400, 400))
     assert figure.data[0].text is None
-    assert figure.data[0].hovertemplate == "query %{y}<br>feature %{x}<br>%{z:.5g}<extra></extra>"
+    assert figure.data[0].hovertemplate == "query %{y}<br>feature %{x}<br>%{z:.9~g}<extra></extra>"
 
 
 def test_a_pooled_mask_says_what_a_block_is():

@@ -88,14 +88,6 @@ def test_work_of_the_step_and_of_the_run_so_far(shown):
     assert [sum(part[i] for part in parts) for i in (0, 1)] == numbers["this step"]
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [(0, "0.0 %"), (0.0001, "<0.1 %"), (0.5, "50.0 %"), (0.99, "99.0 %"), (0.99999, ">99.9 %"), (1, "100.0 %")],
-)
-def test_nothing_and_everything_are_said_only_of_these(value, said):
-    assert cache_view.share(value) == said
-
-
 @pytest.mark.parametrize(("count", "said"), [(512, "512 bytes"), (2048, "2.0 KiB"), (3 * 1024**2, "3.0 MiB")])
 def test_sizes_have_a_unit(count, said):
     assert cache_view.size(count) == said

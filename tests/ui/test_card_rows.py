@@ -119,7 +119,7 @@ def test_a_measurement_has_all_numbers_that_apply():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0 %"), (1, "100 %"), (0.99999, "99.99 %"), (1e-6, "0.01 %"), (0.1975, "19.75 %")]
+    ("value", "text"), [(0, "0 %"), (1, "100 %"), (0.99999, ">99.99 %"), (1e-6, "<0.01 %"), (0.1975, "19.75 %")]
 )
 def test_all_and_none_are_said_only_of_all_and_none(value, text):
     assert share(value) == text

@@ -20,6 +20,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import CARD, WEIGHTS, sha256
 from viz_transformer.decoding import Run, decode
 from viz_transformer.model.causality import is_causal, padding_matters
+from viz_transformer.numerals import significant
 from viz_transformer.tap import OFF, Recorder, Tap
 from viz_transformer.text.codec import Codec
 from viz_transformer.tracing import trace
@@ -111,7 +112,11 @@ def _finite(ckpt: Checkpoint) -> Iterator[Check]:
         yield Check("numbers", "bad", f"{sum(wrong.values()):,} of the parameters are NaN or infinite: {which}.")
         return
     largest = max(float(p.detach().abs().max()) for p in ckpt.model.parameters())
-    yield Check("numbers", "ok", f"All {ckpt.parameter_count:,} parameters are finite; the largest is {largest:.3g}.")
+    yield Check(
+        "numbers",
+        "ok",
+        f"All {ckpt.parameter_count:,} parameters are finite; the largest is {significant(largest, 3)}.",
+    )
 
 
 def _sizes(ckpt: Checkpoint) -> Iterator[Check]:
@@ -242,7 +247,7 @@ def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     same = torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, OFF))
     rate = ckpt.config.dropout
     if off and same:
-        dropout = f"Dropout, {rate:g} in training, is off" if rate else "There is no dropout"
+        dropout = f"Dropout, {significant(rate, 6)} in training, is off" if rate else "There is no dropout"
         yield Check("repeating", "ok", f"{dropout}, and two runs are the same bit by bit.")
     else:
         what = "Two runs of the same text differ" if off else "The model is in training mode"
@@ -273,7 +278,11 @@ def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     else:
         why = "" if is_causal(ckpt.model) else ", as a model must that is not causal"
         verdict: Verdict = "bad" if is_causal(ckpt.model) else "note"
-        yield Check("steps", verdict, f"The logits of {count} and of one whole pass differ by up to {apart:.3g}{why}.")
+        yield Check(
+            "steps",
+            verdict,
+            f"The logits of {count} and of one whole pass differ by up to {significant(float(apart), 3)}{why}.",
+        )
 
 
 def _padding(ckpt: Checkpoint) -> Iterator[Check]:
@@ -304,7 +313,9 @@ def _rows(run: Run) -> Iterator[Check]:
         yield Check("rows of weights", "ok", f"All {count:,} sum to 1, the furthest is {furthest:.1e} away{without}.")
     else:
         yield Check(
-            "rows of weights", "bad", f"Of {count:,} rows, one is {furthest:.3g} away from a sum of 1{without}."
+            "rows of weights",
+            "bad",
+            f"Of {count:,} rows, one is {significant(furthest, 3)} away from a sum of 1{without}.",
         )
 
 
@@ -439,7 +450,8 @@ def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Ch
         loss, tokens = _text_loss(ckpt, [source for source, _ in pairs])
         what = f"{len(pairs)} example texts"
     even = math.log(size)
-    said = f"{loss:.4g} nats per token on {what} ({tokens:,} tokens); an even guess among {size:,} has {even:.4g}"
+    guess = f"an even guess among {size:,} has {significant(even)}"
+    said = f"{significant(loss)} nats per token on {what} ({tokens:,} tokens); {guess}"
     if loss < even:
         yield Check("better than guessing", "ok", f"Its loss is {said}.")
     else:

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from viz_transformer import numerals
 from viz_transformer.analysis.attention import added_padding
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.record import Trace
@@ -209,12 +210,12 @@ def verdict(found: Influence, *, changed: bool = False) -> Verdict:
         )
     row, column, size = found.worst
     leaks = int(found.leaks.sum())
-    much = "to or from what is no number" if np.isinf(size) else f"by up to {size:.2f}"
+    much = "to or from what is no number" if np.isinf(size) else f"by up to {numerals.number(size, 2)}"
     return Verdict(
         False,
         f"Position {row} changes when token {column} is swapped: {who} reads the future.",
         f"{leaks:,} of {pairs:,} pairs of a position and a later token show a change; there a logit moves {much}, and"
-        f" the largest logit of this text is {found.largest:.2f}.",
+        f" the largest logit of this text is {numerals.number(found.largest, 2)}.",
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from viz_transformer.analysis.ladder_record import CellRecord, length
 from viz_transformer.analysis.weight_numbers import Check, Floats, Line, Map, Numbers, Parameters, Shape
+from viz_transformer.numerals import significant
 
 
 def token_line(of: CellRecord) -> Line:
@@ -28,7 +29,9 @@ def token_line(of: CellRecord) -> Line:
         vectors.append(Numbers("x", f"{name}'s input", total, "feature"))
         checks.append(of.check(f"input of the {name}", total, f"{stack}.embed.out", place))
     scales = {stack: of.trace.scalars[f"{stack}.embed.scale"] for stack in (of.cell.stack, of.cell.key_stack)}
-    facts = tuple(f"The {stack} multiplies its embeddings by {scale:.6g}." for stack, scale in scales.items())
+    facts = tuple(
+        f"The {stack} multiplies its embeddings by {significant(scale, 6)}." for stack, scale in scales.items()
+    )
     return Line("token", tuple(vectors), checks=tuple(checks), facts=facts)
 
 

@@ -14,6 +14,7 @@ from viz_transformer.analysis.attention import Kind
 from viz_transformer.analysis.weight_numbers import site_of
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.numerals import significant
 from viz_transformer.record import Trace
 
 
@@ -54,9 +55,8 @@ def torch_attention(trace: Trace, model: Transformer, kind: Kind, layer: int) ->
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {len(stack.layers) - 1}")
     divisor, root = trace.scalars[f"{site}.divisor"], math.sqrt(config.head_dim)
     if not math.isclose(divisor, root, rel_tol=1e-7):
-        reason = (
-            f"it always divides scores by the square root of head_dim, {root:.6g}; this model divides by {divisor:.6g}"
-        )
+        divides = f"it always divides scores by the square root of head_dim, {significant(root, 6)}"
+        reason = f"{divides}; this model divides by {significant(divisor, 6)}"
         return TorchComparison(None, None, reason, reason)
     ours: Attention = getattr(stack.layers[layer], "cross_attention" if kind == "cross" else "self_attention")
     theirs = nn.MultiheadAttention(config.d_model, config.n_heads, bias=config.attention_bias, batch_first=True).eval()

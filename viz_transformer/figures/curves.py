@@ -10,9 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.numerals import significant
 
 UNIT = "negative log-likelihood, nats per token"
 RATE_HEIGHT = 150
@@ -60,8 +62,9 @@ def loss_curves(
                 name=labels.escape(name),
                 mode="lines" if len(x) > 1 else "markers",
                 line={"color": ink, "width": 1.5 if number == 0 else 2.5, "dash": "dot" if number == 0 else "solid"},
+                text=[labels.escape(numerals.number(loss)) for loss in y.tolist()],
                 customdata=said,
-                hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{y:.4f}} nats per token"
+                hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{text}} nats per token"
                 f"{_on(measured_on, name)}{'' if said is None else '<br>%{customdata}'}<extra></extra>",
             )
         )
@@ -115,7 +118,8 @@ def _mark(figure: go.Figure, best: tuple[float, float], measured_on: str, theme:
     step, loss = best
     if step > 0 and loss > 0:
         ring = {"symbol": "circle-open", "size": 12, "color": themes.palette(theme).text, "line": {"width": 2}}
-        said = f"lowest validation loss<br>step {step:,.0f}: {loss:.4f} nats per token{measured_on}<extra></extra>"
+        said = f"{labels.escape(numerals.number(loss))} nats per token{measured_on}<extra></extra>"
+        said = f"lowest validation loss<br>step {int(step):,}: {said}"
         figure.add_trace(
             go.Scatter(
                 x=[step], y=[loss], mode="markers", marker=ring, name="lowest", hovertemplate=said, showlegend=False
@@ -146,7 +150,8 @@ def _add_rate(
             name="learning rate",
             mode="lines" if len(x) > 1 else "markers",
             line={"color": colors.muted, "width": 1.5},
-            hovertemplate="step %{x:,d}<br>learning rate: %{y:.3g}<extra></extra>",
+            customdata=[significant(value, 3) for value in y.tolist()],
+            hovertemplate="step %{x:,d}<br>learning rate: %{customdata}<extra></extra>",
             yaxis="y2",
             showlegend=False,
         )

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.positions import ANNOTATION, MOST_PICKED, chart
@@ -59,8 +60,12 @@ def product_curves(
         line={"color": colors.text, "width": 1.5},
         marker={"size": 5 if len(places) <= 64 else 3},
         name=f"from position {position}",
-        customdata=places + position,
-        hovertemplate=f"position {position} with %{{customdata}}<br>distance %{{x}}<br>%{{y:.4f}}<extra></extra>",
+        customdata=[
+            f"position {position} with {place + position}<br>distance {place}<br>"
+            + labels.escape(numerals.number(value))
+            for place, value in zip(places.tolist(), np.asarray(from_position, np.float64).tolist(), strict=True)
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
     )
     chart(figure, title, "distance, in positions", "product of the two rows", theme, height)
     figure.update_layout(showlegend=True, legend=_legend_above(theme), margin={"t": 68})
@@ -105,8 +110,11 @@ def turned_pairs(
             y=values[:, 0],
             mode="markers",
             marker={"size": 4, "color": colors.derived[2]},
-            customdata=np.arange(len(values)),
-            hovertemplate="position %{customdata}<br>sin %{y:.4f}, cos %{x:.4f}<extra></extra>",
+            customdata=[
+                labels.escape(f"position {place}: sin {numerals.share(sin)}, cos {numerals.share(cos)}")
+                for place, (sin, cos) in enumerate(values.tolist())
+            ],
+            hovertemplate="%{customdata}<extra></extra>",
             **on,
         )
         bow = {"color": ink, "width": 3}
@@ -168,7 +176,8 @@ def wavelength_curves(
                 "width": 2.5 if strong else 2,
                 "dash": "solid" if strong else "dot",
             },
-            hovertemplate="dimensions %{x} and one more<br>one turn in %{y:,.2f} positions<extra></extra>",
+            customdata=[numerals.number(value, 2, ",") for value in values.tolist()],
+            hovertemplate="dimensions %{x} and one more<br>one turn in %{customdata} positions<extra></extra>",
         )
     figure.add_shape(
         type="line",

@@ -15,6 +15,7 @@ from viz_transformer.analysis.tensors import max_pooled
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.numerals import significant
 
 MOST_CELLS = 512
 """Features and tokens that are drawn at most; more are pooled."""
@@ -119,7 +120,7 @@ def input_strips(
         tickfont={**small, "color": palette.muted},
     )
     said = ["value, one scale for all; features along the axis", *sorted(notes)]
-    legend.draw(figure, said, theme, ends=(f"{-largest:.3g}", f"{largest:.3g}"))
+    legend.draw(figure, said, theme, ends=(significant(-largest, 3), significant(largest, 3)))
     return figure
 
 
@@ -145,10 +146,10 @@ def _hover(
     name = labels.escape(strip.name)
     if steps != (1, 1) or values.size > _HOVER_TEXTS:
         near = "feature" if steps == (1, 1) else "features round"
-        return {"hovertemplate": f"{name}<br>{near} %{{x}}<br>%{{z:.5g}}<extra></extra>"}
+        return {"hovertemplate": f"{name}<br>{near} %{{x}}<br>%{{z:.9~g}}<extra></extra>"}  # all digits of a float32
     text = [
         [
-            f"{name}<br>position {position}: {labels.tick(token, 40)}<br>feature {d}<br>{value:.5g}"
+            f"{name}<br>position {position}: {labels.tick(token, 40)}<br>feature {d}<br>{significant(value, 5)}"
             for d, value in enumerate(row)
         ]
         for position, token, row in zip(positions, tokens, values.tolist(), strict=True)

@@ -15,6 +15,7 @@ from viz_transformer.analysis.tensors import max_pooled
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.numerals import significant
 
 LARGEST_SIDE = 64
 """Maps of more tokens a side are max-pooled, and so are smaller ones where a cell would be less than a pixel."""
@@ -91,7 +92,7 @@ def head_grid(
     rows, columns = _NOUNS[kind]
     counted = [f"{count} {noun} token{'s' * (count > 1)}" for count, noun in ((queries, rows), (keys, columns))]
     axes = f"in each map a row is a query ({counted[0]}), a column a key ({counted[1]})"
-    legend.draw(figure, [" · ".join(notes), axes], theme, ends=("0", f"{figure.data[0].zmax:.3g}"))
+    legend.draw(figure, [" · ".join(notes), axes], theme, ends=("0", significant(figure.data[0].zmax, 3)))
     return figure
 
 
@@ -181,7 +182,7 @@ def _hover(tiles: _Tiles, maps: NDArray[np.float32], may: NDArray[np.bool_], ste
         template += "queries %{customdata[2]} to %{customdata[3]}, keys %{customdata[4]} to %{customdata[5]}<br>"
         name = "largest weight"
     if maps.size > _HOVER_TEXTS:
-        return {"hovertemplate": f"{template}{name} %{{z:.7~g}}<extra></extra>"}  # all digits of a float32
+        return {"hovertemplate": f"{template}{name} %{{z:.9~g}}<extra></extra>"}  # all digits of a float32
     texts = [
         f"{'' if allowed else 'masked, '}{name} {labels.escape(labels.share(weight))}"
         for weight, allowed in zip(maps.ravel().tolist(), may.ravel().tolist(), strict=True)

@@ -11,9 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.numerals import significant
 
 MOST_TOKENS = 256
 """More tokens a side than this cannot be told apart as lines."""
@@ -171,7 +173,7 @@ class _Lines:
         total = drawn + unseen + masked
         few, all_lines = int(np.count_nonzero(shown)), int(np.count_nonzero(lines))
         said = [
-            f"threshold {threshold:g}: {all_lines - few:,} of {all_lines:,} lines hidden,"
+            f"threshold {significant(threshold, 6)}: {all_lines - few:,} of {all_lines:,} lines hidden,"
             f" {_percent(unseen, total)} of the weight"
         ]
         if shown is not above:
@@ -189,11 +191,8 @@ class _Lines:
 
 
 def _percent(part: float, whole: float) -> str:
-    """A share in percent; 0 and 100 are said only of nothing and all."""
-    if part == 0 or part == whole:
-        return "100 %" if part else "0 %"
-    share = part / whole
-    return "<0.1 %" if share < 0.001 else ">99.9 %" if share > 0.999 else f"{share:.1%}".replace("%", " %")
+    """Part of a whole, which may be nothing, in percent."""
+    return numerals.percent(part / whole if whole else 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.numerals import significant
 
 Scale = Literal["encoder", "decoder", "cross", "derived", "diverging"]
 WIDTH = 984
@@ -213,8 +215,8 @@ def _legend(parts: _Parts, scales: Sequence[tuple[Scale, float, str]], height: f
     mono = {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}
     plain = {"size": 13, "color": colors.muted}
     for scale, limit, name in scales:
-        low = f"{-limit:.3g}" if scale == "diverging" else "0"
-        high = f"{limit:.3g}"
+        low = significant(-limit, 3) if scale == "diverging" else "0"
+        high = significant(limit, 3)
         place = {"y": middle, "yanchor": "middle", "xanchor": "left", "showarrow": False}
         parts.note(text=low, x=left, font=mono, **place)
         left += 8 * len(low) + 6
@@ -253,12 +255,15 @@ def _light(ramp: Sequence[str], place: float) -> float:
 
 
 def _short(value: float, digits: int) -> str:
-    return labels.number(value, digits).replace("<", "").replace(">", "") if value else f"{0:.{digits}f}"
+    return labels.escape(numerals.number(value, digits))
 
 
 def full(value: float) -> str:
-    """A number as a tooltip has it: four decimals, and none that is only zeros."""
-    return f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) >= 5e-5 or value == 0 else f"{value:.1e}"
+    """A number as a tooltip has it: four decimals, more where these would make it 0 or 1, no zeros at its end."""
+    near = abs(value) < 1e-4 or 0 < abs(abs(value) - 1) < 5e-5
+    if (value and near) or not math.isfinite(value):
+        return significant(value, 2 if abs(value) < 0.5 else 5)
+    return numerals.number(value).rstrip("0").rstrip(".")
 
 
 def limit_of(*tables: ArrayLike) -> float:

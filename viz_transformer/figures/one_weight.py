@@ -10,10 +10,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import numerals
 from viz_transformer.analysis.weight_numbers import Numbers
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.numerals import significant
 
 MOST_NUMBERED = 8
 """Cells of a strip that have room for their numbers."""
@@ -43,7 +45,7 @@ def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: flo
         unit = each.axis + ("s" if grid.shape[1] != 1 else "")
         size = f"{grid.shape[1]} {unit}" if len(grid) == 1 else f"{len(grid)} × {grid.shape[1]}"
         _beside(figure, y + tall / 2, labels.escape(each.name), "left", colors.text, type_size)
-        _beside(figure, y + tall / 2, f"{size}<br>±{largest:.3g}", "right", colors.muted, type_size)
+        _beside(figure, y + tall / 2, f"{size}<br>±{significant(largest, 3)}", "right", colors.muted, type_size)
         for first, last in filter(None, (each.span, _row_of(each, len(grid)))):
             _ring(figure, each, (first, last), grid.shape, y, tall, theme)
         y += tall + _GAP
@@ -80,7 +82,7 @@ def bars(
     type_size: how much larger all letters are than usual. Raises ValueError for lengths that do not fit.
     """
     heights = np.asarray(values, dtype=np.float64)
-    texts = list(hover) if hover is not None else [f"{quantity} {value:.6g}" for value in heights.tolist()]
+    texts = list(hover) if hover is not None else [f"{quantity} {significant(value, 6)}" for value in heights.tolist()]
     for what, given in (("ticks", ticks), ("tooltips", texts), ("sums", running)):
         if given is not None and len(np.atleast_1d(np.asarray(given, dtype=object))) != len(heights):
             raise ValueError(f"the {what} do not fit {len(heights)} values")
@@ -109,7 +111,9 @@ def bars(
                 mode="lines+markers" if len(sums) <= 64 else "lines",
                 line={"shape": "hv", "color": colors.text, "width": 1.5},
                 marker={"size": 5, "color": colors.text},
-                customdata=[f"sum of 0 to {place}: {value:.6g}" for place, value in enumerate(sums.tolist())],
+                customdata=[
+                    f"sum of 0 to {place}: {significant(value, 6)}" for place, value in enumerate(sums.tolist())
+                ],
                 hovertemplate="%{customdata}<extra></extra>",
             )
         )
@@ -262,14 +266,18 @@ def _cells(
     place = "{axis} {column}" if rows == 1 else "dimension {row}, {axis} {column}"
     hover = [
         [
-            f"{labels.escape(each.name)}, {place.format(axis=each.axis, row=row, column=column)}<br>{value:.6g}"
+            f"{labels.escape(each.name)}, {place.format(axis=each.axis, row=row, column=column)}"
+            f"<br>{significant(value, 6)}"
             for column, value in enumerate(line)
         ]
         for row, line in enumerate(grid.tolist())
     ]
     numbered: dict[str, Any] = {}
     if rows == 1 and columns <= MOST_NUMBERED:
-        numbered = {"text": [[f"{value:.2f}" for value in line] for line in grid.tolist()], "texttemplate": "%{text}"}
+        numbered = {
+            "text": [[labels.escape(numerals.number(value, 2)) for value in line] for line in grid.tolist()],
+            "texttemplate": "%{text}",
+        }
         numbered["textfont"] = {"family": themes.MONO_STACK, "size": 11 * type_size}
     return go.Heatmap(
         z=grid.astype(np.float32),

@@ -15,6 +15,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.number_grids import COLUMN, ROW, WIDTH, Grid, Scale, full, limit_of, number_grids
 from viz_transformer.figures.theme import Theme
+from viz_transformer.numerals import significant
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.playground import Attended, Normalised
@@ -101,7 +102,7 @@ def attention_row(
     if scaled:
         said = [
             [
-                f"query {i}, key {j}<br>{full(attended.products[i, j])} ÷ {attended.divisor:.4g}"
+                f"query {i}, key {j}<br>{full(attended.products[i, j])} ÷ {significant(attended.divisor)}"
                 f" = {full(attended.scores[i, j])}"
                 for j in range(keys)
             ]
@@ -497,7 +498,8 @@ def curves(
                     "width": line.width,
                     "dash": line.dash,
                 },
-                hovertemplate=f"{name}<br>{labels.escape(x_title)} %{{x:,}}<br>%{{y:.4g}}<extra></extra>",
+                customdata=[significant(value) for value in y[usable].tolist()],
+                hovertemplate=f"{name}<br>{labels.escape(x_title)} %{{x:,}}<br>%{{customdata}}<extra></extra>",
             )
         )
     for value, word in levels:

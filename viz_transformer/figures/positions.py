@@ -15,9 +15,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.numerals import significant
 
 MOST_PICKED = 6
 _BAR = 120
@@ -133,7 +135,8 @@ def dimension_curves(
             mode="markers" if fine is not None else "lines+markers",
             marker={"color": ink, "size": 5 if len(values) <= 64 else 3},
             line={"color": ink, "width": 1},
-            hovertemplate=f"position %{{x}}<br>dimension {column}<br>%{{y:.6f}}<extra></extra>",
+            customdata=_exact(values[:, column]),
+            hovertemplate=f"position %{{x}}<br>dimension {column}<br>%{{customdata}}<extra></extra>",
         )
     _position_line(figure, marks.position, theme)
     if marks.trained is not None and marks.trained < len(values):
@@ -210,7 +213,8 @@ def row_lengths(norms: ArrayLike, marks: Marks, *, title: str, theme: Theme = "l
             x=np.arange(len(values)),
             y=values,
             marker={"color": colors.derived[3], "line": {"width": 0}},
-            hovertemplate="position %{x}<br>length %{y:.4f}<extra></extra>",
+            customdata=[labels.escape(numerals.number(value)) for value in values.tolist()],
+            hovertemplate="position %{x}<br>length %{customdata}<extra></extra>",
         )
     )
     _position_line(figure, marks.position, theme)
@@ -232,6 +236,11 @@ def _table(table: ArrayLike, position: int, picked: Sequence[int]) -> NDArray[np
     return values
 
 
+def _exact(values: NDArray[np.float32]) -> list[str]:
+    """Each number as a tooltip has it."""
+    return [labels.escape(numerals.share(value, 6)) for value in values.tolist()]
+
+
 def _heatmap(values: NDArray[np.float32], largest: float, theme: Theme) -> go.Heatmap:
     diverging = themes.palette(theme).diverging
     return go.Heatmap(
@@ -241,7 +250,7 @@ def _heatmap(values: NDArray[np.float32], largest: float, theme: Theme) -> go.He
         colorscale=[[i / (len(diverging) - 1), color] for i, color in enumerate(diverging)],
         showscale=False,
         zsmooth=False,
-        hovertemplate="position %{y}<br>dimension %{x}<br>%{z:.6f}<extra></extra>",
+        hovertemplate="position %{y}<br>dimension %{x}<br>%{z:.9~g}<extra></extra>",  # all digits of a float32
     )
 
 
@@ -322,7 +331,7 @@ def _legend(figure: go.Figure, largest: float, note: str, theme: Theme, height: 
     """A bar of 8 pixels between its two ends, and what there is to say of the picture."""
     muted = themes.palette(theme).muted
     mono = {"family": themes.MONO_STACK, "size": 13, "color": muted}
-    ends = [f"{end:.3g}" for end in (-largest, largest)]
+    ends = [significant(end, 3) for end in (-largest, largest)]
     start = len(ends[0]) * 8 + 8
     place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "middle", "yshift": -26, **ANNOTATION}
     figure.add_annotation(text=ends[0], font=mono, **place)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.numerals import significant
 
 _LEFT, _RIGHT, _TOP = 66, 12, 60
 _ROW, _LARGEST_COLUMN = 36, 84  # pixels
@@ -88,7 +89,7 @@ def score_table(
         tickvals=list(range(layers)),
         ticktext=[f"layer {layer} " for layer in range(layers)],
     )
-    legend.draw(figure, lines, theme, ends=(f"{low:.3g}", f"{figure.data[0].zmax:.3g}"))
+    legend.draw(figure, lines, theme, ends=(significant(low, 3), significant(figure.data[0].zmax, 3)))
     return figure
 
 

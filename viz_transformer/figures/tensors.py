@@ -16,6 +16,7 @@ from viz_transformer.analysis.tensors import Pooled, max_pooled
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.numerals import significant
 
 MOST_CELLS = 512
 """Rows and columns that are drawn at most; larger tensors are pooled."""
@@ -134,7 +135,11 @@ def value_histogram(
     colors = themes.palette(theme)
     bounds, heights = np.asarray(edges, np.float64), np.asarray(counts, np.int64)
     total = int(heights.sum())
-    spans = list(names) if names is not None else [f"{a:.4g} to {b:.4g}" for a, b in pairwise(bounds.tolist())]
+    spans = (
+        list(names)
+        if names is not None
+        else [f"{significant(a)} to {significant(b)}" for a, b in pairwise(bounds.tolist())]
+    )
     hover = [f"{span}<br>{count:,} of {total:,} values" for span, count in zip(spans, heights.tolist(), strict=True)]
     figure = go.Figure(
         go.Bar(
@@ -299,7 +304,9 @@ def _hover(values: NDArray[Any], down: _Side, across: _Side) -> dict[str, Any]:
     """The tooltip of each cell: its text, or where there are too many cells its numbers alone."""
     if values.size > _HOVER_TEXTS:
         row, column = (s.axis.name if s.step == 1 else f"{_plural(s.axis.name)} round" for s in (down, across))
-        return {"hovertemplate": f"{row} %{{y}}<br>{column} %{{x}}<br>%{{z:.5g}}<extra></extra>"}
+        return {
+            "hovertemplate": f"{row} %{{y}}<br>{column} %{{x}}<br>%{{z:.9~g}}<extra></extra>"
+        }  # all digits of a float32
     names = [across.named(cell) for cell in range(across.size)]
     rows = ((down.named(i), values[i].tolist()) for i in range(down.size))
     text = [
@@ -317,7 +324,7 @@ def _value(value: float | bool) -> str:
         return "True" if value else "False"
     if math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
-    return "not a number" if math.isnan(value) else f"{value:.5g}"
+    return "not a number" if math.isnan(value) else significant(value, 5)
 
 
 def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme) -> None:
@@ -371,7 +378,7 @@ def _legend(
     at = 0.0
     if ends is not None:
         mono = {"family": themes.MONO_STACK, "size": 13, "color": muted}
-        low, high = (f"{end:.3g}" for end in ends)
+        low, high = (significant(end, 3) for end in ends)
         start = len(low) * 13 * _CHARACTER + 8
         figure.add_annotation(text=low, font=mono, **note)
         figure.add_annotation(text=high, font=mono, xshift=start + _BAR + 8, **note)

@@ -15,6 +15,7 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
+from viz_transformer import numerals
 from viz_transformer.checkpoint.contents import HISTORY_COLUMNS, SECONDS
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
@@ -154,7 +155,7 @@ def history_csv(rows: Sequence[Mapping[str, float]]) -> str:
     lines = [",".join(COLUMNS)]
     for row in rows:
         values = [row.get(name, math.nan) for name in COLUMNS[1:]]
-        cells = ["" if math.isnan(value) else f"{value:.6g}" for value in values]
+        cells = ["" if math.isnan(value) else numerals.significant(value, 6) for value in values]
         lines.append(",".join([str(int(row["step"])), *cells]))
     return "\n".join(lines) + "\n"
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import branches, cached, frame, state, text
 from viz_transformer.ui.branch_views import comparison
 from viz_transformer.ui.how import LONGEST_NAME
@@ -59,7 +60,7 @@ def _fork(shown: Shown) -> None:
         )
         found = unsure(shown.run, below)
         if found is None:
-            text.paragraph(f"Every token that was chosen here has a probability of at least {below:g}.")
+            text.paragraph(f"Every token that was chosen here has a probability of at least {significant(below, 6)}.")
             return
         step, other = found
         st.button(

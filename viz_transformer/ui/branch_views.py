@@ -274,7 +274,7 @@ def _site(kind: str, layer: int) -> str:
 
 def number(value: float) -> str:
     """Four decimals, or a power of ten where these would be zero."""
-    return labels.number(value) if value == 0 or value >= 1e-4 else f"{value:.1e}"
+    return numerals.share(value) if value == 0 or value >= 1e-4 else f"{value:.1e}"
 
 
 def _caption(a: Shown, b: Shown, what: str, *, rows: bool = False) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import frame, maps, pictures, projector, state, text
 
@@ -123,7 +124,7 @@ def size(count: int) -> str:
     if count < 1024:
         return f"{count} bytes"
     unit, name = (1024, "KiB") if count < 1024**2 else (1024**2, "MiB")
-    return f"{count / unit:,.1f} {name}"
+    return f"{numerals.number(count / unit, 1, ',')} {name}"
 
 
 # --- positions
@@ -189,20 +190,11 @@ def work_html(steps: Sequence[CacheStep], index: int) -> str:
     rows.append((name, *so_far, "vt-kv-total"))
     body = "".join(
         f'<tr class="{style}"><th scope="row">{html.escape(words)}</th><td>{with_it:,}</td><td>{without:,}</td>'
-        f"<td>{html.escape(share(1 - with_it / without))}</td></tr>"
+        f"<td>{html.escape(numerals.percent(1 - with_it / without))}</td></tr>"
         for words, with_it, without, style in rows
     )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("multiply-adds", "with cache", "whole pass", "saved"))
     return f'<table class="vt-kv-work"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def share(value: float) -> str:
-    """A share in per cent; 0 and 100 are said only of exactly these."""
-    if 0 < value < 0.0005:
-        return "<0.1 %"
-    if 0.9995 <= value < 1:
-        return ">99.9 %"
-    return f"{100 * value:.1f} %"
 
 
 def _curves(steps: Sequence[CacheStep], index: int) -> None:
@@ -289,7 +281,8 @@ def said_of_difference(found: UncachedDifference, run: Run) -> list[str]:
     worst = int(np.argmax(found.gaps))
     return [
         f"Largest difference between a logit {recorded} and that of a whole pass: {found.gap:.1e}, at step {worst}. The"
-        f" largest absolute logit is {float(found.logits.max()):.2f}, so that is {found.relative:.1e} of it.",
+        f" largest absolute logit is {numerals.number(float(found.logits.max()), 2)}, so that is"
+        f" {found.relative:.1e} of it.",
         "Both add up the same numbers in float32, in another order.",
     ]
 

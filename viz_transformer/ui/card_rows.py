@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from viz_transformer import describe
+from viz_transformer import describe, numerals
 from viz_transformer.config import ModelConfig
 
 NOT_STATED = "not stated"
@@ -78,17 +78,17 @@ def _number(entry: Mapping[str, Any], name: str, value: float) -> str:
     if name == "too_long":
         return f"{describe.too_long(entry):,}"
     if name not in _SHARES:
-        return f"{value:.1f}" if name in ("bleu", "chrf", "sentences_per_second") else f"{value:.4g}"
+        if name == "sentences_per_second":
+            return numerals.number(value, 1)
+        return numerals.score(value) if name in ("bleu", "chrf") else numerals.significant(value)
     text = share(value)
     low, high = (describe.measured(entry, f"{name}_{end}") for end in ("low", "high"))
     return text if low is None or high is None else f"{text} ({share(low)} to {share(high)})"
 
 
 def share(value: float) -> str:
-    """A share as a percentage with two decimals; 100 % and 0 % are said only of all and none."""
-    if 0 < value < 1:
-        return f"{min(max(100 * value, 0.01), 99.99):.2f} %"
-    return f"{100 * value:.0f} %"
+    """A share as a percentage with two decimals."""
+    return numerals.percent(value, 2)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

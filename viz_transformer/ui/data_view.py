@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import data_files, frame, input_view, state, text, tokens_view
 
@@ -230,7 +231,8 @@ def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[Side, i
     facts = {side: length_facts(measured.lengths[:, column]) for column, side in enumerate(sides)}
     head = "".join(f"<th>{name}</th>" for name in ("tokens", "mean", "deviation", "shortest", "longest"))
     body = "".join(
-        f"<tr><th>{side}</th><td>{found.mean:.2f}</td><td>{found.deviation:.2f}</td><td>{found.shortest}</td>"
+        f"<tr><th>{side}</th><td>{html.escape(numerals.number(found.mean, 2))}</td>"
+        f"<td>{html.escape(numerals.number(found.deviation, 2))}</td><td>{found.shortest}</td>"
         f"<td>{found.longest}</td></tr>"
         for side, found in facts.items()
     )
@@ -265,7 +267,7 @@ def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[Side, i
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part:,} of {whole:,} ({100 * part / whole:.1f} %)" if part < whole else f"all {whole:,}"
+    return f"{part:,} of {whole:,} ({numerals.percent(part / whole)})" if part < whole else f"all {whole:,}"
 
 
 def _lengths(data: Data, measured: Measured, limits: Mapping[Side, int]) -> None:
@@ -307,7 +309,7 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
         " Training puts texts of like length together, so its batches have less." if not ckpt.config.pad_to else ""
     )
     if share:
-        text.paragraph(f"{100 * share:.1f} % of the ids are padding (hatched).{length}{sorted_}")
+        text.paragraph(f"{numerals.percent(share)} of the ids are padding (hatched).{length}{sorted_}")
     else:
         text.paragraph("No padding: all texts of this batch are equally long.")
 
@@ -433,7 +435,7 @@ def words(shown: Shown, side: Side) -> None:
                 ("sentences", f"{facts.sentences:,}"),
                 ("tokens", f"{facts.tokens:,}"),
                 ("words", f"{facts.words:,}, {facts.different:,} different"),
-                ("letters in a word", "–" if mean != mean else f"{mean:.2f} on average"),
+                ("letters in a word", "–" if mean != mean else f"{numerals.number(mean, 2)} on average"),
                 ("numbers", f"{facts.numbers:,}"),
                 ("punctuation", f"{facts.punctuation:,}"),
                 ("stop words", f"{facts.stop_words:,}"),

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import frame, maps, pictures, state, text
 from viz_transformer.ui.input_view import POSITION, Side, chart, tokens_of
 
@@ -179,14 +181,17 @@ def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: Side) 
         said.append("Both read the same numbers: A − B is 0 everywhere.")
     elif len(found.out) == 1:
         feature = int(np.abs(found.out[0]).argmax())
-        lengths = [np.linalg.norm(each[0].astype(np.float64)) for each in (found.out, found.a.out, found.b.out)]
+        parts = (found.out, found.a.out, found.b.out)
+        lengths = [significant(float(np.linalg.norm(each[0].astype(np.float64)))) for each in parts]
         said.append(
-            f"A − B is {lengths[0]:.4g} long, the inputs are {lengths[1]:.4g} and {lengths[2]:.4g}; the largest"
-            f" difference is {found.out[0, feature]:.4g}, in feature {feature}."
+            f"A − B is {lengths[0]} long, the inputs are {lengths[1]} and {lengths[2]}; the largest"
+            f" difference is {significant(found.out[0, feature])}, in feature {feature}."
         )
     else:
         place, at = np.unravel_index(np.abs(found.out).argmax(), found.out.shape)
-        said.append(f"The largest difference is {found.out[place, at]:.4g}, at position {place} in feature {at}.")
+        said.append(
+            f"The largest difference is {significant(found.out[place, at])}, at position {place} in feature {at}."
+        )
     if len(places) == 1 and len(found.out) == 1:
         words = [labels.isolated(labels.shorten(labels.visible(each.tokens[places[0]]), 40)) for each in tokens]
         said.append(f"Two tokens are compared: A reads “{words[0]}” here and B “{words[1]}”.")
@@ -219,7 +224,7 @@ def _difference_table(found: InputDifference) -> pd.DataFrame:
 
 def scaled_name(scale: float) -> str:
     """ "embedding × 16"; without the factor where it is 1."""
-    return "embedding" if scale == 1 else f"embedding × {scale:.5g}"
+    return "embedding" if scale == 1 else f"embedding × {significant(scale, 5)}"
 
 
 def _input_sum(shown: Shown, side: Side, row: int | None) -> InputSum:
@@ -246,7 +251,7 @@ def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
     for name, values in rows:
         found = spread(values)
         cells = (found.mean, found.variance, found.sample_variance)
-        numbers = "".join(f"<td>{'–' if cell != cell else f'{cell:.4f}'}</td>" for cell in cells)
+        numbers = "".join(f"<td>{'–' if cell != cell else html.escape(numerals.number(cell))}</td>" for cell in cells)
         body += f"<tr><th>{html.escape(name)}</th>{numbers}<td>{found.count:,}</td></tr>"
     return f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
@@ -256,14 +261,14 @@ def _verdict(made: InputSum) -> None:
     count = made.out.size
     added = "of the two strips above it" if made.position is not None else "above it"
     if made.exact:
-        square = f" The scale multiplies the variance by {made.scale**2:.5g}." if made.scale != 1 else ""
+        square = f" The scale multiplies the variance by {significant(made.scale**2, 5)}." if made.scale != 1 else ""
         text.paragraph(
             f"Exact: all {count:,} recorded numbers of the input are the float32 sums {added}.{square}", tone="ok"
         )
     else:
         text.paragraph(
-            f"Not the sum: the recorded input is up to {made.sum_error:.3g} away from it, and the scaled embedding up"
-            f" to {made.scale_error:.3g} from the table times the scale.",
+            f"Not the sum: the recorded input is up to {significant(made.sum_error, 3)} away from it, and the scaled"
+            f" embedding up to {significant(made.scale_error, 3)} from the table times the scale.",
             tone="bad",
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import frame, pictures, projector, state, text
 from viz_transformer.ui.components.rail import rail, rail_data
 from viz_transformer.ui.layers_tables import chosen_token, flow_table, stream_table, token_name, token_table
@@ -154,7 +155,7 @@ def norm_panel(shown: Shown, place: Place | None, stack: Stack) -> None:
     trace, model = shown.trace, shown.ckpt.model
     view = final_norm_view(trace, model, stack) if place is None else norm_view(trace, model, place)
     text.section(sentence(view.title))
-    text.paragraph(f"{view.formula}; ε = {view.epsilon:g}. Variances here are divided by d_model.")
+    text.paragraph(f"{view.formula}; ε = {significant(view.epsilon, 6)}. Variances here are divided by d_model.")
     beside = place is not None and not projector.is_on()
     left, right = st.columns([5, 4], gap="medium") if beside else (st.container(), st.container())
     with left:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import controls, maps, pictures, state, text
 from viz_transformer.ui.components.masks import heard_token, masks, masks_payload
@@ -369,7 +370,7 @@ def _masked_row_words(each: FilledRow, looked: Looked) -> str:
         return "not a number"
     closed = float(each.weights[~mask].max())
     if closed == 0:
-        return f"0 on {int((~mask).sum())} closed keys, sum {float(each.weights.sum(dtype=np.float64)):.4f}"
+        return f"0 on {int((~mask).sum())} closed keys, sum {numerals.share(float(each.weights.sum(dtype=np.float64)))}"
     return f"up to {labels.share(closed)} on a closed key"
 
 
@@ -380,5 +381,5 @@ def closed_row_words(each: FilledRow, keys: int) -> str:
     if each.closed_is == "not a number":
         return "NaN: not a number, and so is all that reads this row"
     if each.closed_is == "even":
-        return f"even: {float(each.closed[0]):.4f} on each of {keys} keys, closed ones too"
+        return f"even: {numerals.share(float(each.closed[0]))} on each of {keys} keys, closed ones too"
     return f"uneven: {labels.share(float(each.closed.min()))} to {labels.share(float(each.closed.max()))}"

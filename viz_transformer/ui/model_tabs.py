@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_transformer import describe
+from viz_transformer import describe, numerals
 from viz_transformer.analysis.untrained import UntrainedSummary
 from viz_transformer.figures import labels
 from viz_transformer.ui import cached, frame, model_view, pictures, projector, state, text
@@ -253,8 +253,8 @@ def curves(summary: Summary) -> None:
             on = describe.loss_on(card, "validation")
             of = f"measured on {on}" if on else "measured on a part of the data that its card does not state"
             text.paragraph(
-                f"The lowest validation loss, {of}, is {best.loss:.4g} nats per token at step {best.step:,.0f}, a"
-                f" perplexity of {best.perplexity:.6g}.{weights}"
+                f"The lowest validation loss, {of}, is {numerals.significant(best.loss)} nats per token at step"
+                f" {int(best.step):,}, a perplexity of {numerals.significant(best.perplexity, 6)}.{weights}"
             )
         text.paragraph(trained_in(time, best))
         causal = card.get("causal")
@@ -339,7 +339,8 @@ def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     rows = [("pairs", f"{len(pairs):,}")]
     for side, name in enumerate(("source", "target")):
         counts = [len(pair[side]) for pair in pairs]
-        said = f"mean {statistics.fmean(counts):.1f}, deviation {statistics.pstdev(counts):.1f}, at most {max(counts)}"
+        mean, deviation = (numerals.number(of(counts), 1) for of in (statistics.fmean, statistics.pstdev))
+        said = f"mean {mean}, deviation {deviation}, at most {max(counts)}"
         rows.append((name, said))
     return rows
 
@@ -439,8 +440,8 @@ def _counts(summary: Summary, count: int) -> None:
             ("right from end to end", f"{found.right} of {found.pairs}, 95 %: {interval}"),
             ("next token right, the target given", model_view.percent(found.next_right)),
             ("equal positions, as the UPC lab counts", model_view.percent(found.positions)),
-            ("loss, mean of tokens", f"{found.loss:.4g} nats"),
-            ("loss, mean of texts’ means, as at FSU", f"{found.text_loss:.4g} nats"),
+            ("loss, mean of tokens", f"{numerals.significant(found.loss)} nats"),
+            ("loss, mean of texts’ means, as at FSU", f"{numerals.significant(found.text_loss)} nats"),
         ]
     )
     text.paragraph(

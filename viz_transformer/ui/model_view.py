@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_transformer import describe
+from viz_transformer import describe, numerals
 from viz_transformer.analysis.untrained import UntrainedSummary
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
@@ -128,8 +128,8 @@ def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
         return []
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
     how = ["BLEU", f"sacrebleu {tokenizer}" if tokenizer else "", f"beam {width}" if width else "greedy"]
-    second = [] if chrf is None else [f"chrF {chrf:.1f}"]
-    return [f"{bleu:.1f}", ", ".join(filter(None, how)), *second, _measured_on(entry)]
+    second = [] if chrf is None else [f"chrF {numerals.score(chrf)}"]
+    return [numerals.score(bleu), ", ".join(filter(None, how)), *second, _measured_on(entry)]
 
 
 def _match_lines(entry: Mapping[str, Any]) -> list[str]:
@@ -149,18 +149,18 @@ def _loss_lines(entry: Mapping[str, Any]) -> list[str]:
     loss, perplexity = describe.measured(entry, "loss"), describe.measured(entry, "perplexity")
     if loss is None:
         return []
-    second = "loss" if perplexity is None else f"loss, perplexity {perplexity:.2f}"
-    return [f"{loss:.2f} nats per token", second, _measured_on(entry)]
+    second = "loss" if perplexity is None else f"loss, perplexity {numerals.share(perplexity, 2)}"
+    return [f"{numerals.number(loss, 2)} nats per token", second, _measured_on(entry)]
 
 
 def percent(share: Any, unit: str = " %") -> str:
-    """A share as a percentage with two decimals, never rounded up to 100."""
-    return f"{min(100 * float(share), 99.99):.2f}{unit}" if share < 1 else f"100{unit}"
+    """A share as a percentage with two decimals."""
+    return numerals.percent(float(share), 2, unit)
 
 
 def file_size(size: int) -> str:
     """Bytes in the unit that suits them."""
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+    return f"{numerals.number(size / 1e6, 1)} MB" if size >= 1e5 else f"{numerals.number(size / 1e3, 0)} kB"
 
 
 def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -175,7 +175,7 @@ def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[st
         ("norm", f"{config.norm}-norm, {'with' if config.final_norm else 'without'} final norm"),
         ("positions", config.positions),
         ("embedding scale", {"sqrt": "sqrt(d_model)", "one": "1"}.get(config.embedding_scale, config.embedding_scale)),
-        ("dropout in training", f"{config.dropout:g}"),
+        ("dropout in training", f"{numerals.significant(config.dropout, 6)}"),
         ("output layer", "tied to the embedding" if config.tied_output else "of its own"),
     ]
     stated = {name for name, _ in rows}

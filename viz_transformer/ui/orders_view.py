@@ -129,8 +129,8 @@ def said(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
         sentences.append((_verdict(found, found.without, config), "ok" if not found.without.matters else "plain"))
     sentences.append(
         (
-            f"{compared}; the largest logit is {max(change.largest for change in changes):.1f}. Changes of up to a"
-            " hundred-thousandth of that are float32 adding the same numbers in another order.",
+            f"{compared}; the largest logit is {numerals.number(max(change.largest for change in changes), 1)}."
+            " Changes of up to a hundred-thousandth of that are float32 adding the same numbers in another order.",
             "plain",
         )
     )
@@ -177,4 +177,4 @@ def _quoted(given: str) -> str:
 
 def number(value: float) -> str:
     """A change of a logit: two decimals, or a power of ten where these would be zero."""
-    return f"{value:.2f}" if value >= 0.01 else numerals.scientific(value)
+    return numerals.number(value, 2) if value >= 0.01 else numerals.scientific(value)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_transformer.ui import maps, state, text
 from viz_transformer.ui.components.matrix import matrix
+from viz_transformer.ui.number_columns import number_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,7 @@ def table(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, key: str
     with opened:
         text.paragraph(note)
         if frame.shape[0] <= MOST_ROWS and frame.shape[1] <= MOST_COLUMNS:
-            st.dataframe(frame, height=360, width="stretch")
+            st.dataframe(frame, height=360, width="stretch", column_config=number_columns(frame))
         else:
             text.paragraph(f"{frame.shape[0]:,} rows and {frame.shape[1]:,} columns are too many to show here.")
         st.download_button(

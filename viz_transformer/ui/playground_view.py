@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import frame, number_editor, pictures, projector, state, text
 
 if TYPE_CHECKING:
@@ -328,7 +330,7 @@ def simplex() -> None:
 
 def vector_words(vector: Any) -> str:
     """A vector as a label: its numbers with one decimal."""
-    return f"[{', '.join(f'{float(number):.1f}' for number in vector)}]"
+    return f"[{', '.join(numerals.number(float(number), 1) for number in vector)}]"
 
 
 def _dots(scaled: Attended, plain: Attended) -> list[Dot]:
@@ -361,9 +363,9 @@ def _simplex_numbers(scaled: Attended, plain: Attended) -> None:
     rows = [
         [
             f"q{i}",
-            *(labels.number(float(w), 3) for w in weights),
-            f"{bits[i]:.2f}",
-            f"{bits_plain[i]:.2f}",
+            *(labels.share(float(w), 3) for w in weights),
+            numerals.number(float(bits[i]), 2),
+            numerals.number(float(bits_plain[i]), 2),
         ]
         for i, weights in enumerate(scaled.weights)
     ]
@@ -415,7 +417,7 @@ def scaling() -> None:
                 Curve("divided by √d_k", found.sizes, found.entropy[True], ink=0),
                 Curve("not divided", found.sizes, found.entropy[False], ink=1, dash="dash"),
             ],
-            levels=[(found.even, f"even row: {found.even:.2f} bits")] if keys > 1 else [],
+            levels=[(found.even, f"even row: {numerals.number(found.even, 2)} bits")] if keys > 1 else [],
             title="Entropy of a row of weights",
             x_title="d_k",
             y_title="bits, mean of a row",
@@ -454,14 +456,14 @@ def growth_facts(found: Growth) -> None:
     shown = [place for place, size in enumerate(found.sizes) if size in (1, 4, 64, 512, 1024)]
     head = ["d_k", *(f"{found.sizes[place]:,}" for place in shown)]
     rows = [
-        ["variance of a product", *(f"{found.product_variance[p]:.4g}" for p in shown)],
-        ["variance of a score", *(f"{found.score_variance[p]:.4g}" for p in shown)],
+        ["variance of a product", *(significant(found.product_variance[p]) for p in shown)],
+        ["variance of a score", *(significant(found.score_variance[p]) for p in shown)],
     ]
     for scaled, how in ((True, "divided"), (False, "not divided")):
         rows += [
-            [f"entropy, bits, {how}", *(f"{found.entropy[scaled][p]:.3f}" for p in shown)],
-            [f"largest weight, {how}", *(f"{found.largest[scaled][p]:.3f}" for p in shown)],
-            [f"1 − Σ w², {how}", *(f"{found.answer[scaled][p]:.3f}" for p in shown)],
+            [f"entropy, bits, {how}", *(numerals.number(found.entropy[scaled][p], 3) for p in shown)],
+            [f"largest weight, {how}", *(numerals.share(found.largest[scaled][p], 3) for p in shown)],
+            [f"1 − Σ w², {how}", *(numerals.share(found.answer[scaled][p], 3) for p in shown)],
         ]
     facts(head, rows)
     text.paragraph(
@@ -547,7 +549,7 @@ def _norm_facts(found: Normalised, moved: Any) -> list[str]:
     before, after = found.variance.ravel(), found.after()[1].ravel()
 
     def span(values: Any) -> str:
-        ends = [f"{float(end):.2f}" for end in (values.min(), values.max())]
+        ends = [numerals.number(float(end), 2) for end in (values.min(), values.max())]
         return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
     return [

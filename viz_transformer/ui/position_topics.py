@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.numerals import scientific
 from viz_transformer.ui import frame, maps, orders_view, pictures, state, text
@@ -77,7 +78,7 @@ def steps(table: Table) -> None:
                 (2, "denominator", f"10000^(2·{index}/{width})", short(denominator)),
                 (3, "position", "of the token", position),
                 (4, "argument", f"{position} / {short(denominator)}", short(argument)),
-                (5, "encoding", f"{function}({short(argument)})", f"{encoding:.6f}"),
+                (5, "encoding", f"{function}({short(argument)})", _escaped(encoding)),
             )
         )
         + "</div>"
@@ -152,7 +153,7 @@ def steps_html(derived: Derivation, columns: Sequence[int], rows: Sequence[int],
     def body(values: NDArray[Any]) -> str:
         return "".join(
             f"<tr{' class=vt-here' if row == position else ''}><th>{row}</th>"
-            + _cells("td", columns, lambda column, row=row: f"{values[row, column]:.4f}")  # type: ignore[misc]
+            + _cells("td", columns, lambda column, row=row: numerals.share(float(values[row, column])))  # type: ignore[misc]
             + "</tr>"
             for row in rows
         )
@@ -211,7 +212,7 @@ def distance(table: Table) -> None:
     if found.error is None:
         text.paragraph(
             f"In a learned table two pairs at the same distance need not agree: here their products differ by up to"
-            f" {found.spread:.4g}. The grey band holds all pairs of rows."
+            f" {numerals.significant(found.spread)}. The grey band holds all pairs of rows."
         )
     else:
         text.paragraph(
@@ -278,18 +279,25 @@ def shift(table: Table) -> None:
     )
 
 
+def _escaped(value: float) -> str:
+    """A sine or a cosine with six decimals."""
+    return html.escape(numerals.share(value, 6))
+
+
 def rotation_html(values: Float32, found: Rotation, pairs: Sequence[int], position: int) -> str:
     """A row for each pair: its angle, its matrix, the pair before, turned, in the table, and the difference."""
 
     def vector(numbers: NDArray[Any]) -> str:
-        return "<br>".join(f"{number:.6f}" for number in numbers)
+        return "<br>".join(_escaped(number) for number in numbers)
 
     head = ("dimensions", "angle k/denominator", "matrix", f"row {position}", "turned", f"row {position + found.shift}")
     body = ""
     for pair in pairs:
         at = slice(2 * pair, 2 * pair + 2)
         turned, stored = found.turned[position, at], values[position + found.shift, at]
-        matrix = "<br>".join(" ".join(f"{number:9.6f}" for number in row) for row in found.matrix(pair))
+        matrix = "<br>".join(
+            " ".join(html.escape(numerals.share(number, 6).rjust(9)) for number in row) for row in found.matrix(pair)
+        )
         cells = (
             f"{2 * pair}, {2 * pair + 1}",
             f"{short(float(found.angle[pair]))} rad",

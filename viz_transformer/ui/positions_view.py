@@ -11,6 +11,7 @@ import streamlit as st
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import frame, maps, pictures, projector, state
 
 if TYPE_CHECKING:
@@ -334,4 +335,4 @@ def short(value: float) -> str:
     """A number as it is said in a formula: six digits, no powers of ten."""
     if value and abs(value) < 1e-4:
         return numerals.scientific(value)
-    return f"{value:,.0f}" if abs(value) >= 1e5 else numerals.significant(value, 6)
+    return f"{value:,.0f}" if abs(value) >= 1e5 else significant(value, 6)

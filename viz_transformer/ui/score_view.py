@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import maps, pictures, text
 
@@ -155,7 +156,9 @@ def perplexity(score: TargetScore) -> str:
     value = score.perplexity
     if math.isinf(value):
         return "infinite"
-    return f"{value:,.2f}" if value < 1e6 else f"{value:.1e}"
+    return (
+        (numerals.number(value, 2, ",") if value > 2 else numerals.share(value, 2)) if value < 1e6 else f"{value:.1e}"
+    )
 
 
 def said(found: TargetScore, own: TargetScore) -> list[str]:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import frame, state, text
+from viz_transformer.ui.number_columns import number_column
 from viz_transformer.ui.tensor_sources import file_is_shown, file_name
 
 if TYPE_CHECKING:
@@ -208,15 +211,12 @@ _MASK_COLUMNS: dict[str, Callable[[Statistics], str]] = {
 
 def number(value: float) -> str:
     """Four digits; "–" where there is no number."""
-    return "–" if value != value else f"{value:.4g}"
+    return "–" if value != value else significant(value)
 
 
 def percent(part: int, whole: int) -> str:
-    """A share with one decimal; 0 % and 100 % are said only of none and all."""
-    if part in (0, whole):
-        return "0 %" if not part else "100 %"
-    share = 100 * part / whole
-    return "<0.1 %" if share < 0.05 else ">99.9 %" if share >= 99.95 else f"{share:.1f} %"
+    """A share with one decimal; nothing of nothing is 0 %."""
+    return numerals.percent(part / whole if whole else 0)
 
 
 # --- the picture
@@ -358,7 +358,7 @@ def _table(columns: dict[str, list[Any]]) -> None:
         key="tensors_table",
         on_select=lambda: _take_row(columns["point"]),
         selection_mode="single-row",
-        column_config={name: st.column_config.NumberColumn(format="%.4g") for name in numbers},
+        column_config={name: number_column(columns[name], 4) for name in numbers},
         alt="Every recorded point with its numbers; choose a row to look at the point",
     )
 

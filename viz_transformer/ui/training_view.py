@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.analysis.background import Busy, Trainings
 from viz_transformer.ui import frame, pictures, playground_view, state, text
 
@@ -148,7 +149,7 @@ def rebuild() -> None:
         before=(
             f"One head without W_O, and {settings.heads} heads with it, each learn on their own to give back their"
             f" {len(given)} input vectors: {settings.steps:,} steps of Adam, a learning rate of"
-            f" {settings.learning_rate:g}, mean squared error, parameters from the seed."
+            f" {numerals.significant(settings.learning_rate, 6)}, mean squared error, parameters from the seed."
         ),
         steps=settings.steps,
     )
@@ -282,7 +283,7 @@ def _copied(work: Copying, going: bool) -> None:
                 x_range=(0, work.total),
                 log_y=True,
                 y_range=_decades(work.losses[:, :, :done]),
-                levels=[(work.floor, f"{work.floor:.2f}: least for all letters without reading ahead")],
+                levels=[(work.floor, f"{numerals.number(work.floor, 2)}: least for all letters without reading ahead")],
                 theme=frame.theme(),
             )
             playground_view.chart(figure, key="play_loss", alt="Loss of both decoders against steps")
@@ -331,10 +332,10 @@ def copy_facts(work: Copying, letters: str) -> None:
     playground_view.facts(
         [f"{count} new texts", *work.names],
         [
-            ["letters right, given the right ones before", *(_percent(each.read) for each in now)],
-            ["letters right, reading its own", *(_percent(each.written) for each in now)],
-            ["whole copies right, reading its own", *(_percent(each.whole) for each in now)],
-            ["attention to later positions, first text", *(_percent(each.ahead) for each in now)],
+            ["letters right, given the right ones before", *(numerals.percent(each.read) for each in now)],
+            ["letters right, reading its own", *(numerals.percent(each.written) for each in now)],
+            ["whole copies right, reading its own", *(numerals.percent(each.whole) for each in now)],
+            ["attention to later positions, first text", *(numerals.percent(each.ahead) for each in now)],
         ],
     )
     length = work.settings.length
@@ -353,7 +354,3 @@ def _marked(answer: tuple[int, ...], wanted: list[int], letters: str) -> str:
         html.escape(letters[got]) if got == want else f"<ins>{html.escape(letters[got])}</ins>"
         for got, want in zip(answer, wanted, strict=True)
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.ui import frame, state, text
 from viz_transformer.ui.data_files import data_key, missing_data, part
 from viz_transformer.ui.input_view import POSITION, Side, codec_of
+from viz_transformer.ui.number_columns import number_column
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -126,10 +128,10 @@ def _counted_remark(has_unknown: bool, counted: Counts | Missing) -> None:
     if not counted.unknown:
         text.paragraph(f"{known}; each has an entry.")
         return
-    share = 100 * counted.unknown / counted.tokens
+    share = numerals.percent(counted.unknown / counted.tokens)
     read = "are read as unknown" if has_unknown else "have no entry"
     text.paragraph(
-        f"{known}; {counted.unknown:,} of them ({share:.1f} %), {counted.different_unknown:,} different ones, {read}."
+        f"{known}; {counted.unknown:,} of them ({share}), {counted.different_unknown:,} different ones, {read}."
     )
 
 
@@ -167,7 +169,7 @@ def _entry_table(
         selection_mode="single-row",
         column_config={
             "id": st.column_config.NumberColumn(width=60),
-            "cosine": st.column_config.NumberColumn(format="%.4f", width=70),
+            "cosine": number_column(cosines if cosines is not None else [], 4, width=70),
             "count": st.column_config.NumberColumn(format="localized", width=70),
         },
         placeholder="–",
@@ -214,8 +216,9 @@ def nearest(ckpt: Checkpoint, side: Side, entry: int | None, counted: Counts | M
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
     times = "" if seen is None else f" It stands {seen:,} times in the training texts."
     text.paragraph(
-        f"All {len(codec.vocabulary) - 1 - found.without_direction:,} others have a mean cosine of {found.mean:.3f},"
-        f" deviation {found.deviation:.3f}. The embedding is {found.length:.3f} long.{times}"
+        f"All {len(codec.vocabulary) - 1 - found.without_direction:,} others have a mean cosine of"
+        f" {numerals.share(found.mean, 3)}, deviation {numerals.number(found.deviation, 3)}."
+        f" The embedding is {numerals.number(found.length, 3)} long.{times}"
     )
 
 

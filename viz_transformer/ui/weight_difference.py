@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import frame, maps, pictures, projector, text
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def _hover(found: RowDifference, tokens: Sequence[Sequence[str]], quantity: str,
         lines = [f"key {key}: {words[0] if words[0] == words[1] else ' in A, '.join(words) + ' in B'}"]
         for name, row, value in (("A", found.a, first), ("B", found.b, second)):
             masked = "" if row.mask[key] else ", masked"
-            lines.append(f"{quantity} in {name} {float(value):.6g}{masked}")
-        said.append("\n".join([*lines, f"A − B {float(first - second):.6g}"]))
+            lines.append(f"{quantity} in {name} {significant(float(value), 6)}{masked}")
+        said.append("\n".join([*lines, f"A − B {significant(float(first - second), 6)}"]))
     return said
 
 

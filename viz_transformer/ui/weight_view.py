@@ -9,7 +9,9 @@ import streamlit as st
 
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
 from viz_transformer.ui import controls, frame, maps, pictures, projector, state, text
+from viz_transformer.ui.number_columns import number_column
 from viz_transformer.ui.runs import Shown
 
 if TYPE_CHECKING:
@@ -243,7 +245,7 @@ def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
     by_key: dict[str, Any] = {"ticks": _keys(shown, cell), "picked": cell.key, "title": "by key", **look}
     if name == "products":
         products, running = line.vectors[2].values, line.vectors[3].values
-        hover = [f"dimension {d}\nq × k {value:.6g}" for d, value in enumerate(products.tolist())]
+        hover = [f"dimension {d}\nq × k {significant(value, 6)}" for d, value in enumerate(products.tolist())]
         title = "bars: products by dimension; line: their sum so far"
         return bars(products, quantity="q × k", title=title, hover=hover, running=running, **look)
     if name == "divisor":
@@ -263,10 +265,14 @@ def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
     softmax = [vector.values for vector in found.lines["softmax"].vectors]
     said = []
     for key, token in enumerate(_keys(shown, found.cell)):
-        lines = [f"key {key}: {labels.visible(token)}", f"score {found.row.scores[key]:.6g}"]
+        lines = [f"key {key}: {labels.visible(token)}", f"score {significant(found.row.scores[key], 6)}"]
         if what == "weight":
             below, exponential, weight = (float(values[key]) for values in softmax)
-            lines += [f"below the largest {below:.6g}", f"exponential {exponential:.6g}", f"weight {weight:.6g}"]
+            lines += [
+                f"below the largest {significant(below, 6)}",
+                f"exponential {significant(exponential, 6)}",
+                f"weight {significant(weight, 6)}",
+            ]
         said.append("\n".join(lines if found.row.mask[key] else [*lines, "masked"]))
     return said
 
@@ -404,7 +410,7 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
         key="weight_torch_table",
         column_config={
             **dict.fromkeys(
-                ("ours", "torch"), st.column_config.NumberColumn(format="%.7g", width=94 if narrow else None)
+                ("ours", "torch"), number_column(numbers[["ours", "torch"]], 7, width=94 if narrow else None)
             ),
             "masked": st.column_config.CheckboxColumn(width=60),
             "difference": st.column_config.NumberColumn(format="%.1e", width=74 if narrow else None),

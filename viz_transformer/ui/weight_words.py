@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from viz_transformer.analysis.printed_ladder import digits
+from viz_transformer.numerals import significant
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.one_weight import Ladder
@@ -33,7 +34,7 @@ def words(ladder: Ladder, config: ModelConfig, name: str) -> Words:
 
 def _short(value: float) -> str:
     """Four significant digits."""
-    return f"{value + 0.0:.4g}"
+    return significant(value)
 
 
 def _math(value: float) -> str:

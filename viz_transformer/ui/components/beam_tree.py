@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer.numerals import significant
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.source import javascript, style_sheet
 from viz_transformer.ui.components.tokens import token_data
@@ -98,7 +99,7 @@ def rows(tree: BeamTree) -> list[int]:
 def penalty_words(beam: Beam, length: int) -> str:
     """The penalty of a hypothesis of |Y| = `length` with its numbers, not yet worked out."""
     base = f"((5 + {length})/6)" if beam.penalty == "gnmt" else str(max(length, 1))
-    return f"{base}^{beam.length_penalty:g}"
+    return f"{base}^{significant(beam.length_penalty, 6)}"
 
 
 def beam_tree(data: bytes, *, key: str) -> None:
