@@ -1,6 +1,7 @@
 # make app    opens the app               make test   runs all tests
 # make bench  prints the speed ratios     make lint   style and types
 # make lock   writes the lock files anew (ARGS=--upgrade takes the newest versions)
+# make attack tries hostile input of every kind for hours, prints what got through, and fails if there is any
 # ARGS goes to the command (make app ARGS="--port 9000 --window"), PIP_ARGS to pip, PYTHON makes the environment.
 PYTHON ?= python3
 ARGS ?=
@@ -8,13 +9,16 @@ PIP_ARGS ?=
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip
 
-.PHONY: app test bench lint lock
+.PHONY: app test attack bench lint lock
 
 app: .venv/installed
 	$(BIN)/viz-transformer app $(ARGS)
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest $(ARGS)
+
+attack: .venv/installed-dev
+	PYTHONPATH=.:tests $(BIN)/python -m attack $(ARGS)
 
 bench: .venv/installed-dev
 	$(BIN)/python -m bench $(ARGS)

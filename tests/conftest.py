@@ -175,6 +175,10 @@ def address(process: subprocess.Popen[bytes], log: Path, seconds: float = 30) ->
     pytest.fail(f"the app did not start: {log.read_text(encoding='utf-8')}")
 
 
+def pytest_report_header() -> str:
+    return f"attacks: VIZ_ATTACK_SEED={os.environ.get('VIZ_ATTACK_SEED', '0')}"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: the quick ones fail first, and Playwright's event loop meets no other test."""
     items.sort(key=needs_browser)

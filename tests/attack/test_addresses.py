@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from attack.kinds import broken
+
+
+def test_every_address_opens_a_page_without_a_traceback(tmp_path: Path) -> None:
+    assert broken("addresses", 12, tmp_path) == []
