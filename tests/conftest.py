@@ -8,13 +8,10 @@ with VIZ_REQUIRE_BROWSER=1 that is a failure.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,12 +22,13 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.pop("VIZ_TRANSFORMER_DATA", None)  # tests read no file outside the repository
 
+from served import APP, ROOT, serving
+
 from viz_transformer.server import find_chrome
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-ROOT = Path(__file__).resolve().parent.parent
 REQUIRED = os.environ.get("VIZ_REQUIRE_BROWSER", "") not in ("", "0")
 BROWSER_ARGS = [
     "--no-sandbox",
@@ -41,8 +39,6 @@ BROWSER_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-
-APP = [sys.executable, "-m", "viz_transformer.cli", "app", "--no-browser", "--port", "0"]
 
 REMEDY = "They need Chrome, Chromium or Edge, and are run by `make test`."
 
@@ -151,28 +147,6 @@ def random_server(random_folder: Path, random_log: Path) -> Iterator[str]:
     script = ROOT / "tests" / "browser" / "serve.py"
     with serving([sys.executable, str(script), str(random_folder)], random_log) as found:
         yield found
-
-
-@contextmanager
-def serving(command: list[str], log: Path) -> Iterator[str]:
-    """The address that the app prints when it is started by this command; it is stopped in the end."""
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-    try:
-        yield address(process, log)
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-
-
-def address(process: subprocess.Popen[bytes], log: Path, seconds: float = 30) -> str:
-    """The address that a started app prints into its log; fails with the log if none comes."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and process.poll() is None:
-        if found := re.search(r"http://127\.0\.0\.1:\d+", log.read_text(encoding="utf-8")):
-            return found[0]
-        time.sleep(0.02)
-    pytest.fail(f"the app did not start: {log.read_text(encoding='utf-8')}")
 
 
 def pytest_report_header() -> str:

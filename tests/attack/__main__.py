@@ -110,7 +110,7 @@ def kill(count: int, seed: str, report: Report) -> None:
 @contextmanager
 def served() -> Iterator[tuple[str, Path, int]]:
     """A server that nobody has opened yet: its address, its log, its process."""
-    from conftest import APP, address
+    from served import APP, address
 
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "app.log"

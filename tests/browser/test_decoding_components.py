@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from browser.driving import MATRIX, SCRUBBER, TEXT, drawn, opened, server_unreachable, survey, tab_to, tooltip
 from builders import tiny_checkpoint
-from conftest import ROOT, serving
 from playwright.sync_api import Browser, Page, expect
+from served import ROOT, serving
 
 from viz_transformer.decoding import Run, decode
 from viz_transformer.strategies import Sampling

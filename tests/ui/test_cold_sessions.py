@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import serving
+from served import serving
 from visiting import visit
 
 from viz_transformer.server import FAILED

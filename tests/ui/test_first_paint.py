@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import serving
+from served import serving
 from visiting import visit
 
 ROOT = Path(__file__).resolve().parents[2]
