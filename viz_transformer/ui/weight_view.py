@@ -410,9 +410,9 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
         key="weight_torch_table",
         column_config={
             **dict.fromkeys(
-                ("ours", "torch"), number_column(numbers[["ours", "torch"]], 7, width=94 if narrow else None)
+                ("ours", "torch"), number_column(numbers[["ours", "torch"]], 7, width=106 if narrow else None)
             ),
-            "masked": st.column_config.CheckboxColumn(width=60),
+            "masked": st.column_config.CheckboxColumn(width=56),
             "difference": st.column_config.NumberColumn(format="%.1e", width=74 if narrow else None),
         },
     )

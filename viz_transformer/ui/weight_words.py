@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from viz_transformer.analysis.printed_ladder import digits
-from viz_transformer.numerals import significant
+from viz_transformer.numerals import share, significant
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.one_weight import Ladder
@@ -255,7 +255,7 @@ def _softmax(line: Line, cell: Cell, config: ModelConfig) -> Words:
     return Words(
         title="Softmax of the row",
         formula=r"w = e^{s-\max s} \,/\, \textstyle\sum_j e^{s_j-\max s}",
-        result=f"Σ {_short(line.scalars['sum'])}",
+        result=f"Σ {share(line.scalars['sum'])}",
         equation=rf"\max s = {_plain(largest)},\quad \textstyle\sum_j e^{{s_j-\max s}} = {_plain(total)}",
         sentences=(
             "A weight depends on every score of its row, and only on their differences: the largest is taken off first,"
