@@ -296,3 +296,11 @@ SpacyWords("en").split("abc")
 assert "spacy" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_run_without_blanks_that_spacy_would_not_end_is_refused() -> None:
+    words = SpacyWords("en")
+    assert words.split(")" * tokenizers.LONGEST_RUN) == [")"] * tokenizers.LONGEST_RUN
+    with pytest.raises(ValueError, match=r"^15,000 characters without a blank are more than the 250 that"):
+        words.split("a " + ")" * 15_000)
+    assert len(words.split("word " * 15_000)) == 15_000
