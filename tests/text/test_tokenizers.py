@@ -298,9 +298,15 @@ assert "spacy" in sys.modules
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_run_without_blanks_that_spacy_would_not_end_is_refused() -> None:
-    words = SpacyWords("en")
-    assert words.split(")" * tokenizers.LONGEST_RUN) == [")"] * tokenizers.LONGEST_RUN
-    with pytest.raises(ValueError, match=r"^15,000 characters without a blank are more than the 250 that"):
-        words.split("a " + ")" * 15_000)
-    assert len(words.split("word " * 15_000)) == 15_000
+def test_a_run_of_signs_takes_spacy_no_longer_than_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    spacy_tokenizer = tokenizers._spacy_tokenizer
+
+    def watched(language: str) -> Any:
+        return lambda text: given.append(text) or spacy_tokenizer(language)(text)
+
+    monkeypatch.setattr(tokenizers, "_spacy_tokenizer", watched)
+    assert SpacyWords("en").split("so " + ")" * 15_000 + "\n!") == ["so", *[")"] * 15_000, "!"]
+    assert max(map(len, given[0].split())) == tokenizers.LONGEST_RUN
+    whole = "x" * tokenizers.LONGEST_RUN
+    assert SpacyWords("en").split(f"{whole} {whole}y") == [whole, whole, "y"]

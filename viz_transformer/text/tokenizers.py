@@ -20,7 +20,7 @@ from viz_transformer.sentences import quoted
 
 LONGEST_PATTERN = MOST_REPLACEMENTS = 1000
 LONGEST_RUN = 250
-"""Characters without a blank that spaCy is given: for a run of signs it takes time in proportion to their square."""
+"""Characters without a blank that spaCy is given: a run of signs takes it time in proportion to the run's square."""
 LONGEST_JOINED = 1_000_000
 """Characters that joining may add to those of the tokens: the rules may be anybody's, and grow a text without end."""
 _TOO_LONG = "the checkpoint's rules for joining tokens make a text of millions of characters: choose another checkpoint"
@@ -170,8 +170,8 @@ class SpacyWords(Tokenizer):
     spaCy splits "don't" into do n't. Joining puts a blank between two tokens unless the right one is in `glue_left`
     (sticks to what stands before), the left one in `glue_right` (sticks to what follows), or a `paired` sign, which
     opens and closes in turn, asks for none. `learn` counts these rules in a text. Tokens in the rules are normalised.
-    Raises ValueError for a language that spaCy does not know, when a text is first split, and for more than LONGEST_RUN
-    characters without a blank.
+    More than LONGEST_RUN characters without a blank are cut there. Raises ValueError for a language that spaCy does not
+    know, when a text is first split.
     """
 
     kind: ClassVar[str] = "spacy"
@@ -189,12 +189,7 @@ class SpacyWords(Tokenizer):
             object.__setattr__(self, name, _texts(self, name, _sequence(self, name)))
 
     def split(self, text: str) -> list[str]:
-        longest = max(map(len, text.split()), default=0)
-        if longest > LONGEST_RUN:
-            raise ValueError(
-                f"{longest:,} characters without a blank are more than the {LONGEST_RUN:,} that this model's tokenizer"
-                " splits into words: put blanks between the words"
-            )
+        text = re.sub(rf"(\S{{{LONGEST_RUN}}})(?=\S)", r"\1 ", text)
         return [token.text for token in _spacy_tokenizer(self.language)(text) if not token.is_space]
 
     def normalise(self, piece: str) -> str:
