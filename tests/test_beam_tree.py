@@ -18,6 +18,7 @@ from viz_transformer import search
 from viz_transformer.beam_tree import FATES, BeamTree, Hypothesis
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import decode, follow
+from viz_transformer.numerals import number
 from viz_transformer.search import Found
 from viz_transformer.strategies import STOP_RULES, Beam
 
@@ -52,7 +53,7 @@ def test_each_hypothesis_has_a_sentence_with_its_step_and_margin(tree: BeamTree)
         if node.index == tree.answer:
             assert said.startswith("The answer: ") and f"{node.score:.2f}" in said
         elif node.margin is not None:
-            assert f"by {node.margin:.2f}" in said and f"step {node.ended}" in said
+            assert f"by {number(node.margin, 2)}" in said and f"step {node.ended}" in said
 
 
 def test_a_hypothesis_that_went_on_says_how_far_its_extensions_got(tree: BeamTree) -> None:

@@ -11,12 +11,12 @@ from viz_transformer.analysis.attention import (
     contribution_norms,
     head_view,
     head_views,
-    hidden_keys,
     layer_count,
     layer_weights,
     special_positions,
     step_row,
 )
+from viz_transformer.analysis.hidden_keys import hidden_keys
 from viz_transformer.decoding import decode
 from viz_transformer.edits import AblateHead, SetMask
 from viz_transformer.tracing import trace

@@ -13,7 +13,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer import __version__
-from viz_transformer.analysis.attention import hidden_keys
+from viz_transformer.analysis.hidden_keys import hidden_keys
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.decoding import Run, decode
 from viz_transformer.edits import SetMask

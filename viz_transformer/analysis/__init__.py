@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.attention import contribution_norms as contribution_norms
     from viz_transformer.analysis.attention import head_view as head_view
     from viz_transformer.analysis.attention import head_views as head_views
-    from viz_transformer.analysis.attention import hidden_keys as hidden_keys
     from viz_transformer.analysis.attention import layer_count as layer_count
     from viz_transformer.analysis.attention import layer_weights as layer_weights
     from viz_transformer.analysis.attention import special_positions as special_positions
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.caching import uncached_difference as uncached_difference
     from viz_transformer.analysis.difference import aligned_difference as aligned_difference
     from viz_transformer.analysis.head_scores import head_scores as head_scores
+    from viz_transformer.analysis.hidden_keys import hidden_keys as hidden_keys
     from viz_transformer.analysis.rollout import rollout as rollout
     from viz_transformer.analysis.rollout import rollout_view as rollout_view
     from viz_transformer.analysis.scoring import run_score as run_score
@@ -56,7 +56,7 @@ _HOMES = {
     "head_scores": "head_scores",
     "head_view": "attention",
     "head_views": "attention",
-    "hidden_keys": "attention",
+    "hidden_keys": "hidden_keys",
     "histogram": "tensors",
     "layer_count": "attention",
     "layer_weights": "attention",

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from viz_transformer.decoding import Run
 from viz_transformer.model.attention import split_heads
@@ -20,9 +20,6 @@ from viz_transformer.text import Vocabulary
 Kind = Literal["encoder", "decoder", "cross"]
 HeadsCombined = Literal["mean", "max"]
 Combined = Literal["mean", "max", "rollout"]
-
-MOSTLY_HIDDEN = 0.9
-"""Rows of which more than this is hidden say little about what is left."""
 
 _ROWS_AT_ONCE = 64  # queries for which the vectors of all heads are put together in one go
 _SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
@@ -99,27 +96,6 @@ class Contribution:
     def scale_name(self) -> str:
         """What a colour stands for."""
         return "norm of weight × value × W_O"
-
-
-@dataclass(frozen=True, eq=False)
-class HiddenKeys:
-    """Weights after some keys were hidden, and how much of each row that hid.
-
-    weights: [..., Q, K] float32, hidden columns are 0. hidden: [K], True = hidden. hidden_mass: [..., Q] float64;
-    hidden_share: [..., Q], the same divided by all that the row holds, 0 where that is nothing, 1 only where nothing
-    is left.
-    """
-
-    weights: NDArray[np.float32]
-    hidden: NDArray[np.bool_]
-    hidden_mass: NDArray[np.float64]
-    hidden_share: NDArray[np.float64]
-    renormalised: bool
-
-    @property
-    def mostly_hidden(self) -> NDArray[np.bool_]:
-        """[..., Q], True for a row of which more than 0.9 is hidden."""
-        return self.hidden_share > MOSTLY_HIDDEN
 
 
 def attention_kinds(trace: Trace) -> tuple[Kind, ...]:
@@ -215,27 +191,6 @@ def _moved(trace: Trace, kind: Kind, layer: int) -> torch.Tensor:
         raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
     by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
     return trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)
-
-
-def hidden_keys(weights: ArrayLike, hidden: Sequence[bool] | NDArray[np.bool_], *, renormalise: bool) -> HiddenKeys:
-    """The weights without some keys, and the mass that they held.
-
-    weights: [..., Q, K]. hidden: [K], True = hide. With `renormalise`, what is left of a row is divided by its sum;
-    where nothing is left of it, or nothing was hidden of it, it stays as it was. Raises ValueError if `hidden` does not
-    fit.
-    """
-    given = np.asarray(weights, dtype=np.float64)
-    which = np.asarray(hidden, dtype=bool)
-    if given.ndim < 2 or which.shape != given.shape[-1:]:
-        raise ValueError(f"{which.size} keys are marked as hidden or not, weights have shape {list(given.shape)}")
-    mass, whole = given[..., which].sum(axis=-1), given.sum(axis=-1)
-    left = np.where(which, 0.0, given)
-    rest = left.sum(axis=-1)
-    if renormalise:
-        left = np.divide(left, rest[..., None], out=left.copy(), where=((rest != 0) & (mass != 0))[..., None])
-    share = np.divide(mass, whole, out=np.zeros_like(whole), where=whole != 0)
-    share[(share == 1) & (rest != 0)] = np.nextafter(1, 0)
-    return HiddenKeys(left.astype(np.float32), which, mass, share, renormalise)
 
 
 def special_positions(side: Tokens, vocabulary: Vocabulary) -> tuple[bool, ...]:

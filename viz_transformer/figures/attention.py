@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.attention import MOSTLY_HIDDEN
+from viz_transformer.analysis.hidden_keys import MOSTLY_HIDDEN
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Kind, Theme

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from viz_transformer.analysis.attention import HeadsCombined, HeadView, HiddenKeys, Kind
+    from viz_transformer.analysis.attention import HeadsCombined, HeadView, Kind
+    from viz_transformer.analysis.hidden_keys import HiddenKeys
     from viz_transformer.analysis.words import Words
     from viz_transformer.ui.runs import Shown
 
@@ -278,7 +279,8 @@ def _specials(shown: Shown, side: Literal["source", "target"]) -> frozenset[int]
 
 def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
     """Special keys left out, and what is left of a row of weights brought to a sum of 1; how much that hid is said."""
-    from viz_transformer.analysis.attention import added_padding, hidden_keys, sides
+    from viz_transformer.analysis.attention import added_padding, sides
+    from viz_transformer.analysis.hidden_keys import hidden_keys
 
     special = _specials(shown, made.columns.side)
     hidden = [position in special for position in range(made.values.shape[1])]
@@ -312,7 +314,7 @@ def _without_specials(shown: Shown, made: Picture, kind: Kind) -> Picture:
 
 def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
     """How much the hidden keys hold in the rows that hold anything and are no padding."""
-    from viz_transformer.analysis.attention import MOSTLY_HIDDEN
+    from viz_transformer.analysis.hidden_keys import MOSTLY_HIDDEN
 
     counted = ~padding & (found.hidden_mass + found.weights.sum(axis=-1, dtype=np.float64) > 0)
     share, rows = found.hidden_share[counted], int(counted.sum())

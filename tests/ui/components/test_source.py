@@ -10,7 +10,7 @@ from hard_numbers import numbers
 from mounted import imported, mounted
 
 from viz_transformer import numerals
-from viz_transformer.analysis.attention import MOSTLY_HIDDEN
+from viz_transformer.analysis.hidden_keys import MOSTLY_HIDDEN
 from viz_transformer.ui import components, style
 from viz_transformer.ui.components import source
 

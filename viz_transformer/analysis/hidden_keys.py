@@ -1,0 +1,54 @@
+"""Weights without some keys, such as special tokens, and how much of each row that hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MOSTLY_HIDDEN = 0.9
+"""Rows of which more than this is hidden say little about what is left."""
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenKeys:
+    """Weights after some keys were hidden, and how much of each row that hid.
+
+    weights: [..., Q, K] float32, hidden columns are 0. hidden: [K], True = hidden. hidden_mass: [..., Q] float64;
+    hidden_share: [..., Q], the same divided by all that the row holds, 0 where that is nothing, 1 only where nothing
+    is left.
+    """
+
+    weights: NDArray[np.float32]
+    hidden: NDArray[np.bool_]
+    hidden_mass: NDArray[np.float64]
+    hidden_share: NDArray[np.float64]
+    renormalised: bool
+
+    @property
+    def mostly_hidden(self) -> NDArray[np.bool_]:
+        """[..., Q], True for a row of which more than 0.9 is hidden."""
+        return self.hidden_share > MOSTLY_HIDDEN
+
+
+def hidden_keys(weights: ArrayLike, hidden: Sequence[bool] | NDArray[np.bool_], *, renormalise: bool) -> HiddenKeys:
+    """The weights without some keys, and the mass that they held.
+
+    weights: [..., Q, K]. hidden: [K], True = hide. With `renormalise`, what is left of a row is divided by its sum;
+    where nothing is left of it, or nothing was hidden of it, it stays as it was. Raises ValueError if `hidden` does not
+    fit.
+    """
+    given = np.asarray(weights, dtype=np.float64)
+    which = np.asarray(hidden, dtype=bool)
+    if given.ndim < 2 or which.shape != given.shape[-1:]:
+        raise ValueError(f"{which.size} keys are marked as hidden or not, weights have shape {list(given.shape)}")
+    mass, whole = given[..., which].sum(axis=-1), given.sum(axis=-1)
+    left = np.where(which, 0.0, given)
+    rest = left.sum(axis=-1)
+    if renormalise:
+        left = np.divide(left, rest[..., None], out=left.copy(), where=((rest != 0) & (mass != 0))[..., None])
+    share = np.divide(mass, whole, out=np.zeros_like(whole), where=whole != 0)
+    share[(share == 1) & (rest != 0)] = np.nextafter(1, 0)
+    return HiddenKeys(left.astype(np.float32), which, mass, share, renormalise)
