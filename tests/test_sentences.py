@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from viz_transformer.sentences import quoted, shortened
+from viz_transformer.sentences import in_one_line, quoted, shortened
 from viz_transformer.strategies import Beam, Sampling
 
 
@@ -66,3 +66,9 @@ def test_a_setting_of_a_strategy_that_is_none_is_refused_in_a_short_sentence(wha
         with pytest.raises(ValueError) as caught:
             make()
         assert len(str(caught.value)) < 200
+
+
+def test_a_line_of_anothers_text_has_nothing_that_moves_the_cursor() -> None:
+    said = in_one_line("tensor \x1b[2J\x00\n  ok ü \ud800 \u202e", 200)
+    assert said == "tensor \\x1b[2J\\x00 ok ü \\ud800 \\u202e"
+    assert in_one_line("\x1b" * 1000, 10) == "\\x1b\\x1b\\…"

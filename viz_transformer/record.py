@@ -31,7 +31,7 @@ from viz_transformer.points import (
     undefined_point,
     unknown_point,
 )
-from viz_transformer.sentences import quoted, shortened
+from viz_transformer.sentences import in_one_line, quoted
 from viz_transformer.untrusted import LONGEST_HEADER, MOST_VALUES, check_header, json_values, regular_size
 from viz_transformer.writing import replace_file
 
@@ -267,7 +267,7 @@ class Trace:
         except _NoTrace:
             raise
         except _UNREADABLE as error:
-            why = shortened(" ".join(str(error).split()), 200)
+            why = in_one_line(str(error), 200)
             raise ValueError(f"{path} is not a whole trace ({why}): save it anew with trace.save(file)") from None
 
 

@@ -24,3 +24,9 @@ def quoted(value: object, most: int = LONGEST_QUOTE) -> str:
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
     """The text, at most so many characters; what was left out is an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def in_one_line(text: str, most: int = LONGEST_SENTENCE) -> str:
+    """The text on one line, at most so many characters; what cannot be printed is written as Python does, as \\x1b."""
+    line = " ".join(text.split())[: most + 1]
+    return shortened("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line), most)
