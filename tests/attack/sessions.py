@@ -23,7 +23,7 @@ KEPT = 30
 """Texts after which the server holds all that it keeps: 24 runs, and what was imported on the way."""
 MARGIN = 32 * MIB
 """That its memory may grow after them: glibc gives freed memory back in pieces, and Streamlit keeps messages for a
-while. 270 runs that were kept would be three times as much."""
+while."""
 
 
 def all_pages_at_once(server: str, log: Path) -> None:
