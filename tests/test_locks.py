@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 from locks import install
 
 ROOT = Path(__file__).resolve().parent.parent
+DEV = ROOT / "locks" / "dev.txt"
 NAMES = ("build", "app", "cpu", "gpu", "dev")
 LOCKED = re.compile(r"([a-z0-9-]+)==([^\s;]+)((?: ; [^\\]+)?)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 
@@ -106,7 +107,7 @@ def test_the_build_of_torch_that_was_chosen_stays_and_the_cpu_build_comes_first(
     def pip(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
         nonlocal torch
         assert command[:4] == [sys.executable, "-m", "pip", "install"] and command[4] == "--proxy=x"
-        assert {"--require-hashes", "--no-deps"} < set(command)
+        assert {"--require-hashes", "--no-deps", *install.FORMATS} < set(command)
         done.append(Path(command[-1]).stem)
         if done[-1] == "cpu" and found:
             torch = version + found
@@ -118,6 +119,15 @@ def test_the_build_of_torch_that_was_chosen_stays_and_the_cpu_build_comes_first(
     monkeypatch.setattr(install, "torch_installed", lambda: torch)
     install.main("app", "--proxy=x")
     assert done == installs
+
+
+def test_one_package_is_installed_from_its_source_by_what_is_locked() -> None:
+    """Else pip would refuse it, or fetch what packs it without a hash."""
+    one = install.WITHOUT_WHEEL
+    assert install.FORMATS == ("--only-binary", ":all:", "--no-binary", one, "--no-build-isolation")
+    assert one in locked("dev") and "setuptools" in locked("app")
+    (hashes,) = (hashes for name, *_, hashes in LOCKED.findall(DEV.read_text(encoding="utf-8")) if name == one)
+    assert hashes.count("sha256") == 1  # the source alone: with a wheel the exception is not needed any more
 
 
 def test_a_package_that_cannot_be_installed_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
