@@ -15,7 +15,7 @@ PACKAGE = "viz_transformer"
 # Each may import those before it, never those after it.
 ORDER = (
     *("numerals", "sentences", "untrusted", "config", "writing", "tap", "memory", "model", "points", "edits", "record"),
-    *("text", "data", "checkpoint"),
+    *("text", "spoken_numbers", "data", "checkpoint"),
     *(
         "strategies",
         "beam_tree",

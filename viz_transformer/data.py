@@ -7,12 +7,14 @@ import gzip
 import os
 import random
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from viz_transformer.sentences import quoted, shortened
+from viz_transformer.spoken_numbers import NOTATIONS, SIDES, counted_numbers, typed_numbers, words_of
 from viz_transformer.text.tokenizers import Tokenizer
 from viz_transformer.untrusted import regular_size
 
@@ -189,6 +191,12 @@ class Split:
             return pairs[start : None if end is None or end >= len(places) else places[end]]
         return [pairs[place] for place in places[self.skip : end]]
 
+    def sources(self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None) -> list[str]:
+        """The sources of `read`, without making targets for them where pairs are made here; raises the same."""
+        if self.file.startswith(GENERATED) and self.longest is None:
+            return generated_sources(self.file, None if self.limit is None else self.skip + self.limit)[self.skip :]
+        return [source for source, _ in self.read(folder, tokenizers)]
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain JSON values, defaults left out."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -231,23 +239,56 @@ def generated_pairs(name: str, n: int | None) -> list[Pair]:
 
     "generated:copy/train" and ".../test": strings of 1 to 20 of ten letters, each its own target; lengths and letters
     are even. A checksum decides the side of each string, so no test string is ever trained on; test strings are
-    different. Raises ValueError for another name, without n, and for an n above MOST_GENERATED.
+    different. "generated:numbers-any/train", ".../validation", ".../test", ".../test/NOTATION" for one of them and
+    ".../to-9999/NOTATION": numbers and their words, as `typed_numbers` and `words_of` have them.
+    Raises ValueError for another name, without n, and for an n above MOST_GENERATED.
     """
-    sides = {f"{GENERATED}copy/train": False, f"{GENERATED}copy/test": True}
-    if name not in sides:
-        raise ValueError(f"{name!r:.60} is not made here: choose {' or '.join(sides)}")
+    words = _made(name)[1]
+    return [(text, words(text)) for text in generated_sources(name, n)]
+
+
+def generated_sources(name: str, n: int | None) -> list[str]:
+    """The sources of `generated_pairs` alone, which are made sooner; raises the same."""
     if n is None:
         raise ValueError(f"{name} has no end: say how many pairs")
     if n > MOST_GENERATED:
         raise ValueError(f"{n:,} pairs of {name} are too many: take at most {MOST_GENERATED:,}")
     source = random.Random(f"viz-transformer {name}")  # the generator is the same in all Python versions
-    tested = sides[name]
-    pairs: list[Pair] = []
+    return _made(name)[0](source, n)
+
+
+def _made(name: str) -> _Maker:
+    if name not in _MADE:
+        raise ValueError(f"{name!r:.60} is not made here: choose {' or '.join(_MADE)}")
+    return _MADE[name]
+
+
+def _copies(source: random.Random, n: int, *, tested: bool) -> list[str]:
+    texts: list[str] = []
     seen: set[str] = set()
-    while len(pairs) < n:
+    while len(texts) < n:
         text = "".join(source.choices(COPY_SYMBOLS, k=source.randint(1, COPY_LONGEST)))
         if (zlib.crc32(text.encode()) % 10 == 0) != tested or (tested and text in seen):
             continue
         seen.add(text)
-        pairs.append((text, text))
-    return pairs
+        texts.append(text)
+    return texts
+
+
+_Maker = tuple[Callable[[random.Random, int], list[str]], Callable[[str], str]]
+_MADE: Mapping[str, _Maker] = {
+    **{f"{GENERATED}copy/{side}": (partial(_copies, tested=side == "test"), str) for side in ("train", "test")},
+    **{
+        f"{GENERATED}numbers-any/{side}": (partial(typed_numbers, side=side, notations=tuple(NOTATIONS)), words_of)
+        for side in SIDES
+    },
+    **{
+        f"{GENERATED}numbers-any/test/{each}": (partial(typed_numbers, side="test", notations=(each,)), words_of)
+        for each in NOTATIONS
+    },
+    **{
+        f"{GENERATED}numbers-any/to-9999/{each}": (partial(counted_numbers, notation=each), words_of)
+        for each in ("whole", "whole-grouped")
+    },
+}
+"""Each set's sources, and how a target is made of one."""

@@ -369,4 +369,4 @@ def _seen_sources(ckpt: Checkpoint, folder: str | Path | None) -> set[str] | Non
     except ValueError:
         return None
     tokenizers = (side.source.tokenizer, side.target.tokenizer)
-    return {source for split in splits for source, _ in split.read(folder, tokenizers)}
+    return {source for split in splits for source in split.sources(folder, tokenizers)}

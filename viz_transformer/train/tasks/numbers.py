@@ -8,6 +8,7 @@ from typing import Any
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.data import Pair, Split, Tokenizers
+from viz_transformer.spoken_numbers import NOTATIONS
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, numbers_target_tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
@@ -19,6 +20,15 @@ NUMBERS_TARGET = tuple(
     " twenty forty thirty sixty fifty eighty seventy billion ninety zero twelve sixteen ten eleven thirteen fourteen"
     " fifteen eighteen seventeen nineteen".split()
 )
+
+ANY_SOURCE = (*SPECIALS.values(), *"0123456789,.+-\N{MINUS SIGN}")
+ANY_TARGET = (*SPECIALS.values(), *NUMBERS_TARGET[4:], "trillion")
+
+
+def any_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, Codec]:
+    """Characters -> words, for every notation that the task makes."""
+    source, target = tokenizers
+    return Codec(source, Vocabulary(ANY_SOURCE, SPECIALS)), Codec(target, Vocabulary(ANY_TARGET, SPECIALS))
 
 
 def numbers_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, Codec]:
@@ -80,5 +90,51 @@ TASKS = (
             snapshots=(0, 1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 750, 1000, 1500, 2000, 3000, 4000),
         ),
         **_NUMBERS,
+    ),
+    PairTask(
+        name="numbers-any",
+        title="Numbers in any usual notation to English words",
+        model=partial(_numbers_model, dropout=0.0, encoder_layers=3, decoder_layers=2, d_model=64, n_heads=4, d_ff=256),
+        plan=Plan(
+            epochs=5,
+            batch_tokens=4000,
+            peak_rate=3e-3,
+            warmup=300,
+            smoothing=0.0,
+            best_by="exact",
+            optimizer="muon",
+            sample=1024,
+            first_rows=(0, 1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 400, 500),
+            row_every=250,
+            save_every=500,
+            snapshots=(0, 1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 1000, 1500, 2000, 3000, 6000),
+        ),
+        train=(Split(file="generated:numbers-any/train", limit=600_000),),
+        validation=Split(file="generated:numbers-any/validation", limit=4096),
+        test=Split(file="generated:numbers-any/test", limit=24_000),
+        tokenizers=(Characters(), numbers_target_tokenizer()),
+        codecs=any_codecs,
+        measures=(
+            Measure(split="24,000 held-out numbers, 2,000 of each of 12 notations"),
+            *(
+                Measure(
+                    split=f"{notation}, 2,000 held-out numbers",
+                    data=f"generated:numbers-any/test/{notation}",
+                    limit=2000,
+                )
+                for notation in NOTATIONS
+            ),
+            *(
+                Measure(
+                    split=f"{notation}, all from 0 to 9,999",
+                    data=f"generated:numbers-any/to-9999/{notation}",
+                    limit=10_000,
+                )
+                for notation in ("whole", "whole-grouped")
+            ),
+        ),
+        data_name="made by the task with num2words",
+        data_licence="CC0",
+        weights_terms="CC0",
     ),
 )

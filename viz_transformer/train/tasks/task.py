@@ -213,11 +213,12 @@ class PairTask(Task):
 
     def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:
         """The overlap of the other files that the model is measured on."""
-        files = {measure.split: measure.data for measure in self.measures if measure.data is not None}
-        return [
-            {"split": split} | _overlap(Split(file=file, separator=self.test.separator).read(folder), seen)
-            for split, file in files.items()
-        ]
+        files = {
+            each.split: Split(file=each.data, separator=self.test.separator, limit=each.limit)
+            for each in self.measures
+            if each.data is not None
+        }
+        return [{"split": split} | _overlap(file.read(folder), seen) for split, file in files.items()]
 
     def evaluation(self) -> dict[str, Any]:
         test = self.test.to_dict()
