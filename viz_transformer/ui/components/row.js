@@ -118,7 +118,7 @@ function makeRow(root) {
       }
     }
     strip("scores", scores, (value) => signed(value, most.scores), diverging, (value) => number(value, 2))
-    strip("weights", weights, (value) => value, own, (value) => number(value, 2))
+    strip("weights", weights, (value) => value, own, (value) => share(value, 2))
     words(context, paper)
     tokens(context, paper)
   }
