@@ -41,13 +41,13 @@ def training_sentence(looked: Looked) -> str | None:
     )
 
 
-def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status: DeltaGenerator) -> None:
-    """The tree, and beside it the selected point."""
+def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status: DeltaGenerator) -> str | None:
+    """The tree, and beside it the selected point, whose name comes back; None where no point can be selected."""
     listed = looked.entries
     if not listed:
         with numbers:
             tensor_view.all_points(looked, status)
-        return
+        return None
     name = tensor_view.selected_point(looked, listed)
     with tree:
         tensor_view.point_tree(listed, name)
@@ -56,6 +56,7 @@ def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status:
             tensor_view.point_panel(looked, name, status)
         except ValueError as error:
             text.paragraph(str(error), tone="bad")
+    return name
 
 
 frame.title("Tensors")
@@ -79,10 +80,10 @@ if both is not None:
     else:
         with save:
             tensor_sources.save_button(looked)
-        point(looked, left, right, status)
+        selected = point(looked, left, right, status)
         with right:
             text.explained(HOW, NOT)
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)
-        if looked.entries:
-            frame.stage(both, ("tensors_panel",), f"{state.selection()['point'] or 'the selected point'} of the run")
+        if selected is not None:
+            frame.stage(both, tensor_view.SCENES, f"{selected} of the run")

@@ -550,6 +550,17 @@ def test_any_text_that_is_read_is_shown(page, text):
     assert "<b>" not in said(page)
 
 
+def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type_is_larger(page):
+    opened(page)
+    before = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]
+    opened(page, projector="on")
+    after = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]
+    assert after["font"]["size"] == pytest.approx(tensor_view.PROJECTED * before["font"]["size"])
+    assert after["height"] < 620  # of 720, with room for the caption
+    said = "".join(element.proto.body for element in page.get("html"))
+    assert ".st-key-tensors_facts" in said and "decoder.1.cross.weights of the run" in said
+
+
 def test_the_page_says_how_to_read_it_and_what_not_to_conclude(page):
     opened(page)
     assert "How to read it" in words(page) and "What not to conclude" in words(page)

@@ -12,11 +12,12 @@ import streamlit as st
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
-from viz_transformer.ui import frame, state, text
+from viz_transformer.ui import frame, projector, state, text
 from viz_transformer.ui.number_columns import number_column
 from viz_transformer.ui.tensor_sources import file_is_shown, file_name
 
 if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
     from streamlit.delta_generator import DeltaGenerator
 
     from viz_transformer.analysis.tensors import Comparison, Entry, PointView, Slice, Statistics
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 200
 TREE_HEIGHT = 620
+SCENES = ("tensors_picture", "tensors_facts")
+PROJECTED, TALL, LOW = 1.55, 560, 380  # on a projector the smallest type, of 13 pixels, is 20 and the figure fits
 CHARTS = {"heatmap": "Heatmap", "histogram": "Histogram", "points": "All points"}
 _ORIGINS = {False: "recorded", True: "derived"}
 _SITE = "tensors_site"
@@ -144,7 +147,7 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
     from viz_transformer.analysis.tensors import shown_slice, statistics
 
     view, whole = _viewed(looked.key, name, looked.vocabulary is not None, looked)
-    facts = st.container()
+    facts = st.container(key="tensors_facts")
     with st.container(horizontal=True, vertical_alignment="bottom", key="tensors_controls"):
         shown = shown_slice(view, index_boxes(view, own_heads=looked.is_file))
         chart = chart_control()
@@ -152,12 +155,13 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
             csv_button(view, shown)
     with facts:
         point_facts(looked, view, whole, shown, statistics(shown.values))
-    if chart == "heatmap":
-        heatmap(looked, view, shown, whole)
-    elif chart == "histogram":
-        bars(looked, view, shown)
-    else:
-        all_points(looked, status)
+    with st.container(key="tensors_picture"):
+        if chart == "heatmap":
+            heatmap(looked, view, shown, whole)
+        elif chart == "histogram":
+            bars(looked, view, shown)
+        else:
+            all_points(looked, status)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -285,9 +289,10 @@ def heatmap(looked: Looked, view: PointView, shown: Slice, whole: Statistics) ->
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
+        height=LOW if projector.is_on() else TALL,
     )
     alt = f"Heatmap of {view.name}: rows are {shown.rows.title}, columns are {shown.columns.title}"
-    frame.chart(figure, key="tensors_heatmap", alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
+    _chart(looked, view, figure, key="tensors_heatmap", alt=alt)
 
 
 def bars(looked: Looked, view: PointView, shown: Slice) -> None:
@@ -305,9 +310,17 @@ def bars(looked: Looked, view: PointView, shown: Slice) -> None:
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
+        height=LOW if projector.is_on() else TALL,
     )
-    alt = f"Histogram of {view.name}"
-    frame.chart(figure, key="tensors_histogram", alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
+    _chart(looked, view, figure, key="tensors_histogram", alt=f"Histogram of {view.name}")
+
+
+def _chart(looked: Looked, view: PointView, figure: Figure, *, key: str, alt: str) -> None:
+    """A figure in its place, enlarged on a projector."""
+    from viz_transformer.figures.enlarged import enlarged
+
+    figure = enlarged(figure, PROJECTED) if projector.is_on() else figure
+    frame.chart(figure, key=key, alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
 
 
 def _title(looked: Looked, view: PointView, shown: Slice) -> str:
