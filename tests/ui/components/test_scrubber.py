@@ -709,6 +709,12 @@ def test_the_saved_picture_has_the_strategy_too(shown):
     assert "<img" not in svg
 
 
+def test_the_words_of_the_other_tokens_cover_nothing_of_their_bar(shown):
+    view = shown(sampled())
+    words, bar = (view.page.locator(f".rest .{part}").bounding_box() for part in ("others", "bar"))
+    assert words["y"] + words["height"] <= bar["y"]
+
+
 def test_where_there_is_room_the_numbers_stand_side_by_side_and_ten_candidates_fit_a_projector(shown):
     ckpt = tiny_checkpoint()
     run = decode(ckpt, "abc", strategy=STRATEGIES["top-p"], max_steps=3)
