@@ -84,6 +84,7 @@ def test_every_page_is_there_in_dark_and_on_a_projector(app_server, browser, sch
                 expect(page.locator(answer).first).to_be_visible()
             else:  # one scene of the page fills the screen
                 expect(page.locator(".vt-projector")).to_be_attached()
+                expect(page.locator(".st-key-site:visible")).to_have_count(0)  # tools are left out
                 expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
             expect(page.locator("h1")).to_have_text(title)
             expect_address(page, **view)

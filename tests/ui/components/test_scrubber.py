@@ -735,3 +735,10 @@ def test_where_there_is_room_the_numbers_stand_side_by_side_and_ten_candidates_f
     assert (final, take) == (pytest.approx(value, abs=3), pytest.approx(value, abs=3))
     assert lefts == sorted(lefts)
     assert view.page.locator("#host").bounding_box()["height"] < 630  # of 720, below what stands above it
+    view = shown(of_run(ckpt, run))
+    view.page.set_viewport_size({"width": 1200, "height": 720})
+    view.page.locator("#host").evaluate("(host) => host.style.setProperty('--vt-zoom', 1.4)")
+    view.choose(1)
+    reads, writes = (view.page.locator(".says > div").nth(i).bounding_box() for i in (0, 1))
+    assert reads["y"] == writes["y"] and len(view.bars) == 10
+    assert view.page.locator("#host").bounding_box()["height"] < 590  # the answer stands above it too

@@ -11,7 +11,7 @@ const PLAY = 700
 const PLAYING = PLAY + 200 // while the steps are played none has settled
 const HATCH = 4
 const SIGN = 22
-const WIDE = 640 // from here on the strategy's numbers stand beside the model's, not below
+const WIDE = 640 // from here on what a step reads and writes is one line, and the strategy's numbers stand beside the model's
 const SIGNS = [["raw", "model"], ["raw removed", "removed, and why"], ["final", "strategy"]]
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
 const PADDING = "This row reads padding: it writes nothing of the answer."
@@ -529,7 +529,9 @@ function makeScrubber(root) {
       if (step !== played) halt() // somebody chose another row
       if (active !== null && active.i >= rowsOf(step)) point(null)
       stage.classList.toggle("playing", timer !== 0)
-      root.classList.toggle("wide", head.strategy !== undefined && root.clientWidth >= WIDE * zoom(root))
+      const broad = root.clientWidth >= WIDE * zoom(root)
+      root.classList.toggle("broad", broad)
+      root.classList.toggle("wide", broad && head.strategy !== undefined)
       drawSentence(step)
       drawControls(step)
       drawBars(step)
