@@ -387,6 +387,11 @@ def test_the_architecture_is_drawn_with_the_models_own_parts(at_the_zoo, zoo, na
     assert f"The weights file holds as many: {total}." in said
 
 
+def test_steps_have_commas_and_a_seed_has_none():
+    rows = dict(model_view.origin_rows({"steps": 6282, "seed": 1234, "date": "2026-11-21"}))
+    assert rows == {"optimiser steps": "6,282", "seed": "1234", "trained on": "2026-11-21"}
+
+
 def test_the_data_card_states_what_the_card_does(app):
     said = html_of(on_tab(app, "data"))
     assert "<th>licence</th><td>MIT</td>" in said

@@ -198,7 +198,12 @@ def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
         "seed": "seed",
         "steps": "optimiser steps",
     }
-    return [(label, str(card[name])) for name, label in names.items() if card.get(name) is not None]
+    return [(label, _origin(name, card[name])) for name, label in names.items() if card.get(name) is not None]
+
+
+def _origin(name: str, value: Any) -> str:
+    """A count with commas, as everywhere; a seed is a name."""
+    return f"{value:,}" if name == "steps" and type(value) is int else str(value)
 
 
 def answer_lines(answers: Sequence[Answer], *, translates: bool) -> str:

@@ -168,8 +168,8 @@ def _entry_table(
         on_select=lambda: _take(key, ids),
         selection_mode="single-row",
         column_config={
-            "id": st.column_config.NumberColumn(width=60),
-            "cosine": number_column(cosines if cosines is not None else [], 4, width=70),
+            "id": st.column_config.NumberColumn(width=56),
+            "cosine": number_column(cosines if cosines is not None else [], 4, width=100),
             "count": st.column_config.NumberColumn(format="localized", width=70),
         },
         placeholder="–",

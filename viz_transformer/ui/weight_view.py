@@ -412,6 +412,8 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
             **dict.fromkeys(
                 ("ours", "torch"), number_column(numbers[["ours", "torch"]], 7, width=106 if narrow else None)
             ),
+            "_index": st.column_config.NumberColumn(width=40 if narrow else None),
+            "token": st.column_config.TextColumn(width=94 if narrow else None),
             "masked": st.column_config.CheckboxColumn(width=56),
             "difference": st.column_config.NumberColumn(format="%.1e", width=74 if narrow else None),
         },

@@ -174,8 +174,8 @@ def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], W
 def _products(line: Line, cell: Cell, config: ModelConfig) -> Words:
     dot = line.scalars["dot"]
     values = line.vectors[2].values
-    shown = [_math(value) for value in values[:4]]
-    terms = " + ".join(shown) + (r" + \dots" if len(values) > 4 else "")
+    shown = [_math(value) for value in values[:3]]
+    terms = " + ".join(shown) + (r" + \dots" if len(values) > 3 else "")
     return Words(
         title="Products that add up",
         formula=r"q \cdot k = \textstyle\sum_d q_d\,k_d",
