@@ -226,23 +226,31 @@ TRAIN, TEST = (generated_pairs(f"generated:copy/{side}", n) for side, n in (("tr
 
 def test_the_copy_task_is_the_same_everywhere():
     """Written down once: a card's numbers are for these very pairs."""
-    assert [source for source, _ in TEST[:3]] == ["jaficcgfajjjidjid", "acaefdfea", "ghibaajifidhjd"]
-    assert [source for source, _ in TRAIN[:3]] == ["cdjdbgig", "dehbfhfadjhjcai", "jgcjgaeeff"]
-    assert zlib.crc32("".join(source for source, _ in TEST[:1000]).encode()) == 449596172
+    assert [source for source, _ in TEST[:3]] == ["oooooy", "zhbanmxpp", "gddpuv"]
+    assert [source for source, _ in TRAIN[:3]] == ["nnddnnnxnnxnndxxn", "xrgyqbmlon", "hvejvlop"]
+    assert zlib.crc32("".join(source for source, _ in TEST[:1000]).encode()) == 3236136475
     assert generated_pairs("generated:copy/test", 7) == TEST[:7]
 
 
-def test_the_copy_task_copies_1_to_20_of_ten_letters():
+def test_the_copy_task_copies_1_to_20_of_the_letters_a_to_z():
     for pairs in (TRAIN, TEST):
         assert all(source == target for source, target in pairs)
-        assert set("".join(source for source, _ in pairs)) == set("abcdefghij")
-    assert {len(source) for source, _ in TRAIN} == set(range(1, 21))
-    assert {len(source) for source, _ in TEST} == set(range(2, 21))  # all ten single letters fell to the training side
+        assert set("".join(source for source, _ in pairs)) == set("abcdefghijklmnopqrstuvwxyz")
+        assert {len(source) for source, _ in pairs} == set(range(1, 21))
     lengths, letters = Counter(len(s) for s, _ in TRAIN), Counter("".join(s for s, _ in TRAIN))
-    # Even: 1,000 of each of 20 lengths and 21,000 of each of 10 letters, give or take five standard deviations. The
-    # shortest strings are few and each falls on one side as a whole, so the lengths 1 and 2 are left out.
+    # Even: 1,000 of each of 20 lengths, give or take five standard deviations, and the letters to a tenth, for a string
+    # of few of them has its letter many times. The shortest strings are few and each falls on one side as a whole, so
+    # the lengths 1 and 2 are left out.
     assert all(abs(lengths[n] - 1000) < 5 * 31 for n in range(3, 21))
-    assert all(abs(count / letters.total() - 0.1) < 0.005 for count in letters.values())
+    assert all(abs(count * 26 / letters.total() - 1) < 0.1 for count in letters.values())
+
+
+def test_every_second_string_to_copy_has_few_letters():
+    """Of 20 letters drawn from 26, five or fewer are different once in 3e9 strings."""
+    longest = [len(set(source)) for source, _ in TRAIN if len(source) == 20]
+    few = [count for count in longest if count <= 5]
+    assert abs(len(few) / len(longest) - 0.5) < 5 * 0.016
+    assert set(few) == {1, 2, 3, 4, 5} and max(longest) > 15
 
 
 def test_no_test_string_of_the_copy_task_is_trained_on():

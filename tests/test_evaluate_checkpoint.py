@@ -14,7 +14,7 @@ from scripted import KEYS, SOURCES, answers, script, writer
 
 import viz_transformer.answering as answering
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.data import generated_pairs
+from viz_transformer.data import COPY_LONGEST, COPY_SYMBOLS, generated_pairs
 from viz_transformer.evaluation import evaluate_checkpoint, evaluate_text, wilson
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
@@ -152,9 +152,10 @@ def test_where_all_is_too_long_nothing_is_run_and_all_is_wrong(tmp_path: Path):
 
 def test_a_generated_set_needs_no_data_folder(ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("VIZ_TRANSFORMER_DATA", str(tmp_path / "nowhere"))
-    letters = "".join(chr(ord("a") + n) for n in range(10))
-    vocabulary = Vocabulary((*SPECIALS.values(), *letters), SPECIALS)
-    copying = tiny_checkpoint(source_vocab_size=14, target_vocab_size=14, max_source=22)
+    vocabulary = Vocabulary((*SPECIALS.values(), *COPY_SYMBOLS), SPECIALS)
+    copying = tiny_checkpoint(
+        source_vocab_size=len(vocabulary), target_vocab_size=len(vocabulary), max_source=COPY_LONGEST + 2
+    )
     copying = replace(
         copying, source_codec=Codec(Characters(), vocabulary), target_codec=Codec(Characters(), vocabulary)
     )

@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import os
 import random
+import string
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -230,16 +231,18 @@ def fits(pair: Pair, tokenizers: Tokenizers, longest: tuple[int, int]) -> bool:
     return all(len(tokenizer.split(text)) <= most for text, tokenizer, most in sides)
 
 
-COPY_SYMBOLS = "abcdefghij"
+COPY_SYMBOLS = string.ascii_lowercase
 COPY_LONGEST = 20
+COPY_FEW = 5
 
 
 def generated_pairs(name: str, n: int | None) -> list[Pair]:
     """The first n pairs of a data set that is made here, by the same rule on every machine.
 
-    "generated:copy/train" and ".../test": strings of 1 to 20 of ten letters, each its own target; lengths and letters
-    are even. A checksum decides the side of each string, so no test string is ever trained on; test strings are
-    different. "generated:numbers-any/train", ".../validation", ".../test", ".../test/NOTATION" for one of them and
+    "generated:copy/train" and ".../test": strings of 1 to 20 of the letters a to z, each its own target; lengths and
+    letters are even, and every second string, by chance, has at most COPY_FEW different letters. A checksum decides the
+    side of each string, so no test string is ever trained on; test strings are different.
+    "generated:numbers-any/train", ".../validation", ".../test", ".../test/NOTATION" for one of them and
     ".../to-9999/NOTATION": numbers and their words, as `typed_numbers` and `words_of` have them.
     Raises ValueError for another name, without n, and for an n above MOST_GENERATED.
     """
@@ -267,7 +270,9 @@ def _copies(source: random.Random, n: int, *, tested: bool) -> list[str]:
     texts: list[str] = []
     seen: set[str] = set()
     while len(texts) < n:
-        text = "".join(source.choices(COPY_SYMBOLS, k=source.randint(1, COPY_LONGEST)))
+        few = source.random() < 0.5
+        letters = source.choices(COPY_SYMBOLS, k=source.randint(1, COPY_FEW)) if few else COPY_SYMBOLS
+        text = "".join(source.choices(letters, k=source.randint(1, COPY_LONGEST)))
         if (zlib.crc32(text.encode()) % 10 == 0) != tested or (tested and text in seen):
             continue
         seen.add(text)

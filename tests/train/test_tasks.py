@@ -15,9 +15,11 @@ import pytest
 import sympy
 import torch
 
+from viz_transformer.answering import answers_of
 from viz_transformer.checkpoint import load
 from viz_transformer.config import tutorial
-from viz_transformer.data import Pair, generated_pairs
+from viz_transformer.data import COPY_LONGEST, COPY_SYMBOLS, Pair, generated_pairs
+from viz_transformer.evaluation import evaluate_checkpoint
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs
@@ -269,14 +271,45 @@ def test_lines_to_start_from_are_followed_by_the_next_line():
     ]
 
 
-def test_copy_is_learned_to_perfection(tmp_path: Path):
-    """The task as it is, in its own time: 1,000 strings that it was not trained on, all right."""
-    ckpt = load(train("copy", out=tmp_path / "copy", quiet=True, device="cpu"))
-    measured = ckpt.card["metrics"][0]
-    assert (measured["pairs"], measured["exact_match"], measured["exact_match_unseen"]) == (1000, 1.0, 1.0)
+def test_copy_is_learned_in_a_short_run(tmp_path: Path):
+    """A quarter of the task's batches, each a third as large, at a higher rate: most of 1,000 strings that it was not
+    trained on are right (97 and 99.5 % with two other seeds). What the whole training gives is bundled."""
+    task = PAIR_TASKS["copy"]
+    plan = replace(task.plan, batch_tokens=1000, peak_rate=1e-2, warmup=100, row_every=200, sample=128)
+    short = replace(task, plan=plan, measures=task.measures[:1])
+    ckpt = load(train(short, out=tmp_path / "copy", steps=400, quiet=True, device="cpu", threads=1))
+    (measured,) = ckpt.card["metrics"]
+    assert measured["pairs"] == 1000 and measured["exact_match"] == measured["exact_match_unseen"] > 0.9
     assert ckpt.card["overlap"] == {"test_pairs": 1000, "with_source_in_train": 0}
-    assert len(ckpt.snapshots()) == len(TASKS["copy"].plan.snapshots)
+    assert list(ckpt.snapshots()) == [step for step in plan.snapshots if step <= 400]
     assert ckpt.examples() == evenly(generated_pairs("generated:copy/test", 1000), 200)
+
+
+def test_the_bundled_copy_makes_no_mistake():
+    """On the 1,000 test strings as its card says, on every letter alone, and on each letter 2 to 20 times."""
+    ckpt, task = load("copy"), PAIR_TASKS["copy"]
+    assert [entry["command"] for entry in ckpt.card["metrics"]] == [each.command("copy") for each in task.measures]
+    assert [(entry["pairs"], entry["exact_match"]) for entry in ckpt.card["metrics"]] == [(1000, 1.0), (10_000, 1.0)]
+    assert ckpt.card["overlap"] == {"test_pairs": 1000, "with_source_in_train": 0}
+    measured = evaluate_checkpoint(ckpt)
+    assert (measured["pairs"], measured["exact_match"], measured["exact_match_unseen"]) == (1000, 1.0, 1.0)
+    texts = [letter * n for letter in COPY_SYMBOLS for n in range(1, COPY_LONGEST + 1)]
+    assert [answer.text for answer in answers_of(ckpt, texts)[0]] == texts
+
+
+def test_the_bundled_copy_is_of_the_task_and_small_with_all_its_snapshots():
+    ckpt, task = load("copy"), PAIR_TASKS["copy"]
+    assert ckpt.config == task.model(*task.codecs(task.tokenizers, []))
+    assert {name: ckpt.card[name] for name in task.card()} == task.card()
+    assert len(ckpt.snapshots()) == len(task.plan.snapshots)
+    assert ckpt.path is not None
+    assert sum(file.stat().st_size for file in ckpt.path.rglob("*") if file.is_file()) < 1.5 * 2**20
+
+
+def test_the_card_of_copy_says_how_many_test_strings_have_each_length():
+    lengths = Counter(len(source) for source, _ in generated_pairs("generated:copy/test", 1000))
+    said = ", ".join(str(lengths[n]) for n in range(1, COPY_LONGEST + 1))
+    assert TASKS["copy"].notes[-1] == f"Of the 1,000 test strings these many have 1, 2, ... 20 letters: {said}."
 
 
 def test_a_decoder_alone_is_trained_on_a_text_and_measured_on_all_of_another(tmp_path: Path):

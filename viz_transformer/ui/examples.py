@@ -37,11 +37,11 @@ _EXAMPLES: Mapping[str, Sequence[str]] = {
         "tanh(f*x)**2",
     ),
     "copy": (
-        "badge",
-        "jihgfedcba",
+        "hello",
+        "sphinxofblackquartz",
         "aaaabbbbaaaa",
-        "abcdefghijjihgfedcba",  # 20 letters, the most in training
-        "abcdefghabcdefghabcdefgh",  # 24
+        "zyxwvutsrqponmlkjihg",  # 20 letters, the most in training
+        "abcdefghijklmnopqrstuvwx",  # 24
     ),
     "shakespeare": ("ROMEO:", "To be, or not to be", "First Citizen:", "What light", "My gracious lord,"),
 }
@@ -51,7 +51,7 @@ _LABELS: Mapping[str, str] = {
     "tatoeba": "A sentence in English",
     "en-it": "A sentence in English",
     "taylor": "An expression of x, written as tanh(a*x)",
-    "copy": "Letters from a to j",
+    "copy": "Letters from a to z",
     "shakespeare": "The beginning of a text",
 }
 OWN, OWN_LENGTH = 5, 60
