@@ -124,7 +124,8 @@ def test_the_build_of_torch_that_was_chosen_stays_and_the_cpu_build_comes_first(
 def test_one_package_is_installed_from_its_source_by_what_is_locked() -> None:
     """Else pip would refuse it, or fetch what packs it without a hash."""
     one = install.WITHOUT_WHEEL
-    assert install.FORMATS == ("--only-binary", ":all:", "--no-binary", one, "--no-build-isolation")
+    formats = ["--only-binary", ":all:", "--no-binary", one, "--no-build-isolation"]
+    assert list(install.FORMATS) == formats
     assert one in locked("dev") and "setuptools" in locked("app")
     (hashes,) = (hashes for name, *_, hashes in LOCKED.findall(DEV.read_text(encoding="utf-8")) if name == one)
     assert hashes.count("sha256") == 1  # the source alone: with a wheel the exception is not needed any more
