@@ -299,9 +299,33 @@ def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_b
     assert (out / "model.safetensors").read_bytes() == before
 
 
+def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_it(data: Path, tmp_path: Path):
+    run(data, tmp_path / "first")
+    first, out = load(tmp_path / "first"), tmp_path / "second"
+    options: dict[str, Any] = {"data": data, "threads": 1, "device": "cpu", "quiet": True}
+    train(backwards_task(), out=out, start_from=tmp_path / "first", peak_rate=1e-4, steps=3, **options)
+    second = load(out)
+    assert second.card["started_from"] == {"name": "first", "weights_sha256": first.weights_sha256}
+    assert second.card["training_command"].endswith(
+        "train backwards --start-from first --peak-rate 0.0001 --steps 3 --device cpu"
+    )
+    before, after = first.history(), second.history()
+    assert after[0]["validation_loss"] < 0.9 * before[0]["validation_loss"]
+    stored = {row["step"]: row["validation_loss"] for row in before}[first.card["exported_step"]]
+    assert after[0]["validation_loss"] == pytest.approx(stored, rel=1e-2)  # of weights that were rounded to float16
+    assert max(row["learning_rate"] for row in after if row["step"]) <= 1e-4
+    with pytest.raises(ValueError, match="give --resume or --start-from"):
+        train(backwards_task(), out=out, start_from=tmp_path / "first", resume=True, **options)
+    with pytest.raises(ValueError, match=r"copy has another .*d_model, .*, source vocabulary, target vocabulary than the"):
+        train(backwards_task(), out=tmp_path / "third", start_from="copy", **options)
+    assert not (tmp_path / "third.training").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        ({"peak_rate": 0.0}, "peak_rate=0.0 must be positive"),
+        ({"peak_rate": math.nan}, "peak_rate=nan must be positive"),
         ({"steps": 0}, "steps=0 must be at least 1"),
         ({"steps": 3, "epochs": 1}, "give epochs or steps, not both"),
         ({"device": "tpu"}, "device='tpu' is not known: choose auto, cpu or cuda"),

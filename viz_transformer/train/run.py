@@ -8,6 +8,7 @@ import datetime
 import errno
 import json
 import logging
+import math
 import os
 import shlex
 import shutil
@@ -54,6 +55,8 @@ def train(
     data: str | Path | None = None,
     out: str | Path | None = None,
     resume: bool = False,
+    start_from: str | Path | None = None,
+    peak_rate: float | None = None,
     epochs: int | None = None,
     steps: int | None = None,
     device: str = "auto",
@@ -68,26 +71,34 @@ def train(
     """Train a task and write its checkpoint folder; returns that folder.
 
     out: default `runs/<task>`; what a resumption needs lies beside it in `<out>.training` and stays there. `resume`
-    continues from the last save and, on CPU with the same number of threads, gives the curve of an unbroken run; if
-    the training itself is done, it only exports again. `epochs` or `steps` replace the plan's length; given with
-    `resume`, the learning rate follows the new length from there on, and the card states both. `device`:
-    auto (CUDA where there is one), cpu or cuda; `devices`, `nodes`, `strategy` are Lightning's. SIGINT and SIGTERM save
-    the step that is under way and raise Stopped; `stop` is given by who listens to them already.
-    Raises ValueError for unknown tasks, missing or bad data, a `resume` that does not fit the saved state, and while
-    another training runs in `out`; OutputError if the disk is full, in which case the last saved step stays.
+    continues from the last save and, on CPU with the same number of threads, gives the curve of an unbroken run; if the
+    training itself is done, it only exports again. `start_from`: a checkpoint of the same model and vocabularies whose
+    weights are learnt on from; the optimiser starts anew, and the card names it. `peak_rate` replaces the plan's,
+    `epochs` or `steps` its length; given with `resume`, the learning rate follows the new length from there on, and the
+    card states both. `device`: auto (CUDA where there is one), cpu or cuda; `devices`, `nodes`, `strategy` are
+    Lightning's. SIGINT and SIGTERM save the step that is under way and raise Stopped; `stop` is given by who listens to
+    them already.
+    Raises ValueError for unknown tasks, missing or bad data, a `resume` that does not fit the saved state, a
+    `start_from` that is another model, and while another training runs in `out`; OutputError if the disk is full, in
+    which case the last saved step stays.
     """
     with contextlib.ExitStack() as held:
         stop = stop or held.enter_context(Stop(resumes=resume))
-        task = find_task(task) if isinstance(task, str) else task
+        task = with_peak_rate(find_task(task) if isinstance(task, str) else task, peak_rate)
         accelerator = chosen_device(device)
         out = Path(out) if out is not None else Path("runs") / task.name
         if out.exists() and not out.is_dir():
             raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
         state = out.with_name(out.name + ".training")
         if resume:
+            if start_from is not None:
+                raise ValueError("a saved training goes on from its own weights: give --resume or --start-from")
             _note(state)
             stop.saved, stop.resumes = last_step(state) or None, False
+        first = load(start_from) if start_from is not None else None
         material = task.prepare(data)
+        if first is not None:
+            _check_start(first, material)
         if accelerator == "cpu":
             torch.set_num_threads(threads or min(os.cpu_count() or 1, 8))
 
@@ -102,12 +113,16 @@ def train(
             held.enter_context(only_training(state))
             for half in state.rglob(".*.new"):  # a training was killed while it wrote this
                 half.unlink()
-            stage = {"batches": length, "command": _command(task, epochs, steps, device)}
+            stage = {"batches": length, "command": _command(task, start_from, peak_rate, epochs, steps, device)}
+            if first is not None:
+                stage["started_from"] = {"name": first.name, "weights_sha256": first.weights_sha256}
             _prepare_state(state, _identity(task, material), stage, resume=resume)
         else:
             stop.silent = True
         torch.manual_seed(task.plan.seed)
         model = Transformer(material.model)
+        if first is not None:
+            model.load_state_dict(first.model.state_dict())
         keeper = Keeper(state, task.plan, stop, *samples)
         held.enter_context(_quiet_lightning())
         trainer = Trainer(
@@ -136,6 +151,29 @@ def train(
             _export(task, material, out, state, best, keeper.history, data, quiet=quiet)
         trainer.strategy.barrier()
     return out
+
+
+def with_peak_rate(task: Task, rate: float | None) -> Task:
+    """The task, with this peak of the learning rate. Raises ValueError for one that is not positive and finite."""
+    if rate is None:
+        return task
+    if not 0 < rate < math.inf:
+        raise ValueError(f"peak_rate={rate} must be positive")
+    return dataclasses.replace(task, plan=dataclasses.replace(task.plan, peak_rate=rate))
+
+
+def _check_start(first: Checkpoint, material: Material) -> None:
+    """Raises ValueError unless the checkpoint is the task's model, with its vocabularies."""
+    wanted, found = material.model.to_dict(), first.config.to_dict()
+    other = [name for name in wanted if name not in _MAY_CHANGE and wanted[name] != found.get(name)]
+    codecs = (first.source_codec, first.target_codec)
+    for side, codec, ours in zip(("source", "target"), codecs, material.codecs, strict=True):
+        if (codec and codec.vocabulary.tokens) != (ours and ours.vocabulary.tokens):
+            other.append(f"{side} vocabulary")
+    if other:
+        raise ValueError(
+            f"{first.name} has another {', '.join(other)} than the task: --start-from needs a checkpoint of its model"
+        )
 
 
 def chosen_device(device: str) -> str:
@@ -184,6 +222,13 @@ def _full_disk_named(state: Path) -> Iterator[None]:
 
 
 NOTE = "training.json"
+_MAY_CHANGE = {  # of a model whose weights are learnt on from: it is of training alone
+    "dropout",
+    "embedding_dropout",
+    "attention_dropout",
+    "ffn_dropout",
+    "decoder_ffn_dropout",
+}
 _FREE = {
     "best_by",
     "epochs",
@@ -309,6 +354,7 @@ def _export(
         "seed": task.plan.seed,
         "date": datetime.date.today().isoformat(),
         "training_command": " && ".join(stage["command"] for stage in stages),
+        **{name: value for name, value in stages[0].items() if name == "started_from"},
         "exported_step": best.step,
         **best.choice,
         "steps": int(history[-1]["step"]),
@@ -352,10 +398,19 @@ def _report(done: int, total: int) -> None:
     print(f"\revaluated {done} of {total} pairs", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
-def _command(task: Task, epochs: int | None, steps: int | None, device: str) -> str:
+def _command(
+    task: Task,
+    start_from: str | Path | None,
+    peak_rate: float | None,
+    epochs: int | None,
+    steps: int | None,
+    device: str,
+) -> str:
     """The public command that does this training again."""
     words = ["viz-transformer", "train", task.name]
-    for name, value in (("--epochs", epochs), ("--steps", steps)):
+    start = Path(start_from).name if start_from is not None else None  # a folder is its owner's, its name is enough
+    options = {"--start-from": start, "--peak-rate": peak_rate, "--epochs": epochs, "--steps": steps}
+    for name, value in options.items():
         words += [name, str(value)] if value is not None else []
     return shlex.join([*words, "--device", device] if device != "auto" else words)
 
