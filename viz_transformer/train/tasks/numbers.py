@@ -96,7 +96,7 @@ TASKS = (
         title="Numbers in any usual notation to English words",
         model=partial(_numbers_model, dropout=0.0, encoder_layers=3, decoder_layers=2, d_model=64, n_heads=4, d_ff=256),
         plan=Plan(
-            epochs=4,
+            epochs=3,
             batch_tokens=4000,
             peak_rate=3e-3,
             warmup=300,
