@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import EncodedPairs, TrainingOrder
 from viz_transformer.train.keeper import history_csv, mean_loss
-from viz_transformer.train.module import TrainingModule, rate_factor
+from viz_transformer.train.module import FloatMuon, TrainingModule, rate_factor
 
 CODECS = backwards_codecs()
 
@@ -100,6 +101,22 @@ def test_muon_takes_the_matrices_inside_the_layers_and_adamw_everything_else():
     optimizer.step()
     after = dict(trained.model.named_parameters())
     assert all(not torch.equal(before[name], after[name]) for name in before if after[name].grad.abs().max() > 0)
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (96, 32), (32, 96)])
+def test_muon_in_float32_steps_like_torchs_but_for_the_rounding_of_bfloat16(shape: tuple[int, int]):
+    torch.manual_seed(0)
+    start = torch.randn(shape)
+    theirs, ours = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
+    options: dict[str, Any] = {"lr": 0.01, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
+    optimizers = torch.optim.Muon([theirs], **options), FloatMuon([ours], **options)
+    for _ in range(5):
+        theirs.grad = torch.randn(shape)
+        ours.grad = theirs.grad.clone()
+        for optimizer in optimizers:
+            optimizer.step()
+    moved = (theirs.detach() - start).norm()
+    assert float((theirs.detach() - ours.detach()).norm() / moved) < 0.02 and float(moved) > 0.1
 
 
 def test_history_leaves_what_does_not_exist_empty():

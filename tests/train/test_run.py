@@ -66,7 +66,7 @@ def untimed(folder: Path) -> list[dict[str, float | None]]:
     return [{name: None if math.isnan(value) else value for name, value in row.items()} for row in rows]
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon", "muon-float32"])
 def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path, optimizer: str):
     """Broken twice in the middle of things: between saves (every 5 steps), and in the second epoch of the data."""
     whole = run(data, tmp_path / "whole", optimizer=optimizer)
@@ -316,7 +316,9 @@ def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_i
     assert max(row["learning_rate"] for row in after if row["step"]) <= 1e-4
     with pytest.raises(ValueError, match="give --resume or --start-from"):
         train(backwards_task(), out=out, start_from=tmp_path / "first", resume=True, **options)
-    with pytest.raises(ValueError, match=r"copy has another .*d_model, .*, source vocabulary, target vocabulary than the"):
+    with pytest.raises(
+        ValueError, match=r"copy has another .*d_model, .*, source vocabulary, target vocabulary than the"
+    ):
         train(backwards_task(), out=tmp_path / "third", start_from="copy", **options)
     assert not (tmp_path / "third.training").exists()
 

@@ -51,6 +51,36 @@ def adamw(model: Transformer, plan: Plan, parameters: Iterable[Parameter] | None
     )
 
 
+class FloatMuon(torch.optim.Muon):
+    """Muon with its iteration in float32, not bfloat16: on a CPU without bfloat16 twenty times as fast."""
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            rate = group["lr"]
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                average = self.state[p].setdefault("momentum_buffer", torch.zeros_like(p.grad))
+                average.lerp_(p.grad, 1 - group["momentum"])
+                update = orthogonal(
+                    p.grad.lerp(average, group["momentum"]), group["ns_coefficients"], group["ns_steps"]
+                )
+                p.mul_(1 - rate * group["weight_decay"])
+                p.add_(update, alpha=-rate * 0.2 * math.sqrt(max(p.shape)))
+
+
+def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int) -> Tensor:
+    """The matrix with singular values of about 1, by Newton and Schulz's iteration in its own precision."""
+    a, b, c = coefficients
+    found = matrix.T if matrix.size(0) > matrix.size(1) else matrix
+    found = found / found.norm().clamp(min=1e-7)
+    for _ in range(steps):
+        gram = found @ found.T
+        found = torch.addmm(found, torch.addmm(gram, gram, gram, beta=b, alpha=c), found, beta=a)
+    return found.T if matrix.size(0) > matrix.size(1) else found
+
+
 def muon(model: Transformer, plan: Plan) -> Together:
     """Muon for the matrices of the layers, which map features to features; AdamW for embeddings, output, vectors.
 
@@ -59,7 +89,7 @@ def muon(model: Transformer, plan: Plan) -> Together:
     inside = [p for name, p in model.named_parameters() if ".layers." in name and p.dim() == 2]
     taken = {id(p) for p in inside}
     others = [p for p in model.parameters() if id(p) not in taken]
-    matrices = torch.optim.Muon(
+    matrices = (FloatMuon if plan.optimizer == "muon-float32" else torch.optim.Muon)(
         inside, lr=plan.peak_rate, weight_decay=plan.weight_decay, adjust_lr_fn="match_rms_adamw"
     )
     return Together(matrices, adamw(model, plan, others))
@@ -128,7 +158,7 @@ class TrainingModule(LightningModule):
         self.rate = float(optimizer.param_groups[0]["lr"])
 
     def configure_optimizers(self) -> Any:
-        optimizer = (muon if self.plan.optimizer == "muon" else adamw)(self.model, self.plan)
+        optimizer = (adamw if self.plan.optimizer == "adamw" else muon)(self.model, self.plan)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: rate_factor(step, warmup=self.plan.warmup, total=self.total)
         )

@@ -34,7 +34,8 @@ class Plan:
     # Which weights are kept: those of the lowest validation loss, or, if they have more validation pairs exactly right,
     # those of the last step. A model that is ever surer of itself gets a higher loss for the pairs that it has wrong.
     best_by: Literal["loss", "exact"] = "loss"
-    optimizer: Literal["adamw", "muon"] = "adamw"  # muon: for the matrices of the layers, AdamW for the rest
+    # muon: for the matrices of the layers, AdamW for the rest; with its iteration in bfloat16, or in float32
+    optimizer: Literal["adamw", "muon", "muon-float32"] = "adamw"
     precision: Literal["bf16-mixed", "32-true"] = "32-true"
     first_rows: tuple[int, ...] = (0, 1, 2, 5, 10, 20, 50)
     row_every: int = 100  # later rows of the history
