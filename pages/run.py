@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.ui import cached, controls, examples, frame, pictures, recorded, state, steps, text
+from viz_transformer.ui import cached, controls, examples, frame, notation_view, pictures, recorded, state, steps, text
 from viz_transformer.ui.components.chips import chip_rows
 from viz_transformer.ui.components.matrix import matrix
 from viz_transformer.ui.components.scrubber import scrubber
@@ -58,7 +58,9 @@ def inputs(summary: Summary | None) -> DeltaGenerator:
     if examples.takes_numbers(task):
         with right:
             slider()
-    with right:
+    with right, st.container(key="beside"):
+        if summary is not None:
+            notation_view.show(summary)
         return frame.place("status").empty()
 
 

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
 # Each may import those before it, never those after it.
 ORDER = (
-    *("numerals", "sentences", "untrusted", "config", "writing", "tap", "memory", "model", "points", "edits", "record"),
+    *("numerals", "sentences", "notation", "untrusted", "config", "writing", "tap", "memory", "model"),
+    *("points", "edits", "record"),
     *("text", "spoken_numbers", "data", "checkpoint"),
     *(
         "strategies",

@@ -448,3 +448,72 @@ def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, monkeyp
     (broken / "model.safetensors").write_bytes(b"not weights")
     monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
     assert "model.safetensors" in html_of(opened(app))
+
+
+@pytest.fixture
+def noted(folder, tmp_path, monkeypatch):
+    """Puts a card that states this notation onto the random model of numbers."""
+
+    def states(notation):
+        target = tmp_path / "numbers"
+        target.mkdir(exist_ok=True)
+        for file in (folder / "numbers").iterdir():
+            if file.is_file():
+                (target / file.name).write_bytes(file.read_bytes())
+        card = json.loads((target / "card.json").read_text(encoding="utf-8"))
+        (target / "card.json").write_text(json.dumps(card | {"notation": notation}), encoding="utf-8")
+        monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+
+    return states
+
+
+LAB = {"kind": "numbers", "decimals": 2, "largest": 190_446_829_568}
+
+
+def offered(app):
+    return [
+        button.label.replace("\\", "").replace("\u2060", "") for button in app.button if button.key == "run_notation"
+    ]
+
+
+def test_a_text_in_another_notation_is_run_as_typed_and_offered_as_learned(app, noted):
+    noted(LAB)
+    opened(app, text="1984")
+    assert offered(app) == ["as this model learned it: 1,984.00"]
+    assert [chip["text"] for chip in chips(app)["rows"][0]["chips"]] == ["<s>", *"1984", "</s>"]
+    assert app.text_input(key="run_text").value == "1984"
+    app.button(key="run_notation").click().run()
+    assert not app.exception
+    assert app.text_input(key="run_text").value == "1,984.00"
+    assert [chip["text"] for chip in chips(app)["rows"][0]["chips"]] == ["<s>", *"1,984.00", "</s>"]
+    assert offered(app) == []
+
+
+def test_what_cannot_be_offered_is_a_sentence(app, noted):
+    noted(LAB)
+    opened(app, text="12 apples")
+    assert offered(app) == []
+    assert "This model learned numbers only, written as 1,984.00." in html_of(app)
+    for text in ("<b>1</b>", "7" * 10_000, "\x00", "٤٢", ""):
+        app.text_input(key="run_text").set_value(text).run()
+        assert not app.exception and "<b>" not in html_of(app)
+    app.text_input(key="run_text").set_value("1000000000000").run()
+    assert offered(app) == ["in this model's notation: 1,000,000,000,000.00"]
+    assert "The numbers that this model learned go up to 190,446,829,568." in html_of(app)
+
+
+def test_an_offer_is_there_where_the_text_cannot_be_run(app, noted):
+    noted({"kind": "letters", "letters": "abc", "longest": 10})
+    opened(app, text="ABC" * 100)
+    assert "the model reads at most 48" in html_of(app)
+    assert offered(app) == [f"in this model's notation: {('abc' * 100)[:59]}…"]
+    app.button(key="run_notation").click().run()
+    assert app.text_input(key="run_text").value == "abc" * 100
+
+
+@pytest.mark.parametrize("notation", [None, [], {"kind": "x" * 100_000}, LAB | {"decimals": "<b>"}], ids=str)
+def test_a_notation_that_cannot_be_read_is_one_sentence(app, noted, notation):
+    noted(notation)
+    opened(app, text="1984")
+    assert drawn(app) and offered(app) == []
+    assert html_of(app).count("The card&#x27;s notation") == 1 and "<b>" not in html_of(app)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.data import COPY_LONGEST, COPY_SYMBOLS, Pair, Split, Tokenizers
+from viz_transformer.notation import Letters
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
@@ -42,6 +43,7 @@ TASKS = (
         test=Split(file="generated:copy/test", limit=1000),
         tokenizers=(Characters(), Characters()),
         codecs=copy_codecs,
+        notation=Letters(letters=COPY_SYMBOLS, longest=COPY_LONGEST),
         model=copy_model,
         plan=Plan(
             epochs=10,

@@ -8,7 +8,8 @@ from typing import Any
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.data import Pair, Split, Tokenizers
-from viz_transformer.spoken_numbers import NOTATIONS
+from viz_transformer.notation import Numbers, TypedNumbers
+from viz_transformer.spoken_numbers import LONGEST, MOST_DECIMALS, NOTATIONS
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, numbers_target_tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
@@ -54,6 +55,7 @@ _NUMBERS: dict[str, Any] = {
     "tokenizers": (Characters(), numbers_target_tokenizer()),
     "measures": (Measure(split="test_full, first 2,000"),),
     "codecs": numbers_codecs,
+    "notation": Numbers(decimals=2, largest=190_446_829_568),
     "data_name": "seq2seq-numbers-dataset (github.com/gegallego/seq2seq-numbers-dataset, commit 2a6a313)",
     "data_licence": "MIT",
     "weights_terms": "MIT",
@@ -114,6 +116,7 @@ TASKS = (
         test=Split(file="generated:numbers-any/test", limit=24_000),
         tokenizers=(Characters(), numbers_target_tokenizer()),
         codecs=any_codecs,
+        notation=TypedNumbers(digits=LONGEST, decimals=MOST_DECIMALS),
         measures=(
             Measure(split="24,000 held-out numbers, 2,000 of each of 12 notations"),
             *(

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.data import Pair, Split, Tokenizers, find_data_file, find_data_folder, read_text
+from viz_transformer.notation import CARD_KEY, Notation
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs, EncodedText, Examples, Vary
 
@@ -131,6 +132,7 @@ class Task:
     data_licence: str
     weights_terms: str
     notes: tuple[str, ...] = ()
+    notation: Notation | None = None  # how the sources of its training are written
     examples: int = 200
 
     def prepare(self, folder: str | Path | None) -> Material:
@@ -143,15 +145,16 @@ class Task:
 
     def card(self) -> dict[str, Any]:
         """What the card says before anything is trained."""
-        return {
+        stated = {
             "task": self.name,
             "title": self.title,
             "data": self.data_name,
             "data_licence": self.data_licence,
             "weights_terms": self.weights_terms,
             "notes": list(self.notes),
-            "evaluation": self.evaluation(),
         }
+        notation = {} if self.notation is None else {CARD_KEY: self.notation.settings()}
+        return stated | notation | {"evaluation": self.evaluation()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import torch
 
 from viz_transformer.config import ModelConfig, tutorial
 from viz_transformer.data import Pair, Split, Tokenizers
+from viz_transformer.notation import Expressions
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import RegexTokens
 from viz_transformer.text.vocabulary import Vocabulary
@@ -143,6 +144,7 @@ TASKS = (
             save_every=500,
             snapshots=(0, 100, 300, 600, 1000, 2000, 5000),
         ),
+        notation=Expressions(functions=FUNCTIONS, symbols="abcdfghm", largest=8, plain=False),
         measures=(
             Measure(split="test, 593 pairs"),
             Measure(split="test with what is too long, 719 pairs", count_too_long=True),
@@ -162,6 +164,7 @@ TASKS = (
         tokenizers=(EXPRESSIONS, EXPRESSIONS),
         codecs=partial(taylor_codecs, symbols="abcdfg"),
         model=partial(taylor_model, longest=GENERATED_LONGEST, d_model=128, d_ff=512, dropout=0.0),
+        notation=Expressions(functions=FUNCTIONS, symbols="abcdfg", largest=6, plain=False),
         symmetry=Renaming("abcdfg"),
         plan=Plan(
             epochs=40,

@@ -1,0 +1,56 @@
+"""What there is to say of a text and a notation, and the checks of the settings that a card gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from viz_transformer.sentences import quoted
+
+LEARNED = "as this model learned it"
+WRITTEN = "in this model's notation"
+LONGEST_TEXT = 1_000
+"""Characters of a text that are looked at; no model with a notation reads that many."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text beside a notation.
+
+    inside: whether it is written as texts of training were. offered: the same thing in that notation, or None; `lead`
+    says what it is, where it is not quite the same thing too. said: a sentence on what the model learned, or "".
+    """
+
+    inside: bool
+    offered: str | None = None
+    lead: str = LEARNED
+    said: str = ""
+
+
+INSIDE = Reading(inside=True)
+
+
+def settings_of(kind: str, given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The settings without the kind. Raises ValueError unless they are exactly these."""
+    found = {name: value for name, value in given.items() if name != "kind"}
+    if missing := [name for name in names if name not in found]:
+        raise ValueError(f"the card's notation ({kind}) lacks {missing[0]!r}: it has to state {', '.join(names)}")
+    if unknown := [name for name in found if name not in names]:
+        raise ValueError(f"the card's notation ({kind}) states {quoted(unknown[0])}: it may state {', '.join(names)}")
+    return found
+
+
+def check_count(name: str, value: object, least: int, most: int) -> None:
+    """Raise ValueError unless the value is a whole number in these bounds, which are included."""
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(
+            f"the card's notation has {name}={quoted(value)}: it has to be a whole number from {least} to {most:,}"
+        )
+
+
+def check_characters(name: str, value: object, allowed: str) -> None:
+    """Raise ValueError unless the value is a text of different ones of these characters, at least one."""
+    fits = isinstance(value, str) and 0 < len(value) <= len(allowed) and len({*value}) == len(value)
+    if not fits or not {*str(value)} <= {*allowed}:
+        raise ValueError(f"the card's notation has {name}={quoted(value)}: it has to be different ones of {allowed}")

@@ -1,0 +1,221 @@
+"""Expressions as people type them, rewritten with every sign: functions with parentheses, `*` and `**`.
+
+Nothing is evaluated: the text is cut into tokens, and these are put in order by a small grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+VARIABLE = "x"
+EXPONENTIAL = "exp"
+MOST_NESTING = 40
+
+_POWERS = ("^", "**")
+_TOKEN = re.compile(r"\*\*|[-+*/^()]|[0-9]+|[A-Za-z]+")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys("·×⋅∙", "*"),
+        **dict.fromkeys("÷∕", "/"),
+        **dict.fromkeys("−–", "-"),
+        **dict.fromkeys("[{", "("),
+        **dict.fromkeys("]}", ")"),
+    }
+)
+
+
+class UnclearError(Exception):
+    """The text is no expression of these names, or can be read in two ways."""
+
+
+def rewritten(text: str, functions: Sequence[str], symbols: str) -> list[str]:
+    """The tokens of the expression, with the signs that were left out.
+
+    `e^x` is exp(x), `x^2` x**2, `2x` 2*x, `sin x` sin(x), `sin^2 x` sin(x)**2. An argument without parentheses ends
+    before the next sign or function. Raises UnclearError for other names, for more than 40 levels of parentheses, and
+    for what can be read in two ways: `f(x)`, `e^2x`, `sin a*x`.
+    """
+    writer = _Writer(_tokens(text, functions, symbols), functions, symbols)
+    found = writer.sum()
+    if writer.next is not None:
+        raise UnclearError
+    return found
+
+
+def _tokens(text: str, functions: Sequence[str], symbols: str) -> list[str]:
+    """Numbers, names and signs; names that stand together are taken apart."""
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{found[0].translate(_SUPERSCRIPTS)} ", text).translate(_SIGNS)
+    found: list[str] = []
+    for piece in text.split():
+        end = 0
+        while end < len(piece):
+            match = _TOKEN.match(piece, end)
+            if match is None:
+                raise UnclearError
+            end = match.end()
+            found += _names(match[0].lower(), functions, symbols) if match[0].isalpha() else [match[0]]
+    return found
+
+
+def _names(word: str, functions: Sequence[str], symbols: str) -> list[str]:
+    """A word as the names that it consists of: "sinx" is sin, x, and "ax" is a, x. A function stands at the beginning
+    or behind x ("asin" is no product), and what is taken apart ends with x or a function."""
+    if word in functions or word in (VARIABLE, "e") or (len(word) == 1 and word in symbols):
+        return [word]
+    longest_first = sorted(functions, key=len, reverse=True)
+    found: list[str] = []
+    rest = word
+    while rest:
+        name = next((each for each in longest_first if rest.startswith(each)), rest[0])
+        if name in functions:
+            if found and found[-1] != VARIABLE:
+                raise UnclearError
+        elif name != VARIABLE and name not in symbols:
+            raise UnclearError
+        found.append(name)
+        rest = rest[len(name) :]
+    if found[-1] != VARIABLE and found[-1] not in functions:
+        raise UnclearError
+    return found
+
+
+class _Writer:
+    """A recursive-descent parser that writes down what it reads, with all signs."""
+
+    def __init__(self, tokens: Sequence[str], functions: Sequence[str], symbols: str) -> None:
+        self.tokens, self.functions, self.symbols = tokens, functions, symbols
+        self.place = self.depth = 0
+
+    @property
+    def next(self) -> str | None:
+        return self.tokens[self.place] if self.place < len(self.tokens) else None
+
+    def _take(self, *wanted: str) -> str | None:
+        """The next token if it is one of these, and then it is read."""
+        if self.next in wanted:
+            self.place += 1
+            return self.tokens[self.place - 1]
+        return None
+
+    def sum(self) -> list[str]:
+        """Terms with + and - between them."""
+        found = ["-"] if self._take("+", "-") == "-" else []
+        found += self._product()
+        while (sign := self._take("+", "-")) is not None:
+            found += [sign, *self._product()]
+        return found
+
+    def _product(self) -> list[str]:
+        """Factors with * and / between them, or with nothing."""
+        found = self._factor()
+        while True:
+            if (sign := self._take("*", "/")) is not None:
+                found += [sign, *self._factor()]
+            elif self._follows_without_sign():
+                found += ["*", *self._factor()]
+            else:
+                return found
+
+    def _follows_without_sign(self) -> bool:
+        """Whether a factor stands right behind another; raises UnclearError where that can mean two things."""
+        token = self.next
+        if token is None or token in "+-*/^)" or token == "**":
+            return False
+        before = self.tokens[self.place - 1]
+        if token.isdigit() or (token == "(" and before in (*self.symbols, "e")):  # 2 3, x2, f(x)
+            raise UnclearError
+        return True
+
+    def _factor(self) -> list[str]:
+        self.depth += 1
+        if self.depth > MOST_NESTING:
+            raise UnclearError
+        if (sign := self._take("-", "+")) is not None:
+            found = ["-"] * (sign == "-") + self._factor()
+        elif self.next in self.functions:
+            found = self._function()
+        elif self.next == "e":
+            found = self._exponential()
+        else:
+            found = self._atom()
+            if self._take(*_POWERS):
+                found += ["**", *self._factor()]
+        self.depth -= 1
+        return found
+
+    def _atom(self) -> list[str]:
+        """A number, x, a symbol, or a sum in parentheses."""
+        token = self.next
+        if token is None:
+            raise UnclearError
+        if self._take("("):
+            return ["(", *self._to_the_end(), ")"]
+        if token.isdigit() or token == VARIABLE or token in [*self.symbols]:
+            self.place += 1
+            return [token]
+        raise UnclearError
+
+    def _to_the_end(self) -> list[str]:
+        """A sum and the parenthesis behind it, which is left out."""
+        found = self.sum()
+        if self._take(")") is None:
+            raise UnclearError
+        return found
+
+    def _function(self) -> list[str]:
+        """A function of a sum in parentheses, or of the product behind it; a power may stand on either side."""
+        name = self.tokens[self.place]
+        self.place += 1
+        power: list[str] = []
+        if self._take(*_POWERS):
+            exponent = self.next
+            if exponent is None or not exponent.isdigit():
+                raise UnclearError
+            self.place += 1
+            power = ["**", exponent]
+        found = [name, "(", *(self._to_the_end() if self._take("(") else self._bare_argument()), ")"]
+        if self._take(*_POWERS):
+            if power:
+                raise UnclearError
+            power = ["**", *self._factor()]
+        return found + power
+
+    def _bare_argument(self) -> list[str]:
+        """Numbers, x and symbols behind a function, up to a sign or the next function."""
+        found: list[str] = []
+        while (token := self.next) is not None and (token.isdigit() or token == VARIABLE or token in [*self.symbols]):
+            if found and token.isdigit():
+                raise UnclearError
+            found += ["*"] * bool(found) + self._atom()
+            if self._take(*_POWERS):
+                found += ["**", *self._factor()]
+        if not found or (VARIABLE not in found and self.next in ("*", "/", "(")):
+            raise UnclearError
+        return found
+
+    def _exponential(self) -> list[str]:
+        """`e` with its exponent as exp."""
+        if EXPONENTIAL not in self.functions:
+            raise UnclearError
+        self.place += 1
+        if not self._take(*_POWERS):
+            raise UnclearError
+        in_parentheses = self.next == "("
+        exponent = self._factor()
+        if in_parentheses and _closes_at_the_end(exponent):
+            exponent = exponent[1:-1]
+        elif VARIABLE not in exponent and self._follows_without_sign():  # e^2x
+            raise UnclearError
+        return [EXPONENTIAL, "(", *exponent, ")"]
+
+
+def _closes_at_the_end(tokens: Sequence[str]) -> bool:
+    """Whether the parenthesis at the beginning is closed by the last token."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token == "(") - (token == ")")
+        if depth == 0:
+            return place == len(tokens) - 1
+    return False
