@@ -136,12 +136,14 @@ def show_picture(both: frame.Runs) -> None:
 
 def remarks(shown: Shown) -> list[str]:
     """What there is to say about the text and the selection."""
-    from viz_transformer.ui.strip import unknown_sentence
+    from viz_transformer.ui.strip import length_sentence, unknown_sentence
 
     ckpt, run = shown.ckpt, shown.run
     sentences = [*state.remarks()]
     if unknown := unknown_sentence(ckpt, run):
         sentences.append(unknown)
+    if long := length_sentence(ckpt, run):
+        sentences.append(long)
     if shown.target is not None:
         sentences.append(
             f"The answer is given: at each step the model reads its tokens, whatever it would have written."

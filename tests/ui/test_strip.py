@@ -108,3 +108,32 @@ def test_unknown_text_is_said_in_one_sentence(ckpt):
     assert strip.unknown_sentence(ckpt, decode(ckpt, "abc", force={0: unknown}, max_steps=2)) is None
     many = strip.unknown_sentence(ckpt, decode(ckpt, "0123456789 0", max_steps=1))
     assert many == "12 tokens are not in the vocabulary, the model reads <unk> instead: 0, 1, 2, 3, 4, 5, 6, 7, ..."
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (11, None),  # 13 tokens with start and end; nine tenths of 15 are 13.5
+        (12, "nearly as long as the longest of training: it has 14 tokens, the longest there had 15."),
+        (13, "as long as the longest of training: it has 15 tokens"),
+        (14, "longer than the longest of training: it has 16 tokens"),
+    ],
+)
+def test_a_text_nearly_as_long_as_the_longest_of_training_says_so(ckpt, typed, said):
+    long = replace(ckpt, card={"training_lengths": {"source": 15, "target": 5}})
+    found = strip.length_sentence(long, decode(long, "a" * typed, max_steps=1))
+    assert (found is None) if said is None else (found is not None and f"The text is {said}" in found)
+
+
+@pytest.mark.parametrize(
+    "card",
+    [{}, {"training_lengths": 5}, {"training_lengths": {"source": "9"}}, {"training_lengths": {"source": 0}}],
+)
+def test_a_card_without_lengths_says_nothing_of_them(ckpt, card):
+    said = replace(ckpt, card=card)
+    assert strip.length_sentence(said, decode(said, "a" * 10, max_steps=1)) is None
+
+
+def test_a_card_with_a_notation_leaves_lengths_to_it(ckpt):
+    noted = replace(ckpt, card={"training_lengths": {"source": 3}, "notation": {"kind": "letters"}})
+    assert strip.length_sentence(noted, decode(noted, "abc", max_steps=1)) is None

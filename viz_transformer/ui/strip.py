@@ -6,9 +6,11 @@ from typing import Any
 
 from viz_transformer import numerals
 from viz_transformer.analysis.attention import step_row
+from viz_transformer.analysis.positions import trained_rows
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.decoding import Run
 from viz_transformer.figures import labels
+from viz_transformer.notation import CARD_KEY
 from viz_transformer.step import Step
 from viz_transformer.ui.components.chips import Chip, ChipRow
 
@@ -104,3 +106,18 @@ def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     shown = ", ".join(different[:8]) + (", ..." if len(different) > 8 else "")
     count = "1 token is" if len(chips) == 1 else f"{len(chips)} tokens are"
     return f"{count} not in the vocabulary, the model reads {chips[0].token} instead: {shown}"
+
+
+def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
+    """That the source is longer than nine tenths of the longest of training, if it is and the card tells.
+
+    None for a model whose card states a notation: that has its own sentence on what is too long.
+    """
+    longest = trained_rows(ckpt.card, "encoder")
+    if not longest or not run.trace.config.has_encoder or CARD_KEY in ckpt.card:
+        return None
+    read = sum(typed != "" for typed in run.trace.src.originals)  # "" is padding
+    if 10 * read <= 9 * longest:
+        return None
+    beside = "longer than" if read > longest else "as long as" if read == longest else "nearly as long as"
+    return f"The text is {beside} the longest of training: it has {read:,} tokens, the longest there had {longest:,}."
