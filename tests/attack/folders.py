@@ -24,6 +24,7 @@ from viz_transformer.checkpoint import Summary, list_checkpoints, load, save_che
 from viz_transformer.checkpoint.files import CARD, CONFIG, EXAMPLES, HISTORY, VOCABULARIES, WEIGHTS
 from viz_transformer.decoding import decode
 from viz_transformer.describe import checkpoint_rows
+from viz_transformer.notation import read_notation
 from viz_transformer.text import Codec, RegexTokens, SpacyWords
 
 HISTORY_TEXT = "step,train_loss,validation_loss,learning_rate,gradient_norm\n0,2.7,2.8,0,1\n10,1.5,1.6,0.1,1\n"
@@ -41,6 +42,7 @@ CARD_TEXT: dict[str, Any] = {
     "training_command": "viz-transformer train tiny",
     "data_sizes": {"train": 10, "validation": 2, "test": 2},
     "training_lengths": {"source": 9, "target": 8},
+    "notation": {"kind": "expressions", "functions": ["exp", "sin"], "symbols": "abc", "largest": 6, "plain": True},
     "evaluation": {"data": "tiny/test.tsv", "separator": "\t", "limit": 10, "longest": [8, 8], "bleu": "13a"},
     "metrics": [METRIC],
 }
@@ -112,6 +114,9 @@ def open_and_use(folder: Path, text: str) -> None:
     for step in ckpt.snapshots()[:2]:
         ckpt.at_snapshot(step)
     reading.check_run(decode(ckpt, text, max_steps=2))
+    if (notation := read_notation(listed.card)) is not None:
+        found = notation.read(text)
+        check(found.inside == (found.offered is None and not found.said), "a text is neither inside nor outside")
 
 
 def _damaged(name: str, content: bytes, draw: Random) -> bytes:

@@ -123,3 +123,29 @@ def test_a_measurement_has_all_numbers_that_apply():
 )
 def test_all_and_none_are_said_only_of_all_and_none(value, text):
     assert share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("stated", "row"),
+    [
+        (
+            {"kind": "numbers", "decimals": 2, "largest": 190_446_829_568},
+            "numbers written as 1,984.00, up to 190,446,829,568",
+        ),
+        (
+            {"kind": "typed-numbers", "digits": 15, "decimals": 6},
+            "numbers in the usual English notations, at most 15 digits before the point and 6 decimals",
+        ),
+        ({"kind": "letters", "letters": "abc", "longest": 20}, "1 to 20 of the letters a to c"),
+        (
+            {"kind": "expressions", "functions": ["sin", "exp"], "symbols": "ab", "largest": 8, "plain": False},
+            "expressions of x with sin, exp, the constants a, b and whole numbers up to 8; x only inside functions and"
+            " times a constant",
+        ),
+        ({"kind": "<b>"}, "the card's notation has the kind '<b>': this program knows numbers, typed-numbers,"),
+        (None, "the card's notation is None: it has to be an object with a kind"),
+    ],
+)
+def test_a_notation_is_said_in_words(stated, row):
+    assert dict(data_rows({"notation": stated}, CONFIG))["notation"].startswith(row)
+    assert "notation" not in dict(data_rows({}, CONFIG))

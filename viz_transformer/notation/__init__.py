@@ -34,6 +34,9 @@ class Notation(Protocol):
     def read(self, text: str) -> Reading:
         """Whether the text is written so; if not, what it would be, where that can be said."""
 
+    def words(self) -> str:
+        """The notation in words, as a phrase."""
+
     def settings(self) -> dict[str, Any]:
         """As a card has it, with the kind."""
 

@@ -65,6 +65,11 @@ class Expressions:
             "plain": self.plain,
         }
 
+    def words(self) -> str:
+        said = f"expressions of {VARIABLE} with {', '.join(self.functions)}, the constants {', '.join(self.symbols)}"
+        where = "" if self.plain else f"; {VARIABLE} only inside functions and times a constant"
+        return f"{said} and whole numbers up to {self.largest:,}{where}"
+
     def read(self, text: str) -> Reading:
         """What people leave out is written out; where x has to have a symbol, an expression with one is offered."""
         if not text.strip():

@@ -37,6 +37,9 @@ class Letters:
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, "letters": self.letters, "longest": self.longest}
 
+    def words(self) -> str:
+        return f"1 to {self.longest:,} of {self._which()}"
+
     def read(self, text: str) -> Reading:
         """Capitals are offered in lower case; what has other characters is not offered anything."""
         typed = text.strip()

@@ -92,6 +92,9 @@ class Numbers:
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, "decimals": self.decimals, "largest": self.largest}
 
+    def words(self) -> str:
+        return f"numbers written as {self._example()}, up to {self.largest:,}"
+
     def read(self, text: str) -> Reading:
         """Any usual English notation is offered in the model's; more decimals than it knows are rounded, and said."""
         typed = text.strip()
@@ -132,6 +135,10 @@ class TypedNumbers:
 
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, "digits": self.digits, "decimals": self.decimals}
+
+    def words(self) -> str:
+        digits, decimals = _count(self.digits, "digit"), _count(self.decimals, "decimal")
+        return f"numbers in the usual English notations, at most {digits} before the point and {decimals}"
 
     def read(self, text: str) -> Reading:
         """Another notation is offered as a plain number; more decimals are rounded, and said."""

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 
 from viz_transformer import describe, numerals
 from viz_transformer.config import ModelConfig
+from viz_transformer.notation import read_notation
 
 NOT_STATED = "not stated"
 
@@ -49,6 +50,7 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
     ]
     rows.append(("trained on", _training_files(evaluation.get("seen"))))
     rows.append(("tested on", _test(evaluation)))
+    rows += _notation_rows(card)
     if left_out := describe.left_out(card):
         rows.append(("left out of the test", left_out))
     rows.append(("sizes", _sizes(card)))
@@ -115,6 +117,15 @@ def _sizes(card: Mapping[str, Any]) -> str:
         return ", ".join(f"{name} {count:,}" for name, count in counts) + f" {unit}"
     tested = _mapping(card.get("overlap")).get("test_pairs")
     return f"test {tested:,} pairs; train and validation {NOT_STATED}" if _is_count(tested) else NOT_STATED
+
+
+def _notation_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How the sources of training are written, for a card that states it; of one that cannot be read, why."""
+    try:
+        notation = read_notation(card)
+    except ValueError as error:
+        return [("notation", str(error))]
+    return [] if notation is None else [("notation", notation.words())]
 
 
 def _is_count(value: object) -> TypeGuard[int]:
