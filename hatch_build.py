@@ -1,4 +1,4 @@
-"""What the wheel carries besides the package: the app, which is no importable module, and four checkpoints.
+"""What the wheel carries besides the package: the app, which is no importable module, and five checkpoints.
 
 They lie inside the package, where `viz-transformer app` finds them. An editable install has them in the checkout.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 APP = ("app.py", "pages", "static", ".streamlit")
-CHECKPOINTS = ("numbers", "numbers-tiny", "copy", "taylor-2terms")
+CHECKPOINTS = ("numbers-any", "numbers", "numbers-tiny", "copy", "taylor-2terms")
 
 
 class CustomBuildHook(BuildHookInterface[Any]):

@@ -20,7 +20,7 @@ import numpy as np
 import viz_transformer as vt
 from viz_transformer.numerals import number, percent
 
-CHECKPOINT, TEXT = "numbers", "29,284.30"
+CHECKPOINT, TEXT = "numbers-any", "29,284.30"
 
 Figures = Iterator[tuple[str, Any]]  # a name and a plotly figure, some of them with lines printed in between
 

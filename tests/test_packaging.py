@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-SHIPPED = ("numbers", "numbers-tiny", "copy", "taylor-2terms")
+SHIPPED = ("numbers-any", "numbers", "numbers-tiny", "copy", "taylor-2terms")
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,10 @@ from playwright.sync_api import Page, expect
 
 import viz_transformer as vt
 from viz_transformer.figures import labels, theme
+from viz_transformer.ui import state
 
 NUMBER = "29,284.30"
+LAYER, (HEAD,) = state.DEFAULTS["layer"], state.DEFAULTS["heads"]
 ANSWER = "twenty-nine thousand, two hundred and eighty-four point three"
 HEADER = ".scrubber .says"
 
@@ -36,7 +38,7 @@ HEADER = ".scrubber .says"
 @pytest.fixture(scope="module")
 def number_run():
     """The run that the app opens with."""
-    return vt.decode(vt.load("numbers"), NUMBER)
+    return vt.decode(vt.load("numbers-any"), NUMBER)
 
 
 def answer(page: Page, text: str) -> None:
@@ -54,7 +56,7 @@ def test_the_recorded_run_comes_first_and_the_live_one_says_whether_it_is_the_sa
         expect(page.locator(".st-key-status")).to_contain_text("Live")
         answer(page, ANSWER)
         said = page.evaluate("window.said")
-        assert said[0] == ["Recorded run of numbers, live in a moment.", ANSWER]
+        assert said[0] == ["Recorded run of numbers-any, live in a moment.", ANSWER]
         assert re.fullmatch("✓Live, (identical to|within [0-9.e-]+ of) the recording. Click any cell.", said[-1][0])
 
 
@@ -76,7 +78,7 @@ def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app
         reads, writes = (page.get_by_role("group", name=name).locator(".token") for name in ("reads", "writes"))
         expect(reads).to_have_text(["<s>", *NUMBER, "</s>"])
         expect(writes).to_have_text([step.token for step in number_run.steps])
-        stage = drawn(page, MATRIX, "decoder layer 1, head 0, cross-attention")
+        stage = drawn(page, MATRIX, f"decoder layer {LAYER}, head {HEAD}, cross-attention")
         where = survey(stage)
         assert list(where.rows) == list(range(14)) and list(where.columns) == list(range(11))
         writes.nth(3).click()
@@ -87,7 +89,7 @@ def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app
         page.keyboard.press("ArrowRight")
         expect(page.locator(HEADER)).to_contain_text("Step 4 of 14")
         choose(page, "run_head", "mean")
-        stage = drawn(page, MATRIX, "decoder layer 1, mean of 4 heads, cross-attention")
+        stage = drawn(page, MATRIX, f"decoder layer {LAYER}, mean of 4 heads, cross-attention")
         expect_ring(stage, where.at(4, 0))
         type_text(page, "-79.42")
         answer(page, "minus seventy-nine point four two")
@@ -111,8 +113,41 @@ def test_an_example_writes_into_the_box(app_server, browser):
     with opened(browser, app_server) as page:
         answer(page, ANSWER)
         page.locator(".st-key-run_example button").nth(3).click()
-        expect(page.locator(BOX)).to_have_value("0.07")
-        answer(page, "zero point zero seven")
+        expect(page.locator(BOX)).to_have_value("-0.5")
+        answer(page, "minus zero point five")
+
+
+# What a new user types first: usual notations, and none of them the lab's.
+TYPED = {
+    "42": "forty-two",
+    "7": "seven",
+    "0": "zero",
+    "100": "one hundred",
+    "1984": "one thousand, nine hundred and eighty-four",
+    "2026": "two thousand and twenty-six",
+    "12345": "twelve thousand, three hundred and forty-five",
+    "1000000": "one million",
+    "1000001": "one million and one",
+    "3.14": "three point one four",
+    "3.14159": "three point one four one five nine",
+    "-0.5": "minus zero point five",
+    ".5": "zero point five",
+    "+7": "seven",
+    "007": "seven",
+    "1,000": "one thousand",
+    "999999": "nine hundred and ninety-nine thousand, nine hundred and ninety-nine",
+    "1234567.89": "one million, two hundred and thirty-four thousand, five hundred and sixty-seven point eight nine",
+    "10000000000": "ten billion",
+    "0.000001": "zero point zero zero zero zero zero one",
+}
+
+
+def test_the_numbers_that_people_type_first_get_their_words(app_server, browser):
+    with opened(browser, app_server) as page:
+        answer(page, ANSWER)
+        for text, words in TYPED.items():
+            type_text(page, text)
+            answer(page, words)
 
 
 # ---- one selection: the address, other pages, the Back button
@@ -123,16 +158,16 @@ def test_a_view_is_restored_by_its_address_in_another_browser_and_after_a_reload
         answer(page, ANSWER)
         type_text(page, "-79.42")
         answer(page, "minus seventy-nine point four two")
-        choose(page, "run_layer", "2")
-        drawn(page, MATRIX, "decoder layer 2")
+        choose(page, "run_layer", "1")
+        drawn(page, MATRIX, "decoder layer 1")
         choose(page, "run_head", "3")
-        stage = drawn(page, MATRIX, "decoder layer 2, head 3")
+        stage = drawn(page, MATRIX, "decoder layer 1, head 3")
         stage.click(position=survey(stage).at(1, 2))
         view = {
-            "checkpoint": "numbers",
+            "checkpoint": "numbers-any",
             "text": "-79.42",
             "kind": "cross",
-            "layer": "2",
+            "layer": "1",
             "heads": "3",
             "t": "1",
             "i": "2",
@@ -143,9 +178,9 @@ def test_a_view_is_restored_by_its_address_in_another_browser_and_after_a_reload
     with opened(browser, app_server, link, another=True) as page:
         for _ in range(2):
             answer(page, "minus seventy-nine point four two")
-            stage = drawn(page, MATRIX, "decoder layer 2, head 3, cross-attention")
+            stage = drawn(page, MATRIX, "decoder layer 1, head 3, cross-attention")
             expect_ring(stage, survey(stage).at(1, 2))
-            expect_chosen(page, "run_layer", "2")
+            expect_chosen(page, "run_layer", "1")
             expect_chosen(page, "run_head", "3")
             expect(page.locator(HEADER)).to_contain_text("Step 1 of")
             expect(page.locator("button.chip.selected .token")).to_have_text(["7", "seventy"])
@@ -297,7 +332,9 @@ def test_bad_input_gets_a_sentence_beside_the_box_and_no_traceback_in_the_log(ap
 def test_the_models_page_shows_what_each_model_is_and_how_it_does(app_server, browser):
     with opened(browser, app_server, "/models") as page:
         expect(page.locator("h1")).to_have_text("Models")
-        expect(page.locator(".vt-card-name").filter(has_text="numbers")).to_have_text(["numbers", "numbers-tiny"])
+        expect(page.locator(".vt-card-name").filter(has_text="numbers")).to_have_text(
+            ["numbers", "numbers-any", "numbers-tiny"]
+        )
         page.locator(".st-key-select_numbers-tiny button").click()
         expect_address(page, checkpoint="numbers-tiny")
         expect(page.get_by_role("heading", name="numbers-tiny", exact=True)).to_be_visible()

@@ -26,6 +26,7 @@ BUNDLED = (
     "multi30k-de-en",
     "multi30k-tutorial6",
     "numbers",
+    "numbers-any",
     "numbers-tiny",
     "shakespeare",
     "tatoeba-en-it",

@@ -18,6 +18,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import decode
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text import SPECIALS, Characters, Codec, Vocabulary, numbers_target_tokenizer
+from viz_transformer.ui import state
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = tuple("<s> </s> <unk> <pad> 0 , . 1 2 4 6 8 3 5 7 9 -".split())
@@ -85,6 +86,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_checkpoint(folder / "numbers", layers=3, seed=3)
     make_checkpoint(folder / "numbers-tiny", layers=2, seed=2)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _opens_with_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app opens with a model that is in the folder, and its middle layer."""
+    opening = {**state.DEFAULTS, "checkpoint": "numbers", "layer": 1, "heads": (0,)}
+    monkeypatch.setattr(state, "DEFAULTS", opening)
 
 
 TRANSLATED = {"pairs": 1000, "bleu": 40.96, "chrf": 61.04, "exact_match": 0.25, "bleu_signature": "case:lc|tok:none"}

@@ -80,9 +80,9 @@ def test_the_heading_waits_for_these_imports_and_no_others(tmp_path):
 def test_title_box_and_controls_are_drawn_before_torch_is_imported(tmp_path):
     model = {"source_vocab_size": 17, "target_vocab_size": 41, "encoder_layers": 3, "decoder_layers": 3}
     config = {"format_version": 1, "model": {**model, "d_model": 256, "n_heads": 4, "d_ff": 1024}}
-    (tmp_path / "numbers").mkdir()
-    (tmp_path / "numbers" / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (tmp_path / "numbers" / "card.json").write_text(json.dumps({"task": "numbers"}), encoding="utf-8")
+    (tmp_path / "numbers-any").mkdir()
+    (tmp_path / "numbers-any" / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (tmp_path / "numbers-any" / "card.json").write_text(json.dumps({"task": "numbers-any"}), encoding="utf-8")
     code = f"""
 import sys
 from pathlib import Path

@@ -12,7 +12,7 @@ def page():
 
     from viz_transformer.ui import state
 
-    state.begin(["numbers", "numbers-tiny"])
+    state.begin(["numbers-any", "numbers-tiny"])
     st.text_input("text", **state.bind("text", key="text"))
     st.number_input("layer", min_value=0, **state.bind("layer", key="layer"))
     st.number_input("t", min_value=0, **state.bind("t", key="t"))
@@ -44,11 +44,11 @@ def test_without_an_address_the_defaults_are_shown_and_written():
     assert selection(app) == state.DEFAULTS
     written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
     assert written == {
-        "checkpoint": "numbers",
+        "checkpoint": "numbers-any",
         "text": "29,284.30",
         "kind": "cross",
-        "layer": "1",
-        "heads": "0",
+        "layer": str(state.DEFAULTS["layer"]),
+        "heads": str(state.DEFAULTS["heads"][0]),
         "i": "0",
         "j": "0",
         "u": "0",  # no t: there was no run that could say which
@@ -65,7 +65,7 @@ def test_an_address_is_taken_over_by_selection_and_widgets():
 
 
 def test_a_part_of_an_address_leaves_the_rest_at_its_defaults():
-    assert selection(opened(text="0.07"))["layer"] == 1
+    assert selection(opened(text="0.07"))["layer"] == state.DEFAULTS["layer"]
 
 
 def test_an_empty_text_in_the_address_is_an_empty_text():
@@ -75,14 +75,14 @@ def test_an_empty_text_in_the_address_is_an_empty_text():
 @pytest.mark.parametrize("given", ["-1", "x", "1.5", "", "99999999999999999999", "²", "mean"])
 def test_a_layer_that_is_no_number_is_dropped_and_said(given):
     app = opened(layer=given)
-    assert selection(app)["layer"] == 1
+    assert selection(app)["layer"] == state.DEFAULTS["layer"]
     assert remarks(app) == [f"The address asks for layer “{given}”, which is not a whole number from 0 on."]
 
 
 @pytest.mark.parametrize("given", ["x", "", "0,", "0,0", "-1", "0,1,2,3,4,5,6", "mean,0", "Mean"])
 def test_heads_are_a_few_different_numbers_or_a_word(given):
     app = opened(heads=given)
-    assert selection(app)["heads"] == (0,)
+    assert selection(app)["heads"] == state.DEFAULTS["heads"]
     assert remarks(app)[0].startswith(f"The address asks for heads “{given}”, which is not at most 6 different")
 
 
@@ -93,7 +93,7 @@ def test_several_heads_are_told_by_commas():
 
 def test_how_things_are_shown_is_in_the_address_only_where_it_is_not_as_usual():
     view = {"options": "words,hidden", "scale": "row", "sort": "first token", "panel": "text", "scene": "1"}
-    app = opened(checkpoint="numbers", **view, pin_checkpoint="numbers-tiny", pin_text="1", shown="A-B")
+    app = opened(checkpoint="numbers-any", **view, pin_checkpoint="numbers-tiny", pin_text="1", shown="A-B")
     assert selection(app)["options"] == ("words", "hidden") and selection(app)["scene"] == 1
     written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
     assert written.items() >= view.items()
@@ -105,10 +105,10 @@ def test_how_things_are_shown_is_in_the_address_only_where_it_is_not_as_usual():
 
 def test_unknown_models_and_fields_are_dropped_and_said():
     app = opened(checkpoint="nope", colour="red")
-    assert selection(app)["checkpoint"] == "numbers"
+    assert selection(app)["checkpoint"] == "numbers-any"
     assert remarks(app) == [
         "The address asks for “colour”, which means nothing here.",
-        "There is no model named “nope” here: numbers is shown.",
+        "There is no model named “nope” here: numbers-any is shown.",
     ]
 
 
@@ -126,7 +126,7 @@ def test_another_text_goes_back_to_the_first_positions():
 
 
 def test_a_given_target_goes_with_its_text_and_its_model():
-    app = opened(text="1.00", target="one", t="2", pin_text="2.00", pin_checkpoint="numbers", pin_target="two")
+    app = opened(text="1.00", target="one", t="2", pin_text="2.00", pin_checkpoint="numbers-any", pin_target="two")
     assert selection(app)["target"] == "one" and selection(app)["pin_target"] == "two"
     app.number_input(key="layer").set_value(2).run()
     assert (selection(app)["target"], selection(app)["t"]) == ("one", 2)
@@ -138,7 +138,9 @@ def test_a_given_target_goes_with_its_text_and_its_model():
 
 @pytest.mark.parametrize(("field", "what"), [("target", "A target"), ("pin_text", "A pinned text")])
 def test_a_long_text_of_any_kind_is_left_out_of_the_address_and_said(field, what):
-    app = opened(checkpoint="numbers", pin_checkpoint="numbers", **{field: "7" * (state.LONGEST_LINKED_TEXT + 1)})
+    app = opened(
+        checkpoint="numbers-any", pin_checkpoint="numbers-any", **{field: "7" * (state.LONGEST_LINKED_TEXT + 1)}
+    )
     assert remarks(app) == [f"{what} of over 1,500 characters is not put into the address: a link leaves it out."]
     assert field not in app.query_params
 
@@ -185,8 +187,8 @@ def choosing():
 
     from viz_transformer.ui import state
 
-    offers = {"numbers": ["29,284.30", "0.07"], "numbers-tiny": ["29,284.30", "0.07"], "copy": ["badge", "abc"]}
-    names = ["numbers", "numbers-tiny", "copy", "unknown"]
+    offers = {"numbers-any": ["29,284.30", "0.07"], "numbers-tiny": ["29,284.30", "0.07"], "copy": ["badge", "abc"]}
+    names = ["numbers-any", "numbers-tiny", "copy", "unknown"]
     state.begin(names, lambda name: offers.get(name, []))
     st.selectbox("model", names, **state.bind("checkpoint", key="model"))
     st.text_input("text", **state.bind("text", key="text"))
@@ -254,15 +256,15 @@ def test_a_link_with_a_text_is_never_overridden(text):
 def test_a_link_without_a_text_starts_with_the_model_s_first_one():
     assert chosen(choose(checkpoint="copy")) == ("copy", "badge", None)
     assert chosen(choose(checkpoint="copy", t="2")) == ("copy", "badge", 2)
-    assert chosen(choose(checkpoint="nope")) == ("numbers", "29,284.30", None)
+    assert chosen(choose(checkpoint="nope")) == ("numbers-any", "29,284.30", None)
 
 
 def test_the_back_button_brings_model_and_text_back_together():
     app = choose(text="0.07")
     app.selectbox(key="model").set_value("copy").run()
-    app.query_params["checkpoint"], app.query_params["text"] = "numbers", "0.07"
+    app.query_params["checkpoint"], app.query_params["text"] = "numbers-any", "0.07"
     app.run()
-    assert chosen(app) == ("numbers", "0.07", None)
+    assert chosen(app) == ("numbers-any", "0.07", None)
 
 
 def clipped():
@@ -270,9 +272,9 @@ def clipped():
 
     from viz_transformer.ui import state
 
-    state.begin(["numbers"])
+    state.begin(["numbers-any"])
     st.text(f"{state.fit_kind(['decoder', 'encoder'], 'numbers')} {state.fit('layer', 3, 'numbers')}")
-    st.text(state.fit_heads(4, "numbers"))
+    st.text(state.fit_heads(4, "numbers-any"))
     state.fit_positions(5, 3, first_row=1)
     st.text(" ".join(f"{name}={state.selection()[name]}" for name in state.POSITIONS))
     for sentence in state.remarks():
@@ -290,7 +292,7 @@ def test_what_the_model_does_not_have_is_clipped_and_said():
         "(3,)",
         "i=4 j=0 t=2 u=0",
         "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown.",
-        "There is no head 9: numbers has heads 0 to 3, so head 3 is shown.",
+        "There is no head 9: numbers-any has heads 0 to 3, so head 3 is shown.",
         "There is no source position 9: the run has source positions 0 to 4, so source position 4 is shown.",
         "There is no target position 9: the run has target positions 0 to 2, so target position 2 is shown.",
     ]
@@ -301,13 +303,13 @@ def test_of_several_heads_those_stay_that_the_model_has():
     app = AppTest.from_function(clipped)
     app.query_params["heads"] = "1,2,7"
     assert remarks(app.run())[1] == "(1, 2)"
-    assert remarks(app)[3] == "There is no head 7: numbers has heads 0 to 3, so heads 1, 2 are shown."
+    assert remarks(app)[3] == "There is no head 7: numbers-any has heads 0 to 3, so heads 1, 2 are shown."
 
 
 def test_without_a_position_the_first_step_is_chosen_and_a_derived_picture_has_no_number():
     app = AppTest.from_function(clipped)
     app.query_params["heads"] = "rollout"
-    assert remarks(app.run()) == ["decoder 1", "rollout", "i=0 j=0 t=1 u=0"]
+    assert remarks(app.run()) == [f"decoder {state.DEFAULTS['layer']}", "rollout", "i=0 j=0 t=1 u=0"]
 
 
 def picking():
@@ -316,7 +318,7 @@ def picking():
 
     from viz_transformer.ui import state
 
-    state.begin(["numbers"])
+    state.begin(["numbers-any"])
     st.button("pick", key="pick", on_click=lambda: state.pick(st.session_state["sent"]))
     state.end()
 

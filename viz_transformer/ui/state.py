@@ -154,11 +154,11 @@ PLAY_MASKS = ("none", "causal", "padding", "own")
 MOST_PLAY_SIZE, MOST_PLAY_NUMBERS = 8, 60
 START: Mapping[str, int | None] = {"i": 0, "j": 0, "t": None, "u": 0}
 DEFAULTS: Mapping[str, Any] = {
-    "checkpoint": "numbers",
+    "checkpoint": "numbers-any",
     "text": "29,284.30",
     "kind": "cross",
     "layer": 1,
-    "heads": (0,),
+    "heads": (2,),
     **START,
     **VIEW,
 }
