@@ -69,12 +69,13 @@ def slider() -> None:
     shown = examples.number_of(state.selection()["text"])
     if shown is not None or key not in st.session_state:
         st.session_state[key] = shown or 0.0
+    decimals = len(state.selection()["text"].strip().partition(".")[2]) if shown is not None else 0
     st.slider(
         "or pick a number",
         -limit,
         limit,
         step=examples.NUMBER_STEP,
-        format="localized",
+        format="localized" if decimals <= 3 else f"%.{decimals}f",  # localized has three at most
         key=key,
         on_change=take_number,
         args=(key,),

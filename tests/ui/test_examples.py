@@ -19,11 +19,30 @@ def test_the_slider_writes_numbers_as_the_data_do(value, text):
     assert examples.number_of(text) == pytest.approx(value)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("42", 42),
+        (" 1984", 1984),
+        ("3.14159", 3.14159),
+        (".5", 0.5),
+        ("+7", 7),
+        ("007", 7),
+        ("\N{MINUS SIGN}0.5", -0.5),
+    ],
+)
+def test_the_slider_follows_a_number_in_any_usual_notation(text, value):
+    assert examples.number_of(text) == value
+
+
 def test_there_is_no_negative_zero():
     assert examples.number_text(-0.0) == examples.number_text(-0.04) == "0.00"
 
 
-@pytest.mark.parametrize("text", ["", "abc", "1e5", "nan", "100,000.01", "1,00.00", "190,089,265,152.00", "١٢", "--1"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "abc", "1e5", "nan", "100,000.01", "1,00.00", ".", "1.", "0.0000001", "190,089,265,152.00", "١٢", "--1"],
+)
 def test_the_slider_does_not_follow_what_it_cannot_reach(text):
     assert examples.number_of(text) is None
 

@@ -106,7 +106,8 @@ def number_text(value: float) -> str:
 
 def number_of(text: str) -> float | None:
     """The number that a text writes, if the slider reaches it."""
-    if not re.fullmatch(r"-?[0-9]{1,3}(,[0-9]{3})*(\.[0-9]{1,2})?|-?[0-9]{1,6}(\.[0-9]{1,2})?", text.strip()):
+    written = text.strip().replace("\N{MINUS SIGN}", "-")
+    if not re.fullmatch(r"[-+]?([0-9]{1,3}(,[0-9]{3})+|[0-9]{1,15}|(?=\.))(\.[0-9]{1,6})?", written):
         return None
-    value = float(text.strip().replace(",", ""))
+    value = float(written.replace(",", ""))
     return value if abs(value) <= NUMBER_LIMIT else None
