@@ -74,7 +74,8 @@ def test_no_log_probability_of_a_sure_step_is_0_for_the_model_or_its_strategy(ho
         assert all(node.log_prob < 0 for node in run.tree.nodes)
         answer = run.tree.path(run.tree.answer)
         for step, node in zip(run.steps, answer, strict=True):
-            assert node.log_prob == pytest.approx(step.log_prob, rel=1e-4, abs=1e-300)
+            # Logits of some hundreds in float32, whose last bits depend on how many rows a product has.
+            assert node.log_prob == pytest.approx(step.log_prob, rel=1e-3, abs=1e-300)
     assert run.log_prob == math.fsum(step.log_prob for step in run.steps) < 0
 
 
