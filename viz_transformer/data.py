@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from viz_transformer.sentences import quoted, shortened
+from viz_transformer.series_pairs import SIDES as SERIES_SIDES
+from viz_transformer.series_pairs import series_of, textbook, typed_expressions
 from viz_transformer.spoken_numbers import NOTATIONS, SIDES, counted_numbers, typed_numbers, words_of
 from viz_transformer.text.tokenizers import Tokenizer
 from viz_transformer.untrusted import regular_size
@@ -244,6 +246,8 @@ def generated_pairs(name: str, n: int | None) -> list[Pair]:
     side of each string, so no test string is ever trained on; test strings are different.
     "generated:numbers-any/train", ".../validation", ".../test", ".../test/NOTATION" for one of them and
     ".../to-9999/NOTATION": numbers and their words, as `typed_numbers` and `words_of` have them.
+    "generated:taylor/train", ".../test" and ".../textbook": expressions and their series, as `typed_expressions`,
+    `textbook` and `series_of` have them.
     Raises ValueError for another name, without n, and for an n above MOST_GENERATED.
     """
     words = _made(name)[1]
@@ -295,5 +299,7 @@ _MADE: Mapping[str, _Maker] = {
         f"{GENERATED}numbers-any/to-9999/{each}": (partial(counted_numbers, notation=each), words_of)
         for each in ("whole", "whole-grouped")
     },
+    **{f"{GENERATED}taylor/{side}": (partial(typed_expressions, side=side), series_of) for side in SERIES_SIDES},
+    f"{GENERATED}taylor/textbook": (textbook, series_of),
 }
 """Each set's sources, and how a target is made of one."""

@@ -537,9 +537,10 @@ def test_fields_of_the_page_are_restored_from_the_address(app, data):
 
 
 def test_input_says_which_training_pairs_are_left_out_and_that_symbols_are_renamed(app, monkeypatch):
-    found = (Source("train", ("train.gz",), 3910, 1415, 2374, 120, "the symbols of each pair are renamed at random"),)
+    renamed = "the symbols of each pair are renamed at random"
+    found = (Source("train", ("train.gz", "generated:x"), 3910, 1415, 2774, made=400, alike=120, varied=renamed),)
     monkeypatch.setattr(dataset, "sources", lambda _: found)
     shown = words(opened(app, input_below="data"))
-    assert "Training 3,910 1,415 2,374" in " ".join(shown.split())
+    assert "Training 3,910 + 400 made 1,415 2,774" in " ".join(shown.split())
     assert "In training the symbols of each pair are renamed at random; here they stand as in the file." in shown
     assert "120 training pairs are left out, because such a change turns them into a pair of validation or" in shown

@@ -19,7 +19,7 @@ from viz_transformer.evaluation import chosen_pairs
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs
 from viz_transformer.train.tasks import TASKS
-from viz_transformer.train.tasks.task import PairTask, TextTask, unlike, windows
+from viz_transformer.train.tasks.task import PairTask, TextTask, windows
 
 EXAMPLES = "examples"
 Codecs = tuple[Codec | None, Codec | None]
@@ -31,9 +31,9 @@ _Files = dict[Split, tuple[int, list[Pair]]]
 class Source:
     """Where a part of the data comes from: `in_files` items, of which `too_long` are left out and `used` are taken.
 
-    in_files is None for data that are made and not read: there is no end to them. alike: training pairs that are left
-    out because the task's symmetry turns them into one of validation or test; varied: what it does to pairs in
-    training, as a clause, "" without one.
+    in_files is None for data that are all made and not read: there is no end to them; made: how many of those used are.
+    alike: training pairs that are left out because the task's symmetry turns them into one that is measured; varied:
+    what it does to pairs in training, as a clause, "" without one.
     """
 
     part: str
@@ -41,6 +41,7 @@ class Source:
     in_files: int | None
     too_long: int
     used: int
+    made: int = 0
     alike: int = 0
     varied: str = ""
 
@@ -136,7 +137,7 @@ def needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
     if isinstance(task, PairTask):
         splits = _splits(task, part)
         if part == "train" and task.symmetry is not None:  # what is held out decides what is trained on
-            splits = (*splits, task.validation, task.test)
+            splits = (*splits, task.validation, task.test, *task.measured().values())
         return tuple(dict.fromkeys(split.file for split in splits if not split.file.startswith(GENERATED)))
     evaluation: Any = ckpt.card.get("evaluation")
     named = str(evaluation.get("data")) if isinstance(evaluation, dict) else ""
@@ -177,11 +178,7 @@ def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source,
             files[whole] = len(pairs), fitting
     train, *held_out = (_source(part, _splits(task, part), files) for part in ("train", "validation", "test"))
     if task.symmetry is not None:
-        pairs, others = (
-            [pair for split in splits for pair in _taken(split, files)]
-            for splits in (task.train, (task.validation, task.test))
-        )
-        used = len(unlike(task.symmetry, pairs, others))
+        used = len(task.trained_on(folder))
         train = replace(train, used=used, alike=train.used - used, varied=task.symmetry.said)
     return train, *held_out
 
@@ -277,14 +274,18 @@ def _splits(task: PairTask, part: str) -> tuple[Split, ...]:
 
 def _source(part: str, splits: Sequence[Split], files: _Files) -> Source:
     names = tuple(split.file for split in splits)
-    if any(name.startswith(GENERATED) for name in names):
-        return Source(part, names, None, 0, sum(len(split.read()) for split in splits))
-    in_files = too_long = used = 0
+    made = sum(len(split.sources()) for split in splits if split.file.startswith(GENERATED))
+    if all(name.startswith(GENERATED) for name in names):
+        return Source(part, names, None, 0, made, made)
+    in_files = too_long = 0
+    used = made
     for split in splits:
+        if split.file.startswith(GENERATED):
+            continue
         count, fitting = files[replace(split, skip=0, limit=None)]
         in_files, too_long = in_files + count, too_long + count - len(fitting)
         used += len(_taken(split, files))
-    return Source(part, names, in_files, too_long, used)
+    return Source(part, names, in_files, too_long, used, made)
 
 
 def _taken(split: Split, files: _Files) -> list[Pair]:

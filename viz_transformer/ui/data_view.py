@@ -191,7 +191,7 @@ def _sources(ckpt: Checkpoint) -> None:
     head = "".join(f"<th>{name}</th>" for name in ("", "in the file", "too long", "used"))
     body = "".join(
         f'<tr title="{html.escape(", ".join(each.files), quote=True)}"><th>{PART_NAMES[each.part]}</th>'
-        f"<td>{'made' if each.in_files is None else f'{each.in_files:,}'}</td><td>{each.too_long:,}</td>"
+        f"<td>{_in_the_file(each)}</td><td>{each.too_long:,}</td>"
         f"<td>{each.used:,}</td></tr>"
         for each in found
     )
@@ -213,6 +213,13 @@ def _where_from(model: str, weights: str, folder: str, _ckpt: Checkpoint) -> tup
     from viz_transformer.analysis.dataset import sources
 
     return sources(_ckpt)
+
+
+def _in_the_file(source: Source) -> str:
+    """How many items are in the files, and how many are made beside them."""
+    if source.in_files is None:
+        return "made"
+    return f"{source.in_files:,}" + (f" + {source.made:,} made" if source.made else "")
 
 
 def _sides(data: Data, ckpt: Checkpoint) -> tuple[Side, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.data import Pair, Split, Tokenizers, find_data_file, find_data_folder, read_text
+from viz_transformer.data import GENERATED, Pair, Split, Tokenizers, find_data_file, find_data_folder, read_text
 from viz_transformer.notation import CARD_KEY, Notation
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs, EncodedText, Examples, Vary
@@ -161,8 +161,8 @@ class Task:
 class PairTask(Task):
     """Learns to write a target for a source.
 
-    With a `symmetry`, each batch is varied by it, and a training pair that it turns into one of validation or test is
-    left out.
+    With a `symmetry`, each batch is varied by it, and a training pair that it turns into one of validation or test, or
+    of another file that the model is measured on, is left out.
     """
 
     train: tuple[Split, ...]
@@ -213,16 +213,20 @@ class PairTask(Task):
         if self.symmetry is None:
             return train
         held_out = [pair for split in (self.validation, self.test) for pair in split.read(folder, self.tokenizers)]
-        return unlike(self.symmetry, train, held_out)
+        others = [file for file in self.measured().values() if not file.file.startswith(GENERATED)]
+        return unlike(self.symmetry, train, [*held_out, *(pair for file in others for pair in file.read(folder))])
 
     def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:
         """The overlap of the other files that the model is measured on."""
-        files = {
+        return [{"split": split} | _overlap(file.read(folder), seen) for split, file in self.measured().items()]
+
+    def measured(self) -> dict[str, Split]:
+        """The other files that the model is measured on, by what their pairs are called."""
+        return {
             each.split: Split(file=each.data, separator=self.test.separator, limit=each.limit)
             for each in self.measures
             if each.data is not None
         }
-        return [{"split": split} | _overlap(file.read(folder), seen) for split, file in files.items()]
 
     def evaluation(self) -> dict[str, Any]:
         test = self.test.to_dict()
