@@ -64,6 +64,11 @@ def test_an_address_is_taken_over_by_selection_and_widgets():
     assert app.selectbox(key="head").value == "mean"
 
 
+def test_a_link_that_names_a_model_and_no_head_means_what_it_always_did():
+    chosen = selection(opened(checkpoint="numbers-tiny", text="7"))
+    assert (chosen["layer"], chosen["heads"]) == (1, (0,))
+
+
 def test_a_part_of_an_address_leaves_the_rest_at_its_defaults():
     assert selection(opened(text="0.07"))["layer"] == state.DEFAULTS["layer"]
 

@@ -163,6 +163,9 @@ DEFAULTS: Mapping[str, Any] = {
     **VIEW,
 }
 
+_LINKED: Mapping[str, Any] = {"layer": 1, "heads": (0,)}
+"""What a link means that names a model and no layer or head, whatever the app opens with."""
+
 Offers = Callable[[str], Sequence[str]]
 """The texts that are offered for the model of this name."""
 
@@ -185,11 +188,13 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
     """
     memory = st.session_state
     memory[_REMARKS], memory[_BEGUN] = [said] if (said := memory.pop(_NEXT, None)) else [], True
+    first = _SELECTION not in memory
     selection = memory.setdefault(_SELECTION, dict(DEFAULTS))
     address, given = st.query_params.to_dict(), dict[str, Any]()
     if not memory.pop(_TOUCHED, False) and address and address != memory.get(_WRITTEN):
         given = _understood(address)
-        selection.update({**(VIEW if "checkpoint" in given else {}), **given})
+        named = "checkpoint" in given
+        selection.update({**(VIEW if named else {}), **(_LINKED if named and first else {}), **given})
     if checkpoints and selection["checkpoint"] not in checkpoints:
         instead = DEFAULTS["checkpoint"] if DEFAULTS["checkpoint"] in checkpoints else checkpoints[0]
         if address.get("checkpoint") == selection["checkpoint"]:
