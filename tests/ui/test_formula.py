@@ -200,7 +200,7 @@ def test_a_source_that_cannot_be_read_is_only_said_to_be_so():
     assert "Cannot be read: the source has “&lt;”, which is no sign of an expression." in body
 
 
-@pytest.mark.parametrize("source", examples.examples("taylor"))
+@pytest.mark.parametrize("source", sorted({*examples.examples("taylor"), *examples.examples("taylor-2terms")}))
 def test_the_examples_offered_for_a_taylor_model_have_a_series(source: str):
     assert len(series(source)) >= 2
     assert equation(source, "x")

@@ -31,13 +31,14 @@ _EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "tatoeba": _ENGLISH,
     "en-it": _ENGLISH,
-    "taylor": (
+    "taylor-2terms": (
         "cosh(a*x)**3+tanh(b*x)",
         "sin(a*x)**2*cos(b*x)",
         "tan(a*x)-sinh(f*x)",
         "cos(a*x)**2-exp(c*x)",
         "tanh(f*x)**2",
     ),
+    "taylor": ("cosh(a*x)**3+tanh(b*x)", "sin(x)", "exp(x)*cos(x)", "1/(1-x)", "tan(2*x)-sinh(f*x)"),
     "copy": (
         "hello",
         "sphinxofblackquartz",
@@ -53,7 +54,8 @@ _LABELS: Mapping[str, str] = {
     "multi30k": "A sentence in German",
     "tatoeba": "A sentence in English",
     "en-it": "A sentence in English",
-    "taylor": "An expression of x, written as tanh(a*x)",
+    "taylor-2terms": "An expression of x, written as tanh(a*x)",
+    "taylor": "An expression of x, written as tanh(2*x)",
     "copy": "Letters from a to z",
     "shakespeare": "The beginning of a text",
 }
