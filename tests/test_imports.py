@@ -16,7 +16,7 @@ PACKAGE = "viz_transformer"
 ORDER = (
     *("numerals", "sentences", "notation", "untrusted", "config", "writing", "tap", "memory", "model"),
     *("points", "edits", "record"),
-    *("text", "spoken_numbers", "series_pairs", "data", "checkpoint"),
+    *("text", "spoken_numbers", "power_series", "series_pairs", "data", "checkpoint"),
     *(
         "strategies",
         "beam_tree",

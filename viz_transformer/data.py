@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from viz_transformer.power_series import series_of
 from viz_transformer.sentences import quoted, shortened
 from viz_transformer.series_pairs import SIDES as SERIES_SIDES
-from viz_transformer.series_pairs import series_of, textbook, typed_expressions
+from viz_transformer.series_pairs import textbook, typed_expressions
 from viz_transformer.spoken_numbers import NOTATIONS, SIDES, counted_numbers, typed_numbers, words_of
 from viz_transformer.text.tokenizers import Tokenizer
 from viz_transformer.untrusted import regular_size
