@@ -73,6 +73,15 @@ def test_what_is_too_long_is_counted_as_the_task_leaves_it_out(tmp_path):
     assert [found[part].used for part in found] == [10_072, 1_185, 143]
 
 
+def test_of_a_made_set_the_first_pairs_are_looked_at_and_how_many_there_are_is_said(tmp_path):
+    ckpt = of_task("numbers-any")
+    for part, count in (("train", 600_000), ("test", 24_000)):
+        data = read_part(ckpt, part, tmp_path)
+        assert data.of == count
+        assert data.items == generated_pairs(f"generated:numbers-any/{part}", dataset.FIRST_MADE)
+    assert read_part(of_task("copy"), "test", tmp_path).of is None
+
+
 def test_training_pairs_that_are_test_pairs_with_other_symbols_are_left_out_and_counted(tmp_path, monkeypatch):
     whole = TASKS["taylor"]
     task = replace(whole, train=(whole.train[0], replace(whole.train[1], limit=30)), measures=whole.measures[:3])

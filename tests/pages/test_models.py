@@ -243,6 +243,21 @@ def test_a_card_says_which_pairs_its_number_leaves_out_and_the_share_with_them()
     assert model_view.too_long_lines({"metrics": [INTERVAL]}) == []
 
 
+def test_many_measurements_have_a_row_each_and_few_a_column(app, bundled, tmp_path, monkeypatch):
+    metrics = [{"split": f"part {n}", "command": f"evaluate {n}", "pairs": 10, "exact_match": 0.5} for n in range(5)]
+    with_changes(tmp_path, bundled / "numbers", monkeypatch, metrics=metrics)
+    said = html_of(opened(app))
+    table = said[said.index('<table class="vt-measured vt-rows">') :].partition("</table>")[0]
+    assert table.count("<tr>") == 6 and table.count("<td>50.00 %</td>") == 5
+    assert [expander.label for expander in app.expander] == ["5 commands"]
+    assert {f"evaluate {n}" for n in range(5)} <= {code.value for code in app.code}
+    (tmp_path / "few").mkdir()
+    with_changes(tmp_path / "few", bundled / "numbers", monkeypatch, metrics=metrics[:4])
+    said = html_of(app.run())
+    table = said[said.index('<table class="vt-measured">') :].partition("</table>")[0]
+    assert table.count("<tr>") == 2 and not app.expander
+
+
 def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, tmp_path, monkeypatch):
     with_them = {"split": "all", "command": "evaluate", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
     with_changes(tmp_path, bundled / "numbers", monkeypatch, metrics=[{"exact_match": 0.99}, with_them])

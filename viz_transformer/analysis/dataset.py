@@ -22,6 +22,8 @@ from viz_transformer.train.tasks import TASKS
 from viz_transformer.train.tasks.task import PairTask, TextTask, windows
 
 EXAMPLES = "examples"
+MOST_MADE, FIRST_MADE = 20_000, 2_000
+"""Of a made set with more pairs than that so many are looked at: held-out numbers take a millisecond each to find."""
 Codecs = tuple[Codec | None, Codec | None]
 _Files = dict[Split, tuple[int, list[Pair]]]
 """For a whole file with its filter how many pairs are in it, and those of them that fit."""
@@ -48,11 +50,15 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """One part of a data set. items: pairs of source and target; of a long text its windows, whose target is ""."""
+    """One part of a data set. items: pairs of source and target; of a long text its windows, whose target is "".
+
+    of: how many there are, where the items are only the first of a made set; else None.
+    """
 
     part: str
     items: Sequence[Pair]
     whole_text: bool = False
+    of: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +151,10 @@ def needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
 
 
 def read_part(ckpt: Checkpoint, part: str, folder: str | Path | None = None) -> Data:
-    """The items of a part, as the model's task takes them. Raises ValueError for missing or bad files."""
+    """The items of a part, as the model's task takes them; of a large set that is made only the first.
+
+    Raises ValueError for missing or bad files.
+    """
     if part == EXAMPLES:
         return Data(part, ckpt.examples())
     task = TASKS.get(str(ckpt.card.get("task")))
@@ -154,9 +163,14 @@ def read_part(ckpt: Checkpoint, part: str, folder: str | Path | None = None) -> 
         used = text[task.held_out :] if part == "train" else text
         return Data(part, [(window, "") for window in windows(used, task.window)], whole_text=True)
     if isinstance(task, PairTask):
-        if part == "train":
+        if part == "train" and task.symmetry is not None:
             return Data(part, task.trained_on(folder))
-        return Data(part, [pair for split in _splits(task, part) for pair in split.read(folder, task.tokenizers)])
+        splits = _splits(task, part)
+        made = [split.limit or 0 for split in splits if split.file.startswith(GENERATED)]
+        if len(made) == len(splits) and sum(made) > MOST_MADE:
+            (first, *_) = splits
+            return Data(part, replace(first, limit=FIRST_MADE).read(folder, task.tokenizers), of=sum(made))
+        return Data(part, [pair for split in splits for pair in split.read(folder, task.tokenizers)])
     return Data(part, chosen_pairs(ckpt, data_folder=folder))
 
 

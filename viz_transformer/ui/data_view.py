@@ -94,6 +94,8 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
         with frame.waiting("Reading the data ...", status):
             data = data_files.part(ckpt, name)
         status.empty()
+        if data.of is not None:
+            text.paragraph(f"The first {len(data.items):,} of {data.of:,} pairs, which are made, not read.")
         return data
     except ValueError as error:
         status.empty()

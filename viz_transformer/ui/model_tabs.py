@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import math
 from collections.abc import Sequence
@@ -52,6 +53,8 @@ READS_THE_ANSWER = (
     " asked for it. They say nothing of what it writes by itself: the measurements on its card do."
 )
 EXAMPLES = 200
+MOST_COLUMNS = 4
+"""Measurements that have a column each; more have a row each, over the whole width, with their commands folded away."""
 SHOWN, LISTED, CONFUSED = 6, 60, 8
 PROJECTED, LOW, WIDE = 1.4, 305, 136
 """By how much a chart grows on a projector, its height before without the learning rate, and its left margin then."""
@@ -84,16 +87,18 @@ def card(summary: Summary) -> None:
     """Every measurement with its command, the configuration, and where data and weights come from."""
     from viz_transformer.ui.card_rows import measurements
 
+    found = measurements(summary.card)
+    wide = st.container() if len(found) > MOST_COLUMNS else None
     left, right = st.columns([5, 3], gap="medium")
-    with left, st.container(key="model_measured"):
+    with wide or left, st.container(key="model_measured"):
         text.section("Measured")
-        found = measurements(summary.card)
         if not found:
             text.paragraph("Nothing was measured: the card states no metric.")
         else:
             st.html(measured_table(found))
-        for measured in found:
-            command(f"{measured.split}, {measured.how}", measured.command)
+        with st.expander(f"{len(found)} commands") if wide else contextlib.nullcontext():
+            for measured in found:
+                command(f"{measured.split}, {measured.how}", measured.command)
     with left, st.container(key="model_origin"):
         origin(summary)
     with right:
@@ -107,17 +112,21 @@ def settings(summary: Summary) -> None:
 
 
 def measured_table(found: Sequence[Measured]) -> str:
-    """A column for each measurement, a row for each number that one of them has."""
-    head = "".join(f"<th>{html.escape(each.split)}<i>{html.escape(each.how)}</i></th>" for each in found)
+    """A column for each measurement, a row for each number that one of them has; the other way round for many."""
     names = dict.fromkeys(name for each in found for name, _ in each.numbers)
-    rows = []
-    for name in names:
-        cells = (dict(each.numbers).get(name, "–").replace(" (", "\n(") for each in found)
-        rows.append(
-            f"<tr><th>{html.escape(name)}</th>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
-        )
-    body = "".join(rows)
-    return f'<table class="vt-measured"><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>'
+    measured = [f"{html.escape(each.split)}<i>{html.escape(each.how)}</i>" for each in found]
+    cells = [[dict(each.numbers).get(name, "–").replace(" (", "\n(") for each in found] for name in names]
+    across, down, style = measured, [html.escape(name) for name in names], ""
+    if len(found) > MOST_COLUMNS:
+        across, down, style = down, measured, " vt-rows"
+        cells = [[cell.replace("\n", " ") for cell in row] for row in zip(*cells, strict=True)]
+    head = "".join(f"<th>{name}</th>" for name in across)
+    body = "".join(
+        f"<tr><th>{name}</th>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
+        for name, row in zip(down, cells, strict=True)
+    )
+    table = f'<table class="vt-measured{style}"><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="vt-wide">{table}</div>'
 
 
 def origin(summary: Summary) -> None:
