@@ -1,21 +1,24 @@
 # make app    opens the app               make test   runs all tests
 # make bench  prints the speed ratios     make lint   style and types
+# make javascript  checks the JavaScript: tests, types and style; only this needs node and npm
 # make lock   writes the lock files anew (ARGS=--upgrade takes the newest versions)
 # make attack tries hostile input of every kind for hours, prints what got through, and fails if there is any
+# Tests run in as many processes as there are processors, at most four; PROCESSES=0 runs them in one, as pytest does.
 # ARGS goes to the command (make app ARGS="--port 9000 --window"), PIP_ARGS to pip, PYTHON makes the environment.
 PYTHON ?= python3
 ARGS ?=
 PIP_ARGS ?=
+PROCESSES ?= auto
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip
 
-.PHONY: app test attack bench lint lock
+.PHONY: app test attack bench lint javascript lock
 
 app: .venv/installed
 	$(BIN)/viz-transformer app $(ARGS)
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 4 --dist loadfile $(ARGS)
 
 attack: .venv/installed-dev
 	PYTHONPATH=.:tests $(BIN)/python -m attack $(ARGS)
@@ -27,6 +30,11 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+javascript: node_modules/installed
+	node --test tests/javascript/*.test.js
+	node_modules/.bin/tsc
+	node_modules/.bin/biome ci
 
 lock: | $(BIN)/python
 	$(PIP) install $(PIP_ARGS) uv==0.13.9
@@ -41,6 +49,10 @@ lock: | $(BIN)/python
 .venv/installed-dev: locks/dev.txt .venv/installed
 	$(BIN)/python -m locks.install dev $(PIP_ARGS)
 	$(PIP) check
+	@touch $@
+
+node_modules/installed: package.json package-lock.json
+	npm ci --no-audit --no-fund
 	@touch $@
 
 $(BIN)/python:

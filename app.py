@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui import opening
+from viz_transformer.ui.frame import opening
+
+
+def declare() -> None:
+    """Make the fields of all pages known."""
+    from viz_transformer.ui import pages  # noqa: F401
+
 
 st.set_page_config(page_title="Viz Transformer", layout="wide", initial_sidebar_state=240)
 page = st.navigation(
@@ -28,4 +34,4 @@ page = st.navigation(
         "MODELS": [st.Page("pages/models.py", title="Models")],
     }
 )
-opening.show(page)
+opening.show(page, declare)

@@ -18,7 +18,7 @@ from bench.navigation import navigation_results
 from bench.peers import peer_results
 from bench.pictures import picture_results
 from bench.served import served_results
-from viz_transformer.memory import keep_freed_memory, leave_imports_alone
+from viz_transformer.ui.session.memory import keep_freed_memory, leave_imports_alone
 
 PARTS = {
     "forward": forward_ratios,

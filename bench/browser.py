@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from viz_transformer.server import find_chrome
-from viz_transformer.ui import style
+from viz_transformer.command.server import find_chrome
 from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.ui.frame import style
 
 ADDRESS = "http://bench.test/"
 COMPONENTS = ("grid", "lines", "matrix", "scrubber", "shading")

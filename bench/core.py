@@ -9,12 +9,12 @@ import torch
 
 from bench.ratios import Result, compare
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.config import ModelConfig, base
-from viz_transformer.decoding import Run, decode
+from viz_transformer.model.config import ModelConfig, base
+from viz_transformer.model.tap import Recorder
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.search import decode_batch
-from viz_transformer.strategies import Beam
-from viz_transformer.tap import Recorder
+from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.search import decode_batch
+from viz_transformer.running.strategies import Beam
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import Vocabulary

@@ -19,7 +19,7 @@ from bench.browser import WINDOW, chromium, script
 from bench.pictures import HEADS, LAYERS, TOKENS
 from bench.ratios import Result, measure
 from viz_transformer.checkpoint import save_checkpoint
-from viz_transformer.config import ModelConfig
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import attention_view, frame, pictures, state, text
+from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.pages.attention import view
+from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    from viz_transformer.ui.frame import Runs
+    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "A weight is the share that a key has in this head's mix of values; the baseline of an even head is 1 divided by"
@@ -31,9 +33,9 @@ NOT = (
 
 def show(both: Runs) -> None:
     """Kinds and switches, all heads small, the selected one large, and beside it lines, text and scores."""
-    attention_view.choices(both)
+    view.choices(both)
     with st.container(key="heads"):
-        attention_view.head_grid(both.main)
+        view.head_grid(both.main)
         if both.difference:
             text.paragraph("The thumbnails and all scores are those of A; the map below is A − B.")
     left, right = st.columns([5, 3], gap="medium")
@@ -46,8 +48,8 @@ def show(both: Runs) -> None:
     with left, st.container(key="picture"):
         pictures.matrix_of(picture, key="attention_matrix")
     with right, st.container(key="panel"):
-        attention_view.panel(both, picture)
-        attention_view.scores(both.main)
+        view.panel(both, picture)
+        view.scores(both.main)
 
 
 frame.title("Attention")

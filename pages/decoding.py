@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui import controls, decoding_view, frame, state, strategy_bar, text
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.frame import controls, frame, text
+from viz_transformer.ui.pages.decoding import strategy_bar, view
+from viz_transformer.ui.session import state
 
 HOW = (
     "Bars are probabilities over the whole vocabulary: first the model's own, hatched where the strategy has removed a"
@@ -21,8 +24,7 @@ NOT = (
 
 def head_controls(both: frame.Runs) -> None:
     """Kind, layer and head whose rows are shown."""
-    from viz_transformer.analysis.attention import attention_kinds
-    from viz_transformer.ui.maps import KIND_NAMES
+    from viz_transformer.analysis.attention.maps import attention_kinds
 
     config, kind = both.main.trace.config, state.selection()["kind"]
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
@@ -30,11 +32,10 @@ def head_controls(both: frame.Runs) -> None:
             "Kind",
             attention_kinds(both.main.trace),
             required=True,
-            format_func=KIND_NAMES.__getitem__,
+            format_func=lambda kind: KINDS[kind].label,
             **state.bind("kind", key="decoding_kind"),
         )
-        layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
-        controls.number("Layer", layers, **state.bind("layer", key="decoding_layer"))
+        controls.number("Layer", KINDS[kind].layers(config), **state.bind("layer", key="decoding_layer"))
         controls.heads(config.n_heads, key="decoding_head")
         controls.rows(both, key="decoding_rows")
 
@@ -52,12 +53,12 @@ if both is not None:
     head_controls(both)
     left, right = st.columns([5, 4], gap="medium")
     with left, st.container(key="picture"):
-        decoding_view.looked(both)
-        decoding_view.growing(both)
+        view.looked(both)
+        view.growing(both)
     with right, st.container(key="panel"):
-        decoding_view.step(both)
-    decoding_view.tabs(both)
-    remarks = [*state.remarks(), *decoding_view.unread(both.main)]
+        view.step(both)
+    view.tabs(both)
+    remarks = [*state.remarks(), *view.unread(both.main)]
     frame.say(status, *remarks)
     frame.stage(both, ("panel", "picture", "decoding_below"))
 text.explained(HOW, NOT)

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import data_view, frame, input_sum_view, input_view, state, text, tokens_view, vocabulary_view
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.input import data_view, input_sum_view, tokens_view, view, vocabulary_view
+from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.ui.frame import Runs
+    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "Text is cut into tokens, each token is looked up in the vocabulary, and its id picks a row of the embedding table."
@@ -29,7 +31,7 @@ NOT = (
 
 def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
     """Tokens and the sum on the left, vocabulary and neighbours on the right, data and words below."""
-    side = input_view.side_choice(ckpt)
+    side = view.side_choice(ckpt)
     if side is None:
         return
     if both is not None and both.difference:
@@ -41,7 +43,7 @@ def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
             tokens_view.padded_row(both.main, side)
         with left, st.container(key="input_sum"):
             input_sum_view.strips(both, side)
-    entry = vocabulary_view.selected_entry(ckpt, side, input_view.selected_id(both, side))
+    entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))
     with st.container(key="input_lower"):
         below = data_view.below_choice()
         if below == "build":
@@ -61,7 +63,7 @@ strip = frame.place("strip")
 status = st.empty()
 wait = st.empty()
 both = frame.runs(status, rows="none")
-ckpt = input_view.model(both)
+ckpt = view.model(both)
 if both is not None:
     with strip:
         frame.strip(both)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import frame, layers_view, lens_view, state, text
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.layers import lens_view, view
+from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    from viz_transformer.ui.frame import Runs
+    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "The line is the residual stream, one vector for each token; each sub-layer reads it and adds to it. In a pre-norm"
@@ -32,24 +34,24 @@ def show(both: Runs) -> tuple[str, ...]:
     Returns the key of the norm's container; nothing where the norm itself is what is selected above.
     """
     shown = both.main
-    place, stack = layers_view.chosen_place(shown), layers_view.chosen_stack()
+    place, stack = view.chosen_place(shown), view.chosen_stack()
     with st.container(key="layers_top"):
         left, right = st.columns([3, 7], gap="medium")
         with left:
-            layers_view.model_rail(shown)
+            view.model_rail(shown)
         with right:
             if place is None:
-                layers_view.norm_panel(shown, place, stack)
+                view.norm_panel(shown, place, stack)
             else:
-                layers_view.sublayer(shown, place)
+                view.sublayer(shown, place)
     with st.container(key="layers_depth"):
-        layers_view.along_the_stream(both, place)
+        view.along_the_stream(both, place)
     with st.container(key="layers_lens"):
         lens_view.lens_panel(shown)
     if place is None:
         return ()
     with st.container(key="layers_norm"):
-        layers_view.norm_panel(shown, place, stack)
+        view.norm_panel(shown, place, stack)
     return ("layers_norm",)
 
 

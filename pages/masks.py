@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import frame, influence_view, masks_source, masks_view, state, text
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.masks import influence_view, masks_source, view
+from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from viz_transformer.ui.frame import Runs
-    from viz_transformer.ui.masks_source import Looked
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.pages.masks.masks_source import Looked
 
 HOW = (
     "Hatched is closed, colour is open: the query of the row may attend to the key of the column. Padding closes what"
@@ -35,11 +37,11 @@ def show(both: Runs, status: DeltaGenerator) -> None:
     """The masks, the weights before and after, the fills, and the influence matrix."""
     looked = masks_source.looked_at(both.main, status)
     with st.container(key="masks_picture"):
-        masks_view.three_masks(looked)
-    masks_view.row_controls(looked)
+        view.three_masks(looked)
+    view.row_controls(looked)
     with st.container(key="masks_beside_weights"):
         text.section("Weights before and after")
-        masks_view.weight_controls(looked)
+        view.weight_controls(looked)
     with st.container(key="masks_weights"):
         weights(both, looked, status)
     with st.container(key="masks_beside_influence"):
@@ -47,21 +49,21 @@ def show(both: Runs, status: DeltaGenerator) -> None:
     with st.container(key="masks_influence"):
         influence_view.influence(looked, status)
     with st.container(key="masks_beside_fills"):
-        masks_view.fills(looked)
+        view.fills(looked)
 
 
 def weights(both: Runs, looked: Looked, status: DeltaGenerator) -> None:
     """The weights before and after, of one run or as A − B, and what the change did to what is written."""
     if not both.difference:
-        masks_view.two_weights(looked)
-        masks_view.effect(looked)
+        view.two_weights(looked)
+        view.effect(looked)
         return
     text.paragraph("The two maps are A − B on one scale. Masks, fills, influence and the rows written are those of A.")
     try:
-        masks_view.two_weights(looked, masks_source.pinned(both, looked, status))
+        view.two_weights(looked, masks_source.pinned(both, looked, status))
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
-    masks_view.effect(looked)
+    view.effect(looked)
 
 
 frame.title("Masks")

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.ui import cached, frame, model_tabs, model_view, new_model_view, snapshot_view, state, text
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.models import model_tabs, new_model_view, snapshot_view, view
+from viz_transformer.ui.session import cached, state
 
 HOW = (
     "Exact match is the share of test texts that the model wrote letter by letter as asked, with the 95 % interval that"
@@ -43,7 +45,7 @@ def cards() -> None:
         columns = st.columns(ACROSS, gap="small")
         for column, summary in zip(columns, summaries[start : start + ACROSS], strict=False):
             with column:
-                model_view.card(summary, selected=summary.name == selected)
+                view.card(summary, selected=summary.name == selected)
 
 
 def tab(shown: str, summary: Summary) -> None:
@@ -59,7 +61,7 @@ def tab(shown: str, summary: Summary) -> None:
 frame.title("Models")
 chosen = frame.selected()
 with st.container(horizontal=True, vertical_alignment="center", key="model_head"):
-    model_view.name(state.selection()["checkpoint"])
+    view.name(state.selection()["checkpoint"])
     shown = model_tabs.choice()
 for sentence in state.remarks():
     text.paragraph(sentence)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui import frame, playground_view, state, text, training_view
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.playground import training_view, view
+from viz_transformer.ui.session import state
 
 HOW = {
     "attention": "Read from left to right. A product stands where the row of its query meets the column of its key;"
@@ -34,18 +36,18 @@ NOT = {
     " zero says nothing about what a model writes by itself.",
 }
 SHOW = {
-    "attention": playground_view.attention,
-    "simplex": playground_view.simplex,
-    "scaling": playground_view.scaling,
-    "norms": playground_view.norms,
+    "attention": view.attention,
+    "simplex": view.simplex,
+    "scaling": view.scaling,
+    "norms": view.norms,
     "rebuild": training_view.rebuild,
     "copy": training_view.copying,
 }
 
 frame.title("Playground")
-part = playground_view.part_choice()
+part = view.part_choice()
 status = st.empty()
 SHOW[part]()
-frame.say(status, *state.remarks(), *playground_view.problems())
-playground_view.project()
+frame.say(status, *state.remarks(), *view.problems())
+view.project()
 text.explained(HOW[part], NOT[part])

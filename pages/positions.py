@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui import frame, position_topics, positions_view, state, text
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.positions import attention_view, position_topics, view
+from viz_transformer.ui.session import state
 
 HOW = (
     "Each position has a row of numbers, which is added to the embedding of the token that stands there. In the"
@@ -26,15 +28,19 @@ both = frame.runs(status, rows="none")
 if both is not None:
     with strip:
         frame.strip(both)
-    table = positions_view.controls(both.main)
-    left, right = st.columns([5, 3], gap="medium")
-    with left, st.container(key="pos_picture"):
-        positions_view.heatmap(table)
-    with right, st.container(key="pos_curves"):
-        positions_view.curves(table)
-    topic = position_topics.topic_control()
-    with st.container(key="pos_below"):
-        position_topics.topic(table, topic)
-    frame.say(status, *positions_view.sentences(table), *state.remarks())
+    if attention_view.is_needed(both.main):
+        sentences = attention_view.draw(both.main)
+    else:
+        table = view.controls(both.main)
+        left, right = st.columns([5, 3], gap="medium")
+        with left, st.container(key="pos_picture"):
+            view.heatmap(table)
+        with right, st.container(key="pos_curves"):
+            view.curves(table)
+        topic = position_topics.topic_control()
+        with st.container(key="pos_below"):
+            position_topics.topic(table, topic)
+        sentences = view.sentences(table)
+    frame.say(status, *sentences, *state.remarks())
     frame.stage(both, ("pos_picture", "pos_curves", "pos_below"))
 text.explained(HOW, NOT)

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.ui import cached, controls, examples, frame, notation_view, pictures, recorded, state, steps, text
+from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.chips import chip_rows
 from viz_transformer.ui.components.matrix import matrix
 from viz_transformer.ui.components.scrubber import scrubber
+from viz_transformer.ui.frame import controls, frame, pictures, steps, text
+from viz_transformer.ui.pages.run import notation_view, recorded
+from viz_transformer.ui.session import cached, examples, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from viz_transformer.checkpoint.contents import Summary
-    from viz_transformer.config import ModelConfig
-    from viz_transformer.ui.recorded import Recording
-    from viz_transformer.ui.runs import Shown
+    from viz_transformer.model.config import ModelConfig
+    from viz_transformer.ui.pages.run.recorded import Recording
+    from viz_transformer.ui.session.runs import Shown
 
 HOW = (
     "A row is one step: it reads the token on the left and writes the one on the right. A cell is the share that a"
@@ -107,7 +110,7 @@ def target_switch(shown: Shown) -> None:
 def site_controls(config: ModelConfig) -> None:
     """Which head's picture is shown."""
     kind = state.selection()["kind"]
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+    layers = KINDS[kind].layers(config)
     with st.container(horizontal=True, key="site"):
         controls.number("Layer", layers, **state.bind("layer", key="run_layer"))
         controls.heads(config.n_heads, key="run_head")
@@ -115,14 +118,14 @@ def site_controls(config: ModelConfig) -> None:
 
 def show_answer(shown: Shown) -> None:
     """The text in large; of an expression also as a formula, with the verdict of computer algebra."""
-    from viz_transformer.ui.strip import answer_text
+    from viz_transformer.ui.frame.strip import answer_text
 
     lead, written = answer_text(shown.ckpt, shown.run)
     if shown.target is not None and not lead:
         lead = "given: "
     text.paragraph(written or "(nothing but the end token)", style="vt-answer", lead=lead)
     if examples.family(shown.summary.card.get("task")) == "taylor":
-        from viz_transformer.ui import formula
+        from viz_transformer.ui.pages.run import formula
 
         formula.show(shown.text, shown.run.text)
 
@@ -137,7 +140,7 @@ def show_picture(both: frame.Runs) -> None:
 
 def remarks(shown: Shown) -> list[str]:
     """What there is to say about the text and the selection."""
-    from viz_transformer.ui.strip import length_sentence, unknown_sentence
+    from viz_transformer.ui.frame.strip import length_sentence, unknown_sentence
 
     ckpt, run = shown.ckpt, shown.run
     sentences = [*state.remarks()]
@@ -161,8 +164,7 @@ def remarks(shown: Shown) -> list[str]:
 def stopped(shown: Shown) -> str:
     """Why a run ended without an end token."""
     most, steps = shown.ckpt.config.max_target, len(shown.run.steps)
-    assert shown.ckpt.target_codec is not None
-    if shown.ckpt.target_codec.vocabulary.eos is None:
+    if shown.ckpt.codec("target").vocabulary.eos is None:
         return f"This model knows no end: it stopped after {steps} steps, when it had read {most} tokens, its maximum."
     return f"The model stopped at its maximum of {steps} steps, without an end token."
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_transformer.numerals import significant
-from viz_transformer.ui import frame, state, tensor_sources, tensor_view, text
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.tensors import tensor_sources, view
+from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from viz_transformer.ui.tensor_sources import Looked
+    from viz_transformer.ui.pages.tensors.tensor_sources import Looked
 
 HOW = (
     "A point is a value that has a name while the model runs; layers, heads and positions count from 0. Letters of a"
@@ -46,14 +48,14 @@ def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status:
     listed = looked.entries
     if not listed:
         with numbers:
-            tensor_view.all_points(looked, status)
+            view.all_points(looked, status)
         return None
-    name = tensor_view.selected_point(looked, listed)
+    name = view.selected_point(looked, listed)
     with tree:
-        tensor_view.point_tree(listed, name)
+        view.point_tree(listed, name)
     with numbers, st.container(key="tensors_panel"):
         try:
-            tensor_view.point_panel(looked, name, status)
+            view.point_panel(looked, name, status)
         except ValueError as error:
             text.paragraph(str(error), tone="bad")
     return name
@@ -86,4 +88,4 @@ if both is not None:
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)
         if selected is not None:
-            frame.stage(both, tensor_view.SCENES, f"{selected} of the run")
+            frame.stage(both, view.SCENES, f"{selected} of the run")

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui import frame, state, text, weight_difference, weight_view
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.weight import view, weight_difference
+from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    from viz_transformer.ui.frame import Runs
+    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "On top stands one query against all keys: click a key, or a token above, and the ladder follows. Below it, one"
@@ -27,32 +29,32 @@ NOT = (
 
 def show(both: Runs) -> None:
     """The row, the ladder with its active line, and the two ways to check it elsewhere."""
-    weight_view.choices(both)
+    view.choices(both)
     try:
-        found = weight_view.ladder_of(both)
+        found = view.ladder_of(both)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
     shown = both.main
     with st.container(key="weight_row"):
-        weight_view.row(shown, found)
-        weight_view.cell_sentence(shown, found)
+        view.row(shown, found)
+        view.cell_sentence(shown, found)
     if both.difference and both.b is not None:
         with st.container(key="weight_difference"):
             weight_difference.two_rows(both.a, both.b, found.cell)
     with st.container(key="weight_verdict"):
-        weight_view.verdict(found)
+        view.verdict(found)
     frame.paint_first("One weight")
     left, right = st.columns([3, 5], gap="medium")
     with left, st.container(key="weight_ladder"):
-        weight_view.ladder(shown, found)
+        view.ladder(shown, found)
     with right, st.container(key="weight_panel"):
-        weight_view.line_panel(shown, found)
+        view.line_panel(shown, found)
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="weight_python"):
-        weight_view.python_panel(shown, found)
+        view.python_panel(shown, found)
     with right, st.container(key="weight_torch"):
-        weight_view.torch_panel(shown, found)
+        view.torch_panel(shown, found)
 
 
 frame.title("One weight")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.config import ModelConfig
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters

@@ -2,7 +2,7 @@
 
 Which browser: the Chrome, Chromium or Edge that is found; else Debian's package when root; else Playwright's own
 download, for at most 60 s. Without any, the browser tests are left out, and the last lines of the output say so;
-with VIZ_REQUIRE_BROWSER=1 that is a failure.
+with VIZ_REQUIRE_BROWSER=1 that is a failure. `make test` runs files side by side in some processes (pytest-xdist).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 # Before anything imports torch or Hugging Face.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -24,7 +25,7 @@ os.environ.pop("VIZ_TRANSFORMER_DATA", None)  # tests read no file outside the r
 
 from served import APP, ROOT, serving
 
-from viz_transformer.server import find_chrome
+from viz_transformer.command.server import find_chrome
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -42,7 +43,8 @@ BROWSER_ARGS = [
 
 REMEDY = "They need Chrome, Chromium or Edge, and are run by `make test`."
 
-browser_tests: set[str] = set()  # ids of the collected tests that need a browser
+BROWSER = "needs_browser"  # a keyword of the tests that do
+browser_tests: set[str] = set()  # ids of those that were collected here, or of which another process reports
 browser_tests_run: set[str] = set()
 
 
@@ -82,12 +84,13 @@ def playwright_chromium() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def browser_path() -> str:
-    """The browser that the tests drive."""
-    for candidate in (find_chrome, debian_chromium, playwright_chromium):
-        path = candidate()
-        if path is not None and works(path):
-            return path
+def browser_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The browser that the tests drive; one process at a time looks for it, and installs it if need be."""
+    with FileLock(tmp_path_factory.getbasetemp().parent / "browser.lock"):
+        for candidate in (find_chrome, debian_chromium, playwright_chromium):
+            path = candidate()
+            if path is not None and works(path):
+                return path
     reason = "no Chrome, Chromium or Edge was found, and none could be installed"
     if REQUIRED:
         pytest.fail(reason)
@@ -156,7 +159,9 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: the quick ones fail first, and Playwright's event loop meets no other test."""
     items.sort(key=needs_browser)
-    browser_tests.update(item.nodeid for item in items if needs_browser(item))
+    for item in filter(needs_browser, items):
+        item.keywords[BROWSER] = True
+        browser_tests.add(item.nodeid)
 
 
 def needs_browser(item: pytest.Item) -> bool:
@@ -164,13 +169,17 @@ def needs_browser(item: pytest.Item) -> bool:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.when == "call" and report.nodeid in browser_tests and not report.skipped:
-        browser_tests_run.add(report.nodeid)
+    """Of the tests of every process: what a worker collected is not known here, but what it reports is."""
+    if BROWSER in report.keywords:
+        browser_tests.add(report.nodeid)
+        if report.when == "call" and not report.skipped:
+            browser_tests_run.add(report.nodeid)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if REQUIRED and not browser_tests_run and session.exitstatus == pytest.ExitCode.OK:
+    controls = not hasattr(session.config, "workerinput")
+    if REQUIRED and controls and not browser_tests_run and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import torch
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.attention import Kind, attention_kinds
-from viz_transformer.analysis.weight_numbers import Cell
+from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.record import Trace
-from viz_transformer.tracing import trace
+from viz_transformer.model.kinds import KindName
+from viz_transformer.running.record import Trace
+from viz_transformer.running.tracing import trace
 
 SLIPS: dict[str, Any] = {
     "pad_to": 9,
@@ -41,6 +42,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "-1e9, queries masked": {"mask_fill": "-1e9", "padding_mask": "key-or-query"},
     "zero rows, queries masked": {"padding_mask": "key-or-query"},
     "slips": SLIPS,
+    "rotary": {"positions": "rotary"},
+    "rotary, post-norm": {"positions": "rotary", "norm": "post", "final_norm": False, "attention_bias": False},
+    "alibi": {"positions": "alibi"},
+    "alibi, -1e9 added": {"positions": "alibi", "mask_fill": "added-1e9"},
 }
 SOURCE, TARGET = [4, 5, 6, 7, 4, 0, 0], [1, 9, 8, 7, 9, 0]  # id 0 is padding
 
@@ -58,7 +63,7 @@ def cells(run: Trace) -> list[Cell]:
     """A cell of each kind: an open one, a masked one, and one whose query is padding."""
     heads = run.config.n_heads
     found: list[Cell] = []
-    kinds: tuple[Kind, ...] = attention_kinds(run)
+    kinds: tuple[KindName, ...] = attention_kinds(run)
     for kind in kinds:
         layer = 1
         for head, query, key in ((heads - 1, 3, 1), (0, 2, 5), (heads // 2, 5, 2)):

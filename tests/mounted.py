@@ -1,4 +1,4 @@
-"""A component alone on a page of a real browser with what it would tell Python, or what all components share."""
+"""A component alone on a page of a real browser with what it would tell Python, or the parts that components share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any, TypeVar
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
-from viz_transformer.ui import style
 from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.ui.frame import style
 
+PARTS = files("viz_transformer.ui.components").joinpath("parts")
 ADDRESS = "http://component.test/"
 PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
 <body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""
@@ -119,17 +120,23 @@ def mounting(
 
 @contextmanager
 def imported(browser: Browser) -> Iterator[Callable[..., Any]]:
-    """Calls a function in the browser with one argument; it finds shared.js as `shared`."""
+    """Calls a function in the browser with one argument; it finds all that the parts export as `shared`."""
+    parts = {path.name: path.read_text("utf-8") for path in PARTS.iterdir() if path.name.endswith(".js")}
     page = browser.new_page()
+
+    def answer(route: Route) -> None:
+        body = parts.get(route.request.url.removeprefix(ADDRESS))
+        route.fulfill(body=body or PAGE, content_type="text/javascript" if body else "text/html")
+
     try:
-        page.route("**/*", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
+        page.route("**/*", answer)
         page.goto(ADDRESS)
-        code = files("viz_transformer.ui.components").joinpath("shared.js").read_text(encoding="utf-8")
         page.evaluate(
-            """async (code) => {
-              window.shared = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
+            """async (names) => {
+              const parts = await Promise.all(names.map((name) => import(`/${name}`)))
+              window.shared = Object.assign({}, ...parts)
             }""",
-            code,
+            list(parts),
         )
         yield lambda function, given=None: page.evaluate(function, _given(given))
     finally:

@@ -10,10 +10,10 @@ import pytest
 import torch
 from builders import SPECIALS, tiny_checkpoint
 
-import viz_transformer.answering as answering
+import viz_transformer.measuring.answering as answering
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.search import decode_batch
+from viz_transformer.running.search import decode_batch
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import SpacyWords, Tokenizer
 from viz_transformer.text.vocabulary import Vocabulary

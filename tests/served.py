@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-APP = [sys.executable, "-m", "viz_transformer.cli", "app", "--no-browser", "--port", "0"]
+APP = [sys.executable, "-m", "viz_transformer.command", "app", "--no-browser", "--port", "0"]
 
 
 @contextmanager

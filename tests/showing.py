@@ -7,9 +7,9 @@ from typing import Any
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.decoding import decode
-from viz_transformer.ui.how import How
-from viz_transformer.ui.runs import Shown
+from viz_transformer.running.decoding import decode
+from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.runs import Shown
 
 
 def shown_of(ckpt: Checkpoint, text: str, target: str | None = None, *, branch: str = "", **how: Any) -> Shown:

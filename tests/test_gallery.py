@@ -26,11 +26,14 @@ INNER = {
         *("number_grids", "one_weight", "playground", "positions", "theme"),
     },
     "analysis": {
-        *("background", "counting", "dataset", "doctor", "embeddings", "experiments", "influence"),
-        *("ladder_inputs", "ladder_output", "ladder_record", "ladder_weight", "layers", "lens", "masks", "one_weight"),
-        *("orders", "parameters", "playground", "positions", "printed_ladder", "python_copy"),
-        *("row_difference", "series", "snapshots", "torch_attention", "trace_files", "untrained"),
-        *("vocabulary", "weight_numbers"),
+        *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),
+        *("layers.lens", "layers.sublayers", "masks.influence", "masks.parts"),
+        *("models.counting", "models.doctor", "models.parameters", "models.snapshots", "models.untrained"),
+        *("playground.background", "playground.by_hand", "playground.experiments"),
+        *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),
+        *("weight.ladder", "weight.ladder_inputs", "weight.ladder_output", "weight.ladder_record"),
+        *("weight.ladder_weight", "weight.printed_ladder", "weight.python_copy", "weight.row_difference"),
+        *("weight.torch_attention", "weight.weight_numbers"),
     },
 }
 
@@ -105,7 +108,9 @@ def test_without_a_folder_it_makes_one(gallery: ModuleType, tmp_path: Path, monk
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__.split(".")[-1])
 def test_every_module_has_something_public(package: ModuleType) -> None:
     part = package.__name__.split(".")[-1]
-    modules = {path.stem for path in (ROOT / "viz_transformer" / part).glob("*.py")} - {"__init__"}
+    folder = ROOT / "viz_transformer" / part
+    found = [path.relative_to(folder).with_suffix("") for path in folder.rglob("*.py")]
+    modules = {".".join(each.parts) for each in found if each.name != "__init__"}
     assert modules - INNER[part] == {*package._HOMES.values()}
 
 
@@ -115,7 +120,7 @@ def test_every_public_name_is_what_its_module_has_and_type_checkers_see_it(packa
         assert getattr(package, name).__module__ == f"{package.__name__}.{package._HOMES[name]}"
         assert getattr(package, name).__name__ == name and name in dir(package)
     seen = re.findall(
-        rf"^    from {package.__name__}\.(\w+) import (\w+) as \2$",
+        rf"^    from {package.__name__}\.([\w.]+) import (\w+) as \2$",
         Path(str(package.__file__)).read_text(encoding="utf-8"),
         flags=re.MULTILINE,
     )
@@ -127,8 +132,8 @@ def test_every_public_name_is_what_its_module_has_and_type_checkers_see_it(packa
 def test_a_function_with_its_module_s_name_stays_the_function_when_the_module_is_imported() -> None:
     program = (
         "import viz_transformer as vt\n"
-        "import viz_transformer.analysis.rollout, viz_transformer.analysis.head_scores\n"
-        "from viz_transformer.analysis.rollout import rollout_view\n"
+        "import viz_transformer.analysis.attention.rollout, viz_transformer.analysis.attention.head_scores\n"
+        "from viz_transformer.analysis.attention.rollout import rollout_view\n"
         "from viz_transformer.analysis import rollout, head_scores\n"
         "assert vt.analysis.rollout is rollout and vt.analysis.head_scores is head_scores\n"
         "print(rollout.__name__, head_scores.__name__, vt.analysis.rollout_view is rollout_view)"

@@ -6,53 +6,42 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
-# Each may import those before it, never those after it.
+# Each folder may import those before it, never those after it; a name with more parts is a folder in a folder.
 ORDER = (
-    *("numerals", "sentences", "notation", "untrusted", "config", "writing", "tap", "memory", "model"),
-    *("points", "edits", "record"),
-    *("text", "spoken_numbers", "power_series", "series_pairs", "data", "checkpoint"),
-    *(
-        "strategies",
-        "beam_tree",
-        "search",
-        "joined",
-        "tracing",
-        "training_mode",
-        "step",
-        "own_rows",
-        "decoding",
-        "forks",
-        "scores",
-        "expressions",
-        "answering",
-        "evaluation",
-        "comparing",
-    ),
-    *("train", "analysis", "describe", "figures", "ui", "server", "cli"),
+    *("numerals", "sentences", "text", "model", "checkpoint", "running", "measuring", "train", "analysis", "figures"),
+    *("ui.components", "ui.session", "ui.frame", "ui.pages", "command"),
 )
-# library -> the parts that may import it
+# Among the folders of these, the imports may point either way, but not in a circle; none between pages.
+SIDE_BY_SIDE = ("analysis", "ui.pages")
+# library -> the folders that may import it
 ONLY_IN = {
-    "streamlit": {"ui", "server"},
-    "plotly": {"figures", "ui"},
+    "streamlit": {"ui.components", "ui.session", "ui.frame", "ui.pages", "command"},
+    "plotly": {"figures", "ui.frame", "ui.pages", "ui.components"},
     "lightning": {"train"},
     "spacy": {"text"},
-    "typer": {"cli"},
+    "typer": {"command"},
     "transformers": {"huggingface"},
 }
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """(part, file) of every module of the package; __init__.py names everything lazily and is left out."""
+    """(name, file) of every module of the package; __init__.py names everything lazily and is left out."""
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         relative = path.relative_to(ROOT / PACKAGE)
-        if relative.parts != ("__init__.py",):
-            yield relative.parts[0].removesuffix(".py"), path
+        if relative.parts[0] not in ("__init__.py", "_app"):
+            yield ".".join(relative.with_suffix("").parts).removesuffix(".__init__"), path
+
+
+def place(module: str) -> str | None:
+    """The folder of ORDER in which a module lies; None for the package itself and for `ui`, which have nothing."""
+    return next((part for part in ORDER if module == part or module.startswith(f"{part}.")), None)
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -64,20 +53,53 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def test_every_part_has_its_place_in_the_order() -> None:
-    assert {part for part, _ in modules()} <= set(ORDER)
+def ours(path: Path) -> Iterator[str]:
+    """What a file imports of the package, as names within it."""
+    return (name.removeprefix(f"{PACKAGE}.") for name in imported(path) if name.startswith(f"{PACKAGE}."))
 
 
-@pytest.mark.parametrize(("part", "path"), list(modules()), ids=lambda value: getattr(value, "name", value))
-def test_imports_point_one_way(part: str, path: Path) -> None:
-    before = ORDER[: ORDER.index(part) + 1]
-    for name in imported(path):
-        library, _, rest = name.partition(".")
-        if library == PACKAGE and rest.split(".")[0] in ORDER:
-            other = rest.split(".")[0]
-            assert other in before, f"{path.relative_to(ROOT)} imports {name}: {part} comes before {other}"
-        if library in ONLY_IN:
-            assert part in ONLY_IN[library], f"{path.relative_to(ROOT)} imports {library}"
+def test_every_folder_has_its_place_in_the_order() -> None:
+    assert {name for name, _ in modules() if place(name) is None} == {"ui"}
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: getattr(value, "name", value))
+def test_imports_point_one_way(name: str, path: Path) -> None:
+    part = place(name) or "ui.components"
+    for other in ours(path):
+        found = place(other)
+        if found is not None:
+            assert ORDER.index(found) <= ORDER.index(part), f"{name} imports {other}: {part} comes before {found}"
+    for library in {each.partition(".")[0] for each in imported(path)} & set(ONLY_IN):
+        assert part in ONLY_IN[library], f"{name} imports {library}"
+
+
+def side(name: str, within: str) -> str:
+    """Which of the folders within this one a module lies in; "" for none."""
+    return name.removeprefix(f"{within}.").split(".")[0] if name.startswith(f"{within}.") else ""
+
+
+@pytest.mark.parametrize("within", SIDE_BY_SIDE)
+def test_there_is_no_circle_between_folders(within: str) -> None:
+    edges: dict[str, set[str]] = {}
+    for name, path in modules():
+        here = side(name, within)
+        found = {side(other, within) for other in ours(path)} if here else set()
+        edges.setdefault(here, set()).update(found - {here, ""})
+    list(TopologicalSorter(edges).static_order())  # raises CycleError, which names the circle
+
+
+def test_no_page_imports_another() -> None:
+    for name, path in modules():
+        here = side(name, "ui.pages")
+        for other in ours(path) if here else ():
+            assert side(other, "ui.pages") in ("", here), f"{name} imports {other}"
+    for path in (ROOT / "pages").glob("*.py"):
+        assert {side(other, "ui.pages") for other in ours(path)} <= {"", path.stem}, path.name
+
+
+def test_nothing_stands_beside_the_folders() -> None:
+    for folder, files in ((".", {"numerals.py", "sentences.py"}), ("analysis", set()), ("ui", set())):
+        assert {path.name for path in (ROOT / PACKAGE / folder).glob("*.py")} == {"__init__.py", *files}
 
 
 @pytest.mark.parametrize("library", ["pandas", "spacy", "sympy", "torch"])

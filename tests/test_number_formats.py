@@ -1,4 +1,4 @@
-"""No number is written with a format of its own: `numerals` and its twin in shared.js do that, by one rule."""
+"""No number is written with a format of its own: `numerals` and its twin in numbers.js do that, by one rule."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ HOVER = re.compile(r"%\{[^}]*:(?!,d?\}|\.9~g\})[^}]*\}")  # whole numbers, and a
 NOT_SHOWN = {
     "viz_transformer/numerals.py": "the formatter",
     "viz_transformer/figures/labels.py": "durations, in units of their own",
-    "viz_transformer/analysis/python_copy.py": "a program that stands alone",
-    "viz_transformer/analysis/printed_ladder.py": "numbers as that program prints them",
-    "viz_transformer/ui/examples.py": "numbers as a data set writes them",
-    "viz_transformer/ui/number_editor.py": "numbers as they were typed, with four decimals",
+    "viz_transformer/analysis/weight/python_copy.py": "a program that stands alone",
+    "viz_transformer/analysis/weight/printed_ladder.py": "numbers as that program prints them",
+    "viz_transformer/ui/session/examples.py": "numbers as a data set writes them",
+    "viz_transformer/ui/pages/playground/number_editor.py": "numbers as they were typed, with four decimals",
 }
 EXACT = (
     "--p: ",  # the width of a bar in CSS
@@ -72,8 +72,8 @@ def test_javascript_writes_numbers_through_the_formatter() -> None:
     folder = ROOT / "viz_transformer" / "ui" / "components"
     raw = {
         (path.name, line.strip())
-        for path in folder.glob("*.js")
-        if path.name != "shared.js"
+        for path in folder.rglob("*.js")
+        if path.name != "numbers.js"
         for line in path.read_text(encoding="utf-8").splitlines()
         if re.search(r"toFixed|toPrecision|toExponential", line)
     }

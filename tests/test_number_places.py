@@ -8,14 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from viz_transformer import describe
-from viz_transformer.comparing import comparison_rows, verdicts
-from viz_transformer.edits import Scale
+from viz_transformer.checkpoint import describe
 from viz_transformer.figures.curves import loss_curves
 from viz_transformer.figures.number_grids import full
 from viz_transformer.figures.positions import Marks, dimension_curves, row_lengths
-from viz_transformer.strategies import Sampling
-from viz_transformer.ui import card_rows, model_view, number_columns, positions_view
+from viz_transformer.measuring.comparing import comparison_rows, verdicts
+from viz_transformer.running.edits import Scale
+from viz_transformer.running.strategies import Sampling
+from viz_transformer.ui.frame import number_columns
+from viz_transformer.ui.pages.models import card_rows
+from viz_transformer.ui.pages.models import view as model_view
+from viz_transformer.ui.pages.positions import view as positions_view
 
 LOSS = {"loss": 3.44e-6, "perplexity": 1.00000344, "split": "test"}
 

@@ -93,7 +93,7 @@ def test_the_source_package_brings_the_same_checkpoints(tmp_path: Path) -> None:
 def test_an_installed_app_draws_its_first_page_from_its_own_files(installed: Path) -> None:
     program = (
         "from streamlit.testing.v1 import AppTest\n"
-        "from viz_transformer.server import entry_script\n"
+        "from viz_transformer.command.server import entry_script\n"
         "app = AppTest.from_file(str(entry_script()), default_timeout=100).run()\n"
         "print(entry_script(), [error.value for error in app.exception], bool(app.title or app.header))"
     )
@@ -102,7 +102,7 @@ def test_an_installed_app_draws_its_first_page_from_its_own_files(installed: Pat
 
 
 def test_an_installed_command_finds_its_own_checkpoints(installed: Path) -> None:
-    lines = run_installed(installed, "from viz_transformer.cli import main; main(['list'])").splitlines()
+    lines = run_installed(installed, "from viz_transformer.command import main; main(['list'])").splitlines()
     assert [line.split()[0] for line in lines] == ["name", *sorted(SHIPPED)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from viz_transformer.cli.commands import cli
+from viz_transformer.command.commands import cli
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.sentences import in_one_line, quoted, shortened
-from viz_transformer.strategies import Beam, Sampling
 
 
 class Silent:

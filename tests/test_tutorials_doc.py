@@ -15,9 +15,9 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import torch
 
-from viz_transformer.cli import main
-from viz_transformer.config import ModelConfig, tutorial
-from viz_transformer.points import derived_points, recorded_points
+from viz_transformer.command import main
+from viz_transformer.model.config import ModelConfig, tutorial
+from viz_transformer.model.points import derived_points, recorded_points
 
 ROOT = Path(__file__).parents[1]
 DOC = (ROOT / "docs" / "tutorials.md").read_text(encoding="utf-8")

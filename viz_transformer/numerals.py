@@ -2,7 +2,7 @@
 
 0 is said only of 0: what its digits cannot show is "<0.0001" or, below 0, ">-0.0001". Where a scale ends at 1
 (probabilities, weights, shares, p-values, cosines, perplexities) 1 is said only of 1: beside it stand ">0.9999" and
-"<1.0001"; for shares in percent and scores out of 100 the end is 100. Minus zero is 0. shared.js says the same.
+"<1.0001"; for shares in percent and scores out of 100 the end is 100. Minus zero is 0. parts/numbers.js says the same.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from attack import texts
 from attack.trying import attempt, check
-from viz_transformer.ui import state
+from viz_transformer.ui import pages  # noqa: F401  # all fields are known
+from viz_transformer.ui.session import state
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = tuple(sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py")))
@@ -42,8 +43,7 @@ SECONDS, CLOCK, ROOM = 120.0, 400.0, 2**30
 @cache
 def words() -> tuple[str, ...]:
     """Every word that some field of an address may have."""
-    tuples = [found for found in vars(state).values() if isinstance(found, tuple)]
-    return tuple(sorted({word for found in tuples for word in found if isinstance(word, str)}))
+    return tuple(sorted({word for field in state.fields().values() for word in field.reading.words}))
 
 
 def address(draw: Random) -> dict[str, str]:

@@ -12,12 +12,12 @@ from builders import tiny_checkpoint
 from attack import hostile, reading, texts
 from attack.trying import attempt, check
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.decoding import decode
-from viz_transformer.edits import AblateHead, FixRow, RemovePositions, Replace, Scale, SetMask, edit_from_dict
-from viz_transformer.points import attention_sites, derived_points, recorded_points
-from viz_transformer.strategies import STOP_RULES, Beam, Greedy, Sampling, Strategy
-from viz_transformer.tracing import trace
-from viz_transformer.ui.how import parse_how, read_beam, read_branches, read_ids, read_sampling, write_branches
+from viz_transformer.model.points import attention_sites, derived_points, recorded_points
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.edits import AblateHead, FixRow, RemovePositions, Replace, Scale, SetMask, edit_from_dict
+from viz_transformer.running.strategies import STOP_RULES, Beam, Greedy, Sampling, Strategy
+from viz_transformer.running.tracing import trace
+from viz_transformer.ui.session.how import parse_how, read_beam, read_branches, read_ids, read_sampling, write_branches
 
 SETTINGS: dict[type[Beam | Sampling], dict[str, tuple[Any, ...]]] = {
     Beam: {

@@ -13,7 +13,7 @@ from typing import Any
 from attack import choices, hostile, texts
 from attack.folders import CARD_TEXT, SPECIAL
 from attack.trying import MIB, attempt, check
-from viz_transformer.evaluation import evaluate_checkpoint
+from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
 PAIRS = "abc\tuvw\nh\t0\nbad face\txyz\n"
 OUTSIDE = ("../outside.tsv", "data/../../outside.tsv", "./../outside.tsv", "{}/outside.tsv")

@@ -21,11 +21,11 @@ from builders import tiny_checkpoint
 from attack import hostile, reading, texts
 from attack.trying import attempt, check
 from viz_transformer.checkpoint import Summary, list_checkpoints, load, save_checkpoint
+from viz_transformer.checkpoint.describe import checkpoint_rows
 from viz_transformer.checkpoint.files import CARD, CONFIG, EXAMPLES, HISTORY, VOCABULARIES, WEIGHTS
-from viz_transformer.decoding import decode
-from viz_transformer.describe import checkpoint_rows
-from viz_transformer.notation import read_notation
+from viz_transformer.running.decoding import decode
 from viz_transformer.text import Codec, RegexTokens, SpacyWords
+from viz_transformer.text.notation import read_notation
 
 HISTORY_TEXT = "step,train_loss,validation_loss,learning_rate,gradient_norm\n0,2.7,2.8,0,1\n10,1.5,1.6,0.1,1\n"
 SNAPSHOT = "snapshots/step-4.safetensors"

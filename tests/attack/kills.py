@@ -115,13 +115,13 @@ class Nursery:
 
     def training(self, out: Path, *more: str) -> int:
         """The process of a training that writes this folder."""
-        from viz_transformer import cli
+        from viz_transformer import command
 
         words = ["train", "backwards", "--data", str(self.data), "--out", str(out), "--device", "cpu"]
 
         def run() -> int:
             try:
-                cli.main([*words, *([] if more else ["--steps", STEPS]), *more])
+                command.main([*words, *([] if more else ["--steps", STEPS]), *more])
             except SystemExit as end:
                 return end.code if isinstance(end.code, int) else 1
 

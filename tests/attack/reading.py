@@ -10,10 +10,10 @@ from random import Random
 from attack import choices, texts
 from attack.trying import attempt, check, check_unicode
 from viz_transformer.checkpoint import Checkpoint, list_checkpoints, load
-from viz_transformer.decoding import Run, decode
 from viz_transformer.figures import labels
+from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import Codec
-from viz_transformer.tracing import trace
 
 STEPS = 3
 SECONDS = 60.0

@@ -13,10 +13,10 @@ from builders import tiny_checkpoint
 from attack import choices, hostile
 from attack.folders import SPECIAL
 from attack.trying import attempt
-from viz_transformer.analysis.trace_files import opened, saved
-from viz_transformer.decoding import decode
-from viz_transformer.record import Trace
-from viz_transformer.tracing import trace
+from viz_transformer.analysis.tensors.trace_files import opened, saved
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.record import Trace
+from viz_transformer.running.tracing import trace
 
 
 @cache

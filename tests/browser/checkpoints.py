@@ -7,7 +7,7 @@ from pathlib import Path
 from builders import SPECIALS, tiny_model
 
 from viz_transformer.checkpoint import save_checkpoint
-from viz_transformer.config import ModelConfig
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, RegexTokens
 from viz_transformer.text.vocabulary import Vocabulary

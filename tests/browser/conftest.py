@@ -8,7 +8,7 @@ import pytest
 from browser.checkpoints import TYPED
 
 from viz_transformer import decode, load
-from viz_transformer.decoding import Run
+from viz_transformer.running.decoding import Run
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,15 @@ import streamlit as st
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.decoding import decode
-from viz_transformer.strategies import Sampling
-from viz_transformer.ui import maps, state, steps, style
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.components.matrix import matrix
 from viz_transformer.ui.components.scrubber import scrubber
 from viz_transformer.ui.components.selection import join_selection
 from viz_transformer.ui.components.shading import shading, shading_payload
-from viz_transformer.ui.runs import Shown
+from viz_transformer.ui.frame import maps, steps, style
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
 
 STRATEGY = Sampling(temperature=1.5, top_k=6, seed=2)
 SOURCE, STEPS = "abc", 5

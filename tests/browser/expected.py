@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.decoding import Run
 from viz_transformer.figures import labels
-from viz_transformer.record import Tokens
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.record import Tokens
 
 SITES = {"cross": "decoder.{}.cross", "decoder": "decoder.{}.self", "encoder": "encoder.{}.self"}
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from viz_transformer.checkpoint import contents
-from viz_transformer.server import run_app
+from viz_transformer.command.server import run_app
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])

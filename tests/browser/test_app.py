@@ -27,7 +27,7 @@ from playwright.sync_api import Page, expect
 
 import viz_transformer as vt
 from viz_transformer.figures import labels, theme
-from viz_transformer.ui import state
+from viz_transformer.ui.session import state
 
 NUMBER = "29,284.30"
 LAYER, (HEAD,) = state.DEFAULTS["layer"], state.DEFAULTS["heads"]

@@ -35,9 +35,9 @@ from browser.driving import (
 from playwright.sync_api import expect
 
 import viz_transformer as vt
-from viz_transformer.analysis.rollout import rollout_view
+from viz_transformer.analysis.attention.rollout import rollout_view
 from viz_transformer.figures import labels, theme
-from viz_transformer.ui import examples
+from viz_transformer.ui.session import examples
 
 KINDS = {"cross": "D-E cross", "decoder": "D-D decoder self", "encoder": "E-E encoder self"}
 PLACES = {

@@ -35,7 +35,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 import viz_transformer as vt
-from viz_transformer.analysis.head_scores import head_scores
+from viz_transformer.analysis.attention.head_scores import head_scores
 from viz_transformer.figures import labels, theme
 
 VIEW = {"checkpoint": "signs", "text": TYPED, "kind": "cross", "layer": 1, "heads": 2}

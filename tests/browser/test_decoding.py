@@ -7,8 +7,8 @@ from browser.driving import SCRUBBER, address, choose, drawn, expect_address, go
 from playwright.sync_api import Browser, Page, expect
 
 from viz_transformer import decode, load
-from viz_transformer.analysis.attention import step_row
-from viz_transformer.strategies import Beam, Sampling
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.running.strategies import Beam, Sampling
 
 TEXTS = {
     "numbers": "29,284.30",

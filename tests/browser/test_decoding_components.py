@@ -13,13 +13,13 @@ from builders import tiny_checkpoint
 from playwright.sync_api import Browser, Page, expect
 from served import ROOT, serving
 
-from viz_transformer.decoding import Run, decode
-from viz_transformer.strategies import Sampling
+from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.strategies import Sampling
 
 SERVE = """
 import sys
 from pathlib import Path
-from viz_transformer import server
+from viz_transformer.command import server
 sys.path.insert(0, "tests")
 server.entry_script = lambda: Path(sys.argv[1])
 server.run_app(port=0, browser=False)

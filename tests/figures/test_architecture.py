@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from builders import tiny_config
 
-from viz_transformer.analysis.parameters import parameter_blocks
-from viz_transformer.config import base, tutorial
+from viz_transformer.analysis.models.parameters import parameter_blocks
 from viz_transformer.figures.architecture import architecture, norm_places
+from viz_transformer.model.config import base, tutorial
 
 SMALL = {"encoder_layers": 1, "decoder_layers": 2, "d_model": 8, "n_heads": 2, "d_ff": 12}
 CONFIGS = {

@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from viz_transformer.figures import attention_heatmap, theme
+from viz_transformer.model.kinds import KINDS
 
 
 def weights_of(rows, columns, seed=0):
@@ -172,7 +173,7 @@ def test_every_row_can_be_selected_also_where_labels_are_thinned_out():
     assert len(figure.layout.yaxis.tickvals) < 200
 
 
-@pytest.mark.parametrize("kind", theme.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", theme.THEMES)
 def test_colour_is_for_heads_and_grey_for_what_is_derived(kind, mode):
     def colors(**changes):

@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from viz_transformer.figures import head_grid, theme
+from viz_transformer.model.kinds import KINDS
 
 
 def maps_of(*shape, seed=0):
@@ -102,7 +103,7 @@ def test_layers_given_one_by_one_and_tensors_are_the_same_maps():
 
 
 @pytest.mark.parametrize("mode", theme.THEMES)
-@pytest.mark.parametrize("kind", theme.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_scale_is_0_to_1_in_the_colours_of_the_kind(kind, mode):
     figure = draw(maps_of(1, 2, 3, 3) * 0.1, kind=kind, theme=mode)
     heatmap = figure.data[0]

@@ -4,6 +4,7 @@ import torch
 
 from viz_transformer.figures import attention_lines, theme
 from viz_transformer.figures import lines as module
+from viz_transformer.model.kinds import KINDS
 
 
 def weights_of(*shape, seed=0):
@@ -69,7 +70,7 @@ def test_the_strongest_lines_are_drawn_last_and_traces_are_few():
 def test_one_head_has_the_colour_of_its_kind_and_a_derived_map_is_grey():
     for mode in theme.THEMES:
         colors = theme.palette(mode)
-        for kind in theme.KINDS:
+        for kind in KINDS:
             inks = {ink for ink, *_ in drawn_of(draw(weights_of(2, 2), kind=kind, theme=mode))}
             assert inks == {getattr(colors, kind)[5]}
         assert {ink for ink, *_ in drawn_of(draw(weights_of(2, 2), derived=True, theme=mode))} == {colors.derived[5]}

@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.weight_numbers import Numbers
+from viz_transformer.analysis.weight.weight_numbers import Numbers
 from viz_transformer.figures import theme
 from viz_transformer.figures.one_weight import bars, strips, two_rows
+from viz_transformer.model.kinds import KINDS
 
 
 def vector(values, name="query", axis="dimension", **more):
@@ -87,7 +88,7 @@ def test_the_running_sum_ends_where_the_products_add_up():
     assert figure.data[1].customdata[2] == "sum of 0 to 2: 3"
 
 
-@pytest.mark.parametrize("kind", theme.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_weights_have_their_kinds_colour_and_an_even_head_is_marked(kind):
     figure = bars([0.25, 0.75], quantity="weight", title="by key", kind=kind, even=0.5, theme="dark")
     assert set(figure.data[0].marker.color) == {getattr(theme.DARK, kind)[4]}

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.playground import (
+from viz_transformer.analysis.playground.by_hand import (
     AXES,
     Sizes,
     attend,

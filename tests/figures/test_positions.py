@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.positions import between, derivation, products, wavelengths
+from viz_transformer.analysis.positions.table import between, derivation, products, wavelengths
 from viz_transformer.figures import theme
 from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
 from viz_transformer.figures.enlarged import enlarged

@@ -6,6 +6,7 @@ import torch
 
 from viz_transformer.figures import theme
 from viz_transformer.figures.tensors import MOST_CELLS, AxisLabels, tensor_heatmap, value_histogram
+from viz_transformer.model.kinds import KINDS
 
 
 def numbers_of(rows, columns, seed=0):
@@ -58,7 +59,7 @@ def test_zeros_alone_have_a_scale():
     assert (draw(np.zeros((2, 2))).data[0].zmin, draw(np.zeros((2, 2))).data[0].zmax) == (-1, 1)
 
 
-@pytest.mark.parametrize("kind", theme.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_weights_go_from_0_to_1_in_their_colour_and_derived_ones_in_grey(kind):
     values = np.array([[0.25, 0.75]])
     for derived, name in ((False, kind), (True, "derived")):

@@ -9,11 +9,11 @@ import pytest
 import torch
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
-from viz_transformer.config import ModelConfig
-from viz_transformer.edits import SetMask
 from viz_transformer.model import attention as attention_module
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.masks import MASK_FILLS, PADDING_MASKS
-from viz_transformer.tap import Recorder
+from viz_transformer.model.tap import Recorder
+from viz_transformer.running.edits import SetMask
 
 FILLS = {"-inf": -math.inf, "-1e9": -1e9, "-1e10": -1e10, "added-1e9": -1e9}
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
-from viz_transformer.config import ModelConfig
 from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.tap import Recorder
 from viz_transformer.model.transformer import Transformer, parameter_count
-from viz_transformer.tap import Recorder
 
 KINDS = ["encoder-decoder", "encoder-only", "decoder-only"]
 

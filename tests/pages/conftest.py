@@ -14,11 +14,12 @@ from builders import tiny_checkpoint
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer.checkpoint import contents, load, save_checkpoint
-from viz_transformer.config import ModelConfig
-from viz_transformer.decoding import decode
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.running.decoding import decode
 from viz_transformer.text import SPECIALS, Characters, Codec, Vocabulary, numbers_target_tokenizer
-from viz_transformer.ui import state
+from viz_transformer.ui import pages  # noqa: F401  # all fields are known
+from viz_transformer.ui.session import state
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = tuple("<s> </s> <unk> <pad> 0 , . 1 2 4 6 8 3 5 7 9 -".split())

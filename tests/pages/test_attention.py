@@ -8,12 +8,13 @@ import pytest
 import streamlit as st
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.attention import special_positions
-from viz_transformer.analysis.head_scores import head_scores, key_shares
+from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
+from viz_transformer.analysis.attention.maps import special_positions
 from viz_transformer.checkpoint import contents, load, save_checkpoint
-from viz_transformer.decoding import decode
-from viz_transformer.ui import state
+from viz_transformer.running.decoding import decode
 from viz_transformer.ui.components import payload
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.fields import OPTIONS
 
 SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
 TEXT = "29,284.30"
@@ -548,7 +549,7 @@ def test_an_address_restores_every_field(app, bundled):
     assert {name: chosen[name] for name in "itju"} == {"i": 2, "j": 3, "t": 2, "u": 1}
     for key, value in {"kind": "decoder", "picture": "head", "panel": "text"}.items():
         assert app.button_group(key=f"attention_{key}").value == value
-    boxes = {option: app.checkbox(key=f"attention_{option}").value for option in state.OPTIONS}
+    boxes = {option: app.checkbox(key=f"attention_{option}").value for option in OPTIONS}
     assert boxes == {"words": True, "hidden": True, "contribution": False}
     assert app.button_group(key="pin_shown").value == "B"
     (selection,) = components(app, "selection")

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from viz_transformer.checkpoint import load
-from viz_transformer.decoding import decode
-from viz_transformer.strategies import Beam, Sampling
-from viz_transformer.ui import cached, how, runs, state
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.ui.components import payload
+from viz_transformer.ui.pages.decoding.fields import TABS
+from viz_transformer.ui.session import cached, how, runs, state
 
 TEXT = "29,284.30"
 HOT = {"strategy": "sampling", "sampling": "3.0,6,0.95,0.01,1.2,4"}
@@ -326,7 +327,7 @@ def test_a_text_that_cannot_be_scored_ends_in_a_sentence(app):
 def test_a_given_answer_leaves_nothing_to_choose(app):
     opened(app, target="two")
     assert "The answer is given" in html_of(app) and "decoding_strategy" not in {b.key for b in app.button_group}
-    for tab in state.DEC_TABS:
+    for tab in TABS:
         goes_to(app, dec_tab=tab)
     app.button(key="decoding_write").click().run()
     assert app.session_state["selection"]["target"] is None and not app.exception
@@ -337,7 +338,7 @@ def test_a_given_answer_leaves_nothing_to_choose(app):
 def test_every_kind_of_model_is_decoded_by_every_strategy(at_the_zoo, checkpoint, strategy):
     text = "ABBA" if checkpoint == "shakespeare" else "abc"
     opened(at_the_zoo, checkpoint=checkpoint, text=text, strategy=strategy)
-    for tab in state.DEC_TABS:
+    for tab in TABS:
         goes_to(at_the_zoo, dec_tab=tab)
     if checkpoint == "en-it-slips":
         assert "every step was a whole pass" in html_of(at_the_zoo)

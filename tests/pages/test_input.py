@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import spacy
 
-from viz_transformer.analysis import dataset
-from viz_transformer.analysis.dataset import Source
-from viz_transformer.analysis.embeddings import embedding_table, neighbours, spread
+from viz_transformer.analysis.inputs import dataset
+from viz_transformer.analysis.inputs.dataset import Source
+from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours, spread
 from viz_transformer.checkpoint import contents, load
-from viz_transformer.data import DATA_VARIABLE
-from viz_transformer.decoding import decode
-from viz_transformer.ui import data_view, state, vocabulary_view
+from viz_transformer.measuring.data import DATA_VARIABLE
+from viz_transformer.running.decoding import decode
+from viz_transformer.ui.pages.input import data_view, vocabulary_view
+from viz_transformer.ui.session import state
 
 TEXT = "29,284.30"
 TRAIN = [("4.20", "four point two"), ("12", "twelve"), ("-1", "minus one"), ("1,000.00", "one thousand")]

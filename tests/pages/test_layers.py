@@ -11,19 +11,19 @@ import streamlit as st
 from builders import tiny_checkpoint
 from streamlit.testing.v1 import AppTest
 
-from viz_transformer.analysis.layers import flows, norm_view, place_of
-from viz_transformer.analysis.lens import lens
+from viz_transformer.analysis.layers.lens import lens
+from viz_transformer.analysis.layers.sublayers import flows, norm_view, place_of
 from viz_transformer.checkpoint import contents, load, save_checkpoint
-from viz_transformer.decoding import decode
 from viz_transformer.figures import labels
+from viz_transformer.running.decoding import decode
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "29,284.30"
 APP = f"""
 import streamlit as st
-from viz_transformer.ui import opening
+from viz_transformer.ui.frame import opening
 page = st.navigation([st.Page({str(ROOT / "pages" / "layers.py")!r}, title='Layers', default=True)])
-opening.show(page)
+opening.show(page, lambda: None)
 """
 
 

@@ -6,13 +6,15 @@ import re
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.influence import influence
-from viz_transformer.analysis.masks import change_of, in_batch, parts_of, row_effects, with_masks
+from viz_transformer.analysis.masks.influence import influence
+from viz_transformer.analysis.masks.parts import change_of, in_batch, parts_of, row_effects, with_masks
 from viz_transformer.checkpoint import contents, load
-from viz_transformer.decoding import decode
-from viz_transformer.tracing import record
-from viz_transformer.ui import influence_view, masks_source, masks_view, state
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.tracing import record
 from viz_transformer.ui.components import payload
+from viz_transformer.ui.pages.masks import influence_view, masks_source, view
+from viz_transformer.ui.pages.masks.fields import MOST_CELLS, cells
+from viz_transformer.ui.session import state
 
 TEXT = "4.20"
 SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
@@ -207,7 +209,7 @@ def test_what_a_click_tells_becomes_the_selection(app):
 
     def turned(words, fields):
         app.session_state["selection"].update(
-            mask_cells=state.cells(",".join(words)), **{name: int(value) for name, value in fields.items()}
+            mask_cells=cells(",".join(words)), **{name: int(value) for name, value in fields.items()}
         )
 
     turned(["d1.2"], {"t": 1, "u": 2})
@@ -230,9 +232,9 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
     taken = []
     monkeypatch.setattr(state, "pick", lambda fields: taken.append(dict(fields)))
     monkeypatch.setattr(state, "select", lambda **changes: taken.append(changes))
-    masks_view._turned(["d1.2", "e0"], {"t": 1, "u": 2})
-    masks_view._turned(["<script>"], {})
-    masks_view._turned([f"d{i}.0" for i in range(state.MOST_CELLS + 1)], {})
+    view._turned(["d1.2", "e0"], {"t": 1, "u": 2})
+    view._turned(["<script>"], {})
+    view._turned([f"d{i}.0" for i in range(MOST_CELLS + 1)], {})
     assert taken == [{"t": 1, "u": 2}, {"mask_cells": ("d1.2", "e0")}, {}, {}]
 
 
@@ -247,9 +249,9 @@ def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
     _, after = the_pass(bundled, cells=["c0"])
     opened(app, mask_batch="", mask_cells="c0")
     effects = row_effects(before, after, ckpt.target_codec.vocabulary.tokens)
-    table = masks_view.effect_table(effects)
+    table = view.effect_table(effects)
     assert list(table["largest change of a logit"]) == [each.change for each in effects]
-    words = masks_view.effect_in_words(effects)
+    words = view.effect_in_words(effects)
     assert words in said(app) and f"at position {max(effects, key=lambda each: each.change).position}." in words
     changed = sum(each.differs for each in effects)
     assert (f"{changed} of {len(effects)} rows would now write another token" in words) == (changed > 0)
@@ -371,8 +373,8 @@ def test_a_minus_b_is_the_difference_of_both_passes_before_and_after_on_one_scal
     opened(app, pin_text="4.30", kind=kind, layer="0", heads="2", mask_cells=cell, **PIN)
     site = f"{SITES[kind].format(0)}.weights"
     expected = []
-    for cells in ((), (cell,)):
-        a, b = (the_pass(bundled, text=text, cells=cells)[1][site][0, 2].numpy() for text in (TEXT, "4.30"))
+    for changed in ((), (cell,)):
+        a, b = (the_pass(bundled, text=text, cells=changed)[1][site][0, 2].numpy() for text in (TEXT, "4.30"))
         expected.append(a - b)
     drawn = maps_of(app)[:2]
     for (header, arrays), values, when in zip(drawn, expected, ("Before: the", "After: the"), strict=True):
@@ -500,8 +502,8 @@ def test_several_changes_of_the_selection_run_no_model_anew(app, monkeypatch):
     def no_run(*args, **kwargs):
         raise AssertionError("a pass was run")
 
-    monkeypatch.setattr("viz_transformer.analysis.masks.record", no_run)
-    monkeypatch.setattr("viz_transformer.analysis.influence.influence", no_run)
+    monkeypatch.setattr("viz_transformer.analysis.masks.parts.record", no_run)
+    monkeypatch.setattr("viz_transformer.analysis.masks.influence.influence", no_run)
     for change in ({"heads": "2"}, {"layer": "0"}, {"kind": "cross"}, {"t": "1"}, {"heads": "mean"}):
         goes_to(app, **change)
     assert len(maps_of(app)) == 3

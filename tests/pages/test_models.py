@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.answers import Answer, greedy_answers
-from viz_transformer.analysis.counting import counted
-from viz_transformer.analysis.parameters import parameter_total
-from viz_transformer.analysis.snapshots import snapshot_series
-from viz_transformer.analysis.untrained import recipe_of, untrained
+from viz_transformer.analysis.models.answers import Answer, greedy_answers
+from viz_transformer.analysis.models.counting import counted
+from viz_transformer.analysis.models.parameters import parameter_total
+from viz_transformer.analysis.models.snapshots import snapshot_series
+from viz_transformer.analysis.models.untrained import recipe_of, untrained
 from viz_transformer.checkpoint import contents, load, save_checkpoint
-from viz_transformer.config import ModelConfig
-from viz_transformer.decoding import decode
 from viz_transformer.figures.architecture import architecture
-from viz_transformer.ui import cached, examples, model_tabs, model_view
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.running.decoding import decode
 from viz_transformer.ui.components import payload
+from viz_transformer.ui.pages.models import model_tabs, view
+from viz_transformer.ui.session import cached, examples
 
 
 def opened(app, **address):
@@ -206,12 +207,12 @@ def test_without_models_the_page_says_what_to_do(app, tmp_path, monkeypatch):
 
 
 def test_a_card_without_measurements_says_so():
-    assert model_view.metric_lines({}) == [("vt-card-value", "–"), ("vt-card-what", "not measured")]
-    assert model_view.metric_lines({"metrics": "many"})[0] == ("vt-card-value", "–")
+    assert view.metric_lines({}) == [("vt-card-value", "–"), ("vt-card-what", "not measured")]
+    assert view.metric_lines({"metrics": "many"})[0] == ("vt-card-value", "–")
 
 
 def values_and_lines(**entry):
-    lines = model_view.metric_lines({"metrics": [entry]})
+    lines = view.metric_lines({"metrics": [entry]})
     assert [style for style, _ in lines] == ["vt-card-value"] + ["vt-card-what"] * (len(lines) - 1)
     return [line for _, line in lines]
 
@@ -237,10 +238,10 @@ def test_equal_expressions_stand_under_exact_matches():
 
 def test_a_card_says_which_pairs_its_number_leaves_out_and_the_share_with_them():
     with_them = {"split": "all", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
-    assert model_view.too_long_lines({"metrics": [INTERVAL, with_them]}) == [
+    assert view.too_long_lines({"metrics": [INTERVAL, with_them]}) == [
         "left out: 852 of 2,300 pairs, too long; counted as wrong: 53.00 %"
     ]
-    assert model_view.too_long_lines({"metrics": [INTERVAL]}) == []
+    assert view.too_long_lines({"metrics": [INTERVAL]}) == []
 
 
 def test_many_measurements_have_a_row_each_and_few_a_column(app, bundled, tmp_path, monkeypatch):
@@ -322,27 +323,27 @@ def test_selecting_a_model_brings_a_text_that_fits_it(at_the_zoo):
 
 @pytest.mark.parametrize(("share", "text"), [(1, "100 %"), (1.0, "100 %"), (0.99999, ">99.99 %"), (0.9955, "99.55 %")])
 def test_a_share_is_never_rounded_up_to_all(share, text):
-    assert model_view.percent(share) == text
+    assert view.percent(share) == text
 
 
 def test_the_rows_of_other_kinds_of_models_are_right():
     config = ModelConfig(target_vocab_size=65, decoder_layers=2, d_model=8, n_heads=2, d_ff=8, tied_output=True)
-    rows = dict(model_view.config_rows(config, {"source": None, "target": None}))
+    rows = dict(view.config_rows(config, {"source": None, "target": None}))
     assert rows["layers"] == "2 decoder"
     assert rows["target"] == "65 tokens (ids only), at most 512"
     assert "source" not in rows
     assert html.escape(rows["output layer"]) == "tied to the embedding"
     assert rows["embedding scale"] == "sqrt(d_model)"
-    learned = dict(model_view.config_rows(replace(config, embedding_scale="learned"), {}))
+    learned = dict(view.config_rows(replace(config, embedding_scale="learned"), {}))
     assert learned["embedding scale"] == "learned"
 
 
 @pytest.mark.parametrize(("translates", "captions"), [(True, ["9 shown"]), (False, ["6 of 9 shown"])])
 def test_all_answers_of_a_translator_are_there_to_be_read(translates, captions, monkeypatch):
     shown = []
-    monkeypatch.setattr(model_view.st, "html", shown.append)
+    monkeypatch.setattr(view.st, "html", shown.append)
     answers = [Answer(f"source {i}", "a", "b", right=False) for i in range(9)]
-    model_view.answer_tables(answers, 6, translates=translates)
+    view.answer_tables(answers, 6, translates=translates)
     assert len(shown) == len(captions)
     assert all(caption in table for caption, table in zip(captions, shown, strict=True))
     assert shown[0].count("<tr>") == (9 if translates else 6)
@@ -403,7 +404,7 @@ def test_the_architecture_is_drawn_with_the_models_own_parts(at_the_zoo, zoo, na
 
 
 def test_steps_have_commas_and_a_seed_has_none():
-    rows = dict(model_view.origin_rows({"steps": 6282, "seed": 1234, "date": "2026-11-21"}))
+    rows = dict(view.origin_rows({"steps": 6282, "seed": 1234, "date": "2026-11-21"}))
     assert rows == {"optimiser steps": "6,282", "seed": "1234", "trained on": "2026-11-21"}
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.attention import kept_cells
+from viz_transformer.analysis.attention.maps import kept_cells
 from viz_transformer.checkpoint import contents, load, save_checkpoint
-from viz_transformer.decoding import decode
-from viz_transformer.tracing import trace
-from viz_transformer.ui import passes
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.tracing import trace
 from viz_transformer.ui.components import payload
+from viz_transformer.ui.session import passes
 
 SLIPS = {"checkpoint": "en-it-slips", "text": "abc"}
 WITH_ROWS = ("run", "decoding", "attention", "weight", "layers", "tensors", "masks")

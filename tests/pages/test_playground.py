@@ -7,9 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.background import Trainings
-from viz_transformer.analysis.experiments import CopySettings, Rebuild, RebuildSettings
-from viz_transformer.analysis.playground import (
+from viz_transformer.analysis.playground.background import Trainings
+from viz_transformer.analysis.playground.by_hand import (
     Sizes,
     attend,
     drawn,
@@ -20,7 +19,8 @@ from viz_transformer.analysis.playground import (
     table_of,
     vectors,
 )
-from viz_transformer.ui import number_editor, training_view
+from viz_transformer.analysis.playground.experiments import CopySettings, Rebuild, RebuildSettings
+from viz_transformer.ui.pages.playground import number_editor, training_view
 
 PARTS = ("attention", "simplex", "scaling", "norms", "rebuild", "copy")
 LONG = 60.0
@@ -40,7 +40,7 @@ def own_trainings(monkeypatch):
 @pytest.fixture
 def short(monkeypatch):
     """The same settings with few steps."""
-    from viz_transformer.analysis import experiments
+    from viz_transformer.analysis.playground import experiments
 
     monkeypatch.setattr(experiments, "RebuildSettings", lambda **given: RebuildSettings(**{**given, "steps": 40}))
     few = {"steps": 20, "length": 3, "letters": 4, "batch": 4, "tests": 8}
@@ -120,7 +120,7 @@ def test_every_part_opens_says_how_to_read_it_and_is_in_the_address(app, part):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_it_needs_no_model(app, part, monkeypatch):
-    from viz_transformer.ui import cached
+    from viz_transformer.ui.session import cached
 
     monkeypatch.setattr(cached, "summaries", lambda: ())
     opened(app, play=part)
@@ -234,7 +234,7 @@ def test_edits_of_a_link_stand_in_the_tables_and_can_be_taken_back(app):
 
 def taken(app, monkeypatch, letter, cells):
     """The callback of an editor, with what the browser would have sent."""
-    from viz_transformer.ui import state
+    from viz_transformer.ui.session import state
 
     key = f"play_{letter}_{app.session_state['play_editors'][letter].count}"
     columns = [f"k{i}" if letter == "m" else str(i) for i in range(8)]
@@ -462,7 +462,7 @@ def test_copying_shows_losses_answers_and_maps(app, short):
 
 
 def test_a_training_that_fails_says_so(app, monkeypatch):
-    from viz_transformer.analysis import experiments
+    from viz_transformer.analysis.playground import experiments
 
     def broken(settings):
         raise RuntimeError("no room for <b>")

@@ -10,18 +10,18 @@ from builders import SPECIALS, tiny_checkpoint
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer import numerals
-from viz_transformer.analysis.orders import two_orders
-from viz_transformer.analysis.positions import derivation, own_table, rotation
+from viz_transformer.analysis.positions.orders import two_orders
+from viz_transformer.analysis.positions.table import derivation, own_table, rotation
 from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.text import Characters, Codec, Vocabulary
-from viz_transformer.ui import orders_view, position_topics, positions_view
+from viz_transformer.ui.pages.positions import orders_view, position_topics, view
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = f"""
 import streamlit as st
-from viz_transformer.ui import opening
+from viz_transformer.ui.frame import opening
 page = st.navigation([st.Page({str(ROOT / "pages" / "positions.py")!r}, title='Positions', default=True)])
-opening.show(page)
+opening.show(page, lambda: None)
 """
 KINDS = {
     "doubled": {"positions": "sinusoidal-doubled"},
@@ -466,7 +466,7 @@ def test_what_a_model_writes_and_what_is_typed_stands_as_text(page, tmp_path, mo
 def test_the_tables_can_be_saved(page, bundled, monkeypatch):
     made = {}
     monkeypatch.setattr(
-        positions_view.pictures, "table", lambda numbers, *, note, name, key: made.update({key: (numbers(), name)})
+        view.pictures, "table", lambda numbers, *, note, name, key: made.update({key: (numbers(), name)})
     )
     opened(page)
     own = own_table(load(bundled / "numbers").model, "encoder")
@@ -484,7 +484,7 @@ def test_on_a_projector_the_type_is_larger(page):
     opened(page)
     before = figures(page)[0]["layout"]["font"]["size"]
     opened(page, projector="on")
-    assert figures(page)[0]["layout"]["font"]["size"] == positions_view.PROJECTED * before
+    assert figures(page)[0]["layout"]["font"]["size"] == view.PROJECTED * before
     assert ".st-key-pos_below" in said(page)
 
 
@@ -500,7 +500,7 @@ def test_positions_around_the_selected_one_are_listed():
     [(0.0, "0"), (1.0, "1"), (464.1588, "464.159"), (215443.469, "215,443"), (1e-5, "1.0\u00a0·\u00a010⁻⁵")],
 )
 def test_numbers_are_said_without_powers_of_ten_where_that_is_short(value, said):
-    assert positions_view.short(value) == said
+    assert view.short(value) == said
 
 
 def test_the_page_runs_alone(alone):

@@ -9,10 +9,10 @@ import pytest
 import streamlit as st
 
 from viz_transformer.checkpoint import contents, load
-from viz_transformer.decoding import decode
-from viz_transformer.ui import examples, state
+from viz_transformer.running.decoding import decode
 from viz_transformer.ui.components import payload
-from viz_transformer.ui.text import literal
+from viz_transformer.ui.frame.text import literal
+from viz_transformer.ui.session import examples, state
 
 
 def opened(app, **address):

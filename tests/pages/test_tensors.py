@@ -13,22 +13,23 @@ import torch
 from safetensors.torch import save
 from streamlit.testing.v1 import AppTest
 
-from viz_transformer.analysis import tensors
-from viz_transformer.analysis.tensors import entries, statistics
-from viz_transformer.analysis.trace_files import opened as trace_of
-from viz_transformer.analysis.trace_files import saved
+from viz_transformer.analysis.tensors import points
+from viz_transformer.analysis.tensors.points import entries, statistics
+from viz_transformer.analysis.tensors.trace_files import opened as trace_of
+from viz_transformer.analysis.tensors.trace_files import saved
 from viz_transformer.checkpoint import contents, load
-from viz_transformer.decoding import decode
-from viz_transformer.tracing import trace
-from viz_transformer.training_mode import training_trace
-from viz_transformer.ui import cached, tensor_sources, tensor_view
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.tracing import trace
+from viz_transformer.running.training_mode import training_trace
+from viz_transformer.ui.pages.tensors import tensor_sources, view
+from viz_transformer.ui.session import cached
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = f"""
 import streamlit as st
-from viz_transformer.ui import opening
+from viz_transformer.ui.frame import opening
 page = st.navigation([st.Page({str(ROOT / "pages" / "tensors.py")!r}, title='Tensors', default=True)])
-opening.show(page)
+opening.show(page, lambda: None)
 """
 
 
@@ -123,7 +124,7 @@ def test_the_table_has_shape_type_and_statistics_of_the_whole_and_of_the_picture
         assert cell[1] == "float32"
         numbers = (found.minimum, found.mean, found.maximum, found.variance)
         assert cell[2:6] == [f"{number:.4g}" for number in numbers]
-        assert cell[6:] == ["0", "0", tensor_view.percent(found.zeros, found.count)]
+        assert cell[6:] == ["0", "0", view.percent(found.zeros, found.count)]
     assert "weights @ value by head" in words(page)
 
 
@@ -131,7 +132,7 @@ def test_every_point_can_be_looked_at(page, bundled):
     opened(page, checkpoint="numbers-tiny")
     listed = entries(the_trace(bundled, name="numbers-tiny"))
     for place, entry in enumerate(listed):
-        page.session_state["selection"].update(point=entry.name, **tensor_view._implied(entry.name))
+        page.session_state["selection"].update(point=entry.name, **view._implied(entry.name))
         page.session_state["selection"]["chart"] = ("heatmap", "histogram")[place % 2]
         again(page)
         assert figure(page)["layout"]["title"]["text"].startswith(f"{entry.name}[0,"), entry.name
@@ -144,7 +145,7 @@ def test_a_mask_is_drawn_in_two_tones_with_its_share_of_true(page, bundled):
     mask = the_trace(bundled)["decoder.0.self.mask"]
     assert np.array_equal(cells(page), mask[0, 0].numpy().astype(np.float32))
     assert "Boolean" in words(page) and "share of True" in words(page)
-    share = tensor_view.percent(int(mask.sum()), mask.numel())
+    share = view.percent(int(mask.sum()), mask.numel())
     assert f"<td>{share}</td>" in said(page)
 
 
@@ -183,8 +184,8 @@ def test_a_scale_reaches_as_far_as_the_whole_point(page, bundled):
 
 
 def test_a_point_that_would_be_too_large_to_compute_is_said(page, monkeypatch):
-    monkeypatch.setattr(tensors, "LARGEST_DERIVED", 10)
-    tensor_view._viewed.clear()
+    monkeypatch.setattr(points, "LARGEST_DERIVED", 10)
+    view._viewed.clear()
     opened(page, point="decoder.1.cross.scores")
     assert "decoder.1.cross.scores would be computed now" in words(page)
     assert page.radio(key="tensors_point").value == "decoder.1.cross.scores"
@@ -271,7 +272,7 @@ def test_a_filter_that_finds_nothing_says_so(page, words_given):
 
 
 def test_a_long_list_is_cut_and_says_so(page, monkeypatch):
-    monkeypatch.setattr(tensor_view, "MOST_LISTED", 5)
+    monkeypatch.setattr(view, "MOST_LISTED", 5)
     opened(page)
     page.text_input(key="tensors_filter").set_value("r")
     again(page)
@@ -285,7 +286,7 @@ def test_a_long_list_is_cut_and_says_so(page, monkeypatch):
 def test_the_csv_is_made_when_it_is_asked_for(page, bundled, monkeypatch):
     made = []
     monkeypatch.setattr(
-        tensor_view.st, "download_button", lambda label, data, name, *rest, **more: made.append((label, data, name))
+        view.st, "download_button", lambda label, data, name, *rest, **more: made.append((label, data, name))
     )
     opened(page, point="decoder.1.cross.weights", heads="2")
     files = {label: (data, name) for label, data, name in made}
@@ -302,7 +303,7 @@ def test_the_csv_is_made_when_it_is_asked_for(page, bundled, monkeypatch):
 def test_a_saved_trace_is_the_run(page, bundled, monkeypatch):
     made = {}
     monkeypatch.setattr(
-        tensor_view.st, "download_button", lambda label, data, name, *rest, **more: made.update({label: (data, name)})
+        view.st, "download_button", lambda label, data, name, *rest, **more: made.update({label: (data, name)})
     )
     opened(page, seed="5")
     data, name = made["Save trace"]
@@ -555,7 +556,7 @@ def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type
     before = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]
     opened(page, projector="on")
     after = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]
-    assert after["font"]["size"] == pytest.approx(tensor_view.PROJECTED * before["font"]["size"])
+    assert after["font"]["size"] == pytest.approx(view.PROJECTED * before["font"]["size"])
     assert after["height"] < 620  # of 720, with room for the caption
     said = "".join(element.proto.body for element in page.get("html"))
     assert ".st-key-tensors_facts" in said and "decoder.1.cross.weights of the run" in said

@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from viz_transformer.analysis.one_weight import LINES, ladder
-from viz_transformer.analysis.weight_numbers import Cell, parameters
+from viz_transformer.analysis.weight.ladder import LINES, ladder
+from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import contents, load
-from viz_transformer.decoding import decode
-from viz_transformer.ui import frame, weight_view
+from viz_transformer.running.decoding import decode
 from viz_transformer.ui.components import payload
+from viz_transformer.ui.frame import frame
+from viz_transformer.ui.pages.weight import view
 
 TEXT = "29,284.30"
 
@@ -125,7 +126,7 @@ def test_the_ladder_is_walked_by_its_buttons_and_stands_in_the_address(app):
 
 
 def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monkeypatch):
-    from viz_transformer.analysis import weight_numbers
+    from viz_transformer.analysis.weight import weight_numbers
 
     other = parameters(load(bundled / "numbers-tiny").model, "cross", 1)
     monkeypatch.setattr(weight_numbers, "parameters", lambda model, kind, layer: other)
@@ -428,8 +429,8 @@ def test_the_row_is_on_the_screen_before_what_is_slow_to_draw_when_the_page_is_n
     happened = []
     monkeypatch.setattr(frame, "sleep", lambda seconds: happened.append("pause"))
     for part in ("row", "ladder", "python_panel"):
-        draw = getattr(weight_view, part)
-        monkeypatch.setattr(weight_view, part, lambda *given, n=part, d=draw: (happened.append(n), d(*given)))
+        draw = getattr(view, part)
+        monkeypatch.setattr(view, part, lambda *given, n=part, d=draw: (happened.append(n), d(*given)))
     opened(app)
     assert happened == ["row", "pause", "ladder", "python_panel"]
     happened.clear()

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from viz_transformer.config import ModelConfig
-from viz_transformer.data import Pair, Split, Tokenizers
+from viz_transformer.measuring.data import Pair, Split, Tokenizers
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary

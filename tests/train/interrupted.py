@@ -23,7 +23,7 @@ import torch
 from backwards import backwards_task, write_data
 from lightning.pytorch import Callback
 
-from viz_transformer.cli import main
+from viz_transformer.command import main
 from viz_transformer.train import keeper, run
 from viz_transformer.train.keeper import last_path, last_step
 

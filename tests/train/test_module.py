@@ -19,7 +19,7 @@ from viz_transformer.train.module import FloatMuon, TrainingModule, rate_factor
 CODECS = backwards_codecs()
 
 
-def module(smoothing: float, **plan: str) -> TrainingModule:
+def module(smoothing: float, **plan: str | float) -> TrainingModule:
     task = backwards_task(smoothing=smoothing, **plan)
     torch.manual_seed(0)
     pairs = EncodedPairs(backwards_pairs(0, 50), CODECS, (12, 12), "train")
@@ -54,6 +54,44 @@ def test_loss_is_the_smoothed_cross_entropy_of_the_tokens_without_padding():
                 at = log_probs[row, position]
                 losses.append(-0.8 * float(at[wanted].detach()) - 0.2 * float(at.mean().detach()))
     assert float(trained.training_step(batch, 0).detach()) == pytest.approx(sum(losses) / len(losses), rel=1e-6)
+
+
+def test_consistency_reads_twice_and_adds_how_far_the_two_are_apart():
+    """Written out in float64, with the dropout of the same seed: R-Drop, Liang et al. (2021), equation 4, halved."""
+    trained = module(smoothing=0.1, consistency=5.0).train()
+    src, tgt = batch = trained.order[0]
+    assert src is not None
+    torch.manual_seed(3)
+    logits = trained.model(torch.cat([src, src]), torch.cat([tgt, tgt])[:, :-1]).detach().double()
+    half, wanted = len(src), tgt[:, 1:]
+    losses, apart = [], []
+    for row in range(half):
+        for position in range(wanted.size(1)):
+            if wanted[row, position] == 3:
+                continue
+            p, q = (logits[row + half * k, position].log_softmax(-1) for k in (0, 1))
+            right = int(wanted[row, position])
+            losses += [float(-0.9 * each[right] - 0.1 * each.mean()) for each in (p, q)]
+            apart.append(float((p.exp() * (p - q)).sum() + (q.exp() * (q - p)).sum()) / 2)
+    expected = sum(losses) / len(losses) + 5.0 / 2 * sum(apart) / len(apart)
+    torch.manual_seed(3)
+    assert float(trained.training_step(batch, 0).detach()) == pytest.approx(expected, rel=1e-5)
+    assert sum(apart) > 0.01  # dropout was on
+
+
+def test_the_average_of_the_weights_starts_with_the_first_and_is_what_is_kept():
+    trained = module(smoothing=0.0, averaging=0.75)
+    plain = module(smoothing=0.0)
+    assert trained.kept is not trained.model and plain.kept is plain.model
+    first = {name: value.clone() for name, value in trained.model.state_dict().items()}
+    assert all(torch.equal(value, first[name]) for name, value in trained.kept.state_dict().items())
+    for value in trained.model.parameters():
+        value.data += 1.0
+    assert trained.average is not None
+    trained.average.update_parameters(trained.model)
+    for name, value in trained.kept.named_parameters():
+        assert torch.allclose(value, first[name] + 0.25, atol=1e-6)
+    assert not any(value.requires_grad for value in trained.kept.parameters())
 
 
 def test_measured_loss_has_no_smoothing_and_no_dropout_and_counts_tokens_not_batches():

@@ -16,8 +16,8 @@ from backwards import backwards_codecs, backwards_pairs, backwards_task
 from lightning.pytorch import Callback
 
 from viz_transformer.checkpoint import load
-from viz_transformer.decoding import decode
-from viz_transformer.evaluation import evaluate
+from viz_transformer.measuring.evaluation import evaluate
+from viz_transformer.running.decoding import decode
 from viz_transformer.train import keeper
 from viz_transformer.train.keeper import last_path, mean_loss
 from viz_transformer.train.module import rate_factor
@@ -66,13 +66,21 @@ def untimed(folder: Path) -> list[dict[str, float | None]]:
     return [{name: None if math.isnan(value) else value for name, value in row.items()} for row in rows]
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon", "muon-float32"])
-def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path, optimizer: str):
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"optimizer": "adamw"},
+        {"optimizer": "muon"},
+        {"optimizer": "muon-float32"},
+        {"consistency": 5.0, "averaging": 0.8},
+    ],
+)
+def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path, plan: dict[str, Any]):
     """Broken twice in the middle of things: between saves (every 5 steps), and in the second epoch of the data."""
-    whole = run(data, tmp_path / "whole", optimizer=optimizer)
-    first = run(data, tmp_path / "broken", stop=8, optimizer=optimizer)
-    second = run(data, tmp_path / "broken", stop=22, resume=True, optimizer=optimizer)
-    third = run(data, tmp_path / "broken", resume=True, optimizer=optimizer)
+    whole = run(data, tmp_path / "whole", **plan)
+    first = run(data, tmp_path / "broken", stop=8, **plan)
+    second = run(data, tmp_path / "broken", stop=22, resume=True, **plan)
+    third = run(data, tmp_path / "broken", resume=True, **plan)
     assert (min(second), min(third)) == (6, 21)  # from the last save
     for part in (first, second, third):
         assert part == {step: whole[step] for step in part}
@@ -232,11 +240,11 @@ def test_a_finished_training_is_only_exported_again_by_resume(data: Path, tmp_pa
     assert len(run(data, tmp_path / "out")) == STEPS  # and without it trained anew
 
 
-def test_a_training_goes_on_after_the_config_has_got_a_new_setting(data: Path, tmp_path: Path):
+def test_a_training_goes_on_after_config_and_plan_have_got_new_settings(data: Path, tmp_path: Path):
     run(data, tmp_path / "out", stop=8)
     note = tmp_path / "out.training" / "training.json"
     saved = json.loads(note.read_text(encoding="utf-8"))
-    assert saved["model"].pop("merge") == "concatenate"
+    assert saved["model"].pop("merge") == "concatenate" and saved["plan"].pop("averaging") == 0.0
     note.write_text(json.dumps(saved), encoding="utf-8")
     assert max(run(data, tmp_path / "out", resume=True)) == STEPS
 

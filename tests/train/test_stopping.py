@@ -22,7 +22,7 @@ GOES_ON = {
 
 IMPORTING = """
 import importlib.abc, signal, sys, time
-from viz_transformer.cli import main
+from viz_transformer.command import main
 class Slow(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
         if name == "viz_transformer.train.run":

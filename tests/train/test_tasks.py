@@ -15,11 +15,11 @@ import pytest
 import sympy
 import torch
 
-from viz_transformer.answering import answers_of
 from viz_transformer.checkpoint import load
-from viz_transformer.config import tutorial
-from viz_transformer.data import COPY_LONGEST, COPY_SYMBOLS, Pair, generated_pairs
-from viz_transformer.evaluation import evaluate_checkpoint
+from viz_transformer.measuring.answering import answers_of
+from viz_transformer.measuring.data import COPY_LONGEST, COPY_SYMBOLS, Pair, generated_pairs
+from viz_transformer.measuring.evaluation import evaluate_checkpoint
+from viz_transformer.model.config import tutorial
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs

@@ -12,7 +12,7 @@ import pytest
 from served import serving
 from visiting import visit
 
-from viz_transformer.server import FAILED
+from viz_transformer.command.server import FAILED
 
 # The app, in which the import of pandas stops half-way until a file is there.
 HALF_WAY = """
@@ -40,7 +40,7 @@ class Finder:
         return spec
 
 sys.meta_path.insert(0, Finder)
-from viz_transformer.cli import main
+from viz_transformer.command import main
 main(["app", "--no-browser", "--port", "0"])
 """
 
@@ -48,7 +48,7 @@ main(["app", "--no-browser", "--port", "0"])
 SERVED = """
 import sys
 from pathlib import Path
-from viz_transformer import server
+from viz_transformer.command import server
 
 listening, _ = server.bind(0)
 print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)

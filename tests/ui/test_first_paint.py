@@ -26,12 +26,12 @@ def watched(self, kind, *given, **more):
 
 DeltaGenerator._enqueue = watched
 if script:
-    from viz_transformer import server
+    from viz_transformer.command import server
     listening, _ = server.bind(0)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     server.serve(Path(script), listening)
 else:
-    from viz_transformer.cli import main
+    from viz_transformer.command import main
     main(["app", "--no-browser", "--port", "0"])
 """
 HEAVY = ("torch", "spacy", "transformers", "lightning")
@@ -45,7 +45,7 @@ def imported_by(code: str) -> str:
 
 
 def test_the_frame_of_the_page_imports_nothing_heavy():
-    assert imported_by("import viz_transformer.ui.frame, viz_transformer.ui.model_view") == "[]"
+    assert imported_by("import viz_transformer.ui.frame.frame, viz_transformer.ui.pages.models.view") == "[]"
 
 
 def imported_before_the_heading(script: str, folder: Path) -> set[str]:
@@ -63,14 +63,18 @@ def test_the_heading_waits_for_these_imports_and_no_others(tmp_path):
     ours = imported_before_the_heading("", tmp_path)
     assert {name for name in ours if name.partition(".")[0] == "viz_transformer"} == {
         "viz_transformer",
-        "viz_transformer.cli",
-        "viz_transformer.server",
-        "viz_transformer.memory",
+        "viz_transformer.command",
+        "viz_transformer.command.server",
+        "viz_transformer.ui.session.memory",
         "viz_transformer.ui",
-        "viz_transformer.ui.opening",
-        "viz_transformer.ui.style",
+        "viz_transformer.ui.frame",
+        "viz_transformer.ui.session",
+        "viz_transformer.ui.frame.opening",
+        "viz_transformer.ui.frame.style",
         "viz_transformer.figures",
         "viz_transformer.figures.theme",
+        "viz_transformer.model",
+        "viz_transformer.model.kinds",
     }
     libraries, of_bare = ({name.partition(".")[0] for name in names} for names in (ours, bare))
     assert libraries - of_bare <= sys.stdlib_module_names  # ours is served by modules of ours in both
@@ -88,7 +92,7 @@ import sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from viz_transformer.checkpoint import contents
-from viz_transformer.ui import cached
+from viz_transformer.ui.session import cached
 
 def stop(summary):
     assert "torch" not in sys.modules

@@ -28,7 +28,7 @@ from viz_transformer.checkpoint.files import (
     read_json_object,
     read_rows,
 )
-from viz_transformer.config import ModelConfig
+from viz_transformer.model.config import ModelConfig
 
 HISTORY_COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
 SECONDS = "seconds"

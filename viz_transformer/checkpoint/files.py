@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from viz_transformer.untrusted import MOST_VALUES, check_header, json_values
+from viz_transformer.checkpoint.untrusted import MOST_VALUES, check_header, json_values
 
 FORMAT_VERSION = 1
 CONFIG, CARD, WEIGHTS = "config.json", "card.json", "model.safetensors"

@@ -45,7 +45,7 @@ from viz_transformer.checkpoint.files import (
     sha256,
 )
 from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
-from viz_transformer.config import MAX_LAYERS, ModelConfig
+from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.text import Codec, Vocabulary
 
@@ -275,7 +275,8 @@ def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
         raise CheckpointError(f"{config_path} asks for more than {MAX_LAYERS:,} layers: choose a smaller model")
     if (config.pad_to or 0) > MAX_PADDED:
         raise CheckpointError(f"{config_path} pads each text to more than {MAX_PADDED:,} tokens: lower pad_to")
-    if config.positions.startswith("sinusoidal") and longest * d_model > MAX_POSITION_NUMBERS:
+    width = {"rotary": layers * config.head_dim, "learned": 0, "none": 0, "alibi": 0}.get(config.positions, d_model)
+    if longest * width > MAX_POSITION_NUMBERS:
         raise CheckpointError(
             f"{config_path} asks for a position table of more than {MAX_POSITION_NUMBERS:,} numbers: "
             "lower max_source and max_target, and save the checkpoint again"

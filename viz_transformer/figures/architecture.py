@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from viz_transformer.analysis.parameters import Block, parameter_blocks
-from viz_transformer.config import ModelConfig
+from viz_transformer.analysis.models.parameters import Block, parameter_blocks
+from viz_transformer.model.config import ModelConfig
 
 Fill = Literal["encoder", "decoder", "cross", "plain", "norm"]
 Ink = Literal["text", "muted", "source-ink", "target-ink", "cross-ink"]
@@ -32,6 +32,7 @@ _POSITIONS = {
     "sinusoidal-doubled": ("doubled", "sines"),
     "learned": ("learned", "positions"),
 }
+_IN_ATTENTION = {"rotary": ", rotary", "alibi": ", ALiBi"}
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ class _Pen:
         )
         self.line((x, y), (x, y - GAP))
         y = upper
-        if config.positions != "none":
+        if config.positions in _POSITIONS:
             middle = y - GAP - SIGN
             self.signs.append(Sign(x, middle))
             self.line((x, y), (x, middle + SIGN))
@@ -266,7 +267,8 @@ class _Pen:
             label = {"self": "Self-attention", "cross": "Cross-attention"}[part]
             label = f"Masked {label.lower()}" if masked else label
             merged = ", raw merge" if config.merge == "raw-reshape" else ""
-            detail = f"{config.n_heads} heads × {config.head_dim}{merged}"
+            places = _IN_ATTENTION.get(config.positions, "") if part == "self" else ""
+            detail = f"{config.n_heads} heads × {config.head_dim}{merged}{places}"
             fill = "cross" if part == "cross" else fill
         tip = self.tip(name, f"{label}, in each layer")
         top = self.sublayer(

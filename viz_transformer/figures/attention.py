@@ -12,10 +12,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.hidden_keys import MOSTLY_HIDDEN
+from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
-from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import KINDS, KindName
 
 _CHARACTER = 0.61  # width of one column of the mono font, in parts of its size
 _NOMINAL_WIDTH = 600  # where the real width is not known: on a page the figure takes what it gets
@@ -23,7 +24,6 @@ _LABEL_COLUMNS = 12
 _SMALL = 9  # pixels, for "<unk>" beside what was typed
 _TOP, _BOTTOM, _AXIS_TITLE = 40, 52, 26
 _TALLEST_ROW = 52  # a figure of three rows is not three stripes
-_NOUNS = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
 
 
 def attention_heatmap(
@@ -33,7 +33,7 @@ def attention_heatmap(
     *,
     mask: ArrayLike | None = None,
     title: str,
-    kind: Kind = "cross",
+    kind: KindName = "cross",
     theme: Theme = "light",
     selected_query: int | None = None,
     query_writes: Sequence[str] | None = None,
@@ -213,7 +213,7 @@ def _draw_axes(
     keys: _Labels,
     writes: _Labels | None,
     sizes: _Sizes,
-    kind: Kind,
+    kind: KindName,
     theme: Theme,
     selected: int | None,
 ) -> None:
@@ -340,9 +340,9 @@ def _runs(cells: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def _name_axes(figure: go.Figure, kind: Kind, writes: bool, lift: float, theme: Theme) -> None:
+def _name_axes(figure: go.Figure, kind: KindName, writes: bool, lift: float, theme: Theme) -> None:
     """What rows and columns are, in words, `lift` pixels above the cells."""
-    query_noun, key_noun = _NOUNS[kind]
+    query_noun, key_noun = KINDS[kind].sides("source", "target")
     place = {"yref": "paper", "y": 1, "yanchor": "top", "yshift": lift}
     note = {**place, "showarrow": False, "font": {"size": 13, "color": themes.palette(theme).muted}}
     figure.add_annotation(text=f"keys: {key_noun} tokens", xref="paper", x=0.5, xanchor="center", **note)

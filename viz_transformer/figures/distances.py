@@ -72,6 +72,42 @@ def product_curves(
     return figure
 
 
+def rotated_products(
+    distance: ArrayLike,
+    product: ArrayLike,
+    at: int,
+    recorded: float,
+    *,
+    title: str,
+    theme: Theme = "light",
+    height: int = 400,
+) -> go.Figure:
+    """One query times one key, turned as if they stood at each distance, [N]; the dot is the run's own, at `at`."""
+    colors = themes.palette(theme)
+    places, values = np.asarray(distance), np.asarray(product, np.float64)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=places,
+        y=values,
+        mode="lines+markers",
+        line={"color": colors.text, "width": 1.5},
+        marker={"size": 5 if len(places) <= 64 else 3},
+        customdata=[labels.escape(numerals.number(value)) for value in values.tolist()],
+        hovertemplate="distance %{x}<br>q · k %{customdata}<extra></extra>",
+        showlegend=False,
+    )
+    figure.add_scatter(
+        x=[at],
+        y=[recorded],
+        mode="markers",
+        marker={"size": 13, "color": colors.accent},
+        hovertemplate=f"as recorded, distance {at}<br>q · k {labels.escape(numerals.number(recorded))}<extra></extra>",
+        showlegend=False,
+    )
+    chart(figure, title, "distance: query less key, in positions", "q · k, not yet divided", theme, height)
+    return figure
+
+
 def turned_pairs(
     pairs: Sequence[tuple[str, ArrayLike]],
     position: int,
@@ -153,11 +189,12 @@ def wavelength_curves(
     *,
     shown: str,
     title: str,
+    whose: str = "the table's",
     theme: Theme = "light",
     height: int = 420,
 ) -> go.Figure:
     """Positions in one turn, by pair of columns, on a logarithmic axis; `length` is the line that a turn must stay
-    under to be seen. `shown` is the name of the curve drawn strong, the others are dotted.
+    under to be seen. `shown` is the name of the curve drawn strong, the others are dotted; `whose` positions they are.
     """
     colors = themes.palette(theme)
     figure = go.Figure()
@@ -202,7 +239,7 @@ def wavelength_curves(
         },
     )
     figure.add_annotation(
-        text=f"the table's {length} positions",
+        text=f"{whose} {length} positions",
         x=1,
         xanchor="right",
         xref="paper",

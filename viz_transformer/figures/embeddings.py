@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.tensors import max_pooled
+from viz_transformer.analysis.tensors.points import max_pooled
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 
 MOST_CELLS = 512
@@ -39,7 +40,7 @@ def input_strips(
     tokens: Sequence[str],
     positions: Sequence[int],
     *,
-    side: Literal["source", "target"],
+    side: SideName,
     title: str,
     scale: float = 0.0,
     theme: Theme = "light",
@@ -112,7 +113,7 @@ def input_strips(
         range=[total, 0],
         tickvals=[*ticks],
         ticktext=[f"{text} " for text in ticks.values()],
-        tickfont={**small, "color": palette.source_ink if side == "source" else palette.target_ink},
+        tickfont={**small, "color": SIDES[side].of(palette.source_ink, palette.target_ink)},
     )
     figure.update_xaxes(
         **plain,

@@ -11,10 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.tensors import max_pooled
+from viz_transformer.analysis.tensors.points import max_pooled
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
-from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 
 LARGEST_SIDE = 64
@@ -24,13 +25,12 @@ _LEFT, _RIGHT, _TOP = 66, 12, 60
 _LARGEST_MAP = 160  # pixels
 _GAP = 0.06  # between two maps, in parts of a map, but at least one cell
 _HOVER_TEXTS = 2**16  # cells: with more, a text for each would outweigh the numbers
-_NOUNS = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
 
 
 def head_grid(
     maps: ArrayLike | Sequence[ArrayLike],
     *,
-    kind: Kind,
+    kind: KindName,
     title: str,
     mask: ArrayLike | None = None,
     theme: Theme = "light",
@@ -89,7 +89,7 @@ def head_grid(
         notes.append("hatched: masked")
     if np.isnan(weights).any():
         notes.append("blank: not a number")
-    rows, columns = _NOUNS[kind]
+    rows, columns = KINDS[kind].sides("source", "target")
     counted = [f"{count} {noun} token{'s' * (count > 1)}" for count, noun in ((queries, rows), (keys, columns))]
     axes = f"in each map a row is a query ({counted[0]}), a column a key ({counted[1]})"
     legend.draw(figure, [" · ".join(notes), axes], theme, ends=("0", significant(figure.data[0].zmax, 3)))

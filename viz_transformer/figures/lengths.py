@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,16 +11,16 @@ from numpy.typing import ArrayLike
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import SIDES, SideName
 
-Side = Literal["source", "target"]
 MOST_BARS = 60
 
 
 def length_histogram(
-    lengths: Mapping[Side, ArrayLike],
+    lengths: Mapping[SideName, ArrayLike],
     *,
     title: str,
-    limits: Mapping[Side, int] | None = None,
+    limits: Mapping[SideName, int] | None = None,
     theme: Theme = "light",
     height: int = 320,
 ) -> go.Figure:
@@ -40,7 +39,7 @@ def length_histogram(
     figure = go.Figure()
     for side, values in arrays.items():
         counts, _ = np.histogram(values, bins=np.append(steps, steps[-1] + width))
-        ink = palette.source_ink if side == "source" else palette.target_ink
+        ink = SIDES[side].of(palette.source_ink, palette.target_ink)
         spans = [_span(int(start), width) for start in steps]
         figure.add_trace(
             go.Scatter(
@@ -48,7 +47,7 @@ def length_histogram(
                 y=counts,
                 name=side,
                 mode="lines",
-                line={"color": ink, "width": 2, "shape": "hvh", "dash": "solid" if side == "source" else "dot"},
+                line={"color": ink, "width": 2, "shape": "hvh", "dash": SIDES[side].of("solid", "dot")},
                 customdata=spans,
                 hovertemplate=f"{side}, %{{customdata}}<br>%{{y:,d}} of {values.size:,} texts<extra></extra>",
             )

@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer import numerals
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
-from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.figures.theme import MOST_HEADS, Theme
+from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 
 MOST_TOKENS = 256
 """More tokens a side than this cannot be told apart as lines."""
-MOST_HEADS = 6
-"""As many as there are colours that tell heads apart."""
 MOST_LINES = 20_000
 """The strongest lines are drawn, up to this many."""
 OPACITIES = 12
@@ -29,7 +28,6 @@ OPACITIES = 12
 _FAINTEST, _GAMMA = 0.06, 0.7  # so that faint lines can be seen
 _TOP, _LABEL_COLUMNS, _LARGEST_ROW, _SMALL = 92, 12, 40, 11  # pixels, but for the second
 _GOLDEN = (3 - math.sqrt(5)) / 2  # how far along a line its tooltip lies: no two lines cross there
-_NOUNS = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
 
 
 def attention_lines(
@@ -41,7 +39,7 @@ def attention_lines(
     heads: Sequence[str] = (),
     mask: ArrayLike | None = None,
     threshold: float = 0.0,
-    kind: Kind = "cross",
+    kind: KindName = "cross",
     theme: Theme = "light",
     query_writes: Sequence[str] | None = None,
     query_originals: Sequence[str] | None = None,
@@ -325,11 +323,11 @@ def _check(
         raise ValueError(f"mask {np.shape(mask)} does not have the shape of the weights {maps.shape}")
 
 
-def _draw_axes(figure: go.Figure, queries: _Side, keys: _Side, place: _Place, kind: Kind, theme: Theme) -> None:
+def _draw_axes(figure: go.Figure, queries: _Side, keys: _Side, place: _Place, kind: KindName, theme: Theme) -> None:
     """Tokens at their heights on both sides, and over them what they are."""
     plain = {"zeroline": False, "showgrid": False, "fixedrange": True, "ticks": "", "tickmode": "array"}
     size = max(8.0, min(14.0, place.row * 0.82))
-    inks, nouns = themes.inks(kind, theme), _NOUNS[kind]
+    inks, nouns = themes.inks(kind, theme), KINDS[kind].sides("source", "target")
     figure.update_xaxes(**plain, tickvals=[], range=[-0.015, 1.015])
     for name, side, middles, ink in (
         ("yaxis", queries, place.queries, inks[0]),

@@ -15,9 +15,10 @@ from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
 
-Scale = Literal["encoder", "decoder", "cross", "derived", "diverging"]
+Scale = KindName | Literal["derived", "diverging"]
 WIDTH = 984
 """The width in pixels that grids are laid out for; a page stretches or shrinks them to what it has."""
 ROW, COLUMN = 32, 56

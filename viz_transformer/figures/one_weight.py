@@ -11,10 +11,11 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import numerals
-from viz_transformer.analysis.weight_numbers import Numbers
+from viz_transformer.analysis.weight.weight_numbers import Numbers
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
-from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
 
 MOST_NUMBERED = 8
@@ -70,7 +71,7 @@ def bars(
     picked: int | None = None,
     running: ArrayLike | None = None,
     even: float | None = None,
-    kind: Kind | None = None,
+    kind: KindName | None = None,
     theme: Theme = "light",
     type_size: float = 1.0,
 ) -> go.Figure:
@@ -160,7 +161,7 @@ def two_rows(
     ticks: Sequence[str],
     hover: Sequence[str],
     picked: int | None = None,
-    kind: Kind,
+    kind: KindName,
     theme: Theme = "light",
     type_size: float = 1.0,
 ) -> go.Figure:

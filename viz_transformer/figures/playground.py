@@ -18,7 +18,7 @@ from viz_transformer.figures.theme import Theme
 from viz_transformer.numerals import significant
 
 if TYPE_CHECKING:
-    from viz_transformer.analysis.playground import Attended, Normalised
+    from viz_transformer.analysis.playground.by_hand import Attended, Normalised
 
 _LABEL = 46  # pixels for names of rows
 _GAP = 26

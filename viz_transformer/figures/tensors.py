@@ -12,16 +12,16 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.tensors import Pooled, max_pooled
+from viz_transformer.analysis.tensors.points import Pooled, max_pooled
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
-from viz_transformer.figures.theme import Kind, Theme
+from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.numerals import significant
 
 MOST_CELLS = 512
 """Rows and columns that are drawn at most; larger tensors are pooled."""
 Scale = Literal["signed", "weights", "mask"]
-Side = Literal["source", "target"]
 
 _NOMINAL_WIDTH = 660  # where the real width is not known: on a page the figure takes what it gets
 _CHARACTER = 0.61  # width of one column of the mono font, in parts of its size
@@ -42,7 +42,7 @@ class AxisLabels:
     name: str
     title: str
     tokens: Sequence[str] | None = None
-    side: Side | None = None
+    side: SideName | None = None
 
 
 def tensor_heatmap(
@@ -54,7 +54,7 @@ def tensor_heatmap(
     scale: Scale = "signed",
     scale_name: str | None = None,
     largest: float | None = None,
-    kind: Kind = "decoder",
+    kind: KindName = "decoder",
     derived: bool = False,
     theme: Theme = "light",
     height: int = 560,
@@ -120,7 +120,7 @@ def value_histogram(
     title: str,
     left_out: int = 0,
     names: Sequence[str] | None = None,
-    kind: Kind = "decoder",
+    kind: KindName = "decoder",
     derived: bool = False,
     theme: Theme = "light",
     height: int = 560,
@@ -280,7 +280,7 @@ def _range(scale: Scale, largest: float) -> tuple[float, float]:
     return 0.0, max(1.0, largest)
 
 
-def _colorscale(scale: Scale, kind: Kind, derived: bool, theme: Theme) -> list[list[float | str]]:
+def _colorscale(scale: Scale, kind: KindName, derived: bool, theme: Theme) -> list[list[float | str]]:
     if scale == "signed":
         colors = themes.palette(theme).diverging
         return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from viz_transformer.model.kinds import KINDS, KindName
+
 Theme = Literal["light", "dark"]
-Kind = Literal["encoder", "decoder", "cross"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
 SANS = "IBM Plex Sans"
 MONO = "IBM Plex Mono"
@@ -46,6 +46,8 @@ class Palette:
 
 
 _HEADS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B5FB5", "#7F7F7F")
+MOST_HEADS = len(_HEADS)
+"""As many as there are colours that tell heads apart."""
 
 LIGHT = Palette(
     page="#FFFFFF",
@@ -96,7 +98,7 @@ def palette(theme: Theme) -> Palette:
     return LIGHT if theme == "light" else DARK
 
 
-def colorscale(kind: Kind, theme: Theme, *, derived: bool = False) -> list[list[float | str]]:
+def colorscale(kind: KindName, theme: Theme, *, derived: bool = False) -> list[list[float | str]]:
     """The colours of attention weights from 0 to 1, as plotly takes them; grey for a mean or anything else derived."""
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} is not known; choose one of {', '.join(KINDS)}")
@@ -104,13 +106,9 @@ def colorscale(kind: Kind, theme: Theme, *, derived: bool = False) -> list[list[
     return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
 
 
-def inks(kind: Kind, theme: Theme) -> tuple[str, str]:
+def inks(kind: KindName, theme: Theme) -> tuple[str, str]:
     """The ink of the query labels and of the key labels: source blue, target orange."""
-    colors = palette(theme)
-    return (
-        colors.source_ink if kind == "encoder" else colors.target_ink,
-        colors.target_ink if kind == "decoder" else colors.source_ink,
-    )
+    return KINDS[kind].sides(palette(theme).source_ink, palette(theme).target_ink)
 
 
 def base_layout(theme: Theme) -> dict[str, Any]:

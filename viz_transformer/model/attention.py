@@ -1,7 +1,8 @@
 """Multi-head attention, written out: every value in it has a name.
 
 weights = softmax(query @ key^T / divisor) over the keys that the mask allows, head_out = weights @ value.
-Source: Vaswani et al. (2017), equation 1 and section 3.2.2.
+Source: Vaswani et al. (2017), equation 1 and section 3.2.2. Positions may act here too, in self-attention: by rotation
+query and key are turned before that product, by ALiBi a bias is added to the scores (`positions.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.config import ModelConfig
 from viz_transformer.model.cache import AttentionCache
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.masks import MASK_FILLS
-from viz_transformer.tap import Tap
+from viz_transformer.model.positions import in_attention
+from viz_transformer.model.tap import Tap
 
 FUSED_FROM = 512  # tokens on both sides; a shorter attention is explicit, with the tap and without
 
@@ -63,9 +65,13 @@ def learned_divisor(config: ModelConfig) -> nn.Parameter:
     return nn.Parameter(torch.tensor(math.sqrt(config.d_model)))
 
 
-def attention_scores(query: Tensor, key: Tensor, divisor: float | Tensor) -> Tensor:
-    """Scaled dot products, before the mask: [B, H, Q, E], [B, H, K, E] -> [B, H, Q, K]."""
-    return query @ key.transpose(-2, -1) / divisor
+def attention_scores(query: Tensor, key: Tensor, divisor: float | Tensor, bias: Tensor | None = None) -> Tensor:
+    """Scaled dot products, and a bias [B, H, Q, K] if there is one, before the mask.
+
+    query: [B, H, Q, E], key: [B, H, K, E] -> [B, H, Q, K].
+    """
+    scores = query @ key.transpose(-2, -1) / divisor
+    return scores if bias is None else scores + bias
 
 
 MERGES: dict[str, Callable[[Tensor], Tensor]] = {"concatenate": concatenate_heads, "raw-reshape": raw_reshape}
@@ -85,9 +91,12 @@ def is_fused(queries: int, keys: int, mask_fill: str = "zero-rows") -> bool:
 
 
 class Attention(nn.Module):
-    """Self-attention, or cross-attention if a memory is given."""
+    """Self-attention, or cross-attention if a memory is given.
 
-    def __init__(self, config: ModelConfig) -> None:
+    stack: "encoder" or "decoder", for its self-attention; None for cross-attention, which knows no positions.
+    """
+
+    def __init__(self, config: ModelConfig, *, stack: str | None = None) -> None:
         super().__init__()
         d_model = config.d_model
         self.n_heads = config.n_heads
@@ -95,6 +104,7 @@ class Attention(nn.Module):
         self.mask_fill = config.mask_fill
         self.masked_softmax = MASK_FILLS[config.mask_fill]
         self.merge_heads = MERGES[config.merge]
+        self.positions = in_attention(config, stack)
         self.to_query = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_key = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_value = nn.Linear(d_model, d_model, bias=config.attention_bias)
@@ -110,26 +120,28 @@ class Attention(nn.Module):
         points key and value are then the new rows, weights and mask the new rows over all keys so far.
         """
         x = tap("in", x)
-        query = tap("query", split_heads(self.to_query(x), self.n_heads))  # [B, H, Q, E]
+        start = cache.length if cache is not None else 0  # the position of the first new row
+        query = self.positions.placed("query", split_heads(self.to_query(x), self.n_heads), start, tap)  # [B, H, Q, E]
         if cache is not None and cache.complete:
             key, value = cache.key, cache.value  # the memory does not change between steps
         else:
             read = x if memory is None else memory
-            key = tap("key", split_heads(self.to_key(read), self.n_heads))  # [B, H, K, E]
+            key = self.positions.placed("key", split_heads(self.to_key(read), self.n_heads), start, tap)  # [B, H, K, E]
             value = tap("value", split_heads(self.to_value(read), self.n_heads))
             if cache is not None:
                 key, value = cache.extend(key, value)
         mask = tap("mask", mask)
+        bias = self.positions.bias(query, key.size(-2), start, tap)
         if is_fused(query.size(-2), key.size(-2), self.mask_fill):
-            head_out = tap("head_out", self._fused(query, key, value, mask))
+            head_out = tap("head_out", self._fused(query, key, value, mask, bias))
         else:
-            scores = attention_scores(query, key, self.divisor)  # [B, H, Q, K]
+            scores = attention_scores(query, key, self.divisor, bias)  # [B, H, Q, K]
             weights = tap("weights", self.dropout(self.masked_softmax(scores, mask)))
             head_out = tap("head_out", weights @ value)  # [B, H, Q, E]
         out: Tensor = self.to_out(self.merge_heads(head_out))
         return tap("out", out)
 
-    def _fused(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    def _fused(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, bias: Tensor | None) -> Tensor:
         """head_out without its weights in memory; the one mask fill that the kernel knows is a row of zeros."""
         dropout = self.dropout.p if self.training else 0.0
         any_key = mask.any(dim=-1, keepdim=True)
@@ -137,7 +149,8 @@ class Attention(nn.Module):
             query, scale = query / self.divisor, 1.0
         else:
             scale = 1 / self.divisor
-        head_out = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask | ~any_key, dropout_p=dropout, scale=scale
-        )
+        allowed = mask | ~any_key
+        if bias is not None:
+            allowed = bias.to(query.dtype).masked_fill(~allowed, -torch.inf)
+        head_out = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout, scale=scale)
         return head_out.masked_fill(~any_key, 0.0)

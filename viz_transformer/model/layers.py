@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.cache import AttentionCache
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.norms import NORMS
 from viz_transformer.model.positions import POSITIONS
-from viz_transformer.tap import Tap
+from viz_transformer.model.tap import Tap
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
@@ -149,7 +149,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = Attention(config)
+        self.self_attention = Attention(config, stack="encoder")
         self.feed_forward = FeedForward(config)
         self.self_residual = Residual(config)
         self.ffn_residual = Residual(config)
@@ -176,7 +176,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = Attention(config)
+        self.self_attention = Attention(config, stack="decoder")
         self.self_residual = Residual(config)
         if config.has_encoder:
             self.cross_attention = Attention(config)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.config import ModelConfig
-from viz_transformer.tap import Tap
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.tap import Tap
 
 
 class LayerNorm(nn.Module):

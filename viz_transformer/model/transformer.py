@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.config import ModelConfig
 from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
 from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
-from viz_transformer.tap import OFF, Tap
+from viz_transformer.model.tap import OFF, Tap
 
 
 class Output(nn.Module):

@@ -17,12 +17,12 @@ from torch import Tensor
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint.contents import HISTORY_COLUMNS, SECONDS
+from viz_transformer.checkpoint.writing import replace_file, write_file
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
 from viz_transformer.train.module import TrainingModule, predicted
 from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks.task import Plan
-from viz_transformer.writing import replace_file, write_file
 
 COLUMNS = (*HISTORY_COLUMNS, SECONDS)
 Row = dict[str, float]
@@ -92,7 +92,7 @@ class Keeper(Callback):
         if step in plan.snapshots and trainer.is_global_zero:
             snapshot = snapshot_path(self.state, step)
             snapshot.parent.mkdir(exist_ok=True)
-            write_file(snapshot, stored(module.model))
+            write_file(snapshot, stored(module.kept))
         # Any process of the training may have got the signal, and all of them have to save the same step.
         stops = step > 0 and trainer.strategy.reduce_boolean_decision(self.stop.signum is not None, all=False)
         if last or stops or (step and step % plan.save_every == 0):
@@ -106,7 +106,7 @@ class Keeper(Callback):
     def _measure(self, trainer: Trainer, module: TrainingModule, step: int) -> None:
         row: Row = {"step": step}
         for name, batches in self.samples.items():
-            row[name] = mean_loss(module.model, batches)
+            row[name] = mean_loss(module.kept, batches)
         row["learning_rate"] = module.rate
         row["gradient_norm"] = float(module.gradient_norm)
         row[SECONDS] = self.seconds
@@ -115,13 +115,11 @@ class Keeper(Callback):
         # What is trained decides: under label smoothing the plain loss is lowest before the training is at its best.
         smoothing = self.plan.smoothing
         loss = (
-            mean_loss(module.model, self.samples["validation_loss"], smoothing) if smoothing else row["validation_loss"]
+            mean_loss(module.kept, self.samples["validation_loss"], smoothing) if smoothing else row["validation_loss"]
         )
         if loss < self.best_loss:
             self.best_step, self.best_loss = step, loss
-            self.best_weights = {
-                name: value.detach().cpu().clone() for name, value in module.model.state_dict().items()
-            }
+            self.best_weights = {name: value.detach().cpu().clone() for name, value in module.kept.state_dict().items()}
         if trainer.is_global_zero:
             write_file(self.state / "history.csv", history_csv(self.history).encode())
 

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from lightning.pytorch import LightningModule
 from torch import Tensor
 from torch.nn import Parameter
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch, Batches, TrainingOrder
@@ -34,6 +35,28 @@ def predicted(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
     read = tgt[:, :-1]
     logits: Tensor = model(read) if src is None else model(src, read)
     return logits, tgt[:, 1:]
+
+
+def twice(batch: Batch) -> Batch:
+    """Each example two times, the second half after the first."""
+    src, tgt = batch
+    return None if src is None else torch.cat([src, src]), torch.cat([tgt, tgt])
+
+
+def divergence(first: Tensor, second: Tensor, counted: Tensor) -> Tensor:
+    """The mean of KL(p || q) and KL(q || p) in nats per token, of two logits [B, T, V] where `counted` [B, T] is true.
+
+    Source: R-Drop, Liang et al. (2021), equation 3.
+    """
+    p, q = F.log_softmax(first[counted].float(), -1), F.log_softmax(second[counted].float(), -1)
+    return 0.5 * ((p.exp() - q.exp()) * (p - q)).sum(-1).mean()
+
+
+def averaged(model: Transformer, decay: float) -> AveragedModel:
+    """An exponential moving average of the model's weights, that begins with those it has now."""
+    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay)).requires_grad_(False)  # type: ignore[no-untyped-call]
+    average.update_parameters(model)
+    return average
 
 
 def adamw(model: Transformer, plan: Plan, parameters: Iterable[Parameter] | None = None) -> torch.optim.AdamW:
@@ -131,6 +154,15 @@ class TrainingModule(LightningModule):
         self.total = total
         self.gradient_norm = torch.tensor(math.nan)  # of the last update, before clipping
         self.rate = 0.0  # learning rate of the last update
+        self.average = averaged(model, plan.averaging) if plan.averaging else None
+
+    @property
+    def kept(self) -> Transformer:
+        """The model that is measured and stored: the average of the weights where the plan asks for it."""
+        if self.average is None:
+            return self.model
+        average: Transformer = self.average.module  # type: ignore[assignment]
+        return average
 
     def train_dataloader(self) -> Batches:
         return Batches(self.order, steps=self.total, rank=self.trainer.global_rank, world=self.trainer.world_size)
@@ -140,17 +172,29 @@ class TrainingModule(LightningModule):
         torch.manual_seed(self.plan.seed + self.global_step + 1_000_003 * self.trainer.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The smoothed cross-entropy per target token, end token included, padding left out."""
-        logits, wanted = predicted(self.model, batch)
-        pad = self.model.config.target_pad
+        """The smoothed cross-entropy per target token, end token included, padding left out.
+
+        With `consistency` the mean of two readings of the batch, and what `divergence` of them adds.
+        """
+        weight, pad = self.plan.consistency, self.model.config.target_pad
+        logits, wanted = predicted(self.model, twice(batch) if weight else batch)
         loss = F.cross_entropy(
             logits.flatten(0, 1).float(),
             wanted.flatten(),
             ignore_index=-100 if pad is None else pad,
             label_smoothing=self.plan.smoothing,
         )
+        if weight:
+            counted = torch.ones_like(wanted) if pad is None else wanted != pad
+            first, second = logits.chunk(2)
+            loss = loss + weight / 2 * divergence(first, second, counted.chunk(2)[0].bool())
         self.log("loss", loss, prog_bar=True)
         return loss
+
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        super().optimizer_step(*args, **kwargs)
+        if self.average is not None:  # here, for callbacks save and measure before any later hook of this class
+            self.average.update_parameters(self.model)
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         # Lightning's own clipping refuses a fused optimiser under mixed precision.

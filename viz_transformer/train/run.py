@@ -25,28 +25,20 @@ from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 from torch import Tensor
 
-from viz_transformer.answering import answers_of
 from viz_transformer.checkpoint import Checkpoint, load, save_checkpoint
-from viz_transformer.config import ModelConfig
-from viz_transformer.evaluation import evaluate_checkpoint
+from viz_transformer.checkpoint.writing import OutputError, write_file
+from viz_transformer.measuring.answering import answers_of
+from viz_transformer.measuring.evaluation import evaluate_checkpoint
 from viz_transformer.model.causality import is_causal
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import TrainingOrder
-from viz_transformer.train.keeper import (
-    Keeper,
-    Row,
-    WholeFiles,
-    history_csv,
-    last_path,
-    last_step,
-    snapshot_path,
-)
+from viz_transformer.train.keeper import Keeper, Row, WholeFiles, history_csv, last_path, last_step, snapshot_path
 from viz_transformer.train.lock import LOCK, only_training
 from viz_transformer.train.module import TrainingModule
 from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.task import Material, Plan, Task
-from viz_transformer.writing import OutputError, write_file
 
 
 def train(
@@ -239,6 +231,11 @@ _FREE = {
 }  # may differ without changing the weights
 
 
+_DEFAULTS = {
+    field.name: field.default for field in dataclasses.fields(Plan) if field.default is not dataclasses.MISSING
+}
+
+
 def _note(state: Path) -> dict[str, Any]:
     """What is written down of a saved training. Raises ValueError if there is none."""
     note = state / NOTE
@@ -261,6 +258,7 @@ def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any],
         saved = _note(state)
         with contextlib.suppress(KeyError, TypeError, ValueError):  # an older note lacks settings: the defaults
             saved["model"] = ModelConfig.from_dict(saved["model"]).to_dict()
+            saved["plan"] = {name: _DEFAULTS[name] for name in identity["plan"] if name in _DEFAULTS} | saved["plan"]
         if changed := [name for name in identity if saved.get(name) != identity[name]]:
             raise ValueError(
                 f"the training in {state} has another {changed[0]}: resume it with the options, data and program"
@@ -307,7 +305,7 @@ def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule
     last = int(keeper.history[-1]["step"])
     if task.plan.best_by == "loss" or last == keeper.best_step or not material.held_out:
         return _Best(keeper.best_step, keeper.best_weights, {})
-    steps[last] = {name: value.detach().cpu().clone() for name, value in module.model.state_dict().items()}
+    steps[last] = {name: value.detach().cpu().clone() for name, value in module.kept.state_dict().items()}
     right = {step: _right(material, weights) for step, weights in steps.items()}
     chosen = max(right, key=lambda step: (right[step], step))
     counts = [{"step": step, "right": count} for step, count in right.items()]

@@ -11,10 +11,10 @@ import pytest
 from builders import tiny_checkpoint
 from mounted import Mounted, mounting
 
-from viz_transformer.beam_tree import BeamTree, TreeRecorder
-from viz_transformer.decoding import decode
 from viz_transformer.figures import labels, theme
-from viz_transformer.strategies import Beam
+from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.strategies import Beam
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.beam_tree import beam_tree_payload, rows
 

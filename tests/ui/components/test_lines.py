@@ -5,14 +5,14 @@ import pytest
 from builders import tiny_checkpoint
 from mounted import Mounted, mounting
 
-from viz_transformer.analysis.attention import head_views
-from viz_transformer.decoding import decode
+from viz_transformer.analysis.attention.maps import head_views
 from viz_transformer.figures import labels, theme
-from viz_transformer.ui import style
+from viz_transformer.running.decoding import decode
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.lines import lines_payload
 from viz_transformer.ui.components.matrix import Axis
 from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.ui.frame import style
 
 MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"
 QUERIES, KEYS = ["one", MARKUP, "three"], ["vier", "عالم", "sechs", "sieben"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mounted import mounted
 
-from viz_transformer.analysis.masks import change_of, mask_parts
+from viz_transformer.analysis.masks.parts import change_of, mask_parts
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.masks import HEIGHT, MOST_CHANGES, masks_payload
 from viz_transformer.ui.components.matrix import Axis

@@ -6,7 +6,7 @@ import pytest
 from builders import tiny_config
 from mounted import mounted
 
-from viz_transformer.points import attention_sites
+from viz_transformer.model.points import attention_sites
 from viz_transformer.ui.components.rail import rail_data
 
 

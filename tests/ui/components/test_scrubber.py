@@ -12,10 +12,10 @@ import pytest
 from builders import tiny_checkpoint
 from mounted import Mounted, mounting
 
-from viz_transformer.analysis.attention import step_row
-from viz_transformer.decoding import decode
+from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
-from viz_transformer.strategies import Beam, Greedy, Sampling
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.strategies import Beam, Greedy, Sampling
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components import scrubber as component
 from viz_transformer.ui.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of

@@ -7,9 +7,9 @@ import pytest
 from builders import tiny_checkpoint
 from mounted import Mounted, mounting
 
-from viz_transformer.analysis.attention import head_view
-from viz_transformer.decoding import decode
+from viz_transformer.analysis.attention.maps import head_view
 from viz_transformer.figures import theme
+from viz_transformer.running.decoding import decode
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.matrix import Axis
 from viz_transformer.ui.components.shading import shading_payload

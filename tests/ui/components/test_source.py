@@ -10,50 +10,79 @@ from hard_numbers import numbers
 from mounted import imported, mounted
 
 from viz_transformer import numerals
-from viz_transformer.analysis.hidden_keys import MOSTLY_HIDDEN
-from viz_transformer.ui import components, style
+from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN
+from viz_transformer.ui import components
 from viz_transformer.ui.components import source
+from viz_transformer.ui.frame import style
 
 FOLDER = Path(str(files(components)))
-NAMES = sorted(path.stem for path in FOLDER.glob("*.js") if path.stem not in ("shared", "address"))
-SHARED = (FOLDER / "shared.js").read_text(encoding="utf-8")
+NAMES = sorted(path.stem for path in FOLDER.glob("*.js"))
+FILES = sorted(FOLDER.rglob("*.js"))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_component_is_one_module_with_what_is_shared_in_front(name):
-    own = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+def test_a_component_is_one_module_that_exports_its_default(name):
     module = source.javascript(name)
-    assert not re.search(r"^import\b", module, flags=re.MULTILINE)
-    assert re.findall(r"^export\b.*", module, flags=re.MULTILINE) == re.findall(
-        r"^export default\b.*", own, flags=re.MULTILINE
+    assert re.findall(r"^(?:import|export)\b.*", module, flags=re.MULTILINE) == re.findall(
+        r"^export default\b.*", (FOLDER / f"{name}.js").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
-    assert re.sub(r"^export ", "", SHARED, flags=re.MULTILINE) in module
-    assert own.split('"./shared.js"\n', 1)[1] in module
+    declared = re.findall(r"^(?:const|let|class|(?:async )?function) (\w+)", module, flags=re.MULTILINE)
+    assert len(declared) == len(set(declared))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_a_component_takes_from_shared_js_is_there(name):
-    (taken,) = re.findall(
-        r'^import \{ (.*) \} from "\./shared\.js"$', (FOLDER / f"{name}.js").read_text(encoding="utf-8"), re.M
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_what_a_file_imports_is_there(path):
+    text = path.read_text(encoding="utf-8")
+    for names, file in re.findall(r'^import \{([^}]*)\} from "(.*)"', text, flags=re.MULTILINE):
+        given = (path.parent / file).read_text(encoding="utf-8")
+        for each in re.findall(r"\w+", names):
+            assert re.search(rf"^export (const|(async )?function|class) {each}\b", given, flags=re.MULTILINE), each
+
+
+def joined(monkeypatch, files):
+    """What Python makes of a.js where these are the files."""
+    monkeypatch.setattr(source, "_read", files.__getitem__)
+    return source.javascript.__wrapped__("a")
+
+
+def test_imported_files_stand_in_front_each_once_and_no_others(monkeypatch):
+    files = {
+        "a.js": 'import { d } from "./parts/d.js"\nimport {\n  b,\n  c,\n} from "./parts/b.js"\n\nexport default b\n',
+        "parts/b.js": 'import { d } from "./d.js"\nimport { e } from "../e.js"\n\nexport const [b, c] = [d, e]\n',
+        "parts/d.js": "export function d() {}\n",
+        "e.js": "/** Said. */\nexport const e = 1\nconst own = 2\n",
+        "parts/unused.js": "export const unused = 1\n",
+    }
+    assert joined(monkeypatch, files) == (
+        "function d() {}\n\n/** Said. */\nconst e = 1\nconst own = 2\n\nconst [b, c] = [d, e]\n\nexport default b\n"
     )
-    for each in taken.split(", "):
-        assert re.search(rf"^export (const|function|class) {each}\b", SHARED, flags=re.MULTILINE), each
 
 
 @pytest.mark.parametrize(
-    "first",
+    "line",
     [
-        "",
-        'import { element as made } from "./shared.js"',
-        'import * as shared from "./shared.js"',
-        'import {\n  element,\n} from "./shared.js"',
-        'import { element } from "./other.js"',
+        'import { b as made } from "./b.js"',
+        'import * as b from "./b.js"',
+        'import b from "./b.js"',
+        'import "./b.js"',
+        'import { b } from "b"',
+        'import { b } from "https://b.test/b.js"',
+        'export { b } from "./b.js"',
+        'export * from "./b.js"',
+        "export { b }",
     ],
 )
-def test_an_import_that_cannot_be_joined_is_refused(first, monkeypatch):
-    monkeypatch.setattr(source, "_read", lambda file: f"{first}\nexport default () => {{}}\n")
-    with pytest.raises(ValueError, match=r"test\.js does not import names from shared\.js"):
-        source.javascript.__wrapped__("test")
+def test_what_cannot_be_joined_is_refused(line, monkeypatch):
+    with pytest.raises(ValueError, match=r"^a\.js cannot be joined to a component's module: " + re.escape(line)):
+        joined(monkeypatch, {"a.js": f"{line}\nexport default 1\n", "b.js": "export const b = 1\n"})
+
+
+def test_a_default_that_is_imported_and_files_in_a_circle_are_refused(monkeypatch):
+    needs = 'import {{ {0} }} from "./{0}.js"\n'.format
+    with pytest.raises(ValueError, match=r"^b\.js cannot be joined .*: export default 1"):
+        joined(monkeypatch, {"a.js": needs("b"), "b.js": "export default 1\n"})
+    with pytest.raises(ValueError, match=r"^a\.js imports b\.js imports c\.js imports b\.js: "):
+        joined(monkeypatch, {"a.js": needs("b"), "b.js": needs("c"), "c.js": needs("b")})
 
 
 def test_a_style_sheet_begins_with_the_shared_one():
@@ -61,7 +90,7 @@ def test_a_style_sheet_begins_with_the_shared_one():
     assert sheet == (FOLDER / "shared.css").read_text() + (FOLDER / "matrix.css").read_text()
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.js")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_text_is_set_as_text_and_nothing_is_fetched(path):
     code = path.read_text(encoding="utf-8")
     markup = r"innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|document\.write|DOMParser"
@@ -80,7 +109,7 @@ def test_a_style_sheet_fetches_nothing_and_takes_its_colours_from_the_theme(path
 
 def test_every_variable_that_a_component_uses_is_one_of_the_page():
     given = set(re.findall(r"(--vt-[a-z0-9-]+):", style._css()))
-    for path in FOLDER.glob("*.*s"):
+    for path in (*FILES, *FOLDER.glob("*.css")):
         text = path.read_text(encoding="utf-8")
         used = set(re.findall(r"(--vt-[a-z0-9-]+)\b(?!-|\$)", re.sub(r"--vt-[a-z0-9-]*\$\{[^}]*\}", "", text)))
         assert used - set(re.findall(r"(--vt-[a-z0-9-]+):", text)) <= given, path.name

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viz_transformer.config import ModelConfig
-from viz_transformer.data import COPY_LONGEST, COPY_SYMBOLS, Pair, Split, Tokenizers
-from viz_transformer.notation import Letters
+from viz_transformer.measuring.data import COPY_LONGEST, COPY_SYMBOLS, Pair, Split, Tokenizers
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.codec import Codec
+from viz_transformer.text.notation import Letters
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
 from viz_transformer.train.tasks.task import Measure, PairTask, Plan, vocabulary_sizes

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from viz_transformer.config import ModelConfig
-from viz_transformer.data import Pair, Split, Tokenizers
-from viz_transformer.notation import Numbers, TypedNumbers
-from viz_transformer.spoken_numbers import LONGEST, MOST_DECIMALS, NOTATIONS
+from viz_transformer.measuring.data import Pair, Split, Tokenizers
+from viz_transformer.measuring.spoken_numbers import LONGEST, MOST_DECIMALS, NOTATIONS
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.codec import Codec
+from viz_transformer.text.notation import Numbers, TypedNumbers
 from viz_transformer.text.tokenizers import Characters, numbers_target_tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
 from viz_transformer.train.tasks.task import Measure, PairTask, Plan, vocabulary_sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_transformer.config import ModelConfig
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import Vocabulary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from viz_transformer.config import ModelConfig
-from viz_transformer.data import GENERATED, Pair, Split, Tokenizers, find_data_file, find_data_folder, read_text
-from viz_transformer.notation import CARD_KEY, Notation
+from viz_transformer.measuring.data import (
+    GENERATED,
+    Pair,
+    Split,
+    Tokenizers,
+    find_data_file,
+    find_data_folder,
+    read_text,
+)
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.codec import Codec
+from viz_transformer.text.notation import CARD_KEY, Notation
 from viz_transformer.train.data import EncodedPairs, EncodedText, Examples, Vary
 
 Codecs = tuple[Codec | None, Codec]
@@ -32,6 +41,11 @@ class Plan:
     smoothing: float = 0.1  # share of the target's probability that is spread over the vocabulary
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the gradient
+    # R-Drop (Liang et al., 2021): each batch is read twice, with other dropout, and this is the weight of how far the
+    # two predictions are apart; 0 reads once
+    consistency: float = 0.0
+    # Decay of the exponential moving average of the weights at each step, which is then measured and kept; 0: none
+    averaging: float = 0.0
     # Which weights are kept: those of the lowest validation loss, or, if they have more validation pairs exactly right,
     # those of the last step. A model that is ever surer of itself gets a higher loss for the pairs that it has wrong.
     best_by: Literal["loss", "exact"] = "loss"
@@ -51,6 +65,10 @@ class Plan:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing={self.smoothing} must be at least 0 and below 1")
+        if not 0 <= self.averaging < 1:
+            raise ValueError(f"averaging={self.averaging} must be at least 0 and below 1")
+        if not 0 <= self.consistency < math.inf:
+            raise ValueError(f"consistency={self.consistency} must be at least 0 and finite")
 
 
 @dataclass(frozen=True, kw_only=True)

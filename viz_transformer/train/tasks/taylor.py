@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from viz_transformer.config import ModelConfig, tutorial
-from viz_transformer.data import Pair, Split, Tokenizers
-from viz_transformer.notation import Expressions
+from viz_transformer.measuring.data import Pair, Split, Tokenizers
+from viz_transformer.model.config import ModelConfig, tutorial
 from viz_transformer.text.codec import Codec
+from viz_transformer.text.notation import Expressions
 from viz_transformer.text.tokenizers import RegexTokens
 from viz_transformer.text.vocabulary import Vocabulary
 from viz_transformer.train.data import Batch, Vary

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from viz_transformer.config import ModelConfig, tutorial
-from viz_transformer.data import Pair, Split, Tokenizers
+from viz_transformer.measuring.data import Pair, Split, Tokenizers
+from viz_transformer.model.config import ModelConfig, tutorial
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import SpacyWords
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary

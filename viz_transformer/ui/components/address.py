@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import streamlit as st
 
-_address = st.components.v2.component(
-    "viz_transformer_address", js=files(__package__).joinpath("address.js").read_text(encoding="utf-8")
-)
+from viz_transformer.ui.components.source import javascript
+
+_address = st.components.v2.component("viz_transformer_address", js=javascript("address"))
 
 
 def keep_back_button() -> None:

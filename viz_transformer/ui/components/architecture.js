@@ -1,4 +1,10 @@
-import { colours, element, tooltip, announcer, mount, zoom, mono, sans, shorten, prepare, exports } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { announcer, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { mount, prepare, zoom } from "./parts/stage.js"
+import { mono, sans, shorten } from "./parts/text.js"
+
+/** @import { DrawingHeader } from "./parts/types.js" */
 
 // A drawing of boxes, lines, signs, texts and frames. Header: {width, height, label, caption, name, boxes: {part, x, y,
 // width, height, label, detail, fill, tip}, lines: {points, arrow}, signs: {x, y}, texts: {x, y, text, align, ink,
@@ -20,6 +26,7 @@ function makeArchitecture(root) {
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
+  /** @type {DrawingHeader} */
   let head
   let pointed = null
 

@@ -1,4 +1,12 @@
-import { selection, number, fixed, share, exponential, quoted, isolated, shorten, colours, isLight, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { colours, isLight } from "./parts/colours.js"
+import { announcer, button, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { exponential, number, share } from "./parts/numbers.js"
+import { selection } from "./parts/selection.js"
+import { mount, prepare, tallness, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+
+/** @import { BeamTreeHeader } from "./parts/types.js" */
 
 // The tree of a beam search. Each step is a column; only what was kept reaches it, as a token; what was only looked at
 // ends as a short hair behind what it would have extended. Header: {title, caption, name, tree, answer, width, tokens,
@@ -54,7 +62,9 @@ function makeTree(root) {
   const tip = tooltip(root)
   const announce = announcer(root)
 
-  let head, nodes, N, R, steps, starts, onAnswer, kept, hairs, order, low, high
+  /** @type {BeamTreeHeader} */
+  let head
+  let nodes, N, R, steps, starts, onAnswer, kept, hairs, order, low, high
   let place = null // sizes that hang on the width of the page
   let view = null // {col, x, y}: the width of a column, and what is scrolled away; null until it is drawn
   let shot = null // the overview without its window, and what it was drawn for
@@ -411,6 +421,7 @@ function makeTree(root) {
 
   function legendLayout(context, width, z = place.z) {
     const fates = ["finished", "displaced", "stopped", "pruned", "late end"].filter((fate) => head.fates.includes(fate))
+    /** @type {{kind: string, text: string, before?: string, lead?: number, sample?: number, wide?: number, x?: number, row?: number}[]} */
     const items = [
       { kind: "score", before: number(low, 2), text: `${number(high, 2)}  score` },
       { kind: "width", before: "0", text: "1  probability of the token" },

@@ -15,8 +15,8 @@ from viz_transformer.ui.components.source import javascript, style_sheet
 from viz_transformer.ui.components.tokens import token_data
 
 if TYPE_CHECKING:
-    from viz_transformer.beam_tree import BeamTree
-    from viz_transformer.strategies import Beam
+    from viz_transformer.running.beam_tree import BeamTree
+    from viz_transformer.running.strategies import Beam
 
 HEIGHT = 600
 

@@ -1,4 +1,6 @@
-import { selection, element, rootIn } from "./shared.js"
+import { element } from "./parts/elements.js"
+import { selection } from "./parts/selection.js"
+import { rootIn } from "./parts/stage.js"
 
 // Rows of token chips. data: {rows: [{label, field, first, chips: [{text, note, title, ink, special, unknown, share,
 // sure}]}]}; a chip of a row with a `field` of the selection can be picked, it stands for position first, first + 1, ...

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.model.kinds import SideName
 from viz_transformer.ui.components.source import javascript, style_sheet
 
 _chips = st.components.v2.component("viz_transformer_chips", css=style_sheet("chips"), js=javascript("chips"))
@@ -22,7 +23,7 @@ class Chip:
 
     token: str
     original: str
-    side: Literal["source", "target"]
+    side: SideName
     position: int
     special: bool = False
     unknown: bool = False

@@ -1,4 +1,15 @@
-import { selection, number, colours, element, button, tooltip, announcer, mount, zoom, mono, sans, prepare, shorten, exports, steps, paintRow, picture } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { announcer, button, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { ramp } from "./parts/legend.js"
+import { paintRow, picture, steps } from "./parts/maps.js"
+import { ring } from "./parts/marks.js"
+import { number } from "./parts/numbers.js"
+import { selection } from "./parts/selection.js"
+import { mount, prepare, zoom } from "./parts/stage.js"
+import { mono, sans, shorten } from "./parts/text.js"
+
+/** @import { GridHeader } from "./parts/types.js" */
 
 // All heads of one kind of attention as small maps. Header: {title, label, name, caption, kind, unit, full, tokens: [Q, K]
 // before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, most, sizes, height};
@@ -52,7 +63,9 @@ function makeGrid(root) {
   root.append(order, stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, roots, tops, masked, missing, layers, heads, queries, keys, place, pixels, painted
+  /** @type {GridHeader} */
+  let head
+  let roots, tops, masked, missing, layers, heads, queries, keys, place, pixels, painted
   let sorting = null // a score, or null for in place; the selection's `sort` names it
   let pointed = null // the head under the pointer or the keys, as layer * heads + head
   let pointedAt = [0, 0]
@@ -249,7 +262,7 @@ function makeGrid(root) {
   }
 
   function labelsInPlace(context, paper) {
-    const { z, size, rows, block, items, byIndex } = place
+    const { z, size, rows, block, byIndex } = place
     const { line, top, margin, gap } = head.sizes
     const what = chosen()
     context.textBaseline = "alphabetic"
@@ -303,10 +316,7 @@ function makeGrid(root) {
     context.fillStyle = paper.one("muted")
     context.fillText("0", 0, y)
     let x = context.measureText("0").width + 8 * z
-    for (let i = 0; i < length; i++) {
-      context.fillStyle = palette.css(i / (length - 1))
-      context.fillRect(x + i, y - 4 * z, 1.5, 8 * z)
-    }
+    ramp(context, palette, x, y, length, z)
     x += length + 8 * z
     const end = mode() === "row" ? "row maximum" : "1"
     context.fillStyle = paper.one("muted")
@@ -327,14 +337,6 @@ function makeGrid(root) {
     else labelsInPlace(context, paper)
     heading(context, paper, top)
     legend(context, paper, ratio, bottom)
-  }
-
-  function ring(context, paper, x, y, width, height) {
-    context.lineWidth = 2
-    context.strokeStyle = paper.one("page")
-    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
-    context.strokeStyle = paper.one("text")
-    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
   }
 
   function marks(context, paper) {

@@ -12,10 +12,10 @@ import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
-from viz_transformer.figures.theme import Kind
+from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.source import javascript, style_sheet
-from viz_transformer.ui.state import MOST_HEADS
 
 LARGEST_SIDE = 64
 """Maps of more tokens a side are max-pooled to this many."""
@@ -70,7 +70,7 @@ _FULL = _Sizes(most=72, wanted=28, gap=6, area=620)
 def grid_payload(
     maps: NDArray[Any] | Sequence[ArrayLike],
     *,
-    kind: Kind,
+    kind: KindName,
     title: str,
     caption: str,
     name: str,

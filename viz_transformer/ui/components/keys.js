@@ -1,4 +1,6 @@
-import { selection, element, button, rootIn } from "./shared.js"
+import { button, element } from "./parts/elements.js"
+import { selection } from "./parts/selection.js"
+import { rootIn } from "./parts/stage.js"
 
 // The keys of the whole page, the overlay that lists them under a short guide, and the choice of the theme. data:
 // {projector, scene, scenes, rows, guide, groups, pages}: `rows` is the first and the last target position with a step,
@@ -25,7 +27,7 @@ const themes = (paths) => {
   }
   return group
 }
-const linked = () => [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')].map((link) => new URL(link.href).pathname)
+const linked = () => [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('[data-testid="stSidebarNavLink"]'))].map((link) => new URL(link.href).pathname)
 
 // A clicker sends nothing but these two keys: a scene that is taller than the screen is first shown to its end.
 const screen = () => document.querySelector('[data-testid="stMain"]')

@@ -1,4 +1,13 @@
-import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, percent, FAINT, isFaint, FAINT_ROWS, hiddenWords, fixed, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { announcer, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
+import { fixed, percent, share } from "./parts/numbers.js"
+import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { mount, prepare, tallness, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+
+/** @import { LinesHeader } from "./parts/types.js" */
 
 // A line from each query to each key, as opaque as the weight. Header: {title, label, name, caption, queries, keys:
 // {field, role, axis, ink, tokens}, writes, heads, colours, unit, fill, most_tokens, most_lines, height}; arrays:
@@ -41,7 +50,9 @@ function makeLines(root) {
   root.append(stage, instead, controls)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, weights, mask, kept, N, Q, K, lines, place, painted
+  /** @type {LinesHeader} */
+  let head
+  let weights, mask, kept, N, Q, K, lines, place, painted
   let threshold = 0
   let touched = false
   let hovered = null // {q, k}: a token has one of them, a line both
@@ -277,7 +288,7 @@ function makeLines(root) {
   }
 
   function frame(context, paper) {
-    const { z, width, height, title, legend, top, left, right } = place
+    const { z, width, height, title, legend, top } = place
     context.textBaseline = "alphabetic"
     context.textAlign = "left"
     context.font = sans(16 * z, 600)

@@ -9,15 +9,15 @@ import numpy as np
 import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.matrix import HEIGHT, Axis
 from viz_transformer.ui.components.source import javascript, style_sheet
 
-WeightScale = Literal["encoder", "decoder", "cross", "derived"]
+WeightScale = KindName | Literal["derived"]
 MOST_TOKENS = 256
 """Above this many tokens a side there are no lines, only a sentence."""
-MOST_HEADS = 6
-"""As many as there are colours that tell heads apart."""
 MOST_LINES = 20_000
 """The strongest lines are drawn, up to this many."""
 

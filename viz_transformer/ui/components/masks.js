@@ -1,4 +1,12 @@
-import { selection, placeOn, positionAt, fieldOf, quoted, isolated, shorten, colours, element, tooltip, announcer, mount, rootIn, zoom, tallness, mono, sans, prepare, exports } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { announcer, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { hatch, ring } from "./parts/marks.js"
+import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { mount, pointIn, prepare, rootIn, tallness, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+
+/** @import { MasksHeader } from "./parts/types.js" */
 
 // Masks side by side: what padding leaves open, what causality leaves open, and both together with the cells that were
 // turned round, which a click on it does. Header: {label, caption, name, rows, columns, kind, letter, cells, most, token,
@@ -25,7 +33,9 @@ function makeMasks(root) {
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, padding, causal, rows, columns, place
+  /** @type {MasksHeader} */
+  let head
+  let padding, causal, rows, columns, place
   let cells = new Set()
   let closed = new Set()
   let hovered = null
@@ -97,16 +107,10 @@ function makeMasks(root) {
 
   // ---- drawing
 
-  /** Lines of 45 degrees in a box; the pattern begins where x + y is a multiple of its step, in all boxes alike. */
-  function hatch(context, line, x, y, w, h) {
+  /** The pattern of a box; it begins where x + y is a multiple of its step, in all boxes alike. */
+  function hatched(context, line, x, y, w, h) {
     context.strokeStyle = line
-    context.lineWidth = 1
-    context.beginPath()
-    for (let d = HATCH - ((x + y) % HATCH); d < w + h; d += HATCH) {
-      context.moveTo(x + Math.max(0, d - h), y + Math.min(d, h))
-      context.lineTo(x + Math.min(d, w), y + Math.max(0, d - w))
-    }
-    context.stroke()
+    hatch(context, x, y, w, h, HATCH, HATCH - ((x + y) % HATCH))
   }
 
   function cellsOf(context, paper, panel) {
@@ -118,7 +122,7 @@ function makeMasks(root) {
     const [left, top] = [snap(xOf(panel, 0)), snap(yOf(0))]
     context.fillStyle = surface
     context.fillRect(left, top, snap(xOf(panel, columns)) - left - gap, snap(yOf(rows)) - top - gap)
-    hatch(context, line, left, top, snap(xOf(panel, columns)) - left - gap, snap(yOf(rows)) - top - gap)
+    hatched(context, line, left, top, snap(xOf(panel, columns)) - left - gap, snap(yOf(rows)) - top - gap)
     for (let r = 0; r < rows; r++)
       for (let c = 0; c < columns; c++) {
         const [x, y] = [snap(xOf(panel, c)), snap(yOf(r))]
@@ -214,21 +218,13 @@ function makeMasks(root) {
     key(box(paper.scale(head.kind).css(0.5)), "open: may attend")
     key((bx, by, w, h) => {
       box(paper.one("surface"))(bx, by, w, h)
-      hatch(context, paper.one("line"), bx, by, w, h)
+      hatched(context, paper.one("line"), bx, by, w, h)
     }, "closed")
     key((bx, by, w, h) => {
       context.strokeStyle = paper.one("text")
       context.lineWidth = 2
       context.strokeRect(bx + w / 2 - 4 * z, by + h / 2 - 4 * z, 8 * z, 8 * z)
     }, "changed by you: a click on the right mask opens or closes a cell")
-  }
-
-  function ring(context, paper, x, y, width, height) {
-    context.lineWidth = 2
-    context.strokeStyle = paper.one("page")
-    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
-    context.strokeStyle = paper.one("text")
-    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
   }
 
   function marks(context, paper) {
@@ -303,17 +299,13 @@ function makeMasks(root) {
     made.draw()
   }
 
-  const point = (event) => {
-    const box = stage.getBoundingClientRect()
-    return { x: event.clientX - box.left, y: event.clientY - box.top }
-  }
   stage.onpointermove = (event) => {
-    const { x, y } = point(event)
+    const { x, y } = pointIn(stage, event)
     hover(cellAt(x, y), x, y)
   }
   stage.onpointerleave = () => hover(null)
   stage.onclick = (event) => {
-    const { x, y } = point(event)
+    const { x, y } = pointIn(stage, event)
     const at = cellAt(x, y)
     if (!at) return
     if (at.panel === 2) turn(at.r, at.c)
@@ -348,6 +340,7 @@ function makeMasks(root) {
   stage.onblur = () => tip.hide()
 
   const made = {
+    /** @type {(changed: object) => void} */
     tell: () => {},
     update({ header, arrays }) {
       const behind = sent !== "" && header.token !== sent && performance.now() - sentAt < 3000

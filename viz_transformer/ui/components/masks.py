@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import ArrayLike
 
-from viz_transformer.figures.theme import Kind
+from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.matrix import Axis
 from viz_transformer.ui.components.source import javascript, style_sheet
@@ -27,7 +27,7 @@ def masks_payload(
     rows: Axis,
     columns: Axis,
     *,
-    kind: Kind,
+    kind: KindName,
     letter: str,
     cells: Sequence[str],
     token: str,

@@ -1,4 +1,16 @@
-import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, number, FAINT, isFaint, FAINT_ROWS, hiddenWords, quoted, isolated, shorten, colours, element, button, tooltip, announcer, mount, zoom, tallness, mono, sans, prepare, exports, steps, paintRow, picture } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { announcer, button, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
+import { ramp } from "./parts/legend.js"
+import { paintRow, picture, steps } from "./parts/maps.js"
+import { ring } from "./parts/marks.js"
+import { number, share } from "./parts/numbers.js"
+import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+
+/** @import { MatrixHeader } from "./parts/types.js" */
 
 // A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
 // {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
@@ -29,7 +41,9 @@ function makeMatrix(root) {
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, values, mask, kept, rows, columns, area, place, pixels, painted
+  /** @type {MatrixHeader} */
+  let head
+  let values, mask, kept, rows, columns, area, place, pixels, painted
   const mode = () => {
     const word = SCALES.some(([known]) => known === selection.chosen.scale) ? selection.chosen.scale : "fixed"
     return word === "fixed" && !head.bounded ? "map" : word
@@ -300,10 +314,7 @@ function makeMatrix(root) {
     context.fillStyle = paper.one("muted")
     let x = Math.min(left, place.width * 0.2)
     context.fillText(start, x - context.measureText(start).width - 8, y)
-    for (let i = 0; i < length; i++) {
-      context.fillStyle = palette.css(i / (length - 1))
-      context.fillRect(x + i, y - 4 * z, 1.5, 8 * z)
-    }
+    ramp(context, palette, x, y, length, z)
     x += length + 8
     context.fillStyle = paper.one("muted")
     context.fillText(end, x, y)
@@ -314,14 +325,6 @@ function makeMatrix(root) {
     if (pooled(window.devicePixelRatio || 1)) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
     context.fillText(shorten(context, notes.join(", "), place.width - x - 8), x, y)
     if (head.hidden?.some(isFaint)) context.fillText(shorten(context, FAINT_ROWS, place.width - 8), 0, y + 20 * z)
-  }
-
-  function ring(context, paper, x, y, width, height) {
-    context.lineWidth = 2
-    context.strokeStyle = paper.one("page")
-    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
-    context.strokeStyle = paper.one("text")
-    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
   }
 
   function marks(context, paper) {
@@ -443,12 +446,8 @@ function makeMatrix(root) {
     show({ r0: y - h, r1: y + h + 1, c0: x - w, c1: x + w + 1 })
   }
 
-  const point = (event) => {
-    const box = stage.getBoundingClientRect()
-    return { x: event.clientX - box.left, y: event.clientY - box.top }
-  }
   stage.onpointermove = (event) => {
-    const { x, y } = point(event)
+    const { x, y } = pointIn(stage, event)
     if (dragged && Math.hypot(x - dragged.x, y - dragged.y) > 6) {
       dragged.to = { x: Math.min(Math.max(x, place.left), place.left + place.w), y: Math.min(Math.max(y, place.top), place.top + place.h) }
       hover(null)
@@ -456,7 +455,7 @@ function makeMatrix(root) {
   }
   stage.onpointerleave = () => hover(null)
   stage.onpointerdown = (event) => {
-    const { x, y } = point(event)
+    const { x, y } = pointIn(stage, event)
     if (event.button === 0 && cellAt(x, y)) {
       dragged = { x, y, cell: cellAt(x, y) }
       stage.setPointerCapture(event.pointerId)
@@ -468,7 +467,7 @@ function makeMatrix(root) {
     dragged = null
     if (!to) {
       pick(cell.r, cell.c, 0)
-      const moved = point(event)
+      const moved = pointIn(stage, event)
       hover(cell, moved.x, moved.y)
       return
     }

@@ -10,10 +10,11 @@ import numpy as np
 import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.source import javascript, style_sheet
 
-Scale = Literal["encoder", "decoder", "cross", "derived", "diverging"]
+Scale = KindName | Literal["derived", "diverging"]
 HEIGHT = 540
 
 _matrix = st.components.v2.component("viz_transformer_matrix", css=style_sheet("matrix"), js=javascript("matrix"))
@@ -30,7 +31,7 @@ class Axis:
     field: Literal["i", "j", "t", "u"]
     role: str
     title: str
-    side: Literal["source", "target"]
+    side: SideName
     tokens: Sequence[Mapping[str, Any]]
     starts: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()

@@ -1,7 +1,7 @@
 """What a component gets from Python: one bytes value, a JSON header and the arrays that it names.
 
 A 32 bit little-endian length, the header as UTF-8 padded with blanks, then the arrays, each at a multiple of 8 bytes.
-`header["arrays"][name]` says encoding, shape, offset and length; shared.js has the other half. Needs numpy only.
+`header["arrays"][name]` says encoding, shape, offset and length; parts/payload.js has the other half. Needs numpy only.
 """
 
 from __future__ import annotations

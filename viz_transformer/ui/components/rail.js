@@ -1,4 +1,6 @@
-import { selection, element, button, rootIn } from "./shared.js"
+import { button, element } from "./parts/elements.js"
+import { selection } from "./parts/selection.js"
+import { rootIn } from "./parts/stage.js"
 
 // The stacks side by side, from the embedding down to what they give out. The residual stream is a vertical line; each
 // sub-layer reads from it and adds to it, its norm in front (pre) or on the line behind the sum (post). The decoder is

@@ -11,7 +11,7 @@ from viz_transformer.figures import labels
 from viz_transformer.ui.components.source import javascript, style_sheet
 
 if TYPE_CHECKING:
-    from viz_transformer.config import ModelConfig
+    from viz_transformer.model.config import ModelConfig
 
 _rail = st.components.v2.component("viz_transformer_rail", css=style_sheet("rail"), js=javascript("rail"))
 

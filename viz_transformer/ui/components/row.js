@@ -1,4 +1,14 @@
-import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, isLight, element, tooltip, announcer, mount, zoom, mono, sans, prepare, exports } from "./shared.js"
+import { colours, isLight } from "./parts/colours.js"
+import { announcer, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { ramp } from "./parts/legend.js"
+import { hatch, ring } from "./parts/marks.js"
+import { number, share } from "./parts/numbers.js"
+import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { mount, pointIn, prepare, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+
+/** @import { RowHeader } from "./parts/types.js" */
 
 // One query against all keys: strips of the keys, of their products with the query, of scores and of weights, a column
 // for each key. Header: {title, label, name, caption, query, keys: {field, role, axis, ink, tokens, count}, token,
@@ -19,7 +29,9 @@ function makeRow(root) {
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, query, keys, scores, weights, mask, K, E, most, top, place
+  /** @type {RowHeader} */
+  let head
+  let query, keys, scores, weights, mask, K, E, most, top, place
   let hovered = null
 
   foot.append(exports(root, {
@@ -53,7 +65,7 @@ function makeRow(root) {
     const start = 30 * z + tall
     const strips = {}
     let y = start
-    for (const [name, height] of [["keys", block], ["products", block], ["scores", LINE * z], ["weights", LINE * z]]) {
+    for (const [name, height] of Object.entries({ keys: block, products: block, scores: LINE * z, weights: LINE * z })) {
       strips[name] = { y, height }
       y += height + GAP * z
     }
@@ -107,8 +119,10 @@ function makeRow(root) {
         const colour = Number.isNaN(value) || (!mask[k] && (name === "scores" || value === 0)) ? paper.one("surface") : palette.css(level(value))
         context.fillStyle = colour
         context.fillRect(xOf(k), at, cell - gap, tall)
-        if (!mask[k]) hatch(context, paper, xOf(k), at, cell - gap, tall)
-        else if (cell >= 40 * z) {
+        if (!mask[k]) {
+          context.strokeStyle = paper.one("line")
+          hatch(context, xOf(k), at, cell - gap, tall, HATCH)
+        } else if (cell >= 40 * z) {
           context.font = mono(12 * z)
           context.textAlign = "center"
           context.textBaseline = "middle"
@@ -121,17 +135,6 @@ function makeRow(root) {
     strip("weights", weights, (value) => value, own, (value) => share(value, 2))
     words(context, paper)
     tokens(context, paper)
-  }
-
-  function hatch(context, paper, x, y, width, height) {
-    context.strokeStyle = paper.one("line")
-    context.lineWidth = 1
-    context.beginPath()
-    for (let d = HATCH; d < width + height; d += HATCH) {
-      context.moveTo(x + Math.max(0, d - height), y + Math.min(d, height))
-      context.lineTo(x + Math.min(d, width), y + Math.max(0, d - width))
-    }
-    context.stroke()
   }
 
   /** The strips' names at the left, what their colours mean at the right, the title above. */
@@ -161,10 +164,7 @@ function makeRow(root) {
       const { y, height } = strips[name]
       const at = height > 40 * z ? y + 12 * z : y + height / 2
       const scale = paper.scale(palette)
-      for (let i = 0; i < bar; i++) {
-        context.fillStyle = scale.css(i / (bar - 1))
-        context.fillRect(x + i, at - 4 * z, 1.5, 8 * z)
-      }
+      ramp(context, scale, x, at, bar, z)
       context.font = mono(12 * z)
       context.textBaseline = "middle"
       context.fillStyle = paper.one("muted")
@@ -210,11 +210,7 @@ function makeRow(root) {
     if (k === null) return
     const width = Math.max(3, place.cell - (place.cell >= 6 ? 1 : 0))
     const [x, y, height] = [xOf(k), place.start - 2, place.end - place.start + 4]
-    context.lineWidth = 2
-    context.strokeStyle = paper.one("page")
-    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
-    context.strokeStyle = paper.one("text")
-    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
+    ring(context, paper, x, y, width, height)
   }
 
   function paintOver() {
@@ -252,17 +248,13 @@ function makeRow(root) {
     selection.pick(fieldOf(head.keys, k), settle)
     announce(sentences(k, null).join(", "))
   }
-  const point = (event) => {
-    const box = stage.getBoundingClientRect()
-    return { x: event.clientX - box.left, y: event.clientY - box.top }
-  }
   stage.onpointermove = (event) => {
-    const { x, y } = point(event)
+    const { x, y } = pointIn(stage, event)
     hover(keyAt(x, y), x, y)
   }
   stage.onpointerleave = () => hover(null)
   stage.onclick = (event) => {
-    const { x, y } = point(event)
+    const { x, y } = pointIn(stage, event)
     const k = keyAt(x, y)
     if (k !== null) pick(k, 0)
   }

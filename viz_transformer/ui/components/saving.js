@@ -1,4 +1,8 @@
-import { wrapped, colours, element, button, rootIn, save, sans } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { button, element } from "./parts/elements.js"
+import { save } from "./parts/exports.js"
+import { rootIn } from "./parts/stage.js"
+import { sans, wrapped } from "./parts/text.js"
 
 // Two buttons that save the plotly chart beside them, as it stands there, in a margin and with a caption under it. data:
 // {chart: the class of the container that holds both, caption, name}. plotly draws its charts as SVG, maps as pictures in
@@ -108,7 +112,7 @@ function pieces(text) {
   const found = []
   let start = 0
   while (walker.nextNode()) {
-    const { data, parentElement } = walker.currentNode
+    const { data, parentElement } = /** @type {Text} */ (walker.currentNode)
     const look = getComputedStyle(parentElement)
     const count = text.getNumberOfChars()
     if (data.trim() && start < count && look.display !== "none") {

@@ -1,4 +1,14 @@
-import { selection, share, number, exponential, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, rootIn, zoom, mono, sans, exports } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { announcer, button, element, icon, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { hatch } from "./parts/marks.js"
+import { exponential, number, share } from "./parts/numbers.js"
+import { makePlayer } from "./parts/player.js"
+import { selection } from "./parts/selection.js"
+import { mount, rootIn, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+
+/** @import { ScrubberHeader, Token } from "./parts/types.js" */
 
 // All steps of a decode and the candidates of each as bars. Header: {first_row, vocabulary, reads, tokens, candidates:
 // places in tokens by step, written: places in candidates, unlisted and forced: steps, caption, name}; arrays: log_probs
@@ -8,7 +18,6 @@ import { selection, share, number, exponential, quoted, isolated, shorten, colou
 
 const SETTLE = 250
 const PLAY = 700
-const PLAYING = PLAY + 200 // while the steps are played none has settled
 const HATCH = 4
 const SIGN = 22
 const WIDE = 640 // from here on what a step reads and writes is one line, and the strategy's numbers stand beside the model's
@@ -33,16 +42,16 @@ function makeScrubber(root) {
   const legend = element("div", "legend")
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, steps, most, logProbs, rests, strategies
+  /** @type {ScrubberHeader} */
+  let head
+  let steps, most, logProbs, rests, strategies
   let built = ""
   let bars = []
   let rest = null
   let active = null // the candidate pointed at: {i}, by the pointer with its place {i, x, y}
-  let timer = 0
-  let played = null
 
   const back = button("quiet", undefined, "Previous step", () => move(-1))
-  const toggle = button("quiet", undefined, "Play the steps", () => (timer ? pause() : play()))
+  const toggle = button("quiet", undefined, "Play the steps", () => (player.playing ? pause() : play()))
   const next = button("quiet", undefined, "Next step", () => move(1))
   back.append(icon("back"))
   next.append(icon("next"))
@@ -130,7 +139,7 @@ function makeScrubber(root) {
   function take(i) {
     const step = at()
     if (!canTake(step, i)) return
-    halt()
+    player.halt()
     const place = head.candidates[step][i]
     made.tell({ step, token_id: head.ids[place] })
     announce(`Step ${step} is to write ${quoted(head.tokens[place])} instead of ${quoted(written(step))}`)
@@ -143,39 +152,30 @@ function makeScrubber(root) {
   }
   /** One step on or back; a row beside the answer lies just before its first or behind its last step. */
   function move(by) {
-    halt()
+    player.halt()
     if (by < 0 ? at() <= 0 : at() >= steps - 1) return
     const from = Math.min(Math.max(at(), -1), steps)
     go(nearest(from + by))
     announce(sentenceText(nearest(from + by)))
   }
+  const player = makePlayer({
+    pace: PLAY, settle: SETTLE, isThere: () => root.isConnected, count: () => steps, at, go,
+    last: (step) => announce(sentenceText(step)),
+    changed: () => drawControls(at()),
+  })
   function play() {
-    const from = at()
-    advance(from >= steps - 1 ? 0 : Math.max(from, -1) + 1)
+    player.play()
     made.draw()
-  }
-  function advance(step) {
-    const ends = step >= steps - 1
-    played = step
-    timer = ends ? 0 : setTimeout(() => { if (root.isConnected) advance(step + 1) }, PLAY)
-    go(step, ends ? SETTLE : PLAYING)
-    if (ends) announce(sentenceText(step))
-  }
-  function halt() {
-    if (!timer) return
-    clearTimeout(timer)
-    timer = 0
-    drawControls(at())
   }
   /** Stop playing here. */
   function pause() {
-    halt()
+    player.halt()
     selection.pick({ t: head.first_row + at() }, SETTLE)
     announce(sentenceText(at()))
   }
 
   range.oninput = () => {
-    halt()
+    player.halt()
     go(Number(range.value))
   }
   range.onclick = () => { if (!writes(at())) go(Number(range.value)) } // the value stayed, the row did not
@@ -225,7 +225,7 @@ function makeScrubber(root) {
     else if (event.key === "ArrowRight") move(1)
     else if (event.key === "ArrowLeft") move(-1)
     else if (event.key === "Home" || event.key === "End") {
-      halt()
+      player.halt()
       go(event.key === "Home" ? 0 : steps - 1)
     } else if (event.key === "Enter" && active !== null && head.ids) take(active.i)
     else {
@@ -289,6 +289,7 @@ function makeScrubber(root) {
     stage.replaceChildren(places, axis)
   }
 
+  /** @param {Token} token */
   function token({ text, special }) {
     return element("bdi", special ? "special" : "", text)
   }
@@ -361,11 +362,11 @@ function makeScrubber(root) {
     back.setAttribute("aria-disabled", String(step <= 0))
     next.setAttribute("aria-disabled", String(step >= steps - 1))
     toggle.setAttribute("aria-disabled", String(steps === 1 && writes(step)))
-    const word = timer ? "Pause" : "Play the steps"
+    const word = player.playing ? "Pause" : "Play the steps"
     if (toggle.title === word) return
     toggle.title = word
     toggle.setAttribute("aria-label", word)
-    toggle.replaceChildren(icon(timer ? "pause" : "play"))
+    toggle.replaceChildren(icon(player.playing ? "pause" : "play"))
   }
 
   // ---- the picture that is saved
@@ -450,8 +451,8 @@ function makeScrubber(root) {
         write(share(finalRest(step)), width - 10 * z, y + 9 * z, { font: mono(14 * z, 600), align: "right" })
       }
     }
-    for (const [part, tick] of [[0, "0"], [0.5, "0.5"], [1, "1"]])
-      write(tick, left + (right - left) * part, bottom + 10 * z, { font: mono(12 * z), ink: "muted", align: "center" })
+    for (const part of [0, 0.5, 1])
+      write(String(part), left + (right - left) * part, bottom + 10 * z, { font: mono(12 * z), ink: "muted", align: "center" })
     if (!head.strategy) {
       write("probability over the whole vocabulary", left, bottom + 30 * z, { font: sans(13 * z), ink: "muted" })
       return
@@ -474,12 +475,7 @@ function makeScrubber(root) {
     context.strokeStyle = ink
     context.lineWidth = 1
     if (width > 1) context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1)
-    context.beginPath()
-    for (let d = HATCH; d < width + height; d += HATCH) {
-      context.moveTo(x + Math.max(0, d - height), y + Math.min(d, height))
-      context.lineTo(x + Math.min(d, width), y + Math.max(0, d - width))
-    }
-    context.stroke()
+    hatch(context, x, y, width, height, HATCH)
   }
   function pill(context, paper, x, y, width, height) {
     const r = height / 2
@@ -498,11 +494,11 @@ function makeScrubber(root) {
   }
 
   const made = {
+    /** @type {(taken: object) => void} */
     tell: () => {},
     update({ header, arrays }) {
       const other = !head || JSON.stringify([head.reads, head.candidates, head.tokens]) !== JSON.stringify([header.reads, header.candidates, header.tokens])
-      if (other) clearTimeout(timer)
-      if (other) timer = 0
+      if (other) player.cancel()
       head = header
       logProbs = arrays.log_probs
       rests = arrays.rest
@@ -522,13 +518,13 @@ function makeScrubber(root) {
       range.max = steps - 1
       start.textContent = steps > 1 ? "0" : ""
       end.textContent = steps > 1 ? String(steps - 1) : ""
-      stage.setAttribute("aria-label", "Candidates of the step, best first. Arrow keys up and down show one of them, left and right choose the step." + (head.ids ? " Enter takes the one shown instead of the one written." : ""))
+      stage.setAttribute("aria-label", `Candidates of the step, best first. Arrow keys up and down show one of them, left and right choose the step.${head.ids ? " Enter takes the one shown instead of the one written." : ""}`)
     },
     draw() {
       const step = at()
-      if (step !== played) halt() // somebody chose another row
+      if (step !== player.place) player.halt() // somebody chose another row
       if (active !== null && active.i >= rowsOf(step)) point(null)
-      stage.classList.toggle("playing", timer !== 0)
+      stage.classList.toggle("playing", player.playing)
       const broad = root.clientWidth >= WIDE * zoom(root)
       root.classList.toggle("broad", broad)
       root.classList.toggle("wide", broad && head.strategy !== undefined)

@@ -18,8 +18,8 @@ from viz_transformer.ui.components.tokens import token_data
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from viz_transformer.decoding import Run
-    from viz_transformer.step import Step
+    from viz_transformer.running.decoding import Run
+    from viz_transformer.running.step import Step
 
 _scrubber = st.components.v2.component(
     "viz_transformer_scrubber", css=style_sheet("scrubber"), js=javascript("scrubber")

@@ -1,4 +1,4 @@
-import { selection } from "./shared.js"
+import { selection } from "./parts/selection.js"
 
 // Joins the selection of the page's components to Python: draws nothing. data: {chosen, token}.
 export default function ({ data, setTriggerValue }) {

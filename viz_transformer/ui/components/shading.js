@@ -1,4 +1,14 @@
-import { NOT_THERE, selection, placeOn, positionAt, fieldOf, share, FAINT, isFaint, FAINT_ROWS, hiddenWords, quoted, isolated, shorten, wrapped, colours, isLight, element, button, tooltip, announcer, mount, zoom, mono, sans, exports } from "./shared.js"
+import { colours, isLight } from "./parts/colours.js"
+import { announcer, button, element, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
+import { hatch } from "./parts/marks.js"
+import { share } from "./parts/numbers.js"
+import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { mount, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
+
+/** @import { ShadingHeader } from "./parts/types.js" */
 
 // The text, its tokens shaded by the weights of one query or to one key. Header: {title, label, name, caption, queries,
 // keys: {field, role, axis, ink, tokens}, writes, together, scale, unit, fill}; arrays: weights [Q, K], mask [Q, K]
@@ -33,7 +43,9 @@ function makeShading(root) {
   root.append(title, bar, about, stage, legend)
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, weights, mask, kept, Q, K
+  /** @type {ShadingHeader} */
+  let head
+  let weights, mask, kept, K
   let direction = "reads"
   let shade = "fixed"
   let paragraphs = []
@@ -89,7 +101,7 @@ function makeShading(root) {
 
   // ---- the text, made once for the same tokens
 
-  function tokenElement(token, paragraph, n) {
+  function tokenElement(token) {
     const made = element("span", token.special ? "token special" : "token")
     made.setAttribute("role", "option")
     made.tabIndex = -1
@@ -121,7 +133,7 @@ function makeShading(root) {
       const read = side.tokens.filter((token) => !token.special).map((token) => token.note ?? token.text)
       box.dir = read.filter(hasRightToLeft).length > read.filter(hasLeftToRight).length ? "rtl" : "ltr"
       const paragraph = { axis, side, box, label, focus: 0 }
-      paragraph.cells = side.tokens.map((token, n) => tokenElement(token, paragraph, n))
+      paragraph.cells = side.tokens.map(tokenElement)
       box.append(...paragraph.cells.flatMap((cell) => [cell, " "]))
       listen(paragraph)
       return paragraph
@@ -371,16 +383,6 @@ function makeShading(root) {
     return found
   }
 
-  function hatch(context, x, y, width, height) {
-    context.lineWidth = 1
-    context.beginPath()
-    for (let d = MARK_EVERY; d < width + height; d += MARK_EVERY) {
-      context.moveTo(x + Math.max(0, d - height), y + Math.min(d, height))
-      context.lineTo(x + Math.min(d, width), y + Math.max(0, d - width))
-    }
-    context.stroke()
-  }
-
   function paintTokens(context, paper, paragraph, top) {
     const { box, cells } = paragraph
     const outer = box.getBoundingClientRect()
@@ -395,7 +397,7 @@ function makeShading(root) {
           context.fillRect(left + dx, y + dy, width, height)
         }
         context.strokeStyle = paper.one("line")
-        if (masked) hatch(context, left + dx, y + dy, width, height)
+        if (masked) hatch(context, left + dx, y + dy, width, height, MARK_EVERY)
         context.lineWidth = 1
         if (paragraph.side.tokens[n].special) context.strokeRect(left + dx + 0.5, y + dy + 0.5, width - 1, height - 1)
         if (cell.classList.contains("selected")) {
@@ -467,7 +469,7 @@ function makeShading(root) {
       weights = arrays.weights
       mask = arrays.mask
       kept = arrays.there
-      ;[Q, K] = weights.shape
+      K = weights.shape[1]
       hush()
       title.textContent = head.title
       stage.setAttribute("aria-label", `${head.label}. Arrow keys choose a token.`)

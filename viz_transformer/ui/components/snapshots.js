@@ -1,4 +1,15 @@
-import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolated, shorten, colours, element, button, icon, tooltip, announcer, mount, zoom, mono, sans, prepare, exports } from "./shared.js"
+import { colours } from "./parts/colours.js"
+import { announcer, button, element, icon, tooltip } from "./parts/elements.js"
+import { exports } from "./parts/exports.js"
+import { ramp } from "./parts/legend.js"
+import { ring } from "./parts/marks.js"
+import { number, share } from "./parts/numbers.js"
+import { makePlayer } from "./parts/player.js"
+import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { mount, pointIn, prepare, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+
+/** @import { SnapshotsHeader } from "./parts/types.js" */
 
 // One sentence at every snapshot of a training. Header: {snapshots: {step, text, complete, right}, kinds: {kind, name,
 // rows, columns, writes}, caption, name}; arrays: losses [S], maps_i [S, L, H, Q, K] and mask_i [Q, K] of the i-th kind.
@@ -6,7 +17,6 @@ import { selection, placeOn, positionAt, fieldOf, share, number, quoted, isolate
 
 const SETTLE = 400
 const PLAY = 450
-const PLAYING = PLAY + 200 // while it plays nothing has settled
 const HATCH = 5
 const CHART = 168
 
@@ -27,14 +37,14 @@ function makeSnapshots(root) {
   const foot = element("div", "last")
   const tip = tooltip(root)
   const announce = announcer(root)
-  let head, arrays, losses, place, plot
+  /** @type {SnapshotsHeader} */
+  let head
+  let arrays, losses, place, plot
   let rows = []
   let hovered = null
-  let timer = 0
-  let played = null
 
   const back = button("quiet", undefined, "Previous snapshot", () => move(-1))
-  const toggle = button("quiet", undefined, "Play the training", () => (timer ? pause() : play()))
+  const toggle = button("quiet", undefined, "Play the training", () => (player.playing ? pause() : play()))
   const next = button("quiet", undefined, "Next snapshot", () => move(1))
   back.append(icon("back"))
   next.append(icon("next"))
@@ -110,35 +120,27 @@ function makeSnapshots(root) {
     if (s !== at()) selection.pick({ model_snapshot: stepOf(s) }, settle)
   }
   function move(by) {
-    halt()
+    player.halt()
     const to = Math.min(Math.max(at() + by, 0), count() - 1)
     go(to)
     announce(sentence(to))
   }
+  const player = makePlayer({
+    pace: PLAY, settle: SETTLE, isThere: () => root.isConnected, count: () => count(), at, go,
+    last: (s) => announce(sentence(s)),
+    changed: () => drawControls(at()),
+  })
   function play() {
-    advance(at() >= count() - 1 ? 0 : at() + 1)
+    player.play()
     made.draw()
   }
-  function advance(s) {
-    const ends = s >= count() - 1
-    played = s
-    timer = ends ? 0 : setTimeout(() => { if (root.isConnected) advance(s + 1) }, PLAY)
-    go(s, ends ? SETTLE : PLAYING)
-    if (ends) announce(sentence(s))
-  }
-  function halt() {
-    if (!timer) return
-    clearTimeout(timer)
-    timer = 0
-    drawControls(at())
-  }
   function pause() {
-    halt()
+    player.halt()
     selection.pick({ model_snapshot: stepOf(at()) }, SETTLE)
     announce(sentence(at()))
   }
   range.oninput = () => {
-    halt()
+    player.halt()
     go(Number(range.value))
   }
   range.onkeydown = (event) => { if (event.key.startsWith("Page")) event.preventDefault() } // they turn to another scene
@@ -163,7 +165,7 @@ function makeSnapshots(root) {
       row.append(element("span", "at", stepOf(s).toLocaleString("en")), element("span", "loss", lossText(s)), mark, written)
       row.setAttribute("aria-label", sentence(s))
       row.title = complete ? text : `${text} (cut off here)`
-      row.onclick = () => { halt(); go(s) }
+      row.onclick = () => { player.halt(); go(s) }
       return row
     })
     const heading = element("div", "row heading")
@@ -179,11 +181,11 @@ function makeSnapshots(root) {
     back.setAttribute("aria-disabled", String(s <= 0))
     next.setAttribute("aria-disabled", String(s >= count() - 1))
     stepText.textContent = `step ${stepOf(s).toLocaleString("en")}`
-    const word = timer ? "Pause" : "Play the training"
+    const word = player.playing ? "Pause" : "Play the training"
     if (toggle.title === word) return
     toggle.title = word
     toggle.setAttribute("aria-label", word)
-    toggle.replaceChildren(icon(timer ? "pause" : "play"))
+    toggle.replaceChildren(icon(player.playing ? "pause" : "play"))
   }
 
   function drawAnswer(s) {
@@ -331,10 +333,7 @@ function makeSnapshots(root) {
     context.font = mono(12 * z)
     context.fillStyle = paper.one("muted")
     context.fillText("0", l - 8, bar)
-    for (let i = 0; i < 120 * z; i++) {
-      context.fillStyle = scale.css(i / (120 * z - 1))
-      context.fillRect(l + i, bar - 4 * z, 1.5, 8 * z)
-    }
+    ramp(context, scale, l, bar, 120 * z, z)
     context.textAlign = "left"
     context.fillStyle = paper.one("muted")
     context.fillText("1", l + 128 * z, bar)
@@ -350,14 +349,6 @@ function makeSnapshots(root) {
       context.strokeRect(xOf(hovered.c) + 0.5, top + 0.5, Math.max(2, cell - 1), m * rowHeight - 1)
     }
   }
-  function ring(context, paper, x, y, width, height) {
-    context.lineWidth = 2
-    context.strokeStyle = paper.one("page")
-    context.strokeRect(x + 1, y + 1, width - 2, height - 2)
-    context.strokeStyle = paper.one("text")
-    context.strokeRect(x - 1, y - 1, width + 2, height + 2)
-  }
-
   function cellSentences(r, c) {
     const { rows: down, columns: along, writes } = kind()
     const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
@@ -366,8 +357,7 @@ function makeSnapshots(root) {
     return [query, `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`, may(r, c) ? text : `masked, ${text}`, `training step ${stepOf(at()).toLocaleString("en")}`]
   }
   const cellAt = (event) => {
-    const box = stage.getBoundingClientRect()
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top]
+    const { x, y } = pointIn(stage, event)
     const [c, r] = [Math.floor((x - place.left) / place.cell), Math.floor((y - place.top) / place.rowHeight)]
     return c >= 0 && r >= 0 && c < place.n && r < place.m ? { r, c } : null
   }
@@ -456,17 +446,14 @@ function makeSnapshots(root) {
   chart.onclick = (event) => {
     const from = event.clientX - chart.getBoundingClientRect().left
     const nearest = plot.reduce((best, point, i) => (Math.abs(point.x - from) < Math.abs(plot[best].x - from) ? i : best), 0)
-    halt()
+    player.halt()
     go(nearest)
   }
 
   const made = {
     update({ header, arrays: given }) {
       const other = !head || JSON.stringify(head) !== JSON.stringify(header)
-      if (other) {
-        clearTimeout(timer)
-        timer = 0
-      }
+      if (other) player.cancel()
       head = header
       arrays = given
       losses = given.losses
@@ -481,7 +468,7 @@ function makeSnapshots(root) {
     },
     draw() {
       const s = at()
-      if (s !== played) halt() // somebody chose another one
+      if (s !== player.place) player.halt() // somebody chose another one
       drawControls(s)
       drawAnswer(s)
       drawPicks()

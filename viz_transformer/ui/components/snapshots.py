@@ -11,7 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from viz_transformer.figures import labels
-from viz_transformer.figures.theme import Kind
+from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.components import payload
 from viz_transformer.ui.components.matrix import Axis
 from viz_transformer.ui.components.source import javascript, style_sheet
@@ -40,7 +40,7 @@ class SnapshotData:
 class MapsOfKind:
     """All heads of one kind at all snapshots. weights: [S, L, H, Q, K]; mask: [Q, K], True = may attend."""
 
-    kind: Kind
+    kind: KindName
     name: str
     weights: NDArray[np.float32]
     mask: NDArray[np.bool_]

@@ -1,6 +1,7 @@
-"""The text of a component's files: each is one ES module and one style sheet, with what all components share in front.
+"""The text of a component's files: one ES module, with the parts that it imports, and one style sheet.
 
-Streamlit takes the text of a module, which cannot import its neighbours; so the import of shared.js is replaced by it.
+Streamlit takes the text of a module, which cannot import its neighbours; so each import is replaced by what it names,
+and by what that imports, each file once, before the first that needs it. Nothing else is needed: no build, no node.
 """
 
 from __future__ import annotations
@@ -8,22 +9,25 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
+from posixpath import dirname, join, normpath
 
 _FILES = files(__package__)
-_IMPORT = re.compile(r'^import \{ \w+(, \w+)* \} from "\./shared\.js"\n', flags=re.MULTILINE)
+_ANY_IMPORT = re.compile(r"^import\b.*", flags=re.MULTILINE)
+_IMPORT = re.compile(r'^import \{\s*\w+(?:,\s*\w+)*,?\s*\} from "(\.{1,2}/[\w./]+\.js)";?\n', flags=re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let) )", flags=re.MULTILINE)
+_ANY_EXPORT = re.compile(r"^export\b(?! default\b).*", flags=re.MULTILINE)
 
 
 @cache
 def javascript(name: str) -> str:
-    """`name`.js with shared.js in the place of its import, which may not rename anything.
+    """`name`.js behind all that it imports; it exports its default alone.
 
-    Raises ValueError if it does not import shared.js so.
+    Raises ValueError where an import or export cannot be joined so: an import takes names as they are from a file here,
+    a file that others import exports no default, and no files import each other in a circle.
     """
-    own = _read(f"{name}.js")
-    if not _IMPORT.search(own):
-        raise ValueError(f"{name}.js does not import names from shared.js as they are, in one line")
-    shared = re.sub(r"^export ", "", _read("shared.js"), flags=re.MULTILINE)
-    return _IMPORT.sub(lambda _: shared, own, count=1)
+    modules: dict[str, str] = {}
+    _collect(f"{name}.js", modules, ())
+    return "\n".join(modules.values())
 
 
 @cache
@@ -32,5 +36,23 @@ def style_sheet(name: str) -> str:
     return _read("shared.css") + _read(f"{name}.css")
 
 
-def _read(name: str) -> str:
-    return _FILES.joinpath(name).read_text(encoding="utf-8")
+def _collect(path: str, modules: dict[str, str], importers: tuple[str, ...]) -> None:
+    """Adds the file, without import and export, to `modules`, behind those that it imports."""
+    if path in importers:
+        raise ValueError(f"{' imports '.join((*importers, path))}: these cannot be put one behind the other")
+    if path in modules:
+        return
+    text = _read(path)
+    for imported in _IMPORT.findall(text):
+        _collect(normpath(join(dirname(path), imported)), modules, (*importers, path))
+    own = _EXPORT.sub("", _IMPORT.sub("", text))
+    refused = _ANY_IMPORT.search(own) or _ANY_EXPORT.search(own)
+    if refused is None and importers:
+        refused = re.search(r"^export default\b.*", own, flags=re.MULTILINE)
+    if refused:
+        raise ValueError(f"{path} cannot be joined to a component's module: {refused.group()}")
+    modules[path] = own.lstrip("\n")
+
+
+def _read(path: str) -> str:
+    return _FILES.joinpath(path).read_text(encoding="utf-8")

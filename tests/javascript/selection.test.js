@@ -1,0 +1,53 @@
+import assert from "node:assert/strict"
+import { beforeEach, mock, test } from "node:test"
+import { fieldOf, placeOn, positionAt, selection } from "../../viz_transformer/ui/components/parts/selection.js"
+
+let sent = []
+beforeEach(() => {
+  sent = []
+  selection.connect((pick) => sent.push(pick))
+})
+
+test("a pick is there at once, and sent when it has settled; of two that wait, all fields", () => {
+  mock.timers.enable({ apis: ["setTimeout"] })
+  let heard = 0
+  const deaf = selection.listen(() => heard++)
+  selection.pick({ i: 1 }, 100)
+  selection.pick({ i: 2, j: 5 }, 100)
+  assert.deepEqual([selection.chosen.i, selection.chosen.j, heard, sent.length], [2, 5, 2, 0])
+  mock.timers.tick(100)
+  assert.deepEqual(sent.map(({ fields }) => fields), [{ i: 2, j: 5 }])
+  deaf()
+  selection.pick({ i: 3 })
+  assert.equal(heard, 2)
+  mock.timers.tick(0)
+  assert.deepEqual(sent.at(-1).fields, { i: 3, j: 5 }) // Python has not said yet that it heard of j
+  mock.timers.reset()
+})
+
+test("Python is not believed until it has heard of the last pick", () => {
+  mock.timers.enable({ apis: ["setTimeout"] })
+  selection.pick({ i: 4 })
+  selection.receive({ i: 0 }, "")
+  assert.equal(selection.chosen.i, 4)
+  mock.timers.tick(0)
+  selection.receive({ i: 0 }, "another")
+  assert.equal(selection.chosen.i, 4)
+  selection.receive({ i: 4, j: 1 }, sent.at(-1).token)
+  assert.deepEqual(selection.chosen, { i: 4, j: 1 })
+  mock.timers.reset()
+})
+
+test("a place on an axis is the token, or the word that holds the position", () => {
+  const tokens = Array(3).fill({ text: "a" })
+  const words = { field: "q", tokens, starts: [0, 2, 4], ends: [2, 3, 9] }
+  const place = (axis, q) => {
+    mock.timers.enable({ apis: ["setTimeout"] })
+    selection.pick({ q })
+    mock.timers.reset()
+    return placeOn(axis)
+  }
+  assert.deepEqual([0, 1, 2, 3, 8, 9, null].map((q) => place(words, q)), [0, 0, 1, null, 2, null, null])
+  assert.deepEqual([2, 3].map((q) => place({ field: "q", tokens }, q)), [2, null])
+  assert.deepEqual([positionAt(words, 1), positionAt({ tokens }, 1), fieldOf(words, 2)], [2, 1, { q: 4 }])
+})

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { isolated, quoted, shorten, wrapped } from "../../viz_transformer/ui/components/parts/text.js"
+
+const context = { measureText: (text) => ({ width: 10 * [...new Intl.Segmenter().segment(text)].length }) } // all letters alike
+
+test("a text is shortened to the pixels there are, and between signs", () => {
+  assert.equal(shorten(context, "twenty", 60), "twenty")
+  assert.equal(shorten(context, "twenty", 50), "twen…")
+  assert.equal(shorten(context, "e\u0301e\u0301e\u0301", 20), "e\u0301…")
+  assert.equal(shorten(context, "twenty", 5), "…")
+})
+
+test("lines are parted at blanks, and long words between their signs", () => {
+  assert.deepEqual(wrapped(context, "one two three", 70), ["one two", "three"])
+  assert.deepEqual(wrapped(context, "a abcdefg", 30), ["a", "abc", "def", "g"])
+  assert.deepEqual(wrapped(context, "", 30), [""])
+})
+
+test("a token is said as it is read, with what was typed, and letters from right to left stay together", () => {
+  assert.equal(quoted({ text: "a" }), "“a”")
+  assert.equal(quoted({ text: "<unk>", note: "ä" }), "“<unk>”, typed “ä”")
+  assert.equal(isolated("שלום"), "\u2068שלום\u2069")
+  assert.equal(quoted({ text: "<unk>", note: "שלום" }), "“<unk>”, typed “\u2068שלום\u2069”")
+})

@@ -1,0 +1,117 @@
+"""The numbers of a step, also where one token is all but sure and float32 would call it certain."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+import torch
+from builders import tiny_checkpoint
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.measuring.evaluation import evaluate
+from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, log_softmax
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.ui.components.tokens import token_data
+
+SURE: dict[str, Strategy] = {
+    "greedy": Greedy(),
+    "sampling": Sampling(seed=3),
+    "cold": Sampling(temperature=0.002, seed=3),
+    "cut": Sampling(top_k=3, top_p=0.9, seed=3),
+    "beam": Beam(2),
+}
+
+
+def sure(factor: float) -> Checkpoint:
+    """A checkpoint whose most probable token is so much more probable than the next that only logarithms tell."""
+    ckpt = tiny_checkpoint()
+    with torch.no_grad():
+        for parameter in ckpt.model.output.parameters():
+            parameter.mul_(factor)
+    return ckpt
+
+
+def exact_log_softmax(logits: list[float]) -> list[Decimal]:
+    """With 400 digits, written out."""
+    with localcontext() as context:
+        context.prec = 400
+        total = sum((Decimal(z).exp() for z in logits), Decimal(0))
+        return [Decimal(z) - total.ln() for z in logits]
+
+
+@pytest.mark.parametrize("spread", [1, 10, 30, 100, 300])
+def test_the_log_softmax_is_right_relative_to_its_size_also_beside_0(spread: float) -> None:
+    random = np.random.default_rng(int(spread))
+    for _ in range(8):
+        logits = (random.normal(size=12) * spread).astype(np.float32)
+        found = log_softmax(torch.from_numpy(logits)).tolist()
+        for value, true in zip(found, exact_log_softmax(logits.tolist()), strict=True):
+            assert abs(Decimal(value) - true) <= Decimal("1e-9") * abs(true), (value, true)
+
+
+def test_a_token_is_certain_only_if_all_others_are_impossible() -> None:
+    rows = torch.tensor([[0.0, -20.0], [0.0, -1000.0], [0.0, -math.inf], [0.0, 0.0]])
+    first, second, third, fourth = log_softmax(rows).tolist()
+    assert first[0] == pytest.approx(-math.exp(-20), rel=1e-8) and -1e-300 < second[0] < 0
+    assert third == [0.0, -math.inf] and fourth[0] == pytest.approx(-math.log(2))
+
+
+@pytest.mark.parametrize("how", SURE)
+@pytest.mark.parametrize("factor", [30, 300])
+def test_no_log_probability_of_a_sure_step_is_0_for_the_model_or_its_strategy(how: str, factor: float) -> None:
+    run = decode(sure(factor), "abc", strategy=SURE[how], max_steps=5)
+    assert min(1 - math.exp(step.log_prob) for step in run.steps) < 1e-8  # else nothing here is hard
+    for step in run.steps:
+        assert all(each.log_prob < 0 for each in step.candidates) and step.entropy > 0
+        others = step.distribution.log_probs > -math.inf
+        assert (step.strategy_log_prob == 0) == (int(others.sum()) == 1)
+    if run.tree is not None:
+        assert all(node.log_prob < 0 for node in run.tree.nodes)
+        answer = run.tree.path(run.tree.answer)
+        for step, node in zip(run.steps, answer, strict=True):
+            # Logits of some hundreds in float32, whose last bits depend on how many rows a product has.
+            assert node.log_prob == pytest.approx(step.log_prob, rel=1e-3, abs=1e-300)
+    assert run.log_prob == math.fsum(step.log_prob for step in run.steps) < 0
+
+
+@pytest.mark.parametrize("how", ["greedy", "sampling", "cold"])
+def test_nothing_that_is_sent_of_a_sure_step_is_a_0_that_is_not_0(how: str) -> None:
+    run = decode(sure(300), "abc", strategy=SURE[how], max_steps=5)
+    _, arrays = payload.unpack(sent(run, strategy=how != "greedy"))
+    for name, values in arrays.items():
+        assert (values[~np.isnan(values)] != 0).all(), name
+
+
+def test_what_is_left_to_all_other_tokens_is_their_sum_and_not_a_difference() -> None:
+    run = decode(sure(30), "abc", max_steps=5)
+    for step, about in zip(run.steps, steps_of(run), strict=True):
+        others = step.log_probs.exp().sort(descending=True).values[10:].sum().item()
+        assert about.rest == pytest.approx(others, rel=1e-9)
+
+
+def test_the_loss_of_an_evaluation_is_summed_and_taken_in_float64() -> None:
+    ckpt = tiny_checkpoint()
+    assert ckpt.source_codec is not None and ckpt.target_codec is not None
+    source, target = ckpt.source_codec.encode("abc").ids, ckpt.target_codec.encode("uv").ids
+    written = [1, *(i for i in target if i > 3), 2]  # <s> u v </s>
+    with torch.no_grad():
+        logits = ckpt.model(torch.tensor([source]), torch.tensor([written[:-1]]))[0].tolist()
+    losses = [-exact_log_softmax(row)[wanted] for row, wanted in zip(logits, written[1:], strict=True)]
+    assert evaluate(ckpt, [("abc", "uv")])["loss"] == pytest.approx(float(sum(losses) / 3), rel=1e-12)
+
+
+def sent(run: Run, *, strategy: bool) -> bytes:
+    return scrubber_payload(
+        steps_of(run, strategy=strategy),
+        first_row=0,
+        vocabulary=len(run.steps[0].vocabulary),
+        reads=token_data(["a"] * len(run.steps)),
+        caption="",
+        name="",
+        strategy="s" if strategy else None,
+    )

@@ -1,0 +1,25 @@
+"""The table of a picture: shown up to a size, and as CSV at any."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def page(rows, columns):
+    import numpy as np
+    import pandas as pd
+    import streamlit as st
+
+    from viz_transformer.ui.frame import pictures
+
+    st.session_state["map"] = True  # the button was pressed
+    pictures.table(lambda: pd.DataFrame(np.eye(rows, columns)), note="", name="map", key="map")
+
+
+@pytest.mark.parametrize(("rows", "columns", "shown"), [(512, 1024, True), (513, 1, False), (1, 1025, False)])
+def test_a_map_of_512_keys_is_shown_with_the_marks_of_its_masked_cells(rows, columns, shown):
+    app = AppTest.from_function(page, args=(rows, columns), default_timeout=60).run()
+    assert not app.exception
+    assert [np.shape(each.value) for each in app.dataframe] == ([(rows, columns)] if shown else [])
+    said = "".join(element.proto.body for element in app.get("html"))
+    assert (f"{rows:,} rows and {columns:,} columns are too many to show here." in said) != shown

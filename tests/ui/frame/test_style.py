@@ -1,0 +1,71 @@
+"""The page's CSS has every colour of both themes."""
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from viz_transformer.figures import theme
+from viz_transformer.ui.frame import style
+
+NAMES = [field.name for field in fields(theme.Palette)]
+SINGLE = [name for name in NAMES if isinstance(getattr(theme.LIGHT, name), str)]
+SCALES = [name for name in NAMES if name not in SINGLE]
+
+
+def variables():
+    """Light and dark colour of each variable."""
+    return {
+        name: (light, dark)
+        for name, light, dark in re.findall(r"--vt-([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", style.variables())
+    }
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_each_colour_is_a_variable_light_and_dark(name):
+    assert variables()[name.replace("_", "-")] == (getattr(theme.LIGHT, name), getattr(theme.DARK, name))
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_each_stop_of_each_scale_is_a_variable_light_and_dark(name):
+    light, dark = getattr(theme.LIGHT, name), getattr(theme.DARK, name)
+    found = variables()
+    assert [found[f"{name}-{i}"] for i in range(len(light))] == list(zip(light, dark, strict=True))
+    assert f"{name}-{len(light)}" not in found
+
+
+def test_there_is_no_variable_that_is_no_colour_of_the_theme():
+    assert len(variables()) == len(SINGLE) + sum(len(getattr(theme.LIGHT, name)) for name in SCALES)
+
+
+@pytest.mark.parametrize("name", ["encoder", "decoder", "cross", "derived", "diverging"])
+def test_the_scales_that_components_draw_with_have_seven_stops(name):
+    assert len([variable for variable in variables() if re.fullmatch(rf"{name}-\d", variable)]) == 7
+
+
+def test_the_fonts_are_variables_too():
+    assert f"--vt-sans: {theme.SANS_STACK};" in style.variables()
+    assert f"--vt-mono: {theme.MONO_STACK};" in style.variables()
+
+
+def test_the_rules_of_the_page_use_variables_that_there_are():
+    css = style._css()
+    used = set(re.findall(r"var\((--vt-[\w-]+)\)", css))
+    assert len(used) > 5
+    assert used <= set(re.findall(r"(--vt-[\w-]+):", css))
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_the_browser_takes_the_colours_of_the_theme_that_it_shows(browser, scheme):
+    page = browser.new_page(color_scheme=scheme)
+    page.set_content(f'<style>:root {{ color-scheme: light dark }} {style.variables()}</style><p class="stApp"></p>')
+    shown = page.locator("p").evaluate(
+        """(place, names) => names.map((name) => {
+          place.style.color = `var(--vt-${name})`
+          const channels = getComputedStyle(place).color.match(/[0-9]+/g).slice(0, 3)
+          return "#" + channels.map((channel) => Number(channel).toString(16).padStart(2, "0")).join("").toUpperCase()
+        })""",
+        list(variables()),
+    )
+    page.close()
+    assert shown == [colours[theme.THEMES.index(scheme)] for colours in variables().values()]

@@ -1,0 +1,30 @@
+"""Texts in widgets' labels, which Streamlit reads as Markdown."""
+
+import pytest
+
+from viz_transformer.ui.frame import text
+
+JOINER = "\u2060"
+
+
+@pytest.mark.parametrize("words", ["Wo ist die Burg", "abc 123", "", "ü 日本"])
+def test_words_stay_as_they_are(words):
+    assert text.literal(words) == words
+
+
+def test_every_ascii_sign_is_escaped_and_cannot_join_the_next_one():
+    signs = "".join(chr(code) for code in range(33, 127) if not chr(code).isalnum())
+    assert len(signs) == 32
+    assert text.literal(signs) == "".join(f"\\{sign}{JOINER}" for sign in signs)
+
+
+def test_without_what_is_not_seen_the_text_is_the_same():
+    for words in ("cosh(a*x)**3+tanh(b*x)", ":smile: -> $x$ <b>", "\\*", "1. item"):
+        shown = text.literal(words).replace(JOINER, "")
+        assert "".join(shown[i] for i in range(len(shown)) if not is_escape(shown, i)) == words
+
+
+def is_escape(shown, i):
+    """Whether the backslash here escapes: the backslashes before it come in pairs."""
+    before = len(shown[:i]) - len(shown[:i].rstrip("\\"))
+    return shown[i] == "\\" and before % 2 == 0

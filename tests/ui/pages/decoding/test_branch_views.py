@@ -1,0 +1,148 @@
+"""What is drawn of two branches is what was compared."""
+
+import re
+
+import pytest
+from builders import tiny_checkpoint
+from showing import shown_of
+from streamlit.testing.v1 import AppTest
+
+from viz_transformer.analysis.decoding.branches import compare_runs
+from viz_transformer.running.edits import AblateHead
+from viz_transformer.ui.pages.decoding import branch_views
+from viz_transformer.ui.session import state
+
+SLIPS = {"pad_to": 20, "max_target": 20, "merge": "raw-reshape", "mask_fill": "added-1e9"}
+
+
+@pytest.fixture
+def selected(monkeypatch):
+    chosen = {**state.DEFAULTS}
+    monkeypatch.setattr(state, "selection", lambda: chosen)
+    return chosen
+
+
+def pair(ckpt=None, **how):
+    ckpt = ckpt or tiny_checkpoint()
+    return shown_of(ckpt, "abc", target="uvwxyz"), shown_of(ckpt, "abc", branch="<other>", target="uvwyz", **how)
+
+
+def tokens_of(row):
+    return re.findall(r'<bdi class="vt-br-token( vt-br-other)?" title="([^"]*)">([^<]*)(<i>step \d+</i>)?</bdi>', row)
+
+
+def test_each_token_stands_once_and_what_is_in_one_run_only_is_marked_and_said():
+    a, b = pair()
+    page = branch_views.answers_html(compare_runs(a.run, b.run), a, b)
+    first, second = (tokens_of(row) for row in page.split("<tr>")[2:])
+    assert [token for _, _, token, _ in first] == ["u", "v", "w", "x", "y", "z", "&lt;/s&gt;"]
+    assert [token for _, _, token, _ in second] == ["u", "v", "w", "y", "z", "&lt;/s&gt;"]
+    assert [title for mark, title, _, _ in first if mark] == ["step 3, not in the other"]
+    assert not any(mark for mark, *_ in second)
+    for row in (first, second):
+        assert [place for place, (*_, at) in enumerate(row) if at] == [3]
+
+
+def test_names_and_totals_stand_beside_and_a_name_is_no_markup():
+    a, b = pair()
+    page = branch_views.answers_html(compare_runs(a.run, b.run), a, b)
+    assert "<b>A</b> answer" in page and "<b>B</b> &lt;other&gt;" in page
+    for shown in (a, b):
+        assert f"<td>{len(shown.run.steps)}</td><td>{shown.run.log_prob:.2f}</td>" in page
+
+
+def test_where_they_part_is_said_with_both_probabilities():
+    a, b = pair()
+    said = " ".join(branch_views.said(compare_runs(a.run, b.run), a, b))
+    assert said.startswith("They part at step 3, behind 3 same tokens: A was given “x” (probability ")
+    assert "A has 7 tokens, B 6: log-probabilities of different lengths do not compare" in said
+    same = branch_views.said(compare_runs(a.run, a.run), a, a)
+    assert same == ["Both write the same tokens."]
+
+
+def test_a_run_that_ended_earlier_is_said_to_have_ended():
+    ckpt = tiny_checkpoint()
+    a, b = shown_of(ckpt, "abc", target="uvwx"), shown_of(ckpt, "abc", prefix="uv", max_steps=2)
+    said = branch_views.said(compare_runs(a.run, b.run), a, b)[0]
+    assert said.startswith("They part at step 2, behind 2 same tokens") and said.endswith("B has ended.")
+
+
+def test_the_table_has_every_step_of_both_runs():
+    a, b = pair()
+    found = compare_runs(a.run, b.run)
+    table = branch_views.curve_table(found, a, b)
+    for letter, shown in (("A", a), ("B", b)):
+        rows = table.loc[letter]
+        assert rows["token"].tolist() == list(shown.run.tokens)
+        assert rows["log-probability"].tolist() == [step.log_prob for step in shown.run.steps]
+        assert rows["sum so far"].iloc[-1] == pytest.approx(shown.run.log_prob)
+        assert rows["same in both"].tolist() == [True] * 3 + [False] * (len(rows) - 3)
+
+
+def test_the_table_of_attention_has_every_row_of_every_head():
+    a, b = pair()
+    found = compare_runs(a.run, b.run)
+    table = branch_views.variation_table(found, a)
+    assert list(table.columns) == ["0 <s>", "1 u", "2 v", "3 w"]
+    assert len(table) == 2 * 3 * 4
+    assert table.loc[("D-E cross", 1, 2)].tolist() == found.variation("cross", 1).values[2].tolist()
+
+
+def test_attention_that_is_alike_is_said_to_be(selected):
+    a, b = pair()
+    said = " ".join(branch_views.said_of_attention(compare_runs(a.run, b.run), a))
+    assert "exactly alike" in said or "float32 rounding" in said
+    assert "no row sees the tokens behind it" in said
+
+
+def test_the_largest_of_all_and_the_selected_head_are_said(selected):
+    ckpt = tiny_checkpoint()
+    a = shown_of(ckpt, "abc", target="uvwx")
+    b = shown_of(ckpt, "abc", target="uvwx", edits=[AblateHead("decoder.0.self", head=1)])
+    found = compare_runs(a.run, b.run)
+    selected.update(kind="decoder", layer=2, heads=(3,))
+    said = " ".join(branch_views.said_of_attention(found, a))
+    largest, own = found.largest, found.variation("decoder", 2).values[3]
+    site = "cross-attention" if largest.kind == "cross" else "self-attention"
+    assert f"Largest of rows 0 to 4: {largest.value:.4f}, in {site} of decoder layer {largest.layer}" in said
+    assert f"self-attention of decoder layer 2, head 3: largest {own.max():.4f}, mean {own.mean():.4f}" in said
+    selected.update(kind="encoder", layer=0, heads="mean")
+    said = " ".join(branch_views.said_of_attention(found, a))
+    assert "cross-attention of decoder layer 0, all heads" in said and "they read one source" in said
+
+
+def test_a_model_that_is_not_causal_says_so(selected):
+    a, b = pair(tiny_checkpoint(**SLIPS))
+    said = " ".join(branch_views.said_of_attention(compare_runs(a.run, b.run), a))
+    assert "those of each branch's last pass" in said
+
+
+def page(text, changes):
+    import streamlit as st
+    from builders import tiny_checkpoint
+    from showing import shown_of
+
+    from viz_transformer.ui.frame import frame
+    from viz_transformer.ui.pages.decoding.branch_views import comparison
+    from viz_transformer.ui.session import state
+
+    frame.begin()
+    state.selection()["layer"] = 1
+    ckpt = tiny_checkpoint(**changes)
+    comparison(shown_of(ckpt, text, target="uvwxyz"), shown_of(ckpt, "abc", target="uvwyz"))
+    st.session_state["drawn"] = True
+
+
+@pytest.mark.parametrize(("changes", "charts"), [({}, 1), (SLIPS, 2)])
+def test_a_picture_of_attention_is_drawn_where_there_is_something_to_see(changes, charts):
+    app = AppTest.from_function(page, args=("abc", changes), default_timeout=60).run()
+    assert not app.exception and app.session_state["drawn"]
+    assert len(app.get("plotly_chart")) == charts
+
+
+def test_branches_of_different_texts_are_refused_in_one_sentence():
+    app = AppTest.from_function(page, args=("abd", {}), default_timeout=60).run()
+    assert not app.exception and not app.get("plotly_chart")
+    assert any(
+        "The runs read different texts: branches go on from the same source." in e.proto.body for e in app.get("html")
+    )

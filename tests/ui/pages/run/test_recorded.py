@@ -1,0 +1,35 @@
+"""When the recorded run may be shown in the place of the live one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.ui import pages  # noqa: F401  # all fields are known
+from viz_transformer.ui.pages.run import recorded
+from viz_transformer.ui.session import state
+
+FOUND = recorded.Recording.load(recorded.FILE)
+
+
+def shown(weights: str = FOUND.weights_sha256, **changes: object) -> bool:
+    summary = Summary(FOUND.checkpoint, Path("x"), None, {}, {"sha256": {"model.safetensors": weights}})
+    return recorded.recording_of(summary, {**state.DEFAULTS, **changes}) is not None
+
+
+def test_the_opening_view_is_the_recorded_one_with_these_weights_only() -> None:
+    assert shown()
+    assert shown(t=3, i=2)  # the marked row and column are drawn on top
+    assert not shown(weights="0" * 64)
+
+
+@pytest.mark.parametrize("change", [{"text": "1"}, {"heads": (0,)}, {"options": ("hidden",)}, {"strategy": "beam"}])
+def test_another_run_or_another_picture_is_not_recorded(change: dict[str, object]) -> None:
+    assert not shown(**change)
+
+
+def test_no_field_of_another_page_decides() -> None:
+    for name in {*state.DEFAULTS} - {*state.SHARED.names}:
+        assert shown(**{name: "another"}), name

@@ -1,0 +1,364 @@
+"""The selection: what the address says, what a person did, and which of the two is believed."""
+
+from dataclasses import FrozenInstanceError, dataclass
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz_transformer.ui import pages  # all fields are known
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.declaring import NUMBER, declared
+
+
+def page():
+    """A page with one widget per field, and its remarks."""
+    import streamlit as st
+
+    from viz_transformer.ui.session import state
+
+    state.begin(["numbers-any", "numbers-tiny"])
+    st.text_input("text", **state.bind("text", key="text"))
+    st.number_input("layer", min_value=0, **state.bind("layer", key="layer"))
+    st.number_input("t", min_value=0, **state.bind("t", key="t"))
+    first = heads if isinstance(heads := state.selection()["heads"], str) else heads[0]
+    one = state.bind("heads", key="head", value=first, taken=lambda head: head if isinstance(head, str) else (head,))
+    st.selectbox("head", [0, 1, 2, "mean"], **one)
+    for sentence in state.remarks():
+        st.text(sentence)
+    state.end()
+
+
+def opened(**address):
+    app = AppTest.from_function(page, default_timeout=30)
+    for name, value in address.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def selection(app):
+    return app.session_state["selection"]
+
+
+def remarks(app):
+    return [element.value for element in app.text]
+
+
+def test_without_an_address_the_defaults_are_shown_and_written():
+    app = opened()
+    assert selection(app) == state.DEFAULTS
+    written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    assert written == {
+        "checkpoint": "numbers-any",
+        "text": "29,284.30",
+        "kind": "cross",
+        "layer": str(state.DEFAULTS["layer"]),
+        "heads": str(state.DEFAULTS["heads"][0]),
+        "i": "0",
+        "j": "0",
+        "u": "0",  # no t: there was no run that could say which
+    }
+    assert remarks(app) == []
+
+
+def test_an_address_is_taken_over_by_selection_and_widgets():
+    given = {"checkpoint": "numbers-tiny", "text": "<b> & é", "kind": "decoder", "layer": "2", "heads": "mean"}
+    app = opened(**given, i="1", j="2", t="7", u="3")
+    assert selection(app) == {**state.VIEW, **given, "layer": 2, "i": 1, "j": 2, "t": 7, "u": 3}
+    assert app.text_input(key="text").value == "<b> & é"
+    assert app.selectbox(key="head").value == "mean"
+
+
+def test_a_link_that_names_a_model_and_no_head_means_what_it_always_did():
+    chosen = selection(opened(checkpoint="numbers-tiny", text="7"))
+    assert (chosen["layer"], chosen["heads"]) == (1, (0,))
+
+
+def test_a_part_of_an_address_leaves_the_rest_at_its_defaults():
+    assert selection(opened(text="0.07"))["layer"] == state.DEFAULTS["layer"]
+
+
+def test_an_empty_text_in_the_address_is_an_empty_text():
+    assert selection(opened(text=""))["text"] == ""
+
+
+@pytest.mark.parametrize("given", ["-1", "x", "1.5", "", "99999999999999999999", "²", "mean"])
+def test_a_layer_that_is_no_number_is_dropped_and_said(given):
+    app = opened(layer=given)
+    assert selection(app)["layer"] == state.DEFAULTS["layer"]
+    assert remarks(app) == [f"The address asks for layer “{given}”, which is not a whole number from 0 on."]
+
+
+@pytest.mark.parametrize("given", ["x", "", "0,", "0,0", "-1", "0,1,2,3,4,5,6", "mean,0", "Mean"])
+def test_heads_are_a_few_different_numbers_or_a_word(given):
+    app = opened(heads=given)
+    assert selection(app)["heads"] == state.DEFAULTS["heads"]
+    assert remarks(app)[0].startswith(f"The address asks for heads “{given}”, which is not at most 6 different")
+
+
+def test_several_heads_are_told_by_commas():
+    assert selection(opened(heads="3,1"))["heads"] == (1, 3)
+    assert selection(opened(kind="self"))["kind"] == "cross"
+
+
+def test_how_things_are_shown_is_in_the_address_only_where_it_is_not_as_usual():
+    view = {"options": "words,hidden", "scale": "row", "sort": "first token", "panel": "text", "scene": "1"}
+    app = opened(checkpoint="numbers-any", **view, pin_checkpoint="numbers-tiny", pin_text="1", shown="A-B")
+    assert selection(app)["options"] == ("words", "hidden") and selection(app)["scene"] == 1
+    written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    assert written.items() >= view.items()
+    for name in (*view, "pin_checkpoint", "pin_text", "shown"):
+        del app.query_params[name]
+    app.run()
+    assert {name: selection(app)[name] for name in state.VIEW} == dict(state.VIEW)
+
+
+def test_unknown_models_and_fields_are_dropped_and_said():
+    app = opened(checkpoint="nope", colour="red")
+    assert selection(app)["checkpoint"] == "numbers-any"
+    assert remarks(app) == [
+        "The address asks for “colour”, which means nothing here.",
+        "There is no model named “nope” here: numbers-any is shown.",
+    ]
+
+
+def test_a_widget_changes_selection_and_address():
+    app = opened()
+    app.number_input(key="layer").set_value(2).run()
+    assert selection(app)["layer"] == 2
+    assert app.query_params["layer"] in ("2", ["2"])
+
+
+def test_another_text_goes_back_to_the_first_positions():
+    app = opened(t="5")
+    app.text_input(key="text").set_value("0.07").run()
+    assert (selection(app)["text"], selection(app)["t"]) == ("0.07", None)
+
+
+def test_a_given_target_goes_with_its_text_and_its_model():
+    app = opened(text="1.00", target="one", t="2", pin_text="2.00", pin_checkpoint="numbers-any", pin_target="two")
+    assert selection(app)["target"] == "one" and selection(app)["pin_target"] == "two"
+    app.number_input(key="layer").set_value(2).run()
+    assert (selection(app)["target"], selection(app)["t"]) == ("one", 2)
+    app.text_input(key="text").set_value("0.07").run()
+    assert (selection(app)["target"], selection(app)["t"]) == (None, None)
+    assert "target" not in app.query_params
+    assert selection(app)["pin_target"] == "two"
+
+
+@pytest.mark.parametrize(("field", "what"), [("target", "A target"), ("pin_text", "A pinned text")])
+def test_a_long_text_of_any_kind_is_left_out_of_the_address_and_said(field, what):
+    app = opened(
+        checkpoint="numbers-any", pin_checkpoint="numbers-any", **{field: "7" * (state.LONGEST_LINKED_TEXT + 1)}
+    )
+    assert remarks(app) == [f"{what} of over 1,500 characters is not put into the address: a link leaves it out."]
+    assert field not in app.query_params
+
+
+def test_the_back_button_brings_the_old_selection_back():
+    app = opened(text="1.00")
+    app.text_input(key="text").set_value("2.00").run()
+    app.query_params["text"] = "1.00"
+    app.run()
+    assert selection(app)["text"] == "1.00"
+    assert app.text_input(key="text").value == "1.00"
+
+
+def test_what_a_person_did_beats_an_address_that_is_one_step_behind():
+    app = opened(text="1.00")
+    app.number_input(key="layer").set_value(2).run()
+    app.query_params["layer"] = "1"  # the browser has not seen the latest address when the next change is sent
+    app.number_input(key="t").set_value(3).run()
+    assert (selection(app)["layer"], selection(app)["t"]) == (2, 3)
+
+
+def test_an_address_without_a_selection_keeps_it():
+    app = opened(text="1.00", heads="mean")
+    for name in list(app.query_params):
+        del app.query_params[name]  # as Streamlit does when the page changes
+    app.run()
+    assert (selection(app)["text"], selection(app)["heads"]) == ("1.00", "mean")
+    assert app.query_params["heads"] in ("mean", ["mean"])
+
+
+def test_a_long_text_stays_but_not_in_the_address_and_that_is_said():
+    app = opened()
+    app.text_input(key="text").set_value("7" * 1501).run()
+    assert selection(app)["text"] == "7" * 1501
+    assert "text" not in app.query_params
+    assert remarks(app) == ["A text of over 1,500 characters is not put into the address: a link leaves it out."]
+    app.text_input(key="text").set_value("7" * 1500).run()
+    assert app.query_params["text"] in ("7" * 1500, ["7" * 1500])
+
+
+def choosing():
+    """A page whose model is chosen by a widget or by a callback, with texts offered for each but one."""
+    import streamlit as st
+
+    from viz_transformer.ui.session import state
+
+    offers = {"numbers-any": ["29,284.30", "0.07"], "numbers-tiny": ["29,284.30", "0.07"], "copy": ["badge", "abc"]}
+    names = ["numbers-any", "numbers-tiny", "copy", "unknown"]
+    state.begin(names, lambda name: offers.get(name, []))
+    st.selectbox("model", names, **state.bind("checkpoint", key="model"))
+    st.text_input("text", **state.bind("text", key="text"))
+    st.button("select", key="select", on_click=state.select, kwargs={"checkpoint": "copy"})
+    state.end()
+
+
+def choose(**address):
+    app = AppTest.from_function(choosing, default_timeout=30)
+    for name, value in address.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def chosen(app):
+    return selection(app)["checkpoint"], selection(app)["text"], selection(app)["t"]
+
+
+@pytest.mark.parametrize("text", ["29,284.30", "0.07"])
+def test_an_offered_text_gives_way_to_one_that_fits_the_new_model(text):
+    app = choose(text=text, t="3")
+    app.selectbox(key="model").set_value("copy").run()
+    assert chosen(app) == ("copy", "badge", None)
+    assert app.text_input(key="text").value == "badge"
+    assert app.query_params["text"] in ("badge", ["badge"])
+    app.selectbox(key="model").set_value("numbers-tiny").run()
+    assert chosen(app) == ("numbers-tiny", "29,284.30", None)
+
+
+def test_a_callback_that_selects_a_model_brings_its_text_too():
+    app = choose()
+    app.button(key="select").click().run()
+    assert chosen(app) == ("copy", "badge", None)
+
+
+def test_a_text_that_was_typed_stays_with_every_model():
+    app = choose()
+    app.text_input(key="text").set_value("12.00").run()
+    app.selectbox(key="model").set_value("copy").run()
+    assert chosen(app) == ("copy", "12.00", None)
+
+
+def test_an_offered_text_that_fits_the_new_model_too_stays_with_its_step():
+    app = choose(text="0.07", t="3")
+    app.selectbox(key="model").set_value("numbers-tiny").run()
+    assert chosen(app) == ("numbers-tiny", "0.07", 3)
+
+
+def test_a_model_without_texts_leaves_the_text_and_the_default_never_sticks():
+    app = choose()
+    app.selectbox(key="model").set_value("unknown").run()
+    assert chosen(app) == ("unknown", "29,284.30", None)
+    app.selectbox(key="model").set_value("copy").run()
+    assert chosen(app) == ("copy", "badge", None)
+
+
+@pytest.mark.parametrize("text", ["29,284.30", "", "badge"])
+def test_a_link_with_a_text_is_never_overridden(text):
+    app = choose(checkpoint="copy", text=text)
+    assert chosen(app) == ("copy", text, None)
+    app.button(key="select").click().run()
+    assert chosen(app) == ("copy", text, None)
+
+
+def test_a_link_without_a_text_starts_with_the_model_s_first_one():
+    assert chosen(choose(checkpoint="copy")) == ("copy", "badge", None)
+    assert chosen(choose(checkpoint="copy", t="2")) == ("copy", "badge", 2)
+    assert chosen(choose(checkpoint="nope")) == ("numbers-any", "29,284.30", None)
+
+
+def test_the_back_button_brings_model_and_text_back_together():
+    app = choose(text="0.07")
+    app.selectbox(key="model").set_value("copy").run()
+    app.query_params["checkpoint"], app.query_params["text"] = "numbers-any", "0.07"
+    app.run()
+    assert chosen(app) == ("numbers-any", "0.07", None)
+
+
+def clipped():
+    import streamlit as st
+
+    from viz_transformer.ui.session import state
+
+    state.begin(["numbers-any"])
+    st.text(f"{state.fit_kind(['decoder', 'encoder'], 'numbers')} {state.fit('layer', 3, 'numbers')}")
+    st.text(state.fit_heads(4, "numbers-any"))
+    state.fit_positions(5, 3, first_row=1)
+    st.text(" ".join(f"{name}={state.selection()[name]}" for name in "ijtu"))
+    for sentence in state.remarks():
+        st.text(sentence)
+    state.end()
+
+
+def test_what_the_model_does_not_have_is_clipped_and_said():
+    app = AppTest.from_function(clipped)
+    for name in ("layer", "heads", "i", "t"):
+        app.query_params[name] = "9"
+    app.run()
+    assert remarks(app) == [
+        "decoder 2",
+        "(3,)",
+        "i=4 j=0 t=2 u=0",
+        "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown.",
+        "There is no head 9: numbers-any has heads 0 to 3, so head 3 is shown.",
+        "There is no source position 9: the run has source positions 0 to 4, so source position 4 is shown.",
+        "There is no target position 9: the run has target positions 0 to 2, so target position 2 is shown.",
+    ]
+    assert app.query_params["t"] in ("2", ["2"])
+
+
+def test_of_several_heads_those_stay_that_the_model_has():
+    app = AppTest.from_function(clipped)
+    app.query_params["heads"] = "1,2,7"
+    assert remarks(app.run())[1] == "(1, 2)"
+    assert remarks(app)[3] == "There is no head 7: numbers-any has heads 0 to 3, so heads 1, 2 are shown."
+
+
+def test_without_a_position_the_first_step_is_chosen_and_a_derived_picture_has_no_number():
+    app = AppTest.from_function(clipped)
+    app.query_params["heads"] = "rollout"
+    assert remarks(app.run()) == [f"decoder {state.DEFAULTS['layer']}", "rollout", "i=0 j=0 t=1 u=0"]
+
+
+def picking():
+    """A page whose selection is changed by what a component sends."""
+    import streamlit as st
+
+    from viz_transformer.ui.session import state
+
+    state.begin(["numbers-any"])
+    st.button("pick", key="pick", on_click=lambda: state.pick(st.session_state["sent"]))
+    state.end()
+
+
+def test_of_what_a_component_sends_only_what_can_be_used_is_taken():
+    app = AppTest.from_function(picking)
+    app.session_state["sent"] = {"t": 3, "i": -1, "u": "x", "heads": [2, 0], "layer": 1.5, "kind": None, "text": "<b>"}
+    app.run()
+    app.button(key="pick").click().run()
+    assert selection(app) == {**state.DEFAULTS, "t": 3, "heads": (0, 2)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Again:
+    play_seed: int = declared(1, NUMBER)
+
+
+def test_a_field_is_declared_once_and_each_page_s_are_known():
+    with pytest.raises(ValueError, match=r"play_seed of .* is declared by .*\.Playground"):
+        state.declare(Again)
+    assert state.DEFAULTS["play_seed"] == 0
+    folders = {path.parent.name for path in Path(pages.__file__).parent.glob("*/fields.py")}
+    assert len(folders) == 10 and len(state.SHARED.names) == 28
+    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 79
+
+
+def test_what_is_declared_can_be_read_as_the_address_has_it_and_its_start_is_kept():
+    for name, field in state.fields().items():
+        if field.start not in (None, (), ""):
+            assert field.reading.read(field.reading.write(field.start)) == field.start, name
+        assert {*field.forgotten_with} <= {*state.fields()}, name
+    with pytest.raises(FrozenInstanceError):
+        pages.playground.fields.Playground().play_seed = 3

@@ -1,0 +1,345 @@
+"""Numbers that say what a head looks at, each with what even attention would give and the rows that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.attention.maps import (
+    added_padding,
+    layer_count,
+    layer_weights,
+    sides,
+    value_lengths,
+)
+from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.running.record import Tokens, Trace
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One score of all heads of one kind of attention; NaN where no row of the run can have it.
+
+    values: [layers, heads], the mean over n rows, or Kendall's tau of their order. baseline: [layers, heads], what
+    attention spread evenly over the allowed keys gives in the same rows. n: [layers, heads], the number of rows.
+    formula: a sentence. bounds: the least and the largest value that weights which sum to 1 can have.
+    """
+
+    name: str
+    values: Floats
+    baseline: Floats
+    n: NDArray[np.int64]
+    formula: str
+    bounds: tuple[float, float]
+
+    @property
+    def excess(self) -> Floats:
+        """Value less baseline: [layers, heads]."""
+        return self.values - self.baseline
+
+
+def head_scores(
+    trace: Trace,
+    kind: KindName,
+    *,
+    source_special: Sequence[bool] | None = None,
+    target_special: Sequence[bool] | None = None,
+) -> tuple[Score, ...]:
+    """The scores of all heads of one kind of attention: "entropy", "distance", "diagonal", "previous token", "first
+    token", "end token", for cross-attention "monotonicity", and "contribution / weight". Of one text they are noise:
+    `n` says how many rows.
+
+    A row counts if it is no padding that the run added and may attend to something. Masked cells count as no key, and
+    weights as recorded: a row that an edit or dropout left with another sum than 1 is not renormalised. Weights of NaN
+    give NaN. Where contributions are undefined (`contribution_norms` says when), no row has "contribution / weight".
+    source_special, target_special: True where a start, end or padding token stands, which a trace does not know
+    (`attention.special_positions` does). Each kind needs those of the sides that it reads.
+    Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
+    """
+    layers, heads = layer_count(trace, kind), trace.config.n_heads
+    layout = _layout(trace, kind, source_special, target_special)
+    lengths = [_lengths(trace, kind, layer) for layer in range(layers)]
+    measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
+    values, baseline = ({name: np.full((layers, heads), np.nan) for name in measures} for _ in range(2))
+    n = {name: np.zeros((layers, heads), dtype=np.int64) for name in measures}
+    for layer in range(layers):
+        weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
+        for head in range(heads):
+            own = lengths[layer]
+            rows = _Rows.of(weights[head], mask[head], layout, None if own is None else own[head])
+            for name, measure in measures.items():
+                values[name][layer, head], baseline[name][layer, head], n[name][layer, head] = measure.of(rows)
+    return tuple(
+        Score(name, values[name], baseline[name], n[name], measure.formula, measure.bounds)
+        for name, measure in measures.items()
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """What the scores need to know of the tokens of one kind of attention."""
+
+    kind: KindName
+    counted: Booleans  # [Q]: no padding
+    distance: Floats  # [Q, K]
+    query_words: Booleans  # [Q]: neither special nor padding
+    key_words: Booleans  # [K]
+    end: int | None  # the end token among the keys
+    farthest: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The R rows of one head that count."""
+
+    weights: Floats  # [R, K]; 0 in masked cells
+    allowed: Booleans  # [R, K]
+    share: Floats  # [R]: 1 / allowed keys
+    queries: NDArray[np.int64]  # [R]: their positions
+    layout: _Layout
+    lengths: Floats | None  # [K]: what a weight of 1 on the key adds; None where that is undefined
+
+    @classmethod
+    def of(cls, weights: NDArray[np.float32], mask: Booleans, layout: _Layout, lengths: Floats | None) -> _Rows:
+        queries = np.flatnonzero(layout.counted & mask.any(axis=-1))
+        allowed = mask[queries]
+        return cls(
+            weights=np.where(allowed, weights[queries].astype(np.float64), 0.0),
+            allowed=allowed,
+            share=1 / allowed.sum(axis=-1),
+            queries=queries,
+            layout=layout,
+            lengths=lengths,
+        )
+
+
+CONTRIBUTION = "contribution / weight"
+
+_Result = tuple[float, float, int]  # value, baseline, number of rows
+
+
+class _Measure(NamedTuple):
+    """How a score is made of the rows of one head, in code and in words, and between which bounds it lies."""
+
+    of: Callable[[_Rows], _Result]
+    formula: str
+    bounds: tuple[float, float]
+
+
+def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
+    """The measures that this kind of attention has, by the score's name. longest: the largest length of all heads."""
+    cross = layout.kind == "cross"
+    distance = "|i/T - j/S|, T and S the numbers of target and source tokens without padding" if cross else "|i - j|"
+    same = "the source position with the query's own number" if cross else "the query's own position"
+    before = "the source position one before the query's number" if cross else "the position before the query's"
+    measures = {
+        "entropy": _Measure(
+            _entropy,
+            "-sum_j w_ij ln w_ij over the allowed keys, divided by ln(number of allowed keys): 0 = one key, 1 = even;"
+            " rows with two or more allowed keys",
+            (0.0, 1.0),
+        ),
+        "distance": _Measure(
+            _mean_distance, f"sum_j w_ij d_ij with d_ij = {distance}; all rows", (0.0, layout.farthest)
+        ),
+        "diagonal": _Measure(_diagonal, _on(same), (0.0, 1.0)),
+        "previous token": _Measure(_previous, _on(before), (0.0, 1.0)),
+        "first token": _Measure(_first, _on("position 0"), (0.0, 1.0)),
+        "end token": _Measure(_end, _on("the end token"), (0.0, 1.0)),
+    }
+    if cross:
+        measures["monotonicity"] = _Measure(
+            _monotonicity,
+            "Kendall's tau-b of the query position i and the mean source position sum_j j w_ij / sum_j w_ij, special"
+            " tokens left out on both sides: 1 = reads on and on, -1 = backwards; baseline 0, no order",
+            (-1.0, 1.0),
+        )
+    measures[CONTRIBUTION] = _Measure(
+        _contribution,
+        "sum_j c_ij / sum_j w_ij over the allowed keys, c_ij = |w_ij v_j W_O| the contribution of key j: the length"
+        " that a weight of 1 adds where this head puts it, on average; baseline the mean |v_j W_O|; rows with weight",
+        (0.0, longest),
+    )
+    return measures
+
+
+def _on(key: str) -> str:
+    return f"weight on {key}; baseline 1 / number of allowed keys; rows in which that key is there and allowed"
+
+
+def _entropy(rows: _Rows) -> _Result:
+    """Shannon (1948), divided by its largest value; zero weights count as 0, the limit of p log p."""
+    several = rows.share < 1
+    weights = rows.weights[several]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(weights == 0, 0.0, weights * np.log(weights))
+    return _mean(0.0 - terms.sum(axis=-1) / -np.log(rows.share[several]), np.ones(len(weights)))
+
+
+def _mean_distance(rows: _Rows) -> _Result:
+    distance = rows.layout.distance[rows.queries]
+    return _mean((rows.weights * distance).sum(axis=-1), (rows.allowed * distance).sum(axis=-1) * rows.share)
+
+
+def _diagonal(rows: _Rows) -> _Result:
+    return _mass(rows, rows.queries)
+
+
+def _previous(rows: _Rows) -> _Result:
+    return _mass(rows, rows.queries - 1)
+
+
+def _first(rows: _Rows) -> _Result:
+    return _mass(rows, np.zeros_like(rows.queries))
+
+
+def _end(rows: _Rows) -> _Result:
+    end = rows.layout.end
+    return _mass(rows, np.full_like(rows.queries, -1 if end is None else end))
+
+
+def _mass(rows: _Rows, keys: NDArray[np.int64]) -> _Result:
+    """The weight on one key of each row, keys: [R], where there is such a key and it is allowed."""
+    there = np.flatnonzero((keys >= 0) & (keys < rows.weights.shape[1]))
+    there = there[rows.allowed[there, keys[there]]]
+    return _mean(rows.weights[there, keys[there]], rows.share[there])
+
+
+def _monotonicity(rows: _Rows) -> _Result:
+    """Positions are means over the words alone, so that counting them from another number changes nothing."""
+    words = rows.weights[rows.layout.query_words[rows.queries]][:, rows.layout.key_words]
+    total = words.sum(axis=-1)
+    words, total = words[total != 0], total[total != 0]
+    positions = (words * np.flatnonzero(rows.layout.key_words)).sum(axis=-1) / total
+    return kendall_tau(positions), 0.0 if len(positions) > 1 else np.nan, len(positions)
+
+
+def _contribution(rows: _Rows) -> _Result:
+    """Kobayashi et al. (2020), for a head: what its weights add against what even weights would."""
+    if rows.lengths is None:
+        return _mean(np.empty(0), np.empty(0))
+    total = rows.weights.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = (rows.weights * rows.lengths).sum(axis=-1) / total
+    even = (rows.allowed * rows.lengths).sum(axis=-1) * rows.share
+    return _mean(values[total != 0], even[total != 0])
+
+
+def _lengths(trace: Trace, kind: KindName, layer: int) -> Floats | None:
+    """What a weight of 1 on each key adds through each head, [H, K]; None where that is undefined or not recorded."""
+    try:
+        return value_lengths(trace, kind, layer)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class KeyShares:
+    """What one key has of a head's rows, the means over the n rows in which it is allowed and anything is added.
+
+    weight: of the weight. even: the same if all allowed keys had as much. contribution: of the contributions of all
+    allowed keys, their lengths added up.
+    """
+
+    name: str
+    position: int
+    weight: float
+    even: float
+    contribution: float
+    n: int
+
+
+def key_shares(
+    trace: Trace,
+    kind: KindName,
+    layer: int,
+    head: int,
+    *,
+    source_special: Sequence[bool] | None = None,
+    target_special: Sequence[bool] | None = None,
+) -> tuple[KeyShares, ...]:
+    """First and end token, if there is one among the keys: their shares of the weight and of what is added.
+
+    Much weight alone does not say that a head does nothing: what it reads there may be long, or next to nothing.
+    Arguments and rows as in `head_scores`. Raises ValueError as `contribution_norms` does, and for specials that are
+    missing or do not fit.
+    """
+    lengths = value_lengths(trace, kind, layer)
+    layout = _layout(trace, kind, source_special, target_special)
+    weights, mask = layer_weights(trace, kind, layer)
+    if not 0 <= head < len(weights):
+        raise ValueError(f"there is no head {head}: heads go from 0 to {len(weights) - 1}")
+    rows = _Rows.of(weights[head], mask[head], layout, lengths[head])
+    added = rows.weights * lengths[head]
+    found = []
+    for name, key in (("first token", 0), ("end token", layout.end)):
+        if key is None:
+            continue
+        counted = rows.allowed[:, key] & (added.sum(axis=-1) != 0)
+        if n := int(counted.sum()):
+            share = added[counted, key] / added[counted].sum(axis=-1)
+            weight, even = rows.weights[counted, key].mean(), rows.share[counted].mean()
+            found.append(KeyShares(name, key, float(weight), float(even), float(share.mean()), n))
+    return tuple(found)
+
+
+def kendall_tau(values: Floats) -> float:
+    """Kendall's tau-b of the values [n] with their own order: 1 = they rise, -1 = they fall; NaN if all are equal.
+
+    Pairs of equal values count for neither side and shrink the denominator: (C - D) / sqrt(P (P - E)) for P pairs, of
+    which C rise, D fall and E are equal. Source: Kendall (1945), "The treatment of ties in ranking problems".
+    """
+    signs = np.triu(np.sign(values[None, :] - values[:, None]))
+    pairs, different = len(values) * (len(values) - 1) // 2, np.count_nonzero(signs)
+    return float(signs.sum() / np.sqrt(pairs * different)) if different else np.nan
+
+
+def _mean(values: Floats, baseline: Floats) -> _Result:
+    return (float(values.mean()), float(baseline.mean()), len(values)) if len(values) else (np.nan, np.nan, 0)
+
+
+def _layout(
+    trace: Trace, kind: KindName, source_special: Sequence[bool] | None, target_special: Sequence[bool] | None
+) -> _Layout:
+    queries, keys = sides(trace, kind)
+    facts, given = KINDS[kind], KINDS[kind].sides(source_special, target_special)
+    query_special, key_special = (
+        _special(given[0], queries, facts.queries.name),
+        _special(given[1], keys, facts.keys.name),
+    )
+    i, j = np.arange(len(queries))[:, None], np.arange(len(keys))[None, :]
+    if kind == "cross":
+        read = len(keys) - int(np.count_nonzero(added_padding(keys)))
+        distance = np.abs(i / (len(queries) - np.count_nonzero(added_padding(queries))) - j / read)
+        farthest = max(1.0, (len(keys) - 1) / read)  # padding, where it may be attended to, lies beyond the end
+    else:
+        distance, farthest = np.abs(i - j).astype(np.float64), float(len(keys) - 1)
+    return _Layout(
+        kind=kind,
+        counted=~added_padding(queries),
+        distance=distance,
+        query_words=~(query_special | added_padding(queries)),
+        key_words=~(key_special | added_padding(keys)),
+        end=_end_position(keys, key_special, facts.keys.pad(trace.config)),
+        farthest=farthest,
+    )
+
+
+def _special(given: Sequence[bool] | None, side: Tokens, name: str) -> Booleans:
+    if given is None or len(given) != len(side):
+        what = "is missing" if given is None else f"has {len(given)} entries"
+        raise ValueError(f"{name}_special {what}: give True or False for each of the {len(side)} {name} tokens")
+    return np.array(given, dtype=bool)
+
+
+def _end_position(side: Tokens, special: Booleans, pad: int | None) -> int | None:
+    """Where the end token stands: last before the padding; None if a word or the only token stands there."""
+    tokens = [i for i, typed in enumerate(side.originals) if typed != "" and side.ids[i] != pad]
+    return tokens[-1] if tokens and tokens[-1] > 0 and special[tokens[-1]] else None

@@ -1,0 +1,314 @@
+"""Attention maps of a trace, with everything a figure of them needs: one head, several, combined, or weighed by what
+their values move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from viz_transformer.model.attention import split_heads
+from viz_transformer.model.kinds import KINDS, KindName, kinds_of
+from viz_transformer.model.points import undefined_point
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.text import Vocabulary
+
+HeadsCombined = Literal["mean", "max"]
+Combined = Literal["mean", "max", "rollout"]
+
+_ROWS_AT_ONCE = 64  # queries for which the vectors of all heads are put together in one go
+_SCALE_NAMES = {
+    "mean": "mean attention weight (derived)",
+    "max": "largest attention weight of the heads (derived)",
+    "rollout": "attention rollout (derived)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HeadView:
+    """The weights of one head, or what was made of several, with the tokens of rows and columns.
+
+    weights: [Q, K] float32. mask: [Q, K], True = may attend. `head` is None for what is no head's attention: `derived`
+    is then True, and `combined` says how it was made. The mean's rows sum to what the heads' rows do; the rows of the
+    maximum are no distribution. `query_writes` is what each decoder row writes, None in an encoder.
+    """
+
+    weights: NDArray[np.float32]
+    mask: NDArray[np.bool_]
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    query_originals: tuple[str, ...]
+    key_originals: tuple[str, ...]
+    query_writes: tuple[str, ...] | None
+    kind: KindName
+    layer: int
+    head: int | None
+    n_heads: int
+    combined: Combined = "mean"  # of a view without a head
+
+    @property
+    def derived(self) -> bool:
+        return self.head is None
+
+    @property
+    def title(self) -> str:
+        """What is seen, in words: "decoder layer 1, head 3, cross-attention"."""
+        if self.head is not None:
+            return _place(self.kind, self.layer, f"head {self.head}")
+        if self.combined == "rollout":
+            share = {"encoder": "encoder", "decoder": "decoder, target share", "cross": "decoder, source share"}
+            return f"attention rollout after layer {self.layer} of the {share[self.kind]}"
+        combined = "maximum" if self.combined == "max" else "mean"
+        return _place(self.kind, self.layer, f"{combined} of {self.n_heads} heads")
+
+    @property
+    def scale_name(self) -> str:
+        """What a colour stands for."""
+        return _SCALE_NAMES[self.combined] if self.head is None else "attention weight"
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """How far each key's value, weighed by attention, moves each query's sub-layer output; beside it the weights.
+
+    norms: [Q, K] float32, at least 0, in units of the residual stream; with groups of keys, [Q, groups]. value_norms:
+    [K] float32, what a weight of 1 would move; None for all heads together and for groups, which share no weight.
+    """
+
+    norms: NDArray[np.float32]
+    value_norms: NDArray[np.float32] | None
+    view: HeadView
+
+    @property
+    def title(self) -> str:
+        """What is seen, in words."""
+        view = self.view
+        heads = f"{view.n_heads} heads together" if view.head is None else f"head {view.head}"
+        return f"{_place(view.kind, view.layer, heads)}: norm of what each key adds"
+
+    @property
+    def scale_name(self) -> str:
+        """What a colour stands for."""
+        return "norm of weight × value × W_O"
+
+
+def attention_kinds(trace: Trace) -> tuple[KindName, ...]:
+    """The kinds of attention that the trace's model has, the one that joins two texts first."""
+    return kinds_of(trace.config)
+
+
+def layer_count(trace: Trace, kind: KindName) -> int:
+    """How many layers have this kind of attention. Raises ValueError for a kind that the trace's model lacks."""
+    config, kinds = trace.config, attention_kinds(trace)
+    if kind not in kinds:
+        raise ValueError(f"a {config.kind} model has no {kind!r} attention: choose {' or '.join(map(repr, kinds))}")
+    return KINDS[kind].layers(config)
+
+
+def layer_weights(trace: Trace, kind: KindName, layer: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """All heads of one layer: weights [H, Q, K] as recorded, and mask [H, Q, K], True = may attend.
+
+    Both are the record itself: read them. Raises ValueError for a kind or layer that the trace's model lacks.
+    """
+    site = _site(trace, kind, layer)
+    weights = trace[f"{site}.weights"][0]
+    mask = trace[f"{site}.mask"].expand(1, *weights.shape)[0]
+    return _array(weights), np.asarray(mask.numpy(), dtype=bool)
+
+
+def head_view(trace: Trace, kind: KindName, layer: int, head: int | HeadsCombined | None) -> HeadView:
+    """The map of one head of the trace, or the "mean" (also: None) or "max" over the layer's heads.
+
+    A cell of a combined map counts as masked if it is in every head. Raises ValueError for a kind, layer or head that
+    the trace's model does not have, and for another combination.
+    """
+    return head_views(trace, kind, layer, [head])[0]
+
+
+def head_views(
+    trace: Trace, kind: KindName, layer: int, heads: Sequence[int | HeadsCombined | None]
+) -> tuple[HeadView, ...]:
+    """`head_view` of each of these heads, in their order."""
+    weights, mask = layer_weights(trace, kind, layer)
+    return tuple(_head_view(trace, kind, layer, head, weights, mask) for head in heads)
+
+
+def contribution_norms(
+    trace: Trace, kind: KindName, layer: int, head: int | None, *, groups: Sequence[Sequence[int]] | None = None
+) -> Contribution:
+    """|| weight_ij * (v_j W_O of the head) || for each query i and key j; head None: of the sum over all heads.
+
+    The value's bias is in, the output's bias, which belongs to no key, is not. For all heads, and for each of the
+    `groups` of keys if they are given, it is the norm of the summed vectors, not the sum of norms: they may cancel.
+    Made of weights and values as recorded, so an edit of head_out does not show. Residual and norm are left out
+    (Kobayashi et al. 2021 put them in). Raises ValueError for a model that merges its heads by a raw reshape, where no
+    key adds to one position alone, and as `head_view` does.
+    Source: Kobayashi et al. (2020).
+    """
+    moved = _moved(trace, kind, layer)
+    weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
+    view = _head_view(trace, kind, layer, head, weights, mask)
+    if groups is not None:
+        which = slice(None) if head is None else slice(head, head + 1)
+        rows, moved = torch.from_numpy(weights[which]).double(), moved[which]
+        added = (torch.einsum("hqk,hkd->qd", rows[..., list(group)], moved[:, list(group)]) for group in groups)
+        return Contribution(_array(torch.stack([vectors.norm(dim=-1) for vectors in added], dim=-1)), None, view)
+    if head is not None:
+        value_norms = moved[head].norm(dim=-1)  # [K]
+        return Contribution(np.abs(view.weights) * _array(value_norms), _array(value_norms), view)
+    # || sum_h w_h u_h ||^2 = sum_gh w_g (u_g . u_h) w_h: the vectors of all cells, [Q, K, D], are never made
+    products = torch.einsum("gkd,hkd->kgh", moved, moved)
+    squares = []
+    for first in range(0, weights.shape[1], _ROWS_AT_ONCE):
+        rows = torch.from_numpy(weights[:, first : first + _ROWS_AT_ONCE]).double()
+        squares.append(torch.einsum("gqk,kgh,hqk->qk", rows, products, rows))
+    return Contribution(_array(torch.cat(squares).clamp(min=0).sqrt()), None, view)
+
+
+def value_lengths(trace: Trace, kind: KindName, layer: int) -> NDArray[np.float64]:
+    """|| v_j W_O of the head ||, [H, K]: the length that a weight of 1 on the key adds. Raises ValueError as
+    `contribution_norms` does."""
+    return np.asarray(_moved(trace, kind, layer).norm(dim=-1).numpy())
+
+
+def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
+    """v_j W_O of each head, [H, K, D] float64."""
+    site = _site(trace, kind, layer)
+    if undefined := undefined_point(f"{site}.contribution", trace.config):
+        raise ValueError(undefined)
+    if site not in trace.output_maps:
+        raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
+    if f"{site}.value" not in trace:
+        raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
+    by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
+    return trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)
+
+
+def special_positions(side: Tokens, vocabulary: Vocabulary) -> tuple[bool, ...]:
+    """True where a start, end or padding token stands; the unknown token stands for a word and is none of them."""
+    special = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    return tuple(i in special for i in side.ids)
+
+
+def added_padding(side: Tokens) -> NDArray[np.bool_]:
+    """True for padding that a run added behind what was given: nobody typed it."""
+    return np.array([typed == "" for typed in side.originals], dtype=bool)
+
+
+def sides(trace: Trace, kind: KindName) -> tuple[Tokens, Tokens]:
+    """What the rows and what the columns of this kind of attention stand for: queries, keys."""
+    return KINDS[kind].sides(trace.src, trace.tgt)
+
+
+def step_row(run: Run, step: int) -> int:
+    """The decoder row that writes the token of this step.
+
+    Rows that only read a given text come before the first, rows of padding, which write nothing, after the last.
+    """
+    rows = sum(token is not None for token in run.trace.next_ids)
+    return rows - len(run.steps) + step
+
+
+def kept_cells(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
+    """[Q, K], True where the trace has a number of this kind of attention; None for all.
+
+    Only `Run.own_rows` lacks any: rows that no step had, and keys that came after their step. What a model that pads
+    read in their place was padding: it is there only if some head gave it weight.
+    """
+    if not trace.of_steps or not KINDS[kind].writes:
+        return None
+    queries, keys = (np.arange(len(side)) for side in sides(trace, kind))
+    end = sum(token is not None for token in trace.next_ids)
+    has_step = (queries >= end - trace.info["written"]) & (queries < end)
+    cells = np.broadcast_to(has_step[:, None], (len(queries), len(keys)))
+    if kind == "decoder":
+        had = keys <= queries[:, None]
+        if trace.config.pad_to is not None:
+            for layer in range(layer_count(trace, kind)):
+                had |= (layer_weights(trace, kind, layer)[0] != 0).any(axis=0)
+        cells = cells & had
+    return cells
+
+
+def view_of(
+    trace: Trace,
+    kind: KindName,
+    layer: int,
+    weights: NDArray[np.float32],
+    mask: NDArray[np.bool_],
+    *,
+    head: int | None = None,
+    combined: Combined = "mean",
+) -> HeadView:
+    """A map [Q, K] with the trace's tokens; without a head it is a derived one, and `combined` says how it was made."""
+    queries, keys = sides(trace, kind)
+    return HeadView(
+        weights=weights,
+        mask=mask,
+        query_tokens=queries.tokens,
+        key_tokens=keys.tokens,
+        query_originals=_originals(queries),
+        key_originals=_originals(keys),
+        query_writes=_written(trace) if KINDS[kind].writes else None,
+        kind=kind,
+        layer=layer,
+        head=head,
+        n_heads=trace.config.n_heads,
+        combined=combined,
+    )
+
+
+def _head_view(
+    trace: Trace,
+    kind: KindName,
+    layer: int,
+    head: int | HeadsCombined | None,
+    weights: NDArray[np.float32],
+    mask: NDArray[np.bool_],
+) -> HeadView:
+    """weights, mask: [H, Q, K] of the layer. Raises ValueError for a head or a combination that there is not."""
+    if head is None or isinstance(head, str):
+        combined = head or "mean"
+        if combined not in get_args(HeadsCombined):
+            raise ValueError(f"heads are not combined as {head!r}: choose 'mean' or 'max', or a head's number")
+        together = weights.max(axis=0) if combined == "max" else weights.mean(axis=0)
+        return view_of(trace, kind, layer, together, np.asarray(mask.any(axis=0)), combined=combined)
+    if not 0 <= head < len(weights):
+        raise ValueError(f"there is no head {head}: heads go from 0 to {len(weights) - 1}")
+    return view_of(trace, kind, layer, weights[head], mask[head], head=head)
+
+
+def _place(kind: KindName, layer: int, heads: str) -> str:
+    """Where in the model, in words: "decoder layer 1, head 3, cross-attention"."""
+    return f"{KINDS[kind].stack} layer {layer}, {heads}, {KINDS[kind].attention}-attention"
+
+
+def _site(trace: Trace, kind: KindName, layer: int) -> str:
+    """The name of the attention. Raises ValueError if the trace's model does not have it."""
+    layers = layer_count(trace, kind)
+    if not 0 <= layer < layers:
+        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
+    return KINDS[kind].site(layer)
+
+
+def _written(trace: Trace) -> tuple[str, ...]:
+    """What each decoder row writes, in words where that is not known, or nobody's next token behind padding."""
+    padding = (typed == "" for typed in trace.tgt.originals)
+    return tuple(
+        token if token is not None else "(unused)" if is_padding else "(not known)"
+        for token, is_padding in zip(trace.next_tokens, padding, strict=True)
+    )
+
+
+def _originals(side: Tokens) -> tuple[str, ...]:
+    """What was typed; padding, which nobody types, is itself."""
+    return tuple(typed or token for typed, token in zip(side.originals, side.tokens, strict=True))
+
+
+def _array(values: torch.Tensor) -> NDArray[np.float32]:
+    return np.asarray(values.detach().cpu().numpy(), dtype=np.float32)

@@ -1,0 +1,1 @@
+"""How is the answer written, and how good is it?"""

@@ -1,0 +1,93 @@
+"""What a model makes of an answer that it was given: each token's probability, and what it would have written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from viz_transformer import numerals
+from viz_transformer.running.decoding import Run
+
+
+@dataclass(frozen=True)
+class ScoredToken:
+    """One token of the given answer.
+
+    log_prob: natural logarithm under the model, over the whole vocabulary, given all tokens before it. rank: how many
+    tokens the model finds more probable. best: the token that it would have written there, and its log-probability.
+    """
+
+    index: int
+    token: str
+    token_id: int
+    log_prob: float
+    rank: int
+    best: str
+    best_id: int
+    best_log_prob: float
+
+    @property
+    def probability(self) -> float:
+        return numerals.exponential(self.log_prob)
+
+    @property
+    def best_probability(self) -> float:
+        return numerals.exponential(self.best_log_prob)
+
+
+@dataclass(frozen=True)
+class TargetScore:
+    """The tokens of a given answer. ended: the end token is the last of them, and is counted."""
+
+    tokens: tuple[ScoredToken, ...]
+    ended: bool
+
+    @property
+    def total(self) -> float:
+        """The log-probability of the whole answer, in nats."""
+        return math.fsum(token.log_prob for token in self.tokens)
+
+    @property
+    def mean(self) -> float:
+        """Per token."""
+        return self.total / len(self.tokens)
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-mean), per token of the target vocabulary; infinite if a token has a probability of 0."""
+        return math.inf if self.total == -math.inf else numerals.exponential(-self.mean)
+
+    @property
+    def missed(self) -> tuple[int, ...]:
+        """The steps at which another token is more probable than the given one."""
+        return tuple(token.index for token in self.tokens if token.rank > 0)
+
+
+def target_score(run: Run) -> TargetScore:
+    """What the model makes of the answer that the run was given: `decode(ckpt, source, target=...)`.
+
+    Raises ValueError for a run that chose tokens of its own.
+    """
+    if not all(step.forced for step in run.steps):
+        raise ValueError("the model chose tokens of this run itself: give the whole answer as the target")
+    return run_score(run)
+
+
+def run_score(run: Run) -> TargetScore:
+    """The same numbers of any run, its chosen tokens among them: to set the model's own answer beside a given one."""
+    tokens = []
+    for step in run.steps:
+        best = step.candidate(int(step.logits.argmax()))  # as greedy decoding chooses
+        tokens.append(
+            ScoredToken(
+                index=step.index,
+                token=step.token,
+                token_id=step.token_id,
+                log_prob=step.log_prob,
+                rank=step.rank,
+                best=best.token,
+                best_id=best.token_id,
+                best_log_prob=best.log_prob,
+            )
+        )
+    return TargetScore(tuple(tokens), run.stopped == "end token")

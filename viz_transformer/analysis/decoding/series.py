@@ -1,0 +1,580 @@
+"""The Taylor series of an expression about x = 0, exact, and what is wrong with an answer that should be it.
+
+Texts are read by a parser of this module and calculated with sympy's polynomials; nothing of a text is ever evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal
+
+from viz_transformer.measuring.expressions import (
+    FUNCTIONS,
+    MOST_BITS,
+    MOST_CHARACTERS,
+    MOST_DIGITS,
+    MOST_EXPONENT,
+    MOST_NAMES,
+    MOST_NESTING,
+)
+
+ORDER = 6
+"""A series goes to x**5 and ends with O(x**6)."""
+# Besides the limits of reading, which are those of same_expression: these bound the time and the memory of a series.
+MOST_POWERS = 48  # of x, looked at before they cancel
+MOST_PRODUCTS = 50_000  # of two terms, in one verdict: five functions need 2,000
+MOST_TERMS = 1_000  # of a coefficient
+MOST_SHOWN = 300  # characters of a coefficient in a sentence
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an answer is the series of a source, and a sentence that says so.
+
+    Where a coefficient is wrong, `power` is the first such power of x, with both coefficients as text.
+    """
+
+    kind: Literal["right", "wrong", "unreadable"]
+    sentence: str
+    power: int | None = None
+    wanted: str | None = None
+    written: str | None = None
+
+
+def verdict(source: str, answer: str) -> Verdict:
+    """What an answer is as the series of the source about x = 0 up to O(x**6), coefficient by coefficient, exactly.
+
+    Both may have rational numbers, names, + - * / **, parentheses; the source also exp, sin, cos, tan, sinh, cosh and
+    tanh of what is 0 at x = 0. A text that cannot be read, or meets a limit, gives a verdict that says why.
+    """
+    part = "source"
+    try:
+        asked = parse(source)
+        if asked.order:
+            raise ExpressionError("has an O term, which belongs into the answer")
+        part = "answer"
+        given = parse(answer)
+        if given.functions:
+            raise ExpressionError(f"has {given.functions[0]}: a series has powers of x alone")
+        arithmetic = _Arithmetic(asked.names | given.names)
+        written = arithmetic.series(given.tree)
+        part = "source"
+        wanted = arithmetic.series(asked.tree)
+        return _compared(arithmetic, wanted, written, given.order)
+    except _SeriesError as error:
+        return Verdict("unreadable", f"Cannot be compared: the {part} {error}.")
+    except ExpressionError as error:
+        return Verdict("unreadable", f"Cannot be read: the {part} {error}.")
+
+
+def series(source: str) -> dict[int, str]:
+    """The coefficients of the series about x = 0, by powers of x below 6; those that are 0 are left out.
+
+    Raises ExpressionError for a source that cannot be read, has no such series, or meets a limit.
+    """
+    read = parse(source)
+    if read.order:
+        raise ExpressionError("has an O term, which belongs into the answer")
+    found = _Arithmetic(read.names).series(read.tree)
+    return {power: _text(found, power) for power in sorted(found.terms) if power < ORDER}
+
+
+class ExpressionError(ValueError):
+    """What is wrong with a text, in words that go on after its name: `divides by zero`."""
+
+
+class _SeriesError(ExpressionError):
+    """The text is an expression, but its series was not found."""
+
+
+class _MorePowersError(Exception):
+    """The powers of x that were looked at are not enough."""
+
+
+# --- Reading -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Number:
+    value: int
+
+
+@dataclass(frozen=True)
+class Name:
+    name: str
+
+
+@dataclass(frozen=True)
+class Call:
+    function: str
+    argument: Tree
+
+
+@dataclass(frozen=True)
+class Power:
+    base: Tree
+    exponent: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """Factors as written, each with whether it divides."""
+
+    factors: tuple[tuple[bool, Tree], ...]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Terms as written, each with whether it is taken away; one term alone is a negative one."""
+
+    terms: tuple[tuple[bool, Tree], ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """The term `O(variable**power)`."""
+
+    variable: str
+    power: int
+
+    def __str__(self) -> str:
+        return f"O({self.variable}**{self.power})" if self.power != 1 else f"O({self.variable})"
+
+
+Tree = Number | Name | Call | Power | Product | Sum | Order
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A text that was read: its tree, names, functions in the order of their first use, and O term."""
+
+    tree: Tree
+    names: frozenset[str]
+    functions: tuple[str, ...]
+    order: Order | None
+
+
+def parse(text: str) -> Expression:
+    """A text as a tree, in the order in which it is written; the grammar is that of `same_expression`.
+
+    An exponent is a whole number. Raises ExpressionError.
+    """
+    tokens = _tokens(text)
+    words = [token for token in tokens if token.isalpha()]
+    names = frozenset(words) - {"O", *FUNCTIONS}
+    if len(names) > MOST_NAMES:
+        raise ExpressionError(f"has more than {MOST_NAMES} names")
+    reader = _Reader(tokens)
+    tree = reader.whole_text()
+    return Expression(tree, names, tuple(dict.fromkeys(word for word in words if word in FUNCTIONS)), reader.order)
+
+
+_TOKEN = re.compile(r"\s*(\*\*|[-+*/()]|[0-9]+|[A-Za-z]+)")
+
+
+def _tokens(text: str) -> list[str]:
+    """Names, numbers and signs of a text."""
+    text = text.strip()
+    if len(text) > MOST_CHARACTERS:
+        raise ExpressionError(f"has more than {MOST_CHARACTERS:,} characters")
+    if not text:
+        raise ExpressionError("is empty")
+    tokens, end = [], 0
+    while end < len(text):
+        match = _TOKEN.match(text, end)
+        if match is None:
+            raise ExpressionError(f"has {_quoted(text[end:].strip()[0])}, which is no sign of an expression")
+        tokens.append(match[1])
+        end = match.end()
+    return tokens
+
+
+def _quoted(token: str) -> str:
+    return f"“{token}”" if token.isprintable() else f"the character U+{ord(token):04X}"
+
+
+class _Reader:
+    """A recursive-descent parser; precedence as in Python."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens, self.place, self.depth = tokens, 0, 0
+        self.order: Order | None = None
+
+    def whole_text(self) -> Tree:
+        tree = self._sum()
+        if self.place < len(self.tokens):
+            raise self._unexpected("a sign")
+        return tree
+
+    def _next(self, *wanted: str) -> str | None:
+        """The next token if it is one of these, and then it is read."""
+        if self.place < len(self.tokens) and self.tokens[self.place] in wanted:
+            self.place += 1
+            return self.tokens[self.place - 1]
+        return None
+
+    def _unexpected(self, wanted: str) -> ExpressionError:
+        if self.place == len(self.tokens):
+            return ExpressionError(f"ends where {wanted} should follow")
+        return ExpressionError(f"has “{_short(self.tokens[self.place])}” where {wanted} should stand")
+
+    def _sum(self) -> Tree:
+        sign = self._next("+", "-")
+        terms = []
+        while True:
+            terms.append((sign == "-", self._order() if self._next("O") else self._product()))
+            sign = self._next("+", "-")
+            if sign is None:
+                return terms[0][1] if len(terms) == 1 and not terms[0][0] else Sum(tuple(terms))
+
+    def _order(self) -> Order:
+        """`(x**6)` behind an O."""
+        if self.depth or self.order:
+            raise ExpressionError("has an O term inside another term" if self.depth else "has two O terms")
+        self._parenthesis("(")
+        variable = self._name()
+        if variable is None:
+            raise self._unexpected("a name")
+        power = self._exponent() if self._next("**") else 1
+        if power < 1:
+            raise ExpressionError("has an O term with a power below 1")
+        self._parenthesis(")")
+        self.order = Order(variable, power)
+        return self.order
+
+    def _name(self) -> str | None:
+        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
+        return self._next(token) if token.isalpha() and token not in ("O", *FUNCTIONS) else None
+
+    def _parenthesis(self, sign: str) -> None:
+        if self._next(sign) is None:
+            raise self._unexpected(f"“{sign}”")
+
+    def _product(self) -> Tree:
+        factors = [(False, self._factor())]
+        while (sign := self._next("*", "/")) is not None:
+            factors.append((sign == "/", self._factor()))
+        return factors[0][1] if len(factors) == 1 else Product(tuple(factors))
+
+    def _factor(self) -> Tree:
+        self.depth += 1
+        if self.depth > MOST_NESTING:
+            raise ExpressionError(f"is nested more than {MOST_NESTING} deep")
+        if (sign := self._next("+", "-")) is not None:
+            tree = self._factor()
+            tree = Sum(((True, tree),)) if sign == "-" else tree
+        else:
+            tree = self._atom()
+            tree = Power(tree, self._exponent()) if self._next("**") else tree
+        self.depth -= 1
+        return tree
+
+    def _exponent(self) -> int:
+        exponent = _whole(self._factor())
+        if exponent is None:
+            raise ExpressionError(f"has an exponent that is no whole number from -{MOST_EXPONENT} to {MOST_EXPONENT}")
+        return exponent
+
+    def _atom(self) -> Tree:
+        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
+        if token.isdigit():
+            if len(token) > MOST_DIGITS:
+                raise ExpressionError(f"has a number of more than {MOST_DIGITS} digits")
+            self.place += 1
+            return Number(int(token))
+        if (name := self._name()) is not None:
+            return Name(name)
+        function = self._next(*FUNCTIONS)
+        if function is None and token != "(":
+            if token == "O":
+                raise ExpressionError("has an O term inside another term")
+            raise self._unexpected("a number, a name or a parenthesis")
+        self._parenthesis("(")
+        tree = self._sum()
+        self._parenthesis(")")
+        return tree if function is None else Call(function, tree)
+
+
+def _short(token: str) -> str:
+    return token if len(token) <= 12 else f"{token[:12]}…"
+
+
+def _whole(tree: Tree) -> int | None:
+    """The whole number that an exponent writes, if it is small enough."""
+    match tree:
+        case Number(value):
+            found: int | None = value
+        case Sum(((True, term),)):
+            found = _whole(term)
+            found = None if found is None else -found
+        case Power(base, exponent) if exponent >= 0:
+            found = _whole(base)
+            found = None if found is None else found**exponent
+        case _:
+            found = None
+    return found if found is not None and abs(found) <= MOST_EXPONENT else None
+
+
+# --- Series ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Laurent:
+    """A Laurent series in x: terms / below + O(x**end), and exact if the end is infinite.
+
+    `terms` has a polynomial of the names for each power of x, none of them 0; `below` is a product of polynomials
+    without x, each with its exponent.
+    """
+
+    terms: Mapping[int, Any]
+    below: Mapping[Any, int]
+    end: float
+
+    @property
+    def first(self) -> float:
+        """The first power of x that may be there; infinite for what is exactly 0."""
+        return min(self.terms, default=self.end)
+
+
+class _Arithmetic:
+    """Laurent arithmetic over all names of a source and an answer, exact up to a power of x, within the limits.
+
+    Coefficients stay polynomials over a common denominator, so no greatest common divisor is ever needed: its time
+    has no good bound.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        from sympy import QQ, ring  # type: ignore[import-untyped]  # sympy has no types
+
+        symbols = [*sorted(names - {"x"}), "_"]  # a ring has at least one name
+        self.ring, *generators = ring(symbols, QQ)
+        self.generators = dict(zip(symbols, generators, strict=True))
+        self.products_left = MOST_PRODUCTS
+        self.end = ORDER
+
+    def series(self, tree: Tree) -> _Laurent:
+        """The series up to O(x**6) at least; powers of x that quotients use up are looked at in addition."""
+        self.end = ORDER
+        while self.end <= MOST_POWERS:
+            try:
+                found = self._value(tree)
+            except _MorePowersError:
+                self.end *= 2
+                continue
+            if found.end >= ORDER:
+                if any(len(term) > MOST_TERMS for term in found.terms.values()):
+                    raise _SeriesError(f"has a coefficient of more than {MOST_TERMS:,} terms")
+                return found
+            self.end += ORDER - int(found.end)
+        raise _SeriesError(f"has no series that {MOST_POWERS} powers of x would show")
+
+    def difference(self, a: _Laurent, b: _Laurent) -> _Laurent:
+        return self._plus(a, self._scaled(b, -1))
+
+    def _value(self, tree: Tree) -> _Laurent:
+        match tree:
+            case Number(number):
+                return self._exact({0: self.ring(number)})
+            case Name("x"):
+                return self._exact({1: self.ring.one})
+            case Name(name):
+                return self._exact({0: self.generators[name]})
+            case Sum(terms):
+                total = self._exact({})
+                for negative, term in terms:
+                    value = self._value(term)
+                    total = self.difference(total, value) if negative else self._plus(total, value)
+                return total
+            case Product(factors):
+                total = self._value(factors[0][1])
+                for divides, factor in factors[1:]:
+                    value = self._value(factor)
+                    total = self._times(total, self._inverse(value) if divides else value)
+                return total
+            case Power(base, exponent):
+                value = self._value(base)
+                return self._power(self._inverse(value) if exponent < 0 else value, abs(exponent))
+            case Call(function, argument):
+                return self._function(function, self._value(argument))
+            case Order():
+                return self._exact({})
+
+    def _exact(self, terms: dict[int, Any]) -> _Laurent:
+        return self._cut(terms, {}, math.inf)
+
+    def _cut(self, terms: Mapping[int, Any], below: Mapping[Any, int], end: float) -> _Laurent:
+        """The series without terms that are 0 and those beyond the powers looked at."""
+        end = min(end, self.end) if any(power >= self.end for power in terms) else end
+        return _Laurent({power: term for power, term in terms.items() if term and power < end}, below, end)
+
+    def _scaled(self, a: _Laurent, number: Any) -> _Laurent:
+        return _Laurent({power: term * number for power, term in a.terms.items()}, a.below, a.end)
+
+    def _plus(self, a: _Laurent, b: _Laurent) -> _Laurent:
+        below = {factor: max(a.below.get(factor, 0), b.below.get(factor, 0)) for factor in {**a.below, **b.below}}
+        total: dict[int, Any] = {}
+        for value in (a, b):
+            widened = self._expanded({factor: n - value.below.get(factor, 0) for factor, n in below.items()})
+            for power, term in value.terms.items():
+                total[power] = total.get(power, self.ring.zero) + self._product(term, widened)
+        return self._cut(total, below, min(a.end, b.end))
+
+    def _times(self, a: _Laurent, b: _Laurent) -> _Laurent:
+        end = min(a.end + b.first, b.end + a.first)
+        total: dict[int, Any] = {}
+        for (p, one), (q, other) in ((m, n) for m in a.terms.items() for n in b.terms.items()):
+            if p + q < min(end, self.end):
+                total[p + q] = total.get(p + q, self.ring.zero) + self._product(one, other)
+            else:
+                end = min(end, self.end)
+        below = {factor: a.below.get(factor, 0) + b.below.get(factor, 0) for factor in {**a.below, **b.below}}
+        return self._cut(total, below, end)
+
+    def _inverse(self, a: _Laurent) -> _Laurent:
+        """1 / a. With the first term d of a, its k-th coefficient is e_k / d**(k+1), e_0 = 1 and
+        e_k = -sum over j from 1 to k of a_j d**(j-1) e_(k-j).
+        """
+        if not a.terms:
+            if math.isinf(a.end):
+                raise _SeriesError("divides by zero")
+            raise _MorePowersError
+        first = min(a.terms)
+        exact = len(a.terms) == 1 and math.isinf(a.end)
+        end = math.inf if exact else min(a.end - 2 * first, self.end)
+        count = 1 if exact else max(0, int(end) + first)
+        number = a.terms[first].LC
+        a = self._scaled(a, 1 / number)
+        d = a.terms[first]
+        powers = [self.ring.one]  # of d
+        while len(powers) < count:
+            powers.append(self._product(powers[-1], d))
+        found = [self.ring.one]
+        for k in range(1, count):
+            total = self.ring.zero
+            for j in range(1, k + 1):
+                if first + j in a.terms and found[k - j]:
+                    total -= self._product(self._product(a.terms[first + j], powers[j - 1]), found[k - j])
+            found.append(total)
+        above = self._expanded(a.below) * (1 / number)
+        terms = {
+            k - first: self._product(self._product(term, powers[count - 1 - k]), above)
+            for k, term in enumerate(found[:count])
+        }
+        return self._cut(terms, {factor: n * count for factor, n in self._factors(d).items()}, end)
+
+    def _factors(self, polynomial: Any) -> dict[Any, int]:
+        """The names that divide a polynomial, and what is left of it."""
+        exponents = tuple(min(powers) for powers in zip(*polynomial.itermonoms(), strict=True))
+        rest = polynomial.exquo(self.ring.term_new(exponents, self.ring.domain.one))
+        factors = {name: n for name, n in zip(self.ring.gens, exponents, strict=True) if n}
+        return factors if rest == 1 else {**factors, rest: 1}
+
+    def _expanded(self, factors: Mapping[Any, int]) -> Any:
+        """The product of factors with their exponents."""
+        found = self.ring.one
+        for factor, n in factors.items():
+            for _ in range(n):
+                found = self._product(found, factor)
+        return found
+
+    def _power(self, a: _Laurent, exponent: int) -> _Laurent:
+        found = self._exact({0: self.ring.one})
+        for bit in f"{exponent:b}":
+            found = self._times(found, found)
+            found = self._times(found, a) if bit == "1" else found
+        return found
+
+    def _function(self, function: str, u: _Laurent) -> _Laurent:
+        """The function's own series, with u in the place of its variable."""
+        if any(power <= 0 for power in u.terms):
+            raise _SeriesError(f"has {function} of something that is not 0 at x = 0")
+        if u.end <= 0:
+            raise _MorePowersError
+        count = 1 if math.isinf(u.first) else math.ceil(self.end / u.first)
+        found = self._exact({})
+        for number in reversed(_coefficients(function, count)):
+            term = self._exact({0: self.ring(self.ring.domain(number.numerator, number.denominator))})
+            found = self._plus(self._times(found, u), term)
+        return self._cut(found.terms, found.below, min(found.end, self.end))
+
+    def _product(self, a: Any, b: Any) -> Any:
+        self.products_left -= len(a) * len(b)
+        if self.products_left < 0 or _bits(a) + _bits(b) > MOST_BITS:
+            raise _SeriesError("is too large to be worked out")
+        return a * b
+
+
+def _bits(a: Any) -> int:
+    """The length of the longest coefficient."""
+    return max((c.numerator.bit_length() + c.denominator.bit_length() for c in a.itercoeffs()), default=0)
+
+
+@lru_cache(maxsize=1024)
+def _coefficients(function: str, count: int) -> tuple[Fraction, ...]:
+    """The first coefficients of a function of one variable: tan and tanh by t' = 1 + t**2 and t' = 1 - t**2."""
+    if function in _SIGNS:
+        return tuple(Fraction(_SIGNS[function][k % 4], math.factorial(k)) for k in range(count))
+    sign = 1 if function == "tan" else -1
+    found = [Fraction(0)]
+    for k in range(count - 1):
+        square = sum((found[i] * found[k - i] for i in range(k + 1)), Fraction(0))
+        found.append(((k == 0) + sign * square) / (k + 1))
+    return tuple(found)
+
+
+# The k-th derivatives at 0, which repeat after four.
+_SIGNS = {"exp": (1, 1, 1, 1), "sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0), "sinh": (0, 1, 0, 1), "cosh": (1, 0, 1, 0)}
+
+
+# --- Verdict -----------------------------------------------------------------------------------------------------
+
+
+def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, order: Order | None) -> Verdict:
+    """The first power of x at which two series differ, or else what there is to say of the O term."""
+    end = order.power if order is not None and order.variable == "x" else ORDER
+    differing = [power for power in arithmetic.difference(wanted, written).terms if power < min(end, ORDER)]
+    if differing:
+        power = min(differing)
+        right, given = _text(wanted, power), _text(written, power)
+        place = {0: "in the term without x", 1: "at x", -1: "at 1/x"}.get(
+            power, f"at x**{power}" if power > 0 else f"at 1/x**{-power}"
+        )
+        should = f"it should be {_sentence_part(right)}" if right != "0" else "there should be no such term"
+        wrote = _sentence_part(given) if given != "0" else "no such term"
+        return Verdict("wrong", f"Wrong {place}: {should}, the model wrote {wrote}.", power, right, given)
+    if order is None:
+        return Verdict("wrong", f"Wrong: the coefficients are right, but O(x**{ORDER}) is missing.")
+    if order != Order("x", ORDER):
+        return Verdict("wrong", f"Wrong: it ends with {order} and not with O(x**{ORDER}).")
+    return Verdict("right", "Right: equal to the series by sympy, coefficient by coefficient.")
+
+
+def _sentence_part(coefficient: str) -> str:
+    if len(coefficient) <= MOST_SHOWN:
+        return coefficient
+    return f"an expression of {len(coefficient):,} characters"
+
+
+def _text(a: _Laurent, power: int) -> str:
+    """A coefficient as the data write it."""
+    from sympy import Add, Mul
+
+    if power not in a.terms:
+        return "0"
+    above, below = a.terms[power], dict(a.below)
+    for factor in below:
+        while len(factor) > 1 and below[factor]:
+            quotient, rest = above.div(factor)
+            if rest:
+                break
+            above, below[factor] = quotient, below[factor] - 1
+    names = Mul(*(factor.as_expr() ** -n for factor, n in below.items() if len(factor) == 1))
+    others = Mul(*(factor.as_expr() ** -n for factor, n in below.items() if len(factor) > 1))
+    terms = (above.ring.from_terms([term]).as_expr() * names for term in above.terms())
+    written = str(Add(*terms) * others).replace(" ", "")
+    return re.sub(r"([A-Za-z]+|\([^()]*\))\*\*\(-([0-9]+)\)", r"1/\1**\2", written)  # sympy writes a**(-2)

@@ -1,0 +1,1 @@
+"""What does a stack start from, and what did the model learn from?"""

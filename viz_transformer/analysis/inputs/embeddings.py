@@ -1,0 +1,203 @@
+"""What a stack starts from: embedding times scale plus position, checked against the trace; neighbours by cosine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.kinds import SIDES, SideName
+from viz_transformer.running.record import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class InputSum:
+    """The input of a stack and what it is the sum of, for some positions of a run. All arrays are [T, D], float32.
+
+    embedding: rows of the table; scaled: these times `scale`, the point `embed.token`; position: the point
+    `embed.position`, None in a model without positions; out: the point `embed.out`, what the first layer reads.
+    scale_error, sum_error: the largest differences between what the trace has and the same product and sum, made anew
+    in float32; 0 if every number is the same, as it is in a run in evaluation mode without edits.
+    """
+
+    rows: tuple[int, ...]
+    embedding: NDArray[np.float32]
+    scale: float
+    scaled: NDArray[np.float32]
+    position: NDArray[np.float32] | None
+    out: NDArray[np.float32]
+    scale_error: float
+    sum_error: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the trace's input is that sum, number by number."""
+        return self.scale_error == 0 and self.sum_error == 0
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute value of the three that are added, or that are the sum."""
+        shown = [self.scaled, self.out] if self.position is None else [self.scaled, self.position, self.out]
+        return float(max(np.abs(values).max() for values in shown))
+
+
+@dataclass(frozen=True, eq=False)
+class InputDifference:
+    """The inputs of two runs and the one less the other, part by part. All arrays are [T, D], float32.
+
+    scaled, position, out: the parts of `a` less those of `b`; position is None if one of the two has no positions.
+    """
+
+    a: InputSum
+    b: InputSum
+    scaled: NDArray[np.float32]
+    position: NDArray[np.float32] | None
+    out: NDArray[np.float32]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both inputs are the same number by number."""
+        return not self.out.any()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and variance of numbers, summed in float64. variance: divided by n; sample_variance: by n - 1, as
+    `torch.var` does (NaN for one number)."""
+
+    count: int
+    mean: float
+    variance: float
+    sample_variance: float
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An entry of a vocabulary and the cosine between its embedding and another's."""
+
+    id: int
+    cosine: float
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The entries whose embeddings point most nearly the way that the embedding of `id` points, nearest first.
+
+    mean, deviation: of its cosines with all other entries, the baseline of "near". length: of its own embedding.
+    without_direction: entries whose embedding is zero, which have no cosine.
+    """
+
+    id: int
+    nearest: tuple[Neighbour, ...]
+    mean: float
+    deviation: float
+    length: float
+    without_direction: int
+
+
+def embedding_table(ckpt: Checkpoint, side: SideName) -> NDArray[np.float32]:
+    """The embeddings of one side, [V, D], a row for each id: the model's own memory, so read it only.
+
+    Raises ValueError if the model has no such side.
+    """
+    stack = getattr(ckpt.model, SIDES[side].stack, None)
+    if stack is None:
+        raise ValueError(f"{ckpt.name} has no {SIDES[side].stack}: it embeds no {side}")
+    table: NDArray[np.float32] = stack.embedding.token.weight.detach().cpu().numpy()
+    return table
+
+
+def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = None) -> InputSum:
+    """Embedding, scale, position and input of one side of a run: of one position, or with `row=None` of all.
+
+    table: [V, D], the embeddings as `embedding_table` has them. Raises ValueError if the run has no such side or
+    position. Source: Vaswani et al. (2017), sections 3.4 and 3.5.
+    """
+    stack = SIDES[side].stack
+    tokens = SIDES[side].of(trace.src, trace.tgt)
+    if f"{stack}.embed.out" not in trace:
+        raise ValueError(f"this run has no {side}: its model has no {stack}")
+    if row is not None and not 0 <= row < len(tokens):
+        raise ValueError(f"there is no {side} position {row}: the run has {len(tokens)}")
+    rows = tuple(range(len(tokens))) if row is None else (row,)
+    at = list(rows)
+    embedding = torch.from_numpy(np.array(table, np.float32)[[tokens.ids[index] for index in at]])
+    scale = trace.scalars[f"{stack}.embed.scale"]
+    scaled, out = trace[f"{stack}.embed.token"][0, at], trace[f"{stack}.embed.out"][0, at]
+    position = trace[f"{stack}.embed.position"][0, at] if f"{stack}.embed.position" in trace else None
+    total = scaled if position is None else scaled + position
+    return InputSum(
+        rows=rows,
+        embedding=embedding.numpy(),
+        scale=scale,
+        scaled=scaled.numpy(),
+        position=None if position is None else position.numpy(),
+        out=out.numpy(),
+        scale_error=_gap(embedding * scale, scaled),
+        sum_error=_gap(total, out),
+    )
+
+
+def input_difference(a: InputSum, b: InputSum) -> InputDifference:
+    """What the first layer of A reads less what that of B reads, and so for its parts.
+
+    Raises ValueError with one sentence if the two have different numbers of positions or features.
+    """
+    for what, axis in (("positions", 0), ("features", 1)):
+        sizes = a.out.shape[axis], b.out.shape[axis]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"A has {sizes[0]:,} {what} and B {sizes[1]:,}: only inputs of one size can be subtracted")
+    position = None if a.position is None or b.position is None else a.position - b.position
+    return InputDifference(a, b, a.scaled - b.scaled, position, a.out - b.out)
+
+
+def spread(values: ArrayLike) -> Spread:
+    """Mean and both variances of all numbers of an array. Raises ValueError for none."""
+    numbers = np.asarray(values, np.float64).ravel()
+    if not numbers.size:
+        raise ValueError("there are no numbers to take the variance of")
+    mean = float(numbers.mean())
+    squares = float(((numbers - mean) ** 2).sum())
+    n = numbers.size
+    return Spread(n, mean, squares / n, squares / (n - 1) if n > 1 else math.nan)
+
+
+def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequence[int] = ()) -> Neighbours:
+    """The `count` entries nearest to entry `id` by cosine, computed in float64; equal cosines stand in order of id.
+
+    table: [V, D]. leave_out: ids that are not listed, such as special tokens; they count for mean and deviation.
+    Raises ValueError for an id outside the table, and for an embedding of zeros, which points nowhere.
+    """
+    vectors = np.asarray(table, np.float64)
+    if not 0 <= id < len(vectors):
+        raise ValueError(f"id {id} is outside the vocabulary: ids go from 0 to {len(vectors) - 1}")
+    lengths = np.sqrt((vectors**2).sum(axis=1))
+    if not lengths[id]:
+        raise ValueError("the embedding is zero in every feature: it points nowhere, so nothing is near it")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosines = vectors @ vectors[id] / (lengths * lengths[id])
+    others = np.flatnonzero((lengths > 0) & (np.arange(len(vectors)) != id))
+    order = others[np.argsort(-cosines[others], kind="stable")]
+    hidden = set(leave_out)
+    listed = [int(other) for other in order if int(other) not in hidden][:count]
+    known = cosines[others]
+    return Neighbours(
+        id=id,
+        nearest=tuple(Neighbour(other, float(cosines[other])) for other in listed),
+        mean=float(known.mean()) if known.size else math.nan,
+        deviation=float(known.std()) if known.size else math.nan,
+        length=float(lengths[id]),
+        without_direction=int((lengths == 0).sum()),
+    )
+
+
+def _gap(made: torch.Tensor, recorded: torch.Tensor) -> float:
+    """The largest absolute difference; infinite where one of the two is no number."""
+    if torch.equal(made, recorded):
+        return 0.0
+    return float((made.double() - recorded.double()).abs().nan_to_num(nan=torch.inf).max())

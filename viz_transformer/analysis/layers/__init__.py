@@ -1,0 +1,1 @@
+"""What does each sub-layer read, add and leave?"""

@@ -1,0 +1,194 @@
+"""The logit lens: what the output layer would say of the stream behind each layer.
+
+Source: nostalgebraist (2020), "interpreting GPT: the logit lens"; it assumes pre-norm and a final norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from viz_transformer.analysis.layers.sublayers import stacks
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.kinds import SIDE_OF, StackName
+from viz_transformer.model.tap import OFF
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.running.record import Trace
+from viz_transformer.running.strategies import log_softmax
+
+Floats = NDArray[np.float64]
+TOP = 5
+
+
+@dataclass(frozen=True)
+class Station:
+    """A place at which the stream is read out: its words, and the point that is read."""
+
+    name: str
+    point: str
+
+
+OWN_STEP = Station("own step", "logits")
+"""What the pass that wrote a token said, where the stream that is read out is that of a later one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """The distribution over the vocabulary at each token and station; that of the last layer is the trace's logits.
+
+    They are the run's own, unless each step was a pass of its own: then `OWN_STEP` is one more station, the logits
+    that wrote the tokens, NaN and -1 where a row has no step.
+    top_ids, top_probs: [T, L, 5], the most probable tokens first (fewer in a smaller vocabulary). divergence: [T, L],
+    Kullback-Leibler divergence in nats of the station's distribution from the final one of the trace, sum of
+    p_final * ln(p_final / p_station): 0 at the last layer. written: [T, L], the probability of the token that the
+    row wrote, and rank: [T, L], how many tokens are more probable; NaN and -1 where it is not known what was written.
+    gap: the largest difference between the trace's logits and the last stream read out once more.
+    """
+
+    stations: tuple[Station, ...]
+    top_ids: NDArray[np.int64]
+    top_probs: Floats
+    divergence: Floats
+    written: Floats
+    rank: NDArray[np.int64]
+    gap: float
+
+
+def undefined_lens(config: ModelConfig, stack: StackName) -> str | None:
+    """The sentence why a stack's stream has no logit lens; None where it has one.
+
+    Raises ValueError if the model lacks the stack.
+    """
+    if stack not in stacks(config):
+        raise ValueError(f"a {config.kind} model has no {stack}: choose {' or '.join(stacks(config))}")
+    if stack == "encoder" and config.has_decoder:
+        return (
+            "The logit lens is not defined for the encoder: its stream becomes the memory, which the output layer"
+            " never reads."
+        )
+    if config.target_vocab_size is None:
+        return "The logit lens is not defined here: this model has no output layer, so no vector of it has logits."
+    return None
+
+
+def lens_remarks(config: ModelConfig) -> tuple[str, ...]:
+    """How the lens reads the stream of such a model, and where that means little; a sentence each."""
+    if config.final_norm:
+        said = ["Each column is the stream behind a layer, through the model's own final norm and output layer."]
+    else:
+        said = [
+            "This model has no final norm: each column is the stream behind a layer, straight into the output layer."
+        ]
+    if config.norm == "post":
+        said.append(
+            "The lens was made for pre-norm models with a final norm (nostalgebraist 2020). In this post-norm model"
+            " each layer rescales the stream, so look at the divergence from the final distribution first."
+        )
+    elif not config.final_norm:
+        said.append("The lens was made for pre-norm models with a final norm (nostalgebraist 2020).")
+    if config.has_encoder and config.has_decoder:
+        said.append("The column of the embedding knows nothing of the source: it means little before cross-attention.")
+    if config.tied_output:
+        said.append(
+            "Output layer and embedding share one matrix: the first column tends to name the token that is read."
+        )
+    if config.norm_kind == "positions-and-features":
+        said.append("The norms of this model join all positions, so a column may depend on later tokens.")
+    return tuple(said)
+
+
+def stations(config: ModelConfig, stack: StackName) -> tuple[Station, ...]:
+    """The embedding and each layer of a stack."""
+    layers = SIDE_OF[stack].layers(config)
+    behind = (Station(f"layer {layer}", f"{stack}.{layer}.residual_out") for layer in range(layers))
+    return Station("embedding", f"{stack}.embed.out"), *behind
+
+
+def lens_logits(trace: Trace, model: Transformer, stack: StackName) -> Iterator[tuple[Station, Tensor]]:
+    """Each station with its logits, [T, V] float32: those of the last one are the trace's own, bit for bit.
+
+    Raises ValueError with one sentence where the lens is not defined.
+    """
+    if reason := undefined_lens(trace.config, stack):
+        raise ValueError(reason)
+    all_stations = stations(trace.config, stack)
+    for station in all_stations[:-1]:
+        yield station, read_out(trace[station.point], model, stack)
+    yield all_stations[-1], trace["logits"][0]
+
+
+@torch.no_grad()
+def read_out(stream: Tensor, model: Transformer, stack: StackName) -> Tensor:
+    """The logits of a stream by the model's own final norm, if it has one, and output layer: [1, T, D] -> [T, V]."""
+    device = next(model.parameters()).device
+    finished = getattr(model, stack).finish(stream.to(device), OFF)
+    assert model.output is not None
+    logits: Tensor = model.output(finished)
+    return logits[0].float().cpu()
+
+
+def lens(trace: Trace, model: Transformer, stack: StackName | None = None, *, own: Trace | None = None) -> Lens:
+    """The logit lens of the stack that the output layer reads, or of the given one.
+
+    `model` is the model of the run, `own` its `Run.own_rows`: where these are others, they are one more station.
+    Raises ValueError with one sentence where the lens is not defined.
+    """
+    stack = stack or stacks(trace.config)[-1]
+    found = list(lens_logits(trace, model, stack))
+    (last, logits) = found[-1]
+    final = log_softmax(logits)  # [T, V]
+    again = read_out(trace[last.point], model, stack)
+    if own is not None and own.of_steps:
+        found.append((OWN_STEP, own["logits"][0]))
+    count = min(TOP, final.shape[-1])
+    written = _written(trace, stack)  # [T], -1 where it is not known
+    known, at = written >= 0, written.clamp(min=0)[:, None]
+    columns = []
+    for station, each in found:
+        log_probs = log_softmax(each)
+        of_written = log_probs.gather(-1, at)  # [T, 1]
+        top = log_probs.topk(count, dim=-1)
+        absent = log_probs.isnan().all(dim=-1) if station == OWN_STEP else torch.zeros_like(known)  # [T]
+        columns.append(
+            (
+                top.indices.masked_fill(absent[:, None], -1),
+                top.values.exp(),
+                divergence(final, log_probs).masked_fill(absent, torch.nan),
+                torch.where(known, of_written[:, 0].exp(), torch.nan),
+                torch.where(known & ~absent, (log_probs > of_written).sum(dim=-1), -1),
+            )
+        )
+    top_ids, top_probs, divergences, own_probs, ranks = (
+        torch.stack(each, dim=1).numpy() for each in zip(*columns, strict=True)
+    )
+    return Lens(
+        stations=tuple(station for station, _ in found),
+        top_ids=top_ids,
+        top_probs=top_probs,
+        divergence=divergences,
+        written=own_probs,
+        rank=ranks,
+        gap=float((again - logits).abs().max()),
+    )
+
+
+def divergence(final: Tensor, other: Tensor) -> Tensor:
+    """KL(final || other) in nats of two tables of log-probabilities: [..., V] x [..., V] -> [...], at least 0.
+
+    Kullback and Leibler (1951). A final probability of 0 adds 0.
+    """
+    probs = final.exp()
+    terms = torch.where(probs > 0, probs * (final - other), 0.0)
+    return terms.sum(dim=-1).clamp(min=0)
+
+
+def _written(trace: Trace, stack: StackName) -> Tensor:
+    """The id that each row wrote, or should have written; -1 where that is not known."""
+    if stack == "encoder":
+        return torch.full((len(trace.src),), -1)
+    return torch.tensor([-1 if token_id is None else token_id for token_id in trace.next_ids])

@@ -1,0 +1,340 @@
+"""What each sub-layer read, added and left of the stream, what its norm did, and which hidden units were active.
+
+All numbers are float64 sums over the run's recorded points; gains and offsets are the model's own parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import nn
+
+from viz_transformer.analysis.attention.maps import added_padding
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName
+from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
+from viz_transformer.model.transformer import Stack, Transformer
+from viz_transformer.running.record import Tokens, Trace
+
+Part = Literal["self", "cross", "ffn"]
+Chosen = Literal["attention", "ffn", "final"]
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+PART_NAMES: dict[str, str] = {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
+FORMULAS: dict[type[LayerNorm], str] = {
+    LayerNorm: "(x − mean) / √(variance + ε) · gain + offset, for each token alone",
+    BesselNorm: "(x − mean) / (standard deviation + ε) · gain + offset, the deviation divided by d_model − 1",
+    PositionsAndFeaturesNorm: (
+        "(x − mean) / √(variance + ε) · gain + offset, one mean and one variance for all positions and features"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A sub-layer in the stream, and the names of the points around it.
+
+    before: the stream that came in; total: that plus what was added; after: the stream that went on. In a pre-norm
+    model `total` is `after`; in a post-norm model the norm stands between them.
+    """
+
+    stack: StackName
+    layer: int
+    part: Part
+    before: str
+    total: str
+    after: str
+
+    @property
+    def site(self) -> str:
+        """The prefix of its points, such as decoder.1.cross."""
+        return f"{self.stack}.{self.layer}.{self.part}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.stack} layer {self.layer}, {PART_NAMES[self.part]}"
+
+    @property
+    def short(self) -> str:
+        """Its name in a file or a table: decoder 1 cross."""
+        return f"{self.stack} {self.layer} {self.part}"
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """What one sub-layer did to the stream, by token; lengths are Euclidean norms. All arrays: [T].
+
+    came, read, added, total, left: lengths of the stream before, of what the sub-layer read (behind a pre-norm), of
+    its output, of the sum of stream and output, and of the stream that went on. share: added / (came + added).
+    cosine: of what came in and what went out; baseline: its mean over pairs of different tokens, NaN without one;
+    pairs: how many those are. counted: False for padding, which is left out of means and of the baseline.
+    """
+
+    place: Place
+    came: Floats
+    read: Floats
+    added: Floats
+    total: Floats
+    left: Floats
+    share: Floats
+    cosine: Floats
+    baseline: float
+    pairs: int
+    counted: Booleans
+
+
+@dataclass(frozen=True, eq=False)
+class NormView:
+    """One norm, at each token: mean and variance of what it reads, of the normalised vector, and of what it gives out.
+
+    before, between, after: (mean, variance) over the features, [T] each; between stands before gain and offset. The
+    variance is divided by d_model. mean and scale: as recorded, [T], or [1] for a norm over positions and features.
+    gain, offset: [D]. gap: the largest difference between `(x - mean) / scale * gain + offset`, worked out here from
+    the recorded numbers, and what the run recorded behind the norm. reads, gives: the names of those points.
+    """
+
+    title: str
+    reads: str
+    gives: str
+    formula: str
+    epsilon: float
+    before: tuple[Floats, Floats]
+    between: tuple[Floats, Floats]
+    after: tuple[Floats, Floats]
+    mean: Floats
+    scale: Floats
+    gain: Floats
+    offset: Floats
+    gap: float
+
+    @property
+    def whole_text(self) -> bool:
+        """Whether all positions share one mean and one scale."""
+        return len(self.mean) == 1 and len(self.before[0]) > 1
+
+
+@dataclass(frozen=True, eq=False)
+class Activity:
+    """The hidden layer of one feed-forward: a unit is active at a token if its value is above 0.
+
+    That is so exactly where its input to ReLU or GELU is above 0 (as far as float32 can tell a GELU of it from 0).
+    share: [T], active units at each token. units: how many there are. never, always: how many are active at no token,
+    and at every token, of this text without its padding.
+    """
+
+    share: Floats
+    units: int
+    never: int
+    always: int
+
+
+# --- places
+
+
+def stacks(config: ModelConfig) -> tuple[StackName, ...]:
+    """The stacks that a model has, in the order of the forward pass."""
+    encoder: tuple[StackName, ...] = ("encoder",) if config.has_encoder else ()
+    return (*encoder, "decoder") if config.has_decoder else encoder
+
+
+def places(config: ModelConfig, stack: StackName) -> tuple[Place, ...]:
+    """The sub-layers of a stack in the order of the forward pass. Raises ValueError if the model lacks the stack."""
+    if stack not in stacks(config):
+        raise ValueError(f"a {config.kind} model has no {stack}: choose {' or '.join(stacks(config))}")
+    layers = SIDE_OF[stack].layers(config)
+    parts: tuple[Part, ...] = ("self", "cross", "ffn") if stack == "decoder" and config.has_encoder else ("self", "ffn")
+    found = []
+    for layer in range(layers):
+        before = "residual_in"
+        for part in parts:
+            after = "residual_out" if part == "ffn" else f"residual_after_{part}"
+            total = f"{after}_sum" if config.norm == "post" else after
+            points = (f"{stack}.{layer}.{name}" for name in (before, total, after))
+            found.append(Place(stack, layer, part, *points))
+            before = after
+    return tuple(found)
+
+
+def place_of(config: ModelConfig, kind: KindName, layer: int, chosen: Chosen) -> Place | None:
+    """The sub-layer that a selection means: of the kind's stack and layer; None for its final norm.
+
+    Raises ValueError for a kind or a layer that the model lacks, and for the final norm of a model without one.
+    """
+    stack = KINDS[kind].stack
+    known = places(config, stack)
+    if chosen == "final":
+        if not config.final_norm:
+            raise ValueError(f"this model has no norm behind the last layer of its {stack}")
+        return None
+    part: Part = "ffn" if chosen == "ffn" else KINDS[kind].attention
+    for place in known:
+        if (place.layer, place.part) == (layer, part):
+            return place
+    raise ValueError(f"this model has no {PART_NAMES[part]} in layer {layer} of its {stack}")
+
+
+def tokens_of(trace: Trace, stack: StackName) -> Tokens:
+    """What the positions of a stack are."""
+    return SIDE_OF[stack].of(trace.src, trace.tgt)
+
+
+# --- what was read, added and left
+
+
+def flows(trace: Trace, stack: StackName) -> tuple[Flow, ...]:
+    """What each sub-layer of the stack did, in the order of the forward pass.
+
+    `added` is the sub-layer's output as recorded: without an edit of the stream and outside of training mode, exactly
+    what the stream gains. Raises ValueError if the trace's model lacks the stack.
+    """
+    counted = ~added_padding(tokens_of(trace, stack))
+    return tuple(_flow(trace, place, counted) for place in places(trace.config, stack))
+
+
+def _flow(trace: Trace, place: Place, counted: Booleans) -> Flow:
+    before, after = _rows(trace, place.before), _rows(trace, place.after)
+    came, added = _lengths(before), _lengths(_rows(trace, f"{place.site}.out"))
+    baseline, pairs = random_pair_cosine(before, after, counted)
+    return Flow(
+        place=place,
+        came=came,
+        read=_lengths(_rows(trace, f"{place.site}.in")),
+        added=added,
+        total=_lengths(_rows(trace, place.total)),
+        left=_lengths(after),
+        share=share_added(came, added),
+        cosine=cosines(before, after),
+        baseline=baseline,
+        pairs=pairs,
+        counted=counted,
+    )
+
+
+def share_added(came: ArrayLike, added: ArrayLike) -> Floats:
+    """added / (came + added) of two lengths: 0 nothing, 1/2 as long as what came in; NaN where both are 0."""
+    first, second = np.asarray(came, np.float64), np.asarray(added, np.float64)
+    whole = first + second
+    return np.divide(second, whole, out=np.full_like(whole, np.nan), where=whole != 0)
+
+
+def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
+    """The cosine of each row of one with the same row of the other: [T, D] x [T, D] -> [T]; NaN for a row of zeros."""
+    cosine: Floats = (_directions(first) * _directions(second)).sum(axis=-1)
+    return cosine
+
+
+def random_pair_cosine(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> tuple[float, int]:
+    """The cosine that two different rows have on average, one of `first` and one of `second`, and how many pairs.
+
+    [T, D] x [T, D]. What pairs drawn at random tend to is worked out over all of them: the mean over i != j of
+    cos(first_i, second_j). counted: [T], rows that take part; rows of zeros do not. NaN and 0 if there is no pair.
+    Source: the anisotropy baseline of Ethayarajh (2019), section 3.3; there the pairs come from many texts, here from
+    the tokens of one.
+    """
+    one, other = _directions(first), _directions(second)
+    usable = np.isfinite(one).all(axis=-1) & np.isfinite(other).all(axis=-1)
+    if counted is not None:
+        usable &= np.asarray(counted, dtype=bool)
+    one, other = one[usable], other[usable]
+    pairs = len(one) * (len(one) - 1)
+    if not pairs:
+        return float("nan"), 0
+    same = (one * other).sum()
+    return float((one.sum(axis=0) @ other.sum(axis=0) - same) / pairs), pairs
+
+
+def _directions(rows: ArrayLike) -> Floats:
+    values = np.asarray(rows, np.float64)
+    lengths = np.linalg.norm(values, axis=-1, keepdims=True)
+    directions: Floats = np.divide(values, lengths, out=np.full_like(values, np.nan), where=lengths != 0)
+    return directions
+
+
+def _lengths(rows: Floats) -> Floats:
+    lengths: Floats = np.linalg.norm(rows, axis=-1)
+    return lengths
+
+
+def _rows(trace: Trace, name: str) -> Floats:
+    """A point of the first text of the batch in float64: [T, ...]."""
+    values: Floats = trace[name][0].double().numpy()
+    return values
+
+
+# --- norms
+
+
+def norm_view(trace: Trace, model: Transformer, place: Place) -> NormView:
+    """The norm of a sub-layer: in front of it in a pre-norm model, behind its sum in a post-norm model."""
+    layer = _stack(model, place.stack).layers[place.layer]
+    norm = getattr(layer, f"{place.part}_residual").norm
+    if trace.config.norm == "pre":
+        where, reads, gives = "before", place.before, f"{place.site}.in"
+    else:
+        where, reads, gives = "behind", place.total, place.after
+    title = f"norm {where} {PART_NAMES[place.part]}, {place.stack} layer {place.layer}"
+    return _norm_view(trace, norm, place.site, title, reads, gives)
+
+
+def final_norm_view(trace: Trace, model: Transformer, stack: StackName) -> NormView:
+    """The norm behind the stack's last layer. Raises ValueError for a model without one."""
+    last = places(trace.config, stack)[-1]
+    norm = _stack(model, stack).norm
+    if norm is None:
+        raise ValueError(f"this model has no norm behind the last layer of its {stack}")
+    return _norm_view(trace, norm, stack, f"final norm of the {stack}", last.after, f"{stack}.out")
+
+
+def _norm_view(trace: Trace, norm: nn.Module, prefix: str, title: str, reads: str, gives: str) -> NormView:
+    assert isinstance(norm, LayerNorm)
+    x, out = _rows(trace, reads), _rows(trace, gives)  # [T, D]
+    mean, scale = (_rows(trace, f"{prefix}.norm_{name}") for name in ("mean", "scale"))  # [T, 1] or [1, 1]
+    gain, offset = (parameter.detach().cpu().double().numpy() for parameter in (norm.gain, norm.offset))
+    normalised = (x - mean) / scale
+    return NormView(
+        title=title,
+        reads=reads,
+        gives=gives,
+        formula=FORMULAS[type(norm)],
+        epsilon=norm.epsilon,
+        before=_moments(x),
+        between=_moments(normalised),
+        after=_moments(out),
+        mean=mean[:, 0],
+        scale=scale[:, 0],
+        gain=gain,
+        offset=offset,
+        gap=float(np.abs(normalised * gain + offset - out).max()),
+    )
+
+
+def _moments(rows: Floats) -> tuple[Floats, Floats]:
+    return rows.mean(axis=-1), rows.var(axis=-1)
+
+
+def _stack(model: Transformer, stack: StackName) -> Stack:
+    module: Stack = getattr(model, stack)
+    return module
+
+
+# --- feed-forward
+
+
+def activity(trace: Trace, place: Place) -> Activity:
+    """Which hidden units of a feed-forward were active. Raises ValueError for an attention, which has none."""
+    if place.part != "ffn":
+        raise ValueError(f"{place.title} has no hidden units: choose a feed-forward")
+    active = trace[f"{place.site}.hidden"][0] > 0  # [T, F]
+    share = active.double().mean(dim=-1).numpy()
+    own = active[torch.from_numpy(~added_padding(tokens_of(trace, place.stack)))]
+    return Activity(
+        share=share,
+        units=active.shape[-1],
+        never=int((~own.any(dim=0)).sum()),
+        always=int(own.all(dim=0).sum()),
+    )

@@ -1,0 +1,1 @@
+"""Which token may read which, and which does?"""

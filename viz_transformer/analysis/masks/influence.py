@@ -1,0 +1,275 @@
+"""Which token moves which logits: each token swapped for others, and the largest change at every position.
+
+A leak is a change of the logits at position i when a token j > i is swapped. A changed output alone is none.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from viz_transformer import numerals
+from viz_transformer.analysis.attention.maps import added_padding
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.kinds import SIDES, SideName
+from viz_transformer.model.tap import OFF, Recorder, Tap
+from viz_transformer.running.record import Trace
+
+SWAPS = 3
+"""How many other tokens each one is swapped for."""
+MOST_COLUMNS = 32
+"""Of a longer text so many positions are tried, evenly spaced, the first and the last among them."""
+_NUMBERS_AT_ONCE = 4_000_000  # logits of the passes that run side by side
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would be done: `columns` are the positions whose token is swapped, `trials` the texts that are run.
+
+    work: multiplications, roughly; `of` says how many positions there are.
+    """
+
+    side: SideName
+    columns: tuple[int, ...]
+    of: int
+    trials: int
+    work: int
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """The influence matrix. change: [R, C] float32, the largest absolute change of a logit at position rows[r] when
+    the token at columns[c] is swapped; 0 is exact: not one bit of the row changed. Infinity: NaN came or went. NaN: the
+    row has no numbers in the text as it is, so that nothing can be said of it.
+
+    swapped: for each column the tokens that were put in its place. largest: the largest absolute logit of the text as
+    it is, to compare changes with; NaN if some are no numbers. `of`: the columns are some or all of so many positions.
+    """
+
+    side: SideName
+    change: NDArray[np.float32]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    of: int
+    swapped: tuple[tuple[str, ...], ...]
+    largest: float
+
+    @property
+    def ahead(self) -> NDArray[np.bool_]:
+        """[R, C], True where the swapped token comes after the row; never for tokens of the source."""
+        if self.side == "source":
+            return np.zeros(self.change.shape, dtype=bool)
+        return np.array(self.columns)[None, :] > np.array(self.rows)[:, None]
+
+    @property
+    def leaks(self) -> NDArray[np.bool_]:
+        """[R, C], True where a later token changed an earlier row."""
+        return self.ahead & (self.change > 0)
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """Positions whose logits are no numbers."""
+        return tuple(row for row, cells in zip(self.rows, self.change, strict=True) if np.isnan(cells).any())
+
+    @property
+    def causal(self) -> bool:
+        """True if no later token changed an earlier row in any trial."""
+        return not self.leaks.any()
+
+    @property
+    def worst(self) -> tuple[int, int, float] | None:
+        """Of the leaks the largest: position of the row, position of the later token, change; None without a leak."""
+        if self.causal:
+            return None
+        r, c = np.unravel_index(np.where(self.leaks, self.change, -1).argmax(), self.change.shape)
+        return self.rows[r], self.columns[c], float(self.change[r, c])
+
+
+def influence_plan(
+    ckpt: Checkpoint, trace: Trace, *, side: SideName = "target", swaps: int = SWAPS, most: int = MOST_COLUMNS
+) -> Plan:
+    """What `influence` with the same arguments would do; runs nothing.
+
+    Raises ValueError for a model without a decoder, and for tokens of a source where there is none.
+    """
+    config = trace.config
+    if not config.has_decoder:
+        raise ValueError("an encoder reads everything at once and writes nothing: there are no logits to watch")
+    if side == "source" and not config.has_encoder:
+        raise ValueError("a decoder alone has no source: only target tokens can be swapped")
+    tokens = SIDES[side].of(trace.src, trace.tgt)
+    given = np.flatnonzero(~added_padding(tokens))
+    if len(given) > most:
+        given = given[np.unique(np.linspace(0, len(given) - 1, most).round().astype(int))]
+    columns = tuple(int(position) for position in given)
+    swappable = len(_ordinary(ckpt, side))
+    trials = len(columns) * min(swaps, max(0, swappable - 1))
+    decoder = sum(p.numel() for part in (ckpt.model.decoder.layers, ckpt.model.output) for p in _parameters(part))
+    encoder = sum(p.numel() for p in ckpt.model.encoder.layers.parameters()) if side == "source" else 0
+    output = config.d_model * (config.target_vocab_size or 0) if config.tied_output else 0
+    work = trials * (len(trace.tgt) * (decoder + output) + len(trace.src) * encoder)
+    count = int((~added_padding(tokens)).sum())
+    return Plan(side, columns, count, trials, work)
+
+
+@torch.no_grad()
+def influence(
+    ckpt: Checkpoint,
+    trace: Trace,
+    *,
+    side: SideName = "target",
+    swaps: int = SWAPS,
+    most: int = MOST_COLUMNS,
+    seed: int = 0,
+) -> Influence:
+    """The influence matrix of the trace's text, with the trace's edits, in the model that recorded it.
+
+    Each token of the side, padding left out, is swapped for up to `swaps` others, drawn by `seed` from the vocabulary
+    without its special tokens; of more than `most` positions some are left out, evenly. Rows are the decoder's rows,
+    padding left out. The text as it is runs in batches of the same shape as the swapped ones, so that equal numbers
+    are equal bit by bit. Raises ValueError as `influence_plan`, for another model's trace, and for a vocabulary in
+    which there is nothing to swap for.
+    """
+    plan = influence_plan(ckpt, trace, side=side, swaps=swaps, most=most)
+    if ckpt.config != trace.config:
+        raise ValueError("the trace is of another model: give the checkpoint that recorded it")
+    ordinary = _ordinary(ckpt, side)
+    own = SIDES[side].of(trace.src_ids, trace.tgt_ids)
+    choose = random.Random(seed)
+    chosen = []
+    for position in plan.columns:
+        others = [token_id for token_id in ordinary if token_id != own[position]]
+        if not others:
+            raise ValueError("the vocabulary has no other token to swap for")
+        chosen.append(tuple(sorted(choose.sample(others, min(swaps, len(others))))))
+    trials = [(c, [*own[:p], new, *own[p + 1 :]]) for c, p in enumerate(plan.columns) for new in chosen[c]]
+    rows = np.flatnonzero(~added_padding(trace.tgt))
+    change = np.zeros((len(rows), len(plan.columns)), dtype=np.float32)
+    run = _Batches(ckpt, trace, side)
+    size = max(1, min(len(trials), _NUMBERS_AT_ONCE // (len(trace.tgt) * (trace.config.target_vocab_size or 1))))
+    as_it_is = run([list(own)] * size)[:, rows]  # [B, R, V]
+    for first in range(0, len(trials), size):
+        part = trials[first : first + size]
+        batch = [ids for _, ids in part] + [list(own)] * (size - len(part))
+        moved = _moved(as_it_is, run(batch)[:, rows])  # [B, R]
+        for (column, _), largest in zip(part, moved, strict=False):
+            change[:, column] = np.maximum(change[:, column], largest.numpy())
+    change[as_it_is[0].isnan().any(dim=-1).numpy()] = np.nan
+    codec = SIDES[side].of(ckpt.source_codec, ckpt.target_codec)
+    return Influence(
+        side=side,
+        change=change,
+        rows=tuple(int(row) for row in rows),
+        columns=plan.columns,
+        of=plan.of,
+        swapped=tuple(tuple(_name(codec, token_id) for token_id in ids) for ids in chosen),
+        largest=float(as_it_is[0].abs().max()),
+    )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an influence matrix says, in sentences. good: True for a triangle, False for a leak, None for neither."""
+
+    good: bool | None
+    sentence: str
+    detail: str
+
+
+def verdict(found: Influence, *, changed: bool = False) -> Verdict:
+    """The verdict on causality, or for swapped source tokens what reaches which rows.
+
+    changed: the run has other masks than the model's own; then it is the run that is judged, not the decoder.
+    """
+    who = "with these masks the run" if changed else "this decoder"
+    if found.lost and found.causal:
+        few = ", ".join(map(str, found.lost[:8])) + (", ..." if len(found.lost) > 8 else "")
+        return Verdict(
+            None,
+            f"The logits at position{'s' if len(found.lost) > 1 else ''} {few} are no numbers.",
+            "Nothing can be said of a row of NaN: choose another fill, or open a cell of the row that may see nothing.",
+        )
+    if found.side == "source":
+        return _source_verdict(found)
+    pairs = int(found.ahead.sum())
+    if not pairs:
+        return Verdict(None, "A single position has no later token: choose a longer text.", "")
+    if found.worst is None:
+        tried = f"{pairs:,} pair{'s' if pairs > 1 else ''} of a position and a later token"
+        return Verdict(
+            True,
+            "A triangle: nothing reads ahead.",
+            f"In {tried} no logit of the earlier position changed, not by one bit.",
+        )
+    row, column, size = found.worst
+    leaks = int(found.leaks.sum())
+    much = "to or from what is no number" if np.isinf(size) else f"by up to {numerals.number(size, 2)}"
+    return Verdict(
+        False,
+        f"Position {row} changes when token {column} is swapped: {who} reads the future.",
+        f"{leaks:,} of {pairs:,} pairs of a position and a later token show a change; there a logit moves {much}, and"
+        f" the largest logit of this text is {numerals.number(found.largest, 2)}.",
+    )
+
+
+def _source_verdict(found: Influence) -> Verdict:
+    still = [column for c, column in enumerate(found.columns) if not (found.change[:, c] > 0).any()]
+    moved = int((found.change > 0).sum())
+    if not still:
+        sentence = "Every source token that was swapped moves some logits."
+    else:
+        few = ", ".join(map(str, still[:8])) + (", ..." if len(still) > 8 else "")
+        sentence = f"Swapping source token{'s' if len(still) > 1 else ''} {few} changes nothing."
+    detail = f"{moved:,} of {found.change.size:,} pairs show a change. The source is there before anything is written:"
+    return Verdict(None, sentence, f"{detail} reading all of it is no leak.")
+
+
+class _Batches:
+    """Runs the model on texts of one length that differ on one side, with the trace's edits."""
+
+    def __init__(self, ckpt: Checkpoint, trace: Trace, side: SideName) -> None:
+        self.model, self.trace, self.side = ckpt.model, trace, side
+        self.device = next(ckpt.model.parameters()).device
+
+    def __call__(self, texts: Sequence[Sequence[int]]) -> Tensor:
+        """Logits [B, T, V] on the CPU, float32."""
+        tap: Tap = Recorder(self.trace.edits) if self.trace.edits else OFF
+        ids = torch.tensor(texts, device=self.device)
+        if not self.trace.config.has_encoder:
+            return self.model.decode(ids, tap=tap).float().cpu()
+        if self.side == "source":
+            memory, keep = self.model.encode(ids, tap)
+            ids = torch.tensor([self.trace.tgt_ids], device=self.device).expand(len(texts), -1)
+        else:
+            memory, keep = self.model.encode(torch.tensor([self.trace.src_ids], device=self.device), tap)
+            memory, keep = memory.expand(len(texts), -1, -1), keep.expand(len(texts), -1)
+        return self.model.decode(ids, memory, keep, tap=tap).float().cpu()
+
+
+def _moved(before: Tensor, after: Tensor) -> Tensor:
+    """The largest absolute difference over the vocabulary: [B, R, V] twice -> [B, R]; infinity where NaN differs."""
+    same = (before == after) | (before.isnan() & after.isnan())
+    return (before - after).abs().nan_to_num(nan=torch.inf).masked_fill(same, 0.0).amax(dim=-1)
+
+
+def _ordinary(ckpt: Checkpoint, side: SideName) -> list[int]:
+    """The ids of the side's vocabulary without special tokens."""
+    codec = SIDES[side].of(ckpt.source_codec, ckpt.target_codec)
+    size = (ckpt.config.target_vocab_size if side == "target" else ckpt.config.source_vocab_size) or 0
+    special = codec.vocabulary.special_ids if codec is not None else {getattr(ckpt.config, f"{side}_pad")}
+    return [token_id for token_id in range(size) if token_id not in special]
+
+
+def _name(codec: object, token_id: int) -> str:
+    vocabulary = getattr(codec, "vocabulary", None)
+    return str(token_id) if vocabulary is None else str(vocabulary.tokens[token_id])
+
+
+def _parameters(module: torch.nn.Module | None) -> list[Tensor]:
+    return [] if module is None else list(module.parameters())

@@ -1,0 +1,1 @@
+"""What is a model, and how was it trained?"""

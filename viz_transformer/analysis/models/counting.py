@@ -1,0 +1,79 @@
+"""The same answers counted in several ways: as here, and as two tutorials do, whose numbers are other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from viz_transformer.analysis.models.answers import Answer
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.measuring.answering import TokenScores, scores_of_each, sides
+from viz_transformer.measuring.evaluation import wilson
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Pairs in several measures; fractions are 0 to 1, losses nats.
+
+    right: answers that are as asked for from end to end, `low` and `high` their Wilson 95 % interval as fractions.
+    next_right: of the tokens of the given targets, those that were the most probable next one, end tokens included.
+    positions: as the UPC lab counts accuracy, see `equal_positions`.
+    loss: mean over all tokens of the targets. text_loss: as the FSU tutorial has it, the mean over texts of each text's
+    own mean, so that a token of a short text weighs more.
+    """
+
+    pairs: int
+    right: int
+    low: float
+    high: float
+    next_right: float
+    positions: float
+    loss: float
+    text_loss: float
+
+
+def counted(ckpt: Checkpoint, answers: Sequence[Answer]) -> Counted:
+    """The answers of `greedy_answers` and their targets, counted.
+
+    Raises ValueError without answers, and for targets that the model cannot read.
+    """
+    if not answers:
+        raise ValueError("there is no answer to count")
+    scores = scores_of_each(ckpt, [(answer.source, answer.wanted) for answer in answers])
+    whole = sum(scores, TokenScores())
+    right = sum(answer.right for answer in answers)
+    return Counted(
+        len(answers),
+        right,
+        *wilson(right, len(answers)),
+        next_right=whole.right / whole.tokens,
+        positions=equal_positions(ckpt, answers),
+        loss=-whole.log_prob / whole.tokens,
+        text_loss=sum(-each.log_prob / each.tokens for each in scores) / len(scores),
+    )
+
+
+def equal_positions(ckpt: Checkpoint, answers: Sequence[Answer]) -> float:
+    """The share of positions at which answer and target have the same id, start, end and padding counted.
+
+    All rows are filled up, or cut, to the longest target; the start token stands in both. So a short answer is right
+    wherever there is padding, and a single token that is left out makes all behind it wrong.
+    """
+    side = sides(ckpt)
+    pad = side.eos if side.target.vocabulary.pad is None else side.target.vocabulary.pad
+    wanted = [[*_inner(side.target.encode(answer.wanted).ids, side.bos, side.eos)] for answer in answers]
+    width = max(map(len, wanted)) + 2
+    most = ckpt.config.max_target
+    equal = 0
+    for answer, ids in zip(answers, wanted, strict=True):
+        ended = [side.eos] if len(answer.ids) < most else []
+        rows = ([side.bos, *answer.ids, *ended], [side.bos, *ids, side.eos])
+        filled = [[*row, *[pad] * width][:width] for row in rows]
+        equal += sum(a == b for a, b in zip(*filled, strict=True))
+    return equal / (len(answers) * width)
+
+
+def _inner(ids: Sequence[int], bos: int, eos: int) -> Sequence[int]:
+    """Ids without start and end token, whether or not the codec adds them."""
+    ids = ids[1:] if ids and ids[0] == bos else ids
+    return ids[:-1] if ids and ids[-1] == eos else ids

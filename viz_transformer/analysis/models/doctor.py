@@ -1,0 +1,481 @@
+"""Checks of a loaded model: each is computed here and now, and says in a sentence what was found.
+
+A verdict is "ok", "bad", or "note" for what is neither: a property, or a question that cannot be answered and why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from viz_transformer.analysis.attention.maps import attention_kinds, layer_count, layer_weights, step_row
+from viz_transformer.analysis.models.parameters import counted
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint.files import CARD, WEIGHTS, sha256
+from viz_transformer.measuring.answering import target_scores
+from viz_transformer.model.causality import is_causal, padding_matters
+from viz_transformer.model.tap import OFF, Recorder, Tap
+from viz_transformer.numerals import significant
+from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.tracing import trace
+from viz_transformer.text.codec import Codec
+
+Verdict = Literal["ok", "bad", "note"]
+Progress = Callable[[int, int], None]
+
+PAIRS = 20
+"""Example pairs on which the loss is measured."""
+TEXTS = 6
+"""Example pairs whose runs are looked at for hidden units that never fire."""
+NAMED = 8
+"""Tokens that a sentence names."""
+ROUNDING = 1e-4
+"""Of the largest logit: float32 sums in another order differ by less than a tenth of that."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was asked of the model, and the answer."""
+
+    name: str
+    verdict: Verdict
+    sentence: str
+
+
+def examine(
+    ckpt: Checkpoint,
+    text: str,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    progress: Progress = lambda done, all: None,
+) -> tuple[Check, ...]:
+    """All checks that this kind of model can have, in a fixed order.
+
+    `text` is read by the checks that need a run, `pairs` are example pairs. Raises ValueError if the model cannot
+    decode `text`.
+    """
+    run = decode(ckpt, text)
+    checks: list[Callable[[], Iterator[Check]]] = [
+        lambda: _file(ckpt),
+        lambda: _finite(ckpt),
+        lambda: _sizes(ckpt),
+        lambda: _tied(ckpt),
+        lambda: _embeddings(ckpt),
+        lambda: _trained_rows(ckpt),
+        lambda: _looking(ckpt, run),
+        lambda: _dropout(ckpt, run),
+        lambda: _causal(ckpt),
+        lambda: _steps(ckpt, run),
+        lambda: _padding(ckpt),
+        lambda: _rows(run),
+        lambda: _units(ckpt, _readable(ckpt, pairs, TEXTS)),
+        lambda: _specials(ckpt),
+        lambda: _unreachable(ckpt),
+        lambda: _seen(ckpt, pairs),
+        lambda: _guessing(ckpt, _readable(ckpt, pairs, PAIRS)),
+    ]
+    found: list[Check] = []
+    for done, check in enumerate(checks, start=1):
+        found += check()
+        progress(done, len(checks))
+    return tuple(found)
+
+
+# ---- the parameters
+
+
+def _file(ckpt: Checkpoint) -> Iterator[Check]:
+    name = "weights file"
+    if ckpt.path is None:
+        yield Check(
+            name, "note", f"There is none: these parameters were made in memory, digest {ckpt.weights_sha256[:12]}."
+        )
+        return
+    digests = ckpt.card.get("sha256")
+    stated = digests.get(WEIGHTS) if isinstance(digests, dict) else None
+    if sha256(ckpt.path / WEIGHTS) == stated:
+        yield Check(name, "ok", f"Its SHA-256 is the one that {CARD} states ({stated[:12]}…).")
+    else:
+        yield Check(name, "bad", f"Its SHA-256 is not the one that {CARD} states: the file was changed since.")
+
+
+def _finite(ckpt: Checkpoint) -> Iterator[Check]:
+    wrong = {name: int((~torch.isfinite(p)).sum()) for name, p in ckpt.model.named_parameters()}
+    wrong = {name: count for name, count in wrong.items() if count}
+    if wrong:
+        which = ", ".join(f"{name} ({count:,})" for name, count in [*wrong.items()][:NAMED])
+        yield Check("numbers", "bad", f"{sum(wrong.values()):,} of the parameters are NaN or infinite: {which}.")
+        return
+    largest = max(float(p.detach().abs().max()) for p in ckpt.model.parameters())
+    yield Check(
+        "numbers",
+        "ok",
+        f"All {ckpt.parameter_count:,} parameters are finite; the largest is {significant(largest, 3)}.",
+    )
+
+
+def _sizes(ckpt: Checkpoint) -> Iterator[Check]:
+    found = counted(ckpt.config, {name: tuple(p.shape) for name, p in ckpt.model.named_parameters()})
+    if found.agree:
+        yield Check(
+            "sizes", "ok", f"The config asks for {found.blocks:,} parameters, block by block: the model has them."
+        )
+    else:
+        which = ", ".join(found.wrong[:NAMED])
+        yield Check(
+            "sizes", "bad", f"The config asks for {found.blocks:,} parameters, the model has {found.model:,}: {which}."
+        )
+
+
+def _tied(ckpt: Checkpoint) -> Iterator[Check]:
+    model, config = ckpt.model, ckpt.config
+    if model.output is None:
+        return
+    stack = "decoder" if config.has_decoder else "encoder"
+    embedding = getattr(model, stack).embedding.token.weight
+    if model.output.weight is None:
+        saved = f"{embedding.numel():,} parameters fewer"
+        yield Check("output layer", "note", f"It is tied: it reads the {stack}'s embedding itself, {saved}.")
+        return
+    apart = "" if not torch.equal(model.output.weight, embedding) else ", though the two are equal now"
+    yield Check(
+        "output layer", "note", f"It is not tied: it has a matrix of its own beside the {stack}'s embedding{apart}."
+    )
+
+
+def _tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
+    """Each embedding with the names of its rows; those of learned positions are their numbers."""
+    for side, stack in (("source", "encoder"), ("target", "decoder")):
+        if not getattr(ckpt.config, f"has_{stack}"):
+            continue
+        embedding = getattr(ckpt.model, stack).embedding
+        rows = embedding.token.weight.detach()
+        codec: Codec | None = getattr(ckpt, f"{side}_codec")
+        yield f"{stack} embedding", rows, codec.vocabulary.tokens if codec else tuple(map(str, range(len(rows))))
+        if ckpt.config.positions == "learned":
+            table = embedding.position.table.detach()
+            yield f"{stack} positions", table, tuple(map(str, range(len(table))))
+
+
+def _embeddings(ckpt: Checkpoint) -> Iterator[Check]:
+    for name, rows, names in _tables(ckpt):
+        zero = (rows == 0).all(dim=1)
+        alike: dict[bytes, list[int]] = {}
+        for i in (~zero).nonzero().flatten().tolist():
+            alike.setdefault(rows[i].numpy().tobytes(), []).append(i)
+        twins = [i for places in alike.values() if len(places) > 1 for i in places]
+        problems = []
+        if twins:
+            problems.append(f"{len(twins)} of them equal another one: {_named([names[i] for i in twins])}")
+        if zero.any():
+            which = [names[i] for i in zero.nonzero().flatten().tolist()]
+            problems.append(f"{len(which)} {'is' if len(which) == 1 else 'are'} zero: {_named(which)}")
+        if problems:
+            yield Check(name, "bad" if twins else "note", f"Of {len(rows):,} rows, {'; '.join(problems)}.")
+        else:
+            yield Check(name, "ok", f"Its {len(rows):,} rows are all different, and none is zero.")
+
+
+def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
+    """Which rows were never pushed by a gradient: at most a common factor (weight decay) apart from their start."""
+    if ckpt.path is None:
+        yield Check("rows never trained", "note", "No row was ever trained: the parameters are as they were drawn.")
+        return
+    if 0 not in ckpt.snapshots():
+        yield Check(
+            "rows never trained",
+            "note",
+            "That cannot be told: no snapshot from before the first step was kept to compare the embeddings with.",
+        )
+        return
+    before = {name: rows for name, rows, _ in _tables(ckpt.at_snapshot(0))}
+    for name, rows, names in _tables(ckpt):
+        start = before[name]
+        cosine = torch.nn.functional.cosine_similarity(rows.double(), start.double(), dim=1)
+        still = cosine > 1 - 1e-6  # stored as float16: rounding turns a row by about 1e-4, its cosine falls by 1e-8
+        still |= (rows == start).all(dim=1)
+        which = [names[i] for i in still.nonzero().flatten().tolist()]
+        if which:
+            tied = " (tied, so the output layer trained the others)" if _is_output(ckpt, name) else ""
+            yield Check(
+                f"{name}, rows never trained",
+                "note",
+                f"{len(which)} of {len(rows):,} rows point as they did before the first step{tied}: {_named(which)}.",
+            )
+        else:
+            yield Check(
+                f"{name}, rows never trained", "ok", f"All {len(rows):,} rows were turned since the first step."
+            )
+
+
+def _is_output(ckpt: Checkpoint, table: str) -> bool:
+    return ckpt.config.tied_output and table == f"{'decoder' if ckpt.config.has_decoder else 'encoder'} embedding"
+
+
+# ---- the forward pass
+
+
+def _inputs(run: Run) -> list[Tensor]:
+    made = run.trace
+    return [torch.tensor([side.ids]) for side in (made.src, made.tgt) if len(side)]
+
+
+def _logits(ckpt: Checkpoint, run: Run, tap: Tap) -> Tensor:
+    with torch.no_grad():
+        logits: Tensor = ckpt.model(*_inputs(run), tap=tap)
+    return logits
+
+
+def _looking(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
+    recorder = Recorder()
+    same = torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, recorder))
+    if same:
+        yield Check(
+            "looking", "ok", f"With {len(recorder.values)} points recorded and with none, every bit is the same."
+        )
+    else:
+        yield Check("looking", "bad", "The logits differ when points are recorded: looking changes what is looked at.")
+
+
+def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
+    off = not any(module.training for module in ckpt.model.modules())
+    same = torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, OFF))
+    rate = ckpt.config.dropout
+    if off and same:
+        dropout = f"Dropout, {significant(rate, 6)} in training, is off" if rate else "There is no dropout"
+        yield Check("repeating", "ok", f"{dropout}, and two runs are the same bit by bit.")
+    else:
+        what = "Two runs of the same text differ" if off else "The model is in training mode"
+        yield Check("repeating", "bad", f"{what}: its numbers are not one run's.")
+
+
+def _causal(ckpt: Checkpoint) -> Iterator[Check]:
+    if not ckpt.config.has_decoder:
+        return
+    if is_causal(ckpt.model):
+        yield Check("causality", "ok", "No later token that was exchanged changed a bit of an earlier row's logits.")
+    else:
+        yield Check("causality", "bad", "A later token changes earlier rows: this decoder reads the future.")
+
+
+def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
+    """The logits of the steps beside those of one pass over all that was written."""
+    logits = _logits(ckpt, run, OFF)[0]
+    first = step_row(run, 0)
+    steps = torch.stack([step.logits for step in run.steps]).float()
+    apart = (logits[first : first + len(steps)] - steps).abs().nan_to_num(nan=math.inf).max()
+    share = float(apart) / max(float(steps.abs().nan_to_num().max()), 1e-30)
+    count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
+    if share <= ROUNDING:
+        yield Check(
+            "steps", "ok", f"The logits of {count} and of one whole pass differ by at most {apart:.1e}, by rounding."
+        )
+    else:
+        why = "" if is_causal(ckpt.model) else ", as a model must that is not causal"
+        verdict: Verdict = "bad" if is_causal(ckpt.model) else "note"
+        yield Check(
+            "steps",
+            verdict,
+            f"The logits of {count} and of one whole pass differ by up to {significant(float(apart), 3)}{why}.",
+        )
+
+
+def _padding(ckpt: Checkpoint) -> Iterator[Check]:
+    config = ckpt.config
+    if config.pad_to is not None:
+        yield Check("padding", "note", f"It always reads {config.pad_to} tokens: its padding is part of every run.")
+    elif getattr(config, "target_pad" if config.has_decoder else "source_pad") is None:
+        yield Check("padding", "note", "It has no padding token: texts of several lengths are run one by one.")
+    elif padding_matters(ckpt.model):
+        yield Check("padding", "bad", "Padding behind a text changes the logits of its tokens.")
+    else:
+        yield Check("padding", "ok", "Padding behind a text changes the logits of its tokens by no more than rounding.")
+
+
+def _rows(run: Run) -> Iterator[Check]:
+    """Whether rows of weights sum to 1 where anything may be read, and are what the mask fill says elsewhere."""
+    made = run.trace
+    furthest, count, empty = 0.0, 0, 0
+    for kind in attention_kinds(made):
+        for layer in range(layer_count(made, kind)):
+            weights, mask = layer_weights(made, kind, layer)
+            some = mask.any(axis=-1)
+            sums = weights.astype("float64").sum(axis=-1)[some]
+            furthest = max(furthest, float(abs(sums - 1).max(initial=0)))
+            count, empty = count + int(some.sum()), empty + int((~some).sum())
+    without = f"; {empty:,} rows may read nothing" if empty else ""
+    if furthest <= 1e-5:
+        yield Check("rows of weights", "ok", f"All {count:,} sum to 1, the furthest is {furthest:.1e} away{without}.")
+    else:
+        yield Check(
+            "rows of weights",
+            "bad",
+            f"Of {count:,} rows, one is {significant(furthest, 3)} away from a sum of 1{without}.",
+        )
+
+
+def _readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+    """The first pairs that are not too long for the model, at most `most` of them."""
+    found: list[tuple[str, str]] = []
+    for source, target in pairs:
+        if len(found) == most:
+            break
+        sides = [
+            (ckpt.source_codec, source, ckpt.config.max_source),
+            (ckpt.target_codec, target, ckpt.config.max_target),
+        ]
+        if ckpt.config.kind != "encoder-decoder":
+            sides = [(ckpt.target_codec or ckpt.source_codec, source, ckpt.config.max_target)]
+        if all(codec is not None and 0 < len(_ids(codec, text)) <= longest for codec, text, longest in sides):
+            found.append((source, target))
+    return found
+
+
+def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
+    """Hidden units of the feed-forwards that ReLU left at 0 at every position of these pairs."""
+    if ckpt.config.activation != "relu" or not pairs:
+        return
+    fired: dict[str, Tensor] = {}
+    positions = 0
+    for source, target in pairs:
+        run = trace(ckpt, source, target if ckpt.config.kind == "encoder-decoder" else None)
+        positions += len(run.src) + len(run.tgt)
+        for name in run.points():
+            if name.endswith(".ffn.hidden"):
+                on = (run[name][0] > 0).any(dim=0)
+                fired[name] = fired[name] | on if name in fired else on
+    silent = {name.removesuffix(".ffn.hidden"): int((~on).sum()) for name, on in fired.items()}
+    total, units = sum(silent.values()), sum(len(on) for on in fired.values())
+    where = f"of {len(pairs)} example pair{'s' * (len(pairs) != 1)} ({positions:,} positions)"
+    if total:
+        most = max(silent, key=lambda name: silent[name])
+        said = f"{total:,} of {units:,} feed-forward units never fired in the texts {where}"
+        yield Check("hidden units", "note", f"{said}, most of them in {most} ({silent[most]:,}).")
+    else:
+        yield Check("hidden units", "ok", f"Each of {units:,} feed-forward units fired somewhere in the texts {where}.")
+
+
+# ---- the vocabularies
+
+
+def _codecs(ckpt: Checkpoint) -> Iterator[tuple[str, Codec]]:
+    for side in ("source", "target"):
+        codec: Codec | None = getattr(ckpt, f"{side}_codec")
+        if codec is not None:
+            yield side, codec
+
+
+def _specials(ckpt: Checkpoint) -> Iterator[Check]:
+    roles = {"bos": "start", "eos": "end", "pad": "padding", "unk": "unknown text"}
+    for side, codec in _codecs(ckpt):
+        lacking = [word for role, word in roles.items() if role not in codec.vocabulary.specials]
+        needed = ckpt.config.kind == "encoder-decoder" and side == "target" and {"start", "end"} & {*lacking}
+        if lacking:
+            said = f"There is no token for {', '.join(lacking)}"
+            yield Check(f"{side} specials", "bad" if needed else "note", f"{said}.")
+        else:
+            yield Check(f"{side} specials", "ok", "There are tokens for start, end, padding and unknown text.")
+
+
+def _unreachable(ckpt: Checkpoint) -> Iterator[Check]:
+    for side, codec in _codecs(ckpt):
+        vocabulary = codec.vocabulary
+        plain = [i for i in range(len(vocabulary)) if i not in vocabulary.special_ids]
+        lost = [vocabulary.tokens[i] for i in plain if not _comes_back(codec, i)]
+        if lost:
+            verb = "does" if len(lost) == 1 else "do"
+            yield Check(
+                f"{side} vocabulary",
+                "note",
+                f"{len(lost):,} of {len(plain):,} tokens {verb} not come back when their text is typed alone:"
+                f" {_named(lost)}.",
+            )
+        else:
+            yield Check(
+                f"{side} vocabulary", "ok", f"Each of its {len(plain):,} tokens comes back when its text is typed."
+            )
+
+
+def _comes_back(codec: Codec, token_id: int) -> bool:
+    try:
+        return token_id in codec.encode(codec.vocabulary.tokens[token_id]).ids
+    except ValueError:
+        return False
+
+
+def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
+    if not pairs:
+        return
+    for side, codec in _codecs(ckpt):
+        texts = [pair[0 if side == "source" else 1] for pair in pairs]
+        if ckpt.config.kind == "decoder-only":
+            texts = [text for pair in pairs for text in pair]
+        used: set[int] = set()
+        for text in filter(None, texts):
+            used.update(_ids(codec, text))
+        vocabulary = codec.vocabulary
+        plain = {i for i in range(len(vocabulary)) if i not in vocabulary.special_ids}
+        unused = sorted(plain - used)
+        which = f"; not in them: {_named([vocabulary.tokens[i] for i in unused])}" if unused else ""
+        yield Check(
+            f"{side} vocabulary in use",
+            "note" if unused else "ok",
+            f"{len(plain) - len(unused):,} of {len(plain):,} tokens stand in the {len(pairs)} example pairs{which}.",
+        )
+
+
+def _ids(codec: Codec, text: str) -> tuple[int, ...]:
+    try:
+        return codec.encode(text).ids
+    except ValueError:
+        return ()
+
+
+# ---- what it has learned
+
+
+def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
+    size = ckpt.config.target_vocab_size
+    if not pairs or size is None:
+        return
+    if ckpt.config.kind == "encoder-decoder":
+        scores = target_scores(ckpt, pairs)
+        loss, tokens, what = -scores.log_prob / scores.tokens, scores.tokens, f"{len(pairs)} example pairs"
+    else:
+        loss, tokens = _text_loss(ckpt, [source for source, _ in pairs])
+        what = f"{len(pairs)} example texts"
+    even = math.log(size)
+    guess = f"an even guess among {size:,} has {significant(even)}"
+    said = f"{significant(loss)} nats per token on {what} ({tokens:,} tokens); {guess}"
+    if loss < even:
+        yield Check("better than guessing", "ok", f"Its loss is {said}.")
+    else:
+        yield Check("better than guessing", "bad", f"No: its loss is {said}.")
+
+
+def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
+    """The mean negative log-likelihood of each next token of these texts, cut where the model cannot read more."""
+    codec = ckpt.codec("target" if ckpt.target_codec else "source")
+    total, count = 0.0, 0
+    for text in texts:
+        ids = _ids(codec, text)[: ckpt.config.max_target]
+        if len(ids) < 2:
+            continue
+        with torch.no_grad():
+            log_probs = ckpt.model(torch.tensor([ids[:-1]]))[0].double().log_softmax(dim=-1)
+        total -= float(log_probs[range(len(ids) - 1), list(ids[1:])].sum())
+        count += len(ids) - 1
+    return total / max(count, 1), count
+
+
+def _named(tokens: Sequence[str]) -> str:
+    """The first tokens, quoted, white space by name."""
+    shown = ", ".join(
+        f"“{repr(token)[1:-1] if token.isspace() or not token.isprintable() else token}”" for token in tokens[:NAMED]
+    )
+    return shown + (f" and {len(tokens) - NAMED:,} more" if len(tokens) > NAMED else "")

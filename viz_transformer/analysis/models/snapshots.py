@@ -1,0 +1,136 @@
+"""One sentence at every snapshot of a training: the answer then, the loss then, and the maps of all heads then.
+
+Each snapshot writes its own answer, and is then given one and the same target: only so do the losses compare, and only
+so have the maps the same tokens on their axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.attention.maps import attention_kinds, layer_count, layer_weights
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.kinds import KindName
+from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.record import Trace
+
+Origin = Literal["given", "example", "last"]
+Progress = Callable[[int, int], None]
+"""Called with the snapshots done and the snapshots in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class SnapshotRun:
+    """The sentence at one training step.
+
+    `text` is the answer that these weights write, `complete` whether they ended it themselves, `right` whether its
+    tokens are those of the target. `loss` is the mean negative log-likelihood of the target in nats per token, end
+    token included. `run` is the one in which the target was given.
+    """
+
+    step: int
+    text: str
+    complete: bool
+    right: bool
+    loss: float
+    run: Run
+
+    @property
+    def trace(self) -> Trace:
+        return self.run.trace
+
+
+@dataclass(frozen=True, eq=False)
+class SnapshotSeries:
+    """The same sentence at all snapshots, in order; the last one is the exported model itself.
+
+    `target` is the text that every snapshot was given, `origin` where it comes from: a person, the example pairs that
+    came with the model, or the exported model's own answer.
+    """
+
+    source: str
+    target: str
+    origin: Origin
+    runs: tuple[SnapshotRun, ...]
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return tuple(run.step for run in self.runs)
+
+    @property
+    def kinds(self) -> tuple[KindName, ...]:
+        return attention_kinds(self.runs[0].trace)
+
+    def maps(self, kind: KindName) -> NDArray[np.float32]:
+        """The weights of all heads at all snapshots: [snapshots, L, H, Q, K]."""
+        layers = range(layer_count(self.runs[0].trace, kind))
+        return np.stack([np.stack([layer_weights(run.trace, kind, layer)[0] for layer in layers]) for run in self.runs])
+
+    def mask(self, kind: KindName) -> NDArray[np.bool_]:
+        """[Q, K], True = may attend; it depends on the tokens alone, which are the same in all layers and snapshots."""
+        mask: NDArray[np.bool_] = layer_weights(self.runs[0].trace, kind, 0)[1][0]
+        return mask
+
+
+def snapshot_series(
+    ckpt: Checkpoint, source: str, target: str | None = None, *, progress: Progress = lambda done, all: None
+) -> SnapshotSeries:
+    """The sentence at all snapshots. Without a target it is that of the example pair with this source, if there is one.
+
+    An answer is cut at twice the target's length and some tokens. Raises ValueError with one sentence for a model
+    without snapshots and for a text that it cannot read, CheckpointError for a damaged snapshot.
+    """
+    if not ckpt.snapshots():
+        raise ValueError(f"{ckpt.name} came without snapshots of its training")
+    origin: Origin = "given"
+    given: str | Sequence[int] | None = target
+    if given is None:
+        origin, given = "example", dict(ckpt.examples()).get(source)
+    if given is None:
+        origin, given = "last", _own_answer(ckpt, decode(ckpt, source))
+    steps = _steps(ckpt)
+    runs: list[SnapshotRun] = []
+    for step in steps:
+        model = ckpt if step not in ckpt.snapshots() else ckpt.at_snapshot(step)
+        runs.append(_at(model, step, source, given))
+        progress(len(runs), len(steps))
+    return SnapshotSeries(source, given if isinstance(given, str) else _text(ckpt, given), origin, tuple(runs))
+
+
+def _steps(ckpt: Checkpoint) -> tuple[int, ...]:
+    """The snapshots' steps, and the exported model's if that lies behind them all."""
+    exported = ckpt.card.get("exported_step")
+    last = ckpt.snapshots()[-1]
+    return (*ckpt.snapshots(), exported) if type(exported) is int and exported > last else ckpt.snapshots()
+
+
+def _own_answer(ckpt: Checkpoint, run: Run) -> tuple[int, ...]:
+    """What the model wrote as a target: without the end token; cut where there is no room to add one."""
+    vocabulary = ckpt.codec("target").vocabulary
+    hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    ids = [step.token_id for step in run.steps if step.token_id not in hidden]
+    return tuple(ids if run.stopped == "end token" or vocabulary.eos is None else ids[: len(run.steps) - 1])
+
+
+def _at(ckpt: Checkpoint, step: int, source: str, target: str | Sequence[int]) -> SnapshotRun:
+    forced = decode(ckpt, source, target=target)
+    wanted = [each.token_id for each in forced.steps]
+    free = decode(ckpt, source, max_steps=2 * len(wanted) + 4)
+    return SnapshotRun(
+        step=step,
+        text=free.text,
+        complete=free.stopped == "end token",
+        right=[each.token_id for each in free.steps] == wanted,
+        loss=-math.fsum(each.log_prob for each in forced.steps) / len(wanted),
+        run=forced,
+    )
+
+
+def _text(ckpt: Checkpoint, ids: Sequence[int]) -> str:
+    return ckpt.codec("target").decode(ids)

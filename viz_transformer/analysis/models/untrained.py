@@ -1,0 +1,260 @@
+"""A model of chosen sizes with random weights, named so that its name alone makes it again.
+
+    new:numbers:own:e3-d3-h4-w256-f1024-pre-s0
+
+reads and writes with the vocabularies of `numbers`, has 3 encoder and 3 decoder layers, 4 heads, d_model 256 ("width"),
+d_ff 1024, pre-norm, and the random numbers of seed 0. Everything else is as `numbers` has it ("own"), as the paper or
+as one of the tutorials. Nothing is written to a disk. Imports torch only when weights are made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from viz_transformer.analysis.models.parameters import parameter_total
+from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.model.config import ModelConfig, base, tutorial
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint
+
+PREFIX = "new:"
+OWN, PAPER = "own", "paper"
+TUTORIALS = ("annotated", "en-it", "fsu", "tutorial6", "upc-lab")
+POSITIONS = ("rotary", "alibi")
+"""The base's own settings, with these positions inside self-attention."""
+ARCHITECTURES = (OWN, *POSITIONS, PAPER, *TUTORIALS)
+MOST_LAYERS, MOST_HEADS, MOST_D_MODEL, MOST_D_FF = 12, 64, 1024, 8192
+MOST_SEED = 999_999_999
+MOST_PARAMETERS = 60_000_000
+"""Numbers that are made at once, 240 MB of them: a server keeps several models."""
+
+_FIELDS = r"e(\d{1,2})-d(\d{1,2})-h(\d{1,2})-w(\d{1,4})-f(\d{1,4})-(pre|post)-s(\d{1,9})"
+_SIZES = ("encoder_layers", "decoder_layers", "n_heads", "d_model", "d_ff")
+_NAME = re.compile(rf"{PREFIX}([^:]+):([a-z0-9-]+):{_FIELDS}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All that a new model is made of. `base` names the trained model whose vocabularies it has.
+
+    `architecture` says whose settings it has where no other field speaks: OWN those of `base`, or one of ARCHITECTURES.
+    """
+
+    base: str
+    architecture: str = OWN
+    encoder_layers: int
+    decoder_layers: int
+    n_heads: int
+    d_model: int
+    d_ff: int
+    norm: Literal["pre", "post"] = "pre"
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        sizes = f"e{self.encoder_layers}-d{self.decoder_layers}-h{self.n_heads}-w{self.d_model}-f{self.d_ff}"
+        return f"{PREFIX}{self.base}:{self.architecture}:{sizes}-{self.norm}-s{self.seed}"
+
+    def config(self, like: ModelConfig) -> ModelConfig:
+        """The new model's config; `like` is that of the base.
+
+        Raises ValueError, one sentence, for sizes that do not fit together, another kind of model, and too large ones.
+        """
+        self._check(like)
+        given: dict[str, Any] = {
+            "encoder_layers": self.encoder_layers,
+            "decoder_layers": self.decoder_layers,
+            "n_heads": self.n_heads,
+            "d_model": self.d_model,
+            "d_ff": self.d_ff,
+            "norm": self.norm,
+        }
+        texts = ("source_vocab_size", "target_vocab_size", "source_pad", "target_pad", "max_source", "max_target")
+        given |= {name: getattr(like, name) for name in texts}
+        made = self._made(like, given)
+        total = parameter_total(made)
+        if total > MOST_PARAMETERS:
+            raise ValueError(
+                f"this model would have {total:,} parameters, a new one here has at most {MOST_PARAMETERS:,}:"
+                " choose smaller sizes"
+            )
+        return made
+
+    def like_architecture(self, architecture: str, like: ModelConfig) -> Recipe:
+        """The recipe with the settings, the sizes and the norm of another architecture; stacks that `like` lacks stay
+        away."""
+        start = like if architecture in (OWN, *POSITIONS) else _start(architecture)
+        return replace(
+            self,
+            architecture=architecture,
+            encoder_layers=start.encoder_layers if like.has_encoder else 0,
+            decoder_layers=start.decoder_layers if like.has_decoder else 0,
+            n_heads=start.n_heads,
+            d_model=start.d_model,
+            d_ff=start.d_ff,
+            norm=start.norm,
+        )
+
+    def _made(self, like: ModelConfig, given: dict[str, Any]) -> ModelConfig:
+        start = like
+        if self.architecture in POSITIONS:
+            given = {**given, "positions": self.architecture}
+        elif self.architecture != OWN:
+            start = _start(self.architecture)
+            pad_to = None if start.pad_to is None else min(like.max_source, like.max_target)
+            if pad_to is not None:
+                given = {**given, "max_source": pad_to, "max_target": pad_to}
+            given = {**given, "pad_to": pad_to}
+        if not like.has_encoder:
+            swapped = start.padding_mask.endswith("swapped-cross")
+            mask = "key-or-query" if swapped else start.padding_mask
+            given = {**given, "encoder_final_norm": "same", "padding_mask": mask}
+        if self.norm != start.norm:  # without a norm behind it the stream of a pre-norm model has no bounds
+            given = {**given, "final_norm": self.norm == "pre", "encoder_final_norm": "same"}
+        return replace(start, **given)
+
+    def _check(self, like: ModelConfig) -> None:
+        if self.architecture not in ARCHITECTURES:
+            known = ", ".join(ARCHITECTURES)
+            raise ValueError(f"no architecture is named {self.architecture!r:.40}: choose one of {known}")
+        for stack, layers, has in (
+            ("encoder", self.encoder_layers, like.has_encoder),
+            ("decoder", self.decoder_layers, like.has_decoder),
+        ):
+            if has != (layers > 0):
+                wanted = f"1 to {MOST_LAYERS}" if has else "0"
+                raise ValueError(
+                    f"{layers} {stack} layers do not go with the vocabularies of {self.base}, which is a model of kind"
+                    f" {like.kind}: choose {wanted}"
+                )
+            if layers > MOST_LAYERS:
+                raise ValueError(f"{layers} {stack} layers are too many: choose at most {MOST_LAYERS}")
+        for name, most in (("n_heads", MOST_HEADS), ("d_model", MOST_D_MODEL), ("d_ff", MOST_D_FF)):
+            if getattr(self, name) > most:
+                raise ValueError(f"{name}={getattr(self, name)} is too large: choose at most {most}")
+
+
+@dataclass(frozen=True)
+class UntrainedSummary(Summary):
+    """A new model before its weights are made. Its pairs are those of the base, on which it was not trained either."""
+
+    recipe: Recipe
+
+    @property
+    def parameter_count(self) -> int:
+        """Trained numbers that the model has, by its config."""
+        return parameter_total(self.config)
+
+    def snapshots(self) -> tuple[int, ...]:
+        return ()
+
+    def history(self) -> list[dict[str, float]]:
+        return []
+
+
+def is_new(name: str) -> bool:
+    """Whether this is the name of a new model, rightly formed or not."""
+    return name.startswith(PREFIX)
+
+
+def recipe_of(name: str) -> Recipe:
+    """The recipe that has this name. Raises ValueError if the name is none of a new model."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise ValueError(
+            f"{name!r:.80} names no new model: such a name is written as new:numbers:own:e3-d3-h4-w256-f1024-pre-s0"
+        )
+    model, architecture, *numbers, norm, seed = found.groups()
+    sizes = dict(zip(_SIZES, map(int, numbers), strict=True))
+    return Recipe(
+        base=model, architecture=architecture, norm="pre" if norm == "pre" else "post", seed=int(seed), **sizes
+    )
+
+
+def recipe_like(summary: Summary) -> Recipe:
+    """The recipe of a new model with the sizes of this one; a new model's own recipe."""
+    if isinstance(summary, UntrainedSummary):
+        return summary.recipe
+    config = summary.config
+    return Recipe(
+        base=summary.name,
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        n_heads=config.n_heads,
+        d_model=config.d_model,
+        d_ff=config.d_ff,
+        norm=config.norm,
+    )
+
+
+def untrained_summary(name: str, bases: Mapping[str, Summary | Unreadable]) -> Summary | Unreadable | None:
+    """The new model of this name, or why there is none; None for a name that is no recipe or has an unknown base."""
+    try:
+        recipe = recipe_of(name)
+    except ValueError:
+        return None
+    like = bases.get(recipe.base)
+    if like is None:
+        return None
+    if isinstance(like, Unreadable):
+        return replace(like, name=name)
+    try:
+        config = recipe.config(like.config)
+    except ValueError as error:
+        return Unreadable(name, like.path, str(error))
+    return UntrainedSummary(name, like.path, config, like.codecs, _card(recipe, like), recipe)
+
+
+def untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> Checkpoint:
+    """The new model, ready to run: the same recipe gives the same weights, whatever was drawn before.
+
+    Raises ValueError as `Recipe.config` does.
+    """
+    import torch
+
+    from viz_transformer.model.transformer import Transformer
+
+    config = recipe.config(like.config)
+    with torch.random.fork_rng(devices=[]):  # the random numbers that are drawn next stay what they were
+        torch.manual_seed(recipe.seed)
+        model = Transformer(config).eval()
+    digest = hashlib.sha256()
+    if recipe.architecture in POSITIONS:  # which add no parameters: others would have the same digest
+        digest.update(recipe.architecture.encode())
+    for key, tensor in model.state_dict().items():
+        digest.update(key.encode())
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return replace(
+        like,
+        name=name or recipe.name,
+        path=None,
+        model=model,
+        config=config,
+        card=_card(recipe, like),
+        weights_sha256=digest.hexdigest(),
+    )
+
+
+def _start(architecture: str) -> ModelConfig:
+    """The paper's or a tutorial's settings, with vocabularies whose places those of the base take."""
+    if architecture == PAPER:
+        return base()
+    pads = {"pad_to": 8} if architecture == "en-it" else {}
+    return tutorial(architecture, source_vocab_size=8, target_vocab_size=8, **pads)
+
+
+def _card(recipe: Recipe, like: Summary | Checkpoint) -> dict[str, Any]:
+    """What a new model says about itself; the task is the base's, whose texts it can read."""
+    return {
+        "task": like.card.get("task"),
+        "title": "Random parameters, never trained",
+        "data": f"none; it reads and writes with the vocabularies of {recipe.base}",
+        "seed": recipe.seed,
+        "notes": [f"The name is the recipe: {recipe.name} makes the same parameters again."],
+        "metrics": [],
+    }

@@ -1,0 +1,1 @@
+"""What is attention made of, on numbers that one can follow by hand?"""

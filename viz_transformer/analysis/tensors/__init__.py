@@ -1,0 +1,1 @@
+"""What are the numbers of a point?"""

@@ -1,0 +1,1 @@
+"""How does one weight come about?"""

@@ -1,0 +1,199 @@
+"""A checkpoint in words: what it is, how good it is, in lines for a terminal."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from viz_transformer import numerals
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.model.config import ModelConfig
+    from viz_transformer.text import Codec
+
+
+LONGEST_LOSS_ON = 100
+
+
+def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
+    """Everything that `viz-transformer inspect` says, as names and values."""
+    card = model.card
+    rows = [("name", model.name), ("folder", str(model.path))]
+    rows += [(name, str(card[name])) for name in ("title", "task") if name in card]
+    rows += [
+        ("architecture", architecture(model.config)),
+        ("parameters", f"{model.parameter_count:,}"),
+        ("source vocabulary", vocabulary(model.source_codec)),
+        ("target vocabulary", vocabulary(model.target_codec)),
+        ("snapshots", snapshots(model.snapshots())),
+    ]
+    rows += [("metrics", metric(entry)) for entry in metrics(card)]
+    if losses := losses_on(card):
+        rows.append(("curves", losses))
+    stated = ("data", "data_licence", "weights_terms", "date", "seed", "training_command")
+    rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
+    rows.append(("weights' sha256", model.weights_sha256))
+    return rows
+
+
+def architecture(config: ModelConfig) -> str:
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+    reads = {"source": config.has_encoder and config.max_source, "target": config.has_decoder and config.max_target}
+    return ", ".join(
+        [
+            config.kind,
+            " + ".join(f"{count} {stack} layers" for stack, count in layers.items() if count),
+            f"d_model {config.d_model}, {config.n_heads} heads, d_ff {config.d_ff}",
+            f"{config.norm}-norm, {config.activation}, {config.positions} positions",
+            *unusual(config),
+            "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
+        ]
+    )
+
+
+def unusual(config: ModelConfig) -> list[str]:
+    """The settings in which the model is not the usual one, as it matters for its numbers."""
+    return [f"{name} {value}" for name, value in unusual_settings(config)]
+
+
+def unusual_settings(config: ModelConfig) -> list[tuple[str, str]]:
+    """The same as names and values."""
+    defaults = {field.name: field.default for field in fields(config)}
+    settings = ((name, getattr(config, name)) for name in _TELLING)
+    return [(name.replace("_", " "), str(value)) for name, value in settings if value != defaults[name]]
+
+
+_TELLING = "norm_kind encoder_final_norm embedding_scale divisor merge mask_fill padding_mask pad_to".split()
+
+
+def vocabulary(codec: Codec | None) -> str:
+    if codec is None:
+        return "none"
+    return f"{len(codec.vocabulary):,} tokens, {codec.tokenizer.to_dict()['kind']}"
+
+
+def snapshots(steps: Sequence[int]) -> str:
+    return f"{len(steps)}, of steps {steps[0]:,} to {steps[-1]:,}" if steps else "none"
+
+
+def metrics(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The measurements that a card states; a card may be anybody's."""
+    entries = card.get("metrics")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def metric(entry: Mapping[str, Any]) -> str:
+    """One measurement in one line: the best known of its numbers, with the interval, the pairs and the split.
+
+    The loss only where there is nothing else.
+    """
+    parts = []
+    if (bleu := measured(entry, "bleu")) is not None:
+        tokenizer = bleu_tokenizer(entry)
+        parts.append(f"BLEU {numerals.score(bleu)}" + (f" ({tokenizer})" if tokenizer else ""))
+        if (chrf := measured(entry, "chrf")) is not None:
+            parts.append(f"chrF {numerals.score(chrf)}")
+    if (exact := measured(entry, "exact_match")) is not None:
+        low, high = (measured(entry, f"exact_match_{end}") for end in ("low", "high"))
+        interval = "" if low is None or high is None else f" ({_percent(low)} to {_percent(high)})"
+        parts.append(f"exact match {_percent(exact)}{interval}")
+    if (equivalent := measured(entry, "equivalent")) is not None:
+        parts.append(f"{_percent(equivalent)} equal as expressions")
+    if (unseen := measured(entry, "exact_match_unseen")) is not None:
+        parts.append(f"{_percent(unseen)} of sources not trained on")
+    if not parts and (loss := measured(entry, "loss")) is not None:
+        parts.append(f"loss {numerals.number(loss)} nats per token")
+        if (perplexity := measured(entry, "perplexity")) is not None:
+            parts.append(f"perplexity {numerals.share(perplexity, 2)}")
+    if too_long(entry):
+        parts.append(f"{too_long(entry):,} too long counted as wrong")
+    if width := beam(entry):
+        parts.append(f"beam {width}")
+    if what := counted(entry):
+        parts.append(what)
+    return ", ".join([*parts, str(entry.get("split", "split not stated"))])
+
+
+def loss_on(card: Mapping[str, Any], part: Literal["train", "validation"]) -> str:
+    """How many examples the losses of a history were measured on, of how many; "" if the card does not state it."""
+    stated = card.get("losses_on")
+    said = stated.get(part) if isinstance(stated, dict) else None
+    return said[:LONGEST_LOSS_ON] if isinstance(said, str) else ""
+
+
+def losses_on(card: Mapping[str, Any]) -> str:
+    """The same of both losses, in words; "" if the card states neither."""
+    both = (("training", loss_on(card, "train")), ("validation", loss_on(card, "validation")))
+    return ", ".join(f"{name} loss on {said}" for name, said in both if said)
+
+
+def _percent(share: float) -> str:
+    return numerals.percent(share, 2, "%")
+
+
+def measured(entry: Mapping[str, Any], name: str) -> float | None:
+    """A number of a measurement; None if it does not apply, is not there, or is no finite number."""
+    value = entry.get(name)
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if known else None
+
+
+def counted(entry: Mapping[str, Any]) -> str:
+    """How many pairs were measured, or windows of a text, which has no answers that could match.
+
+    "" if that is not stated, or if the split's name says it already.
+    """
+    pairs, split = entry.get("pairs"), str(entry.get("split"))
+    if type(pairs) is not int:
+        return ""
+    count = f"{pairs:,} {'windows' if entry.get('exact_match', 0) is None else 'pairs'}"
+    return "" if split.startswith(f"{pairs:,} ") or count in split else count
+
+
+def too_long(entry: Mapping[str, Any]) -> int:
+    """How many of the pairs were too long to be run, and counted as wrong."""
+    count = entry.get("too_long")
+    return count if type(count) is int else 0
+
+
+def with_too_long(card: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The measurement of a card that counts pairs which the first one leaves out as too long; None if there is none."""
+    entries = metrics(card)
+    counts = (entry for entry in entries[1:] if too_long(entry) and type(entry.get("pairs")) is int)
+    return next((entry for entry in counts if measured(entry, "exact_match") is not None), None)
+
+
+def left_out(card: Mapping[str, Any]) -> str:
+    """How many test pairs the first measurement of a card leaves out as too long; "" if that is not known."""
+    entry = with_too_long(card)
+    return "" if entry is None else f"{too_long(entry):,} of {entry['pairs']:,} pairs, too long"
+
+
+def beam(entry: Mapping[str, Any]) -> int | None:
+    """The width of the beam search by which the answers were found, as the command has it; None for greedy ones."""
+    found = re.search(r"(?:^|\s)--beam[\s=](\d{1,3})(?:\s|$)", str(entry.get("command")))
+    return int(found[1]) if found else None
+
+
+def bleu_tokenizer(entry: Mapping[str, Any]) -> str | None:
+    """How texts were split for BLEU, in the words of sacrebleu's signature ("tok:13a")."""
+    found = re.search(r"(?:^|\|)(tok:[\w.-]{1,40})(?:\||$)", str(entry.get("bleu_signature")))
+    return found[1] if found else None
+
+
+def number(value: object) -> str:
+    """A number of an evaluation for reading; what does not apply is a dash."""
+    if value is None:
+        return "–"
+    return numerals.share(value) if isinstance(value, float) else str(value)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """The rows with aligned columns; the last one is as wide as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[-1] = 0
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)

@@ -1,0 +1,83 @@
+"""The command `viz-transformer`. What a user can get wrong ends in one sentence on stderr, never in a traceback.
+
+`app` is understood here, so that nothing it does not need is imported before its first page: typer alone would take a
+quarter of the time that all of Streamlit does. The other commands, and every --help, are in commands.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+LONGEST_LINE = 2000
+"""Of a sentence on stderr: a path alone may have 4,095 characters."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C.
+
+    A training that SIGTERM ends has 143.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe gets UTF-8 everywhere, and no terminal is too old for a token.
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = 1  # who read our output has seen enough
+    except KeyboardInterrupt:
+        status = 130
+    except Exception as error:
+        from viz_transformer.command.errors import sentence_for
+
+        if (sentence := sentence_for(error)) is None:
+            raise
+        status = fail(sentence)
+    try:
+        sys.stdout.flush()
+    except OSError:  # closed or full: Python would try again at exit, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def _run(words: Sequence[str]) -> int:
+    options = app_options(words)
+    if options is None:
+        from viz_transformer.command.commands import run
+
+        return run(words)
+    from viz_transformer.command.server import run_app
+
+    run_app(**options)
+    return 0
+
+
+def app_options(words: Sequence[str]) -> dict[str, Any] | None:
+    """What `app` with these options is to do; None for other commands and for what has to be explained or refused."""
+    if not words or words[0] != "app":
+        return None
+    options: dict[str, Any] = {"port": None, "browser": True, "window": False}
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "--no-browser":
+            options["browser"] = False
+        elif word == "--window":
+            options["window"] = True
+        elif word == "--port" and re.fullmatch("[0-9]{1,5}", number := next(rest, "")) and int(number) < 2**16:
+            options["port"] = int(number)
+        else:
+            return None
+    return options
+
+
+def fail(sentence: str, *, status: int = 1) -> int:
+    """Print one line on stderr, however long the sentence; returns the exit status."""
+    from viz_transformer.sentences import shortened
+
+    print(shortened(" ".join(sentence.split()), LONGEST_LINE), file=sys.stderr)
+    return status

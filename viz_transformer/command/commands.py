@@ -1,0 +1,423 @@
+"""The commands of `viz-transformer`, each with its options."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from viz_transformer import __version__
+from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
+from viz_transformer.checkpoint.writing import check_output, write_file
+from viz_transformer.command import fail
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint, Summary
+    from viz_transformer.running.decoding import Run
+    from viz_transformer.running.strategies import Strategy
+
+cli = typer.Typer(
+    name="viz-transformer",
+    help="Run trained transformers, record everything that happens inside, and look at it.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+TEXT_MAY_START_WITH_MINUS = {"ignore_unknown_options": True}  # -79.42 is a text
+
+CheckpointArgument = Annotated[str, typer.Argument(metavar="CKPT", help="A checkpoint folder, or a bundled name.")]
+TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What the model reads.")]
+BeamOption = Annotated[int | None, typer.Option(metavar="N", help="Beam search of this width instead of greedy.")]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What to test on, a path or a name in the data folder, or the data folder;"
+        " default: what the card names, in the data folder.",
+    ),
+]
+LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Only the first N pairs, or windows of a text.")]
+BleuOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How BLEU splits texts, instead of as the card says: tokens, or one of sacrebleu's: 13a, intl, char, ...",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def run(words: Sequence[str]) -> int:
+    """Do what the words of a command line ask for; returns the exit status."""
+    try:
+        return typer.main.get_command(cli).main(list(words), prog_name="viz-transformer", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", "viz-transformer")
+        return fail(f"{error.format_message().rstrip('.')}. Try '{command} --help'.", status=error.exit_code)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"viz-transformer {__version__}")
+        raise typer.Exit
+
+
+@cli.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@cli.command("app")
+def app_command(
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where to listen; default 8501, 0 takes any free port.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only serve, open nothing.")] = False,
+    window: Annotated[
+        bool, typer.Option("--window", help="Open a window of its own, with Chrome, Chromium or Edge.")
+    ] = False,
+) -> None:
+    """Open the app in the browser; it listens on this machine only."""
+    from viz_transformer.command.server import run_app
+
+    run_app(port=port, browser=not no_browser, window=window)
+
+
+@cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
+def translate(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    beam: BeamOption = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Of --beam: 0 for none, default 0.6; more favours long answers.")
+    ] = None,
+    n_best: Annotated[
+        int | None, typer.Option(metavar="N", help="Of --beam: print so many answers, best first.")
+    ] = None,
+    tree: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of --beam: write every hypothesis of the search as JSON.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw each token instead of taking the best.")] = False,
+    temperature: Annotated[float | None, typer.Option(help="Of --sample: default 1; 0 is greedy.")] = None,
+    top_k: Annotated[int | None, typer.Option(metavar="N", help="Of --sample: keep the N most probable.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Of --sample: keep the fewest that have this probability together.")
+    ] = None,
+    min_p: Annotated[
+        float | None, typer.Option(help="Of --sample: keep those at least this many times as probable as the first.")
+    ] = None,
+    repetition_penalty: Annotated[
+        float | None, typer.Option(help="Of --sample: above 1 against tokens that were read already.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of --sample: the same seed, the same draws; default 0.")] = None,
+    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="What the answer has to begin with.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Print what the model answers."""
+    strategy = strategy_of(
+        beam,
+        sample,
+        {"length_penalty": length_penalty, "n_best": n_best},
+        {
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "repetition_penalty": repetition_penalty,
+            "seed": seed,
+        },
+    )
+    if tree is not None and beam is None:
+        raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
+    if tree is not None:
+        check_output(tree)
+
+    from viz_transformer.checkpoint import load
+    from viz_transformer.running.decoding import decode
+
+    model = load(ckpt)
+    run = decode(model, text, strategy=strategy, prefix=prefix)
+    if tree is not None and run.tree is not None:
+        about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
+        write_file(tree, (as_json({**about, **run.tree.to_dict()}) + "\n").encode())
+    answers = answer_facts(model, run)
+    if json:
+        print(as_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
+    else:
+        print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
+
+
+def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:
+    """What the options ask for. Raises ValueError for those that do not belong together."""
+    from viz_transformer.running.strategies import Beam, Greedy, Sampling
+
+    if beam is not None and sample:
+        raise ValueError("--beam and --sample are two ways to write an answer: give one of them")
+    for options, needed, is_given in ((of_beam, "--beam N", beam is not None), (of_sampling, "--sample", sample)):
+        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+        if given and not is_given:
+            raise ValueError(f"{given[0]} is a setting of {needed}: give that with it")
+    if beam is not None:
+        return Beam(beam, **{name: value for name, value in of_beam.items() if value is not None})
+    return Sampling(**{name: value for name, value in of_sampling.items() if value is not None}) if sample else Greedy()
+
+
+def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
+    """The best answers of a beam search, best first; of any other run the one that there is."""
+    if run.tree is None or model.target_codec is None:
+        return [{"text": run.text, "log_prob": run.log_prob, "score": run.score}]
+    best = [(node, model.target_codec.decode(run.tree.ids(node.index))) for node in run.tree.best]
+    return [{"text": text, "log_prob": node.total, "score": node.score} for node, text in best]
+
+
+@cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
+def trace(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The safetensors file to write.")],
+    target: Annotated[str | None, typer.Option(help="What the decoder is given; default: the greedy answer.")] = None,
+) -> None:
+    """Record a run, and save everything that happened in it."""
+    check_output(out)
+
+    from viz_transformer.checkpoint import load
+    from viz_transformer.running.decoding import decode
+    from viz_transformer.running.tracing import trace as teacher_forced
+
+    model = load(ckpt)
+    decodes = target is None and model.config.has_decoder
+    recorded = decode(model, text).trace if decodes else teacher_forced(model, text, target)
+    recorded.save(out)
+    sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
+    tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)
+    print(f"{out}: {len(recorded.points())} points of {model.name}, {tokens} tokens")
+    if decodes and recorded.reads_ahead:
+        print(f"{recorded.reads_ahead}: each step was a pass of its own, and the rows saved are those of the last one")
+
+
+@cli.command()
+def train(
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="numbers, copy, shakespeare, ...: the name of a bundled checkpoint.")
+    ],
+    data: Annotated[Path | None, typer.Option(help="Data folder; default VIZ_TRANSFORMER_DATA, else ./data.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Checkpoint folder to write; default runs/TASK.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last save.")] = False,
+    start_from: Annotated[
+        str | None,
+        typer.Option(metavar="CKPT", help="A checkpoint of the same model whose weights are learnt on from."),
+    ] = None,
+    peak_rate: Annotated[float | None, typer.Option(help="Highest learning rate, instead of the task's own.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the data, instead of the task's own.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Batches, instead of epochs.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    devices: Annotated[str, typer.Option(help="How many of them, on each node.")] = "auto",
+    nodes: Annotated[int, typer.Option(help="How many machines.")] = 1,
+    strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as ddp.")] = "auto",
+) -> None:
+    """Train one of the tasks, and write its checkpoint folder."""
+    from viz_transformer.train.stopping import Stop
+
+    count: int | str = int(devices) if devices.isdecimal() else devices
+    with Stop(resumes=resume) as stop:
+        from viz_transformer.train.run import train as run  # takes seconds, in which a signal may come
+
+        folder = run(
+            task,
+            data=data,
+            out=out,
+            resume=resume,
+            start_from=start_from,
+            peak_rate=peak_rate,
+            epochs=epochs,
+            steps=steps,
+            device=device,
+            devices=count,
+            nodes=nodes,
+            strategy=strategy,
+            stop=stop,
+        )
+        print(folder)
+
+
+@cli.command()
+def evaluate(
+    ckpt: CheckpointArgument,
+    data: DataOption = None,
+    limit: LimitOption = None,
+    beam: BeamOption = None,
+    bleu: BleuOption = None,
+    group: Annotated[
+        bool, typer.Option("--group", help="Join equal sources: the answer may be any of their targets.")
+    ] = False,
+    count_too_long: Annotated[
+        bool,
+        typer.Option(
+            "--count-too-long", help="Also pairs that are too long, for the card's test or the model: as wrong."
+        ),
+    ] = False,
+    errors: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure how good a checkpoint is."""
+    from viz_transformer.checkpoint import load
+    from viz_transformer.measuring.evaluation import evaluate_checkpoint
+
+    file, folder = file_or_folder(data)
+    model = load(ckpt)
+    measured = evaluate_checkpoint(
+        model,
+        file,
+        limit=limit,
+        beam=beam,
+        bleu=bleu,
+        group=group,
+        count_too_long=count_too_long,
+        errors=errors,
+        data_folder=folder,
+        progress=report_progress("windows" if model.config.kind == "decoder-only" else "pairs"),
+    )
+    if errors is not None:
+        wrong = measured["pairs"] - round(measured["pairs"] * measured["exact_match"])
+        print(f"{errors}: {wrong:,} wrong answers", file=sys.stderr)
+    if file is None and not count_too_long:
+        say_left_out(model)
+    print(as_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
+
+
+def say_left_out(model: Checkpoint) -> None:
+    """On stderr, how many pairs the test that the card names leaves out as too long."""
+    if said := left_out(model.card):
+        print(f"left out: {said}; evaluate --count-too-long counts them as wrong", file=sys.stderr)
+
+
+@cli.command()
+def compare(
+    first: CheckpointArgument,
+    second: CheckpointArgument,
+    data: DataOption = None,
+    limit: LimitOption = None,
+    beam: BeamOption = None,
+    bleu: BleuOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say which of two checkpoints answers the same pairs better, and whether that may be chance.
+
+    The pairs and BLEU are those that the first one's card names. Exact matches: McNemar's exact test. BLEU and chrF:
+    paired bootstrap.
+    """
+    from viz_transformer.checkpoint import load
+    from viz_transformer.measuring.comparing import compare_checkpoints, comparison_rows, verdicts
+
+    file, folder = file_or_folder(data)
+    base = load(first)
+    found = compare_checkpoints(
+        base,
+        load(second),
+        file,
+        limit=limit,
+        beam=beam,
+        bleu=bleu,
+        data_folder=folder,
+        progress=report_progress("answers"),
+    )
+    if file is None:
+        say_left_out(base)
+    print(as_json(found) if json else "\n".join([table(comparison_rows(found)), "", *verdicts(found)]))
+
+
+def file_or_folder(data: Path | None) -> tuple[Path | None, Path | None]:
+    """What --data names: a file, or the data folder."""
+    return (None, data) if data is not None and data.is_dir() else (data, None)
+
+
+def report_progress(things: str) -> Callable[[int, int], None]:
+    """Writes what is done to stderr: over and over in one line of a terminal, else a line for each tenth."""
+    last = -1
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        if sys.stderr.isatty():
+            print(f"\revaluated {done:,} of {total:,} {things}", end="\n" if done == total else "", file=sys.stderr)
+        elif done * 10 // total > last:
+            last = done * 10 // total
+            print(f"evaluated {done:,} of {total:,} {things}", file=sys.stderr, flush=True)
+
+    return report
+
+
+@cli.command()
+def inspect(ckpt: CheckpointArgument) -> None:
+    """Print what a checkpoint is, after checking all its files."""
+    from viz_transformer.checkpoint import load
+
+    print(table(checkpoint_rows(load(ckpt))))
+
+
+@cli.command("list")
+def list_command() -> None:
+    """List the checkpoints that come with the program."""
+    from viz_transformer.checkpoint import CheckpointError, Summary, list_checkpoints
+
+    rows, broken = [], []
+    for entry in list_checkpoints():
+        try:
+            if not isinstance(entry, Summary):
+                raise CheckpointError(entry.error)
+            rows.append(listed(entry))
+        except CheckpointError as error:
+            broken.append(str(error))
+    if rows:
+        print(table([("name", "task", "parameters", "metric"), *rows]))
+    if broken:
+        raise CheckpointError("; ".join(broken))
+    if not rows:
+        raise CheckpointError("no checkpoints came with this program: install it again")
+
+
+def listed(entry: Summary) -> tuple[str, ...]:
+    first, all_pairs = next(iter(metrics(entry.card)), None), with_too_long(entry.card)
+    said = ["not measured" if first is None else metric(first)]
+    if all_pairs is not None:
+        said += [f"left out {left_out(entry.card)}", f"with them {metric(all_pairs)}"]
+    return entry.name, str(entry.card.get("task", "")), f"{entry.parameter_count:,}", "; ".join(said)
+
+
+def run_facts(run: Run) -> dict[str, Any]:
+    """A run for `translate --json`."""
+    return {
+        "text": run.text,
+        "tokens": run.tokens,
+        "log_prob": run.log_prob,
+        "score": run.score,
+        "stopped": run.stopped,
+        "steps": [
+            {
+                "index": step.index,
+                "token": step.token,
+                "token_id": step.token_id,
+                "log_prob": step.log_prob,
+                "forced": step.forced,
+                "candidates": [
+                    {"token": c.token, "token_id": c.token_id, "log_prob": c.log_prob} for c in step.candidates
+                ],
+            }
+            for step in run.steps
+        ],
+    }
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """One JSON object, indented; NaN and infinities become null."""
+    import orjson
+
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

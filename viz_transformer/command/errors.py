@@ -1,0 +1,22 @@
+"""Which errors end in a sentence for the user."""
+
+from __future__ import annotations
+
+from viz_transformer.checkpoint.writing import OutputError, reason
+
+
+def sentence_for(error: Exception) -> str | None:
+    """What to tell the user about an error that input, files or the machine can cause; None for a fault of ours."""
+    if isinstance(error, OutputError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return where + reason(error)
+    if isinstance(error, KeyError):
+        message = str(error.args[0]) if error.args else ""
+        return message if " " in message else None  # our KeyErrors are sentences, others are a missing key
+    if isinstance(error, ModuleNotFoundError) and error.name in ("lightning", "lightning.pytorch"):
+        return "training needs Lightning: in the folder of this project, `pip install -e '.[train]'` installs it"
+    if isinstance(error, ValueError) or type(error).__name__ == "SafetensorError":
+        return str(error) or None
+    return None

@@ -1,0 +1,1 @@
+"""What a checkpoint says about many texts: its answers, how good they are, and the data to measure on."""

@@ -1,0 +1,257 @@
+"""What a checkpoint says about many texts, unrecorded and in batches: its answers, and how likely given texts are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.measuring.data import Pair, fits
+from viz_transformer.model.causality import padding_matters
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.running.search import decode_batch, padded
+from viz_transformer.text.codec import Codec
+
+Progress = Callable[[int, int], None]
+"""Called with the texts done and the texts in all."""
+
+BATCH = 128
+"""Texts that are run together, at most; fewer of long ones."""
+BATCH_TOKENS = 16_384
+BATCH_LOGITS = 2**26
+UNKNOWN = "\uffff"
+"""Stands for an unknown token where texts are compared: it is no character, so no text has it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a checkpoint wrote: the text, its tokens without start, end and padding, and its ids without start and end.
+
+    An unknown token is <unk> in the text and UNKNOWN among the tokens. `complete` says that there is none: any other
+    answer is wrong, whatever the target.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    complete: bool
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TokenScores:
+    """Of given target tokens: their log-probability in nats, how many were the most probable next token, how many."""
+
+    log_prob: float = 0.0
+    right: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: TokenScores) -> TokenScores:
+        return TokenScores(self.log_prob + other.log_prob, self.right + other.right, self.tokens + other.tokens)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What a checkpoint needs to translate text, present for certain."""
+
+    model: Transformer
+    source: Codec
+    target: Codec
+    bos: int
+    eos: int
+
+
+def sides(ckpt: Checkpoint) -> Sides:
+    """The parts of a checkpoint that translates text. Raises ValueError for any other."""
+    source, target = ckpt.source_codec, ckpt.target_codec
+    if ckpt.config.kind != "encoder-decoder":
+        raise ValueError(f"{ckpt.name} is {ckpt.config.kind}: only an encoder-decoder can be evaluated on pairs")
+    if source is None or target is None:
+        raise ValueError(f"{ckpt.name} has no vocabulary of its {'target' if source else 'source'} side: add it first")
+    bos, eos = target.vocabulary.bos, target.vocabulary.eos
+    if bos is None or eos is None:
+        raise ValueError(f"{ckpt.name} has no {'start' if bos is None else 'end'} token: its config must name one")
+    return Sides(ckpt.model, source, target, bos, eos)
+
+
+def source_ids(ckpt: Checkpoint, sources: Sequence[str]) -> list[tuple[int, ...]]:
+    """The sources as the encoder reads them. Raises ValueError, with its number, for one that it cannot read."""
+    side = sides(ckpt)
+    return [_source_ids(side, index, source) for index, source in enumerate(sources)]
+
+
+def answers_of(
+    ckpt: Checkpoint, sources: Sequence[str], *, beam: int | None = None, progress: Progress | None = None
+) -> tuple[list[Answer], float]:
+    """What the checkpoint writes for each source, greedily unless `beam` is a width, and the seconds that it took.
+
+    Raises ValueError for a model that is no encoder-decoder with text, and for sources that it cannot read.
+    """
+    side = sides(ckpt)
+    items = [_Item(index, ids, ()) for index, ids in enumerate(source_ids(ckpt, sources))]
+    answers: dict[int, Answer] = {}
+    seconds = 0.0
+    for batch in _batches(items, side.model):
+        start = time.perf_counter()
+        written = decode_batch(side.model, [item.src for item in batch], bos=side.bos, eos=side.eos, beam=beam)
+        seconds += time.perf_counter() - start
+        answers |= {item.index: _answer(side.target, ids) for item, ids in zip(batch, written, strict=True)}
+        if progress is not None:
+            progress(len(answers), len(items))
+    return [answers[index] for index in range(len(items))], seconds
+
+
+def readable(ckpt: Checkpoint, pairs: Sequence[Pair], longest: tuple[int, int] | None = None) -> list[Pair]:
+    """The pairs that are not too long for the checkpoint on either side, in their order.
+
+    longest: how many tokens of source and target, without start and end, are not too many; the model may read fewer.
+    Raises ValueError for a model that is no encoder-decoder with text, and for a text that it has no tokens for.
+    """
+    side, config = sides(ckpt), ckpt.config
+    tokenizers = side.source.tokenizer, side.target.tokenizer
+    return [
+        (source, target)
+        for index, (source, target) in enumerate(pairs)
+        if len(_encoded(side.source, index, source)) <= config.max_source
+        and len(_written(side, index, target)) - 1 <= config.max_target
+        and (longest is None or fits((source, target), tokenizers, longest))
+    ]
+
+
+def target_scores(ckpt: Checkpoint, pairs: Sequence[Pair]) -> TokenScores:
+    """How likely the checkpoint finds the targets, end tokens included; an unknown token is never right.
+
+    Raises ValueError for a model that is no encoder-decoder with text, and for texts that it cannot read.
+    """
+    return sum(scores_of_each(ckpt, pairs), TokenScores())
+
+
+def scores_of_each(ckpt: Checkpoint, pairs: Sequence[Pair]) -> list[TokenScores]:
+    """As `target_scores`, of each pair by itself, in the order of the pairs."""
+    side = sides(ckpt)
+    items = [
+        _Item(index, _source_ids(side, index, source), _target_ids(side, index, target))
+        for index, (source, target) in enumerate(pairs)
+    ]
+    pad = side.eos if ckpt.config.target_pad is None else ckpt.config.target_pad
+    found: dict[int, TokenScores] = {}
+    for batch in _batches(items, side.model):
+        scores = _token_scores(side.model, batch, pad, side.target)
+        found |= {item.index: each for item, each in zip(batch, scores, strict=True)}
+    return [found[index] for index in range(len(items))]
+
+
+def window_scores(
+    ckpt: Checkpoint, codec: Codec, ids: Sequence[int], window: int, limit: int | None, progress: Progress | None = None
+) -> tuple[TokenScores, int]:
+    """How likely a decoder-only model finds the tokens after the first, and in how many windows, at most `limit`.
+
+    Window i reads `window` ids from i * window on, the last one perhaps fewer, and predicts the one after each.
+    """
+    starts = range(0, len(ids) - 1, window)[:limit]
+    vocab_size = len(codec.vocabulary)
+    rows = max(1, min(BATCH, BATCH_TOKENS // window, BATCH_LOGITS // (window * vocab_size)))
+    scores, done = TokenScores(), 0
+    while done < len(starts):
+        cut = [tuple(ids[start : start + window + 1]) for start in starts[done : done + rows]]
+        if len(cut) > 1 and len(cut[-1]) < len(cut[0]):
+            cut.pop()  # the short one is run alone, so that nothing needs padding
+        items = [_Item(done, (), tgt) for tgt in cut]
+        scores = sum(_token_scores(ckpt.model, items, ckpt.config.target_pad, codec), scores)
+        done += len(cut)
+        if progress is not None:
+            progress(done, len(starts))
+    return scores, len(starts)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One text as ids, and its place in the given order; tgt begins with what is read and not written."""
+
+    index: int
+    src: tuple[int, ...]
+    tgt: tuple[int, ...]
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        return len(self.src), len(self.tgt)
+
+
+def _source_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
+    ids = _encoded(side.source, index, text)
+    _check_length(index, "source", len(ids), side.model.config.max_source)
+    return ids
+
+
+def _target_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
+    ids = _written(side, index, text)
+    _check_length(index, "target", len(ids) - 1, side.model.config.max_target)
+    return ids
+
+
+def _written(side: Sides, index: int, text: str) -> tuple[int, ...]:
+    """A target with start and end token, whether or not the codec adds them."""
+    ids = _encoded(side.target, index, text)
+    ids = ids if ids[0] == side.bos else (side.bos, *ids)
+    return ids if ids[-1] == side.eos else (*ids, side.eos)
+
+
+def _encoded(codec: Codec, index: int, text: str) -> tuple[int, ...]:
+    try:
+        return codec.encode(text).ids
+    except ValueError as error:
+        raise ValueError(f"pair {index + 1}: {error}") from None
+
+
+def _check_length(index: int, name: str, length: int, most: int) -> None:
+    if length > most:
+        raise ValueError(f"pair {index + 1}: the {name} has {length} tokens, the model reads at most {most}")
+
+
+def _answer(codec: Codec, ids: Sequence[int]) -> Answer:
+    vocabulary = codec.vocabulary
+    hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    tokens = tuple(UNKNOWN if i == vocabulary.unk else vocabulary.tokens[i] for i in ids if i not in hidden)
+    return Answer(codec.decode(ids), tokens, complete=vocabulary.unk not in ids, ids=tuple(ids))
+
+
+def _batches(items: Sequence[_Item], model: Transformer) -> Iterator[list[_Item]]:
+    """The items by length, in batches; of one source and one target length each where nothing may be padded."""
+    equal_lengths = model.config.source_pad is None or padding_matters(model)
+    batch: list[_Item] = []
+    for item in sorted(items, key=lambda item: item.lengths):
+        longest = model.config.pad_to or max(max(other.lengths) for other in [*batch, item])
+        other_length = equal_lengths and bool(batch) and batch[0].lengths != item.lengths
+        if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def _token_scores(model: Transformer, batch: Sequence[_Item], pad: int | None, codec: Codec) -> list[TokenScores]:
+    """The scores of each text of a batch."""
+    config = model.config
+    device = next(model.parameters()).device
+    # The last token is written and not read, not even behind a shorter text, where a model might see it coming.
+    read = padded([item.tgt[:-1] for item in batch], pad, device, length=config.pad_to)
+    wanted = padded([item.tgt[1:] for item in batch], pad, device, length=config.pad_to)
+    inputs = [read]
+    if config.has_encoder:
+        inputs.insert(0, padded([item.src for item in batch], config.source_pad, device, length=config.pad_to))
+    with torch.no_grad():
+        logits = model(*inputs)
+        losses = F.cross_entropy(logits.double().flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
+        best = logits.argmax(dim=-1)
+    lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)
+    counted = torch.arange(best.size(1), device=device) < lengths[:, None]  # [B, T-1]
+    hits = counted & (best == wanted)
+    if codec.vocabulary.unk is not None:
+        hits = hits & (wanted != codec.vocabulary.unk)
+    totals = -losses.masked_fill(~counted, 0.0).sum(dim=1)
+    columns = (totals.tolist(), hits.sum(dim=1).tolist(), lengths.tolist())
+    return [TokenScores(*each) for each in zip(*columns, strict=True)]

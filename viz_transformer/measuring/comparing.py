@@ -1,0 +1,222 @@
+"""Which of two checkpoints is better on the same pairs, and whether that may be chance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.measuring.answering import Answer, Progress, answers_of, sides, source_ids
+from viz_transformer.measuring.data import Pair
+from viz_transformer.measuring.evaluation import bleu_lines, card_bleu, chosen_pairs, exact_matches, writes_lower_case
+from viz_transformer.measuring.scores import check_bleu, overlap_metrics, reference_lists
+from viz_transformer.numerals import significant
+
+SAMPLES = 1000
+"""Of the bootstrap."""
+SEED = 12345
+
+
+def compare(
+    first: Checkpoint,
+    second: Checkpoint,
+    pairs: Sequence[Pair],
+    *,
+    beam: int | None = None,
+    bleu: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Both checkpoints' answers to the same pairs, judged; greedy unless `beam` is a width.
+
+    exact_match: each one's share, and McNemar's exact test: `both`, `only_first`, `only_second` and `neither` count the
+    pairs that were answered right, `p` is its two-sided p-value. bleu and chrf, None without `bleu` (see `evaluate`):
+    each one's score, mean and half the width of the 95 % interval over SAMPLES bootstrap samples, `p` of the paired
+    bootstrap, and sacrebleu's signature. Everything is in lower case if one of the models writes lower case.
+    Raises ValueError for models that are no encoder-decoders with text, for no pairs, for sources that one of them
+    cannot read, and for "tokens" as `bleu` if they split the targets differently.
+    Sources: McNemar (1947), exact as a sign test; Koehn (2004), by sacrebleu.
+    """
+    check_bleu(bleu)
+    for ckpt in (first, second):
+        sides(ckpt)
+    if not pairs:
+        raise ValueError("there are no pairs to compare on: give at least one")
+    if bleu == "tokens":
+        _check_same_tokens(first, second, pairs)
+    sources, targets = [source for source, _ in pairs], [[target] for _, target in pairs]
+    for ckpt in (first, second):  # both before the first one's answers, which may take long
+        _check_readable(ckpt, sources)
+    answers = [
+        answers_of(ckpt, sources, beam=beam, progress=_part(progress, part, len(pairs)))[0]
+        for part, ckpt in enumerate((first, second))
+    ]
+    lower = writes_lower_case(first) or writes_lower_case(second)
+    right = [exact_matches(written, targets, lower=lower) for written in answers]
+    return {
+        "pairs": len(pairs),
+        "first": first.name + " (first)" * (first.name == second.name),
+        "second": second.name + " (second)" * (first.name == second.name),
+        "exact_match": {
+            "first": sum(right[0]) / len(pairs),
+            "second": sum(right[1]) / len(pairs),
+            **mcnemar(right[0], right[1]),
+        },
+        **_bootstrap(first, answers, targets, bleu, lower=lower),
+    }
+
+
+def compare_checkpoints(
+    first: Checkpoint,
+    second: Checkpoint,
+    data_file: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    beam: int | None = None,
+    bleu: str | None = None,
+    data_folder: str | Path | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """`compare` on the pairs and with the BLEU that the first one's card names, unless others are given.
+
+    Raises ValueError as `compare` and `chosen_pairs`.
+    """
+    sides(second)
+    pairs = chosen_pairs(first, data_file, limit=limit, data_folder=data_folder)
+    bleu = bleu if bleu is not None else card_bleu(first)
+    return compare(first, second, pairs, beam=beam, bleu=bleu, progress=progress)
+
+
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> dict[str, int | float]:
+    """How often both, only one and neither were right, and the two-sided p-value of McNemar's exact test.
+
+    If both are equally good, each pair that only one has right is a toss of a coin: p is the probability of tosses at
+    least as uneven as these, 1 if there are none. Source: McNemar (1947), with the binomial distribution itself.
+    """
+    counts = [0, 0, 0, 0]
+    for a, b in zip(first, second, strict=True):
+        counts[2 * (not a) + (not b)] += 1
+    both, only_first, only_second, neither = counts
+    tosses = only_first + only_second
+    ways, tail = 1, 0  # ways: tosses over k
+    for k in range(min(only_first, only_second) + 1):
+        tail += ways
+        ways = ways * (tosses - k) // (k + 1)
+    p = min(1.0, 2 * tail / 2**tosses)  # whole numbers divided: exact up to the last rounding
+    return {"both": both, "only_first": only_first, "only_second": only_second, "neither": neither, "p": p}
+
+
+def comparison_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """What `compare` returned as a table with a heading."""
+    rows: list[tuple[str, ...]] = [("", result["first"], result["second"], "difference", "p")]
+    exact = result["exact_match"]
+    points = 100 * (exact["first"] - exact["second"])
+    shares = (numerals.percent(exact[name], 2, "%") for name in ("first", "second"))
+    rows.append(("exact match", *shares, f"{numerals.number(points, 2, '+')} points", numerals.share(exact["p"])))
+    for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
+        if (found := result[name]) is not None:
+            scores = [_score(found[who]) for who in ("first", "second")]
+            difference = found["first"]["score"] - found["second"]["score"]
+            rows.append((title, *scores, numerals.number(difference, 2, "+"), numerals.share(found["p"])))
+    return rows
+
+
+def _score(found: Mapping[str, float]) -> str:
+    return f"{numerals.score(found['score'], 2)} (±{numerals.number(found['interval'], 2)})"
+
+
+def verdicts(result: Mapping[str, Any]) -> list[str]:
+    """What the numbers of `compare` say, in sentences."""
+    exact, first, second = result["exact_match"], result["first"], result["second"]
+    sentences = [
+        f"Of {result['pairs']:,} pairs both have {exact['both']:,} right, only {first} {exact['only_first']:,},"
+        f" only {second} {exact['only_second']:,}, neither {exact['neither']:,}."
+    ]
+    differences = [("exact match", exact["first"] - exact["second"], exact["p"], "McNemar's exact test")]
+    for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
+        if (found := result[name]) is not None:
+            difference = found["first"]["score"] - found["second"]["score"]
+            differences.append((title, difference, found["p"], f"paired bootstrap, {SAMPLES:,} samples"))
+    for title, difference, p, test in differences:
+        better = first if difference > 0 else second
+        if difference == 0:
+            said = "the two are equal"
+        elif p < 0.05:
+            said = f"{better} is better"
+        else:
+            said = f"{better} is ahead, and that may be chance"
+        sentences.append(f"By {title} {said} (p = {significant(p, 2)}, {test}).")
+    return sentences
+
+
+def _check_same_tokens(first: Checkpoint, second: Checkpoint, pairs: Sequence[Pair]) -> None:
+    """Raises ValueError unless both split all targets alike; tokens that only one of them has are no difference."""
+    splits = [sides(ckpt).target.tokenizer.tokenize for ckpt in (first, second)]
+    for number, (_, target) in enumerate(pairs, start=1):
+        if splits[0](target) != splits[1](target):
+            raise ValueError(
+                f"{first.name} and {second.name} split the target of pair {number} into different tokens, so their BLEU"
+                " of tokens says nothing: compare them on texts with --bleu 13a"
+            )
+
+
+def _check_readable(ckpt: Checkpoint, sources: Sequence[str]) -> None:
+    try:
+        source_ids(ckpt, sources)
+    except ValueError as error:
+        raise ValueError(f"{ckpt.name}, {error}") from None
+
+
+def _part(progress: Progress | None, part: int, total: int) -> Progress | None:
+    """Progress of one of two equal parts, told as that of the whole."""
+    return None if progress is None else lambda done, _: progress(part * total + done, 2 * total)
+
+
+def _bootstrap(
+    first: Checkpoint,
+    answers: Sequence[Sequence[Answer]],
+    targets: Sequence[Sequence[str]],
+    bleu: str | None,
+    *,
+    lower: bool,
+) -> dict[str, Any]:
+    """sacrebleu's paired bootstrap of both on BLEU and chrF; None for each where BLEU is not asked for."""
+    if bleu is None:
+        return {"bleu": None, "chrf": None}
+    metric, chrf = overlap_metrics(bleu, lower=lower)
+    texts = [bleu_lines(first, written, targets, "none") for written in answers]
+    lines = [bleu_lines(first, written, targets, bleu) for written in answers]
+    return {"bleu": _paired(metric, lines), "chrf": _paired(chrf, texts)}
+
+
+def _paired(metric: Any, systems: Sequence[tuple[list[str], list[list[str]]]]) -> dict[str, Any]:
+    from sacrebleu.significance import PairedTest
+
+    (one, references), (other, _) = systems
+    named: list[tuple[str, Sequence[str]]] = [("first", one), ("second", other)]
+    with _seed():
+        test = PairedTest(named, {"metric": metric}, reference_lists(references), test_type="bs", n_samples=SAMPLES)
+        signatures, scores = test()
+    ((name, signature),) = signatures.items()
+    results: list[Any] = scores[name]
+    found = [{"score": float(r.score), "mean": float(r.mean), "interval": float(r.ci)} for r in results]
+    # Two-sided: a difference of 0 is always reached. sacrebleu counts what exceeds it, and would say p = 1 / 1001.
+    p = 1.0 if found[0]["score"] == found[1]["score"] else float(results[1].p_value)
+    return {"first": found[0], "second": found[1], "p": p, "signature": str(signature)}
+
+
+@contextmanager
+def _seed() -> Iterator[None]:
+    """sacrebleu takes the seed of its samples from the environment: here it is always the same."""
+    before = os.environ.get("SACREBLEU_SEED")
+    os.environ["SACREBLEU_SEED"] = str(SEED)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SACREBLEU_SEED"]
+        else:
+            os.environ["SACREBLEU_SEED"] = before

@@ -1,0 +1,306 @@
+"""The data sets' files: finding them, reading pairs or plain text, and the part of a file that a split is."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import os
+import random
+import string
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from viz_transformer.checkpoint.untrusted import regular_size
+from viz_transformer.measuring.power_series import series_of
+from viz_transformer.measuring.series_pairs import SIDES as SERIES_SIDES
+from viz_transformer.measuring.series_pairs import textbook, typed_expressions
+from viz_transformer.measuring.spoken_numbers import NOTATIONS, SIDES, counted_numbers, typed_numbers, words_of
+from viz_transformer.sentences import quoted, shortened
+from viz_transformer.text.tokenizers import Tokenizer
+
+Pair = tuple[str, str]
+Tokenizers = tuple[Tokenizer, Tokenizer]
+
+DATA_VARIABLE = "VIZ_TRANSFORMER_DATA"
+GENERATED = "generated:"
+LONGEST_LINE = 64 * 2**20
+MOST_UNPACKED = 100
+"""How many times its own size a gzip file may unpack to, beyond one line: texts have ten times, bombs a thousand."""
+MOST_PAIRS = 5_000_000
+LONGEST_SEPARATOR = 16
+MOST_GENERATED = 1_000_000
+"""Pairs that are made at once: their number may come from anybody's card."""
+
+
+def find_data_folder(given: str | Path | None = None) -> Path:
+    """The folder of the data sets: the one given, else VIZ_TRANSFORMER_DATA, else ./data.
+
+    Raises ValueError if there is no such folder.
+    """
+    folder = Path(given or os.environ.get(DATA_VARIABLE) or "data").expanduser()
+    if not folder.is_dir():
+        raise ValueError(
+            f"there is no data folder {folder}: give the folder that holds the data sets"
+            f" (numbers/train_full.tsv.gz and so on) with --data, or name it in {DATA_VARIABLE}"
+        )
+    return folder
+
+
+def find_data_file(folder: Path, name: str) -> Path:
+    """The file `name` of the data folder. Raises ValueError if it is not there, and for a name that leads out of it: it
+    may stand in anybody's card."""
+    if Path(name).is_absolute() or Path(name).drive or ".." in Path(name).parts:
+        raise ValueError(f"{quoted(name)} is not a name inside the data folder: give the file itself with --data")
+    path = folder / name
+    if not os.path.isfile(path):  # os.path: False also for what can be no file's name
+        place, name = shortened(str(path), 300), shortened(name, 200)
+        raise ValueError(f"{place} is missing: put the data set's file {name} into the data folder {folder}")
+    return path
+
+
+def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = None) -> list[Pair]:
+    """The pairs of a UTF-8 file with one `source<separator>target` per line, plain or gzip, at most `limit`.
+
+    Blanks around both texts are dropped. Raises ValueError, with the line number, for a line that is not UTF-8, has
+    another number of columns or an empty side, and for a file without pairs.
+    """
+    path = Path(path)
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit={quoted(limit)} must be at least 1")
+    check_separator(separator)
+    pairs: list[Pair] = []
+    for number, line in enumerate(_lines(path), start=1):
+        if limit is not None and number > limit:
+            break
+        columns = _decoded(line, path, number).rstrip("\r\n").split(separator)
+        shown = "<TAB>" if separator == "\t" else separator
+        if len(columns) != 2:
+            raise ValueError(
+                f"{path}, line {number} has {len(columns):,} column{'s' * (len(columns) != 1)},"
+                f" each line must be source{shown}target"
+            )
+        source, target = columns[0].strip(), columns[1].strip()
+        if not source or not target:
+            raise ValueError(
+                f"{path}, line {number} has no {'target' if source else 'source'}: fill it in or remove it"
+            )
+        if len(pairs) == MOST_PAIRS:
+            raise ValueError(f"{path} has more than {MOST_PAIRS:,} pairs: take fewer")
+        pairs.append((source, target))
+    if not pairs:
+        raise ValueError(f"{path} is empty: it must have one pair of texts per line")
+    return pairs
+
+
+def read_text(path: str | Path) -> str:
+    """The whole text of a UTF-8 file, plain or gzip, every character as it stands there.
+
+    Raises ValueError, with the line number, for what is not UTF-8, and for an empty file.
+    """
+    path = Path(path)
+    text = "".join(_decoded(line, path, number) for number, line in enumerate(_lines(path), start=1))
+    if not text:
+        raise ValueError(f"{path} is empty: it must have a text")
+    return text
+
+
+def _decoded(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}, line {number} is not UTF-8 text: convert the file to UTF-8") from None
+
+
+def check_separator(separator: str) -> None:
+    """Raise ValueError for what cannot stand between the columns of a file."""
+    if not 1 <= len(separator) <= LONGEST_SEPARATOR or "\n" in separator:
+        raise ValueError(f"{quoted(separator)} cannot separate columns: give 1 to {LONGEST_SEPARATOR} characters")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The raw lines of a plain or gzip file, told apart by their first two bytes; each is read with suspicion."""
+    most = MOST_UNPACKED * regular_size(path) + LONGEST_LINE
+    unpacked = 0
+    try:
+        with path.open("rb") as plain:
+            zipped = plain.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if zipped else path.open("rb") as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                unpacked += len(line)
+                if len(line) > LONGEST_LINE:
+                    raise ValueError(f"{path} has a line of more than {LONGEST_LINE // 2**20} MiB: split it into lines")
+                if unpacked > most:
+                    raise ValueError(f"{path} unpacks to more than {MOST_UNPACKED} times its size: give it unpacked")
+                yield line
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise ValueError(f"{path} is a damaged gzip file: copy it again") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Some pairs of one file: those of at most `longest` tokens (source, target), without the first `skip` of them.
+
+    `file` is a name in the data folder, or "generated:copy/train" and "generated:copy/test". Tokens are counted without
+    start and end tokens. Raises ValueError for numbers that cannot be.
+    """
+
+    file: str
+    separator: str = "\t"
+    longest: tuple[int, int] | None = None
+    skip: int = 0
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.skip < 0:
+            raise ValueError(f"skip={quoted(self.skip)} must not be negative")
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"limit={quoted(self.limit)} must be at least 1")
+        check_separator(self.separator)
+        if self.longest is not None and self.file.startswith(GENERATED):
+            raise ValueError(f"{quoted(self.file)} is made to measure: leave out longest={quoted(self.longest)}")
+
+    def read(
+        self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None, *, too_long: bool = False
+    ) -> list[Pair]:
+        """The pairs; `tokenizers` count what `longest` limits. `folder` is the data folder, looked up if needed.
+
+        With `too_long` also the longer ones that stand in the file before, between and behind these pairs, as far as
+        the next pair that fits and is not one of them.
+        Raises ValueError for a missing folder or file, as `read_pairs`, and if no pair is left.
+        """
+        end = None if self.limit is None else self.skip + self.limit
+        if self.file.startswith(GENERATED):
+            pairs = generated_pairs(self.file, end)
+        else:
+            path = find_data_file(find_data_folder(folder), self.file)
+            pairs = read_pairs(path, self.separator, limit=end if self.longest is None else None)
+        places = list(range(len(pairs)))
+        if self.longest is not None:
+            if tokenizers is None:
+                raise ValueError("longest limits the tokens of this data: give the tokenizers that count them")
+            places = [place for place in places if fits(pairs[place], tokenizers, self.longest)]
+        if not places[self.skip : end]:
+            file = shortened(self.file, 200)
+            raise ValueError(f"{file} has {len(places)} pairs that fit, none behind the first {self.skip}")
+        if too_long:
+            start = places[self.skip - 1] + 1 if self.skip else 0
+            return pairs[start : None if end is None or end >= len(places) else places[end]]
+        return [pairs[place] for place in places[self.skip : end]]
+
+    def sources(self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None) -> list[str]:
+        """The sources of `read`, without making targets for them where pairs are made here; raises the same."""
+        if self.file.startswith(GENERATED) and self.longest is None:
+            return generated_sources(self.file, None if self.limit is None else self.skip + self.limit)[self.skip :]
+        return [source for source, _ in self.read(folder, tokenizers)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain JSON values, defaults left out."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            field.name: list(values[field.name]) if isinstance(values[field.name], tuple) else values[field.name]
+            for field in dataclasses.fields(self)
+            if values[field.name] != field.default
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> Split:
+        """The split that `to_dict` described. Raises ValueError for anything else."""
+        kinds = {"file": str, "separator": str, "longest": list, "skip": int, "limit": int}
+        values = dict(d)
+        for name, value in values.items():
+            if name not in kinds or type(value) is not kinds[name]:
+                raise ValueError(f"{name!r:.40}: {value!r:.40} does not describe a part of a data file")
+        if "file" not in values:
+            raise ValueError("a part of a data file needs the name of its file")
+        if "longest" in values:
+            longest = tuple(values["longest"])
+            if len(longest) != 2 or not all(type(n) is int for n in longest):
+                raise ValueError("'longest' has to be two numbers of tokens: source and target")
+            values["longest"] = longest
+        return cls(**values)
+
+
+def fits(pair: Pair, tokenizers: Tokenizers, longest: tuple[int, int]) -> bool:
+    """Whether source and target have at most that many tokens."""
+    sides = zip(pair, tokenizers, longest, strict=True)
+    return all(len(tokenizer.split(text)) <= most for text, tokenizer, most in sides)
+
+
+COPY_SYMBOLS = string.ascii_lowercase
+COPY_LONGEST = 20
+COPY_FEW = 5
+
+
+def generated_pairs(name: str, n: int | None) -> list[Pair]:
+    """The first n pairs of a data set that is made here, by the same rule on every machine.
+
+    "generated:copy/train" and ".../test": strings of 1 to 20 of the letters a to z, each its own target; lengths and
+    letters are even, and every second string, by chance, has at most COPY_FEW different letters. A checksum decides the
+    side of each string, so no test string is ever trained on; test strings are different.
+    "generated:numbers-any/train", ".../validation", ".../test", ".../test/NOTATION" for one of them and
+    ".../to-9999/NOTATION": numbers and their words, as `typed_numbers` and `words_of` have them.
+    "generated:taylor/train", ".../test" and ".../textbook": expressions and their series, as `typed_expressions`,
+    `textbook` and `series_of` have them.
+    Raises ValueError for another name, without n, and for an n above MOST_GENERATED.
+    """
+    words = _made(name)[1]
+    return [(text, words(text)) for text in generated_sources(name, n)]
+
+
+def generated_sources(name: str, n: int | None) -> list[str]:
+    """The sources of `generated_pairs` alone, which are made sooner; raises the same."""
+    if n is None:
+        raise ValueError(f"{name} has no end: say how many pairs")
+    if n > MOST_GENERATED:
+        raise ValueError(f"{n:,} pairs of {name} are too many: take at most {MOST_GENERATED:,}")
+    source = random.Random(f"viz-transformer {name}")  # the generator is the same in all Python versions
+    return _made(name)[0](source, n)
+
+
+def _made(name: str) -> _Maker:
+    if name not in _MADE:
+        raise ValueError(f"{name!r:.60} is not made here: choose {' or '.join(_MADE)}")
+    return _MADE[name]
+
+
+def _copies(source: random.Random, n: int, *, tested: bool) -> list[str]:
+    texts: list[str] = []
+    seen: set[str] = set()
+    while len(texts) < n:
+        few = source.random() < 0.5
+        letters = source.choices(COPY_SYMBOLS, k=source.randint(1, COPY_FEW)) if few else COPY_SYMBOLS
+        text = "".join(source.choices(letters, k=source.randint(1, COPY_LONGEST)))
+        if (zlib.crc32(text.encode()) % 10 == 0) != tested or (tested and text in seen):
+            continue
+        seen.add(text)
+        texts.append(text)
+    return texts
+
+
+_Maker = tuple[Callable[[random.Random, int], list[str]], Callable[[str], str]]
+_MADE: Mapping[str, _Maker] = {
+    **{f"{GENERATED}copy/{side}": (partial(_copies, tested=side == "test"), str) for side in ("train", "test")},
+    **{
+        f"{GENERATED}numbers-any/{side}": (partial(typed_numbers, side=side, notations=tuple(NOTATIONS)), words_of)
+        for side in SIDES
+    },
+    **{
+        f"{GENERATED}numbers-any/test/{each}": (partial(typed_numbers, side="test", notations=(each,)), words_of)
+        for each in NOTATIONS
+    },
+    **{
+        f"{GENERATED}numbers-any/to-9999/{each}": (partial(counted_numbers, notation=each), words_of)
+        for each in ("whole", "whole-grouped")
+    },
+    **{f"{GENERATED}taylor/{side}": (partial(typed_expressions, side=side), series_of) for side in SERIES_SIDES},
+    f"{GENERATED}taylor/textbook": (textbook, series_of),
+}
+"""Each set's sources, and how a target is made of one."""

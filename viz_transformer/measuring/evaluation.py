@@ -1,0 +1,380 @@
+"""How good a checkpoint is on pairs of texts, or a language model on a text.
+
+Exact matches with their interval, loss, accuracy, BLEU, chrF, equal expressions; the wrong answers as a file.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint.writing import check_output, write_file
+from viz_transformer.measuring.answering import (
+    Answer,
+    Progress,
+    TokenScores,
+    answers_of,
+    readable,
+    sides,
+    target_scores,
+    window_scores,
+)
+from viz_transformer.measuring.data import (
+    GENERATED,
+    Pair,
+    Split,
+    find_data_file,
+    find_data_folder,
+    read_pairs,
+    read_text,
+)
+from viz_transformer.measuring.expressions import same_expression
+from viz_transformer.measuring.scores import (
+    check_bleu,
+    check_equivalence,
+    overlap_metrics,
+    plain,
+    reference_lists,
+    token_line,
+)
+from viz_transformer.sentences import shortened
+
+NO_ANSWER = Answer("", (), complete=False, ids=())
+"""Of a source that is not run."""
+
+
+def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """The Wilson score interval of k successes in n trials, as fractions; z = 1.96 makes it the 95 % interval.
+
+    Raises ValueError unless 0 <= k <= n and n > 0. Source: Wilson (1927); 1,980 of 2,000 gives 0.985 to 0.994.
+    """
+    if n < 1 or not 0 <= k <= n:
+        raise ValueError(f"{k} of {n} is no proportion")
+    share = k / n
+    centre = share + z * z / (2 * n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    # The ends are exact where rounding would leave a hair: no success is 0, no failure is 1.
+    return (centre - half) / scale if k else 0.0, (centre + half) / scale if k < n else 1.0
+
+
+def evaluate(
+    ckpt: Checkpoint,
+    pairs: Sequence[Pair],
+    *,
+    beam: int | None = None,
+    seen_sources: Collection[str] | None = None,
+    bleu: str | None = None,
+    group: bool = False,
+    equivalence: str | None = None,
+    count_too_long: bool = False,
+    longest: tuple[int, int] | None = None,
+    errors: str | Path | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """How good the checkpoint is on the pairs; greedy unless `beam` is a width.
+
+    pairs: how many there are; with `group` different sources, each with all its targets, in the order of the data.
+    exact_match: share of answers that equal the target text, or one of them (with its 95 % Wilson interval);
+    exact_match_unseen: the same over sources that are not in `seen_sources`, None without those. equivalent, only with
+    `equivalence="sympy"`: share of answers that equal it as mathematical expressions (see `same_expression`).
+    loss: nats per target token, end token included, without smoothing, on all given targets; perplexity: its
+    exponential, per token; token_accuracy: how often the most probable next token is the target's, an unknown word
+    counting as wrong. bleu: by sacrebleu, of the detokenised answers against the texts with the tokenizer `bleu`
+    ("13a", "none", ...), or with "tokens" of the model's own tokens against the target's, unknown words as they stand
+    there; chrf: of the detokenised answers; both against all targets, in lower case if the model writes lower case,
+    and None without `bleu`. sentences_per_second: of decoding alone.
+    too_long, only with `count_too_long`: pairs whose source or whose every target is longer than the model reads, or
+    than `longest` (tokens of source and target, without start and end). They are not run, count among the pairs, and
+    their answer is wrong and empty; the numbers per token are None if there are any.
+    `errors` is a file for the answers that are no exact match: source, answer, target (several joined by " | ") with
+    tabs between, in the order of the data, written whole or not at all.
+    Raises ValueError for a model that is no encoder-decoder with text, for no pairs, for texts too long for it, for
+    unknown words as `bleu` and `equivalence`, and before anything is run for a file that cannot be written.
+    """
+    sides(ckpt)
+    check_bleu(bleu)
+    check_equivalence(equivalence)
+    if not pairs:
+        raise ValueError("there are no pairs to evaluate: give at least one")
+    if errors is not None:
+        check_output(errors)
+    sources, targets = _joined(pairs) if group else ([s for s, _ in pairs], [[t] for _, t in pairs])
+    run = list(range(len(sources)))
+    if count_too_long:
+        read = set(readable(ckpt, pairs, longest))
+        run = [i for i in run if any((sources[i], target) in read for target in targets[i])]
+    too_long = len(sources) - len(run)
+    scores = None if too_long else target_scores(ckpt, pairs)
+    written, seconds = answers_of(ckpt, [sources[i] for i in run], beam=beam, progress=progress)
+    found = dict(zip(run, written, strict=True))
+    answers = [found.get(i, NO_ANSWER) for i in range(len(sources))]
+    matches = exact_matches(answers, targets, lower=writes_lower_case(ckpt))
+    if errors is not None:
+        wrong = zip(sources, answers, targets, matches, strict=True)
+        write_file(errors, _as_lines([(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match]))
+    unseen = [match for match, source in zip(matches, sources, strict=True) if source not in (seen_sources or ())]
+    low, high = wilson(sum(matches), len(matches))
+    result = {
+        "pairs": len(sources),
+        "exact_match": sum(matches) / len(matches),
+        "exact_match_low": low,
+        "exact_match_high": high,
+        "exact_match_unseen": sum(unseen) / len(unseen) if unseen and seen_sources is not None else None,
+        **_per_token(scores),
+        **_overlap_scores(ckpt, answers, targets, bleu),
+        "sentences_per_second": len(run) / seconds if run else None,
+    }
+    if count_too_long:
+        result["too_long"] = too_long
+    if equivalence is not None:
+        judged = zip(matches, answers, targets, strict=True)
+        equal = [match or any(same_expression(a.text, target) for target in t) for match, a, t in judged]
+        result["equivalent"] = sum(equal) / len(equal)
+    return result
+
+
+def evaluate_text(
+    ckpt: Checkpoint, text: str, window: int, limit: int | None = None, *, progress: Progress | None = None
+) -> dict[str, Any]:
+    """How well a decoder-only model predicts a text, cut into consecutive windows of `window` tokens.
+
+    Window i reads the tokens from i * window on and predicts the one after each, so that every token but the first is
+    predicted once, from at most `window` tokens; the last window may be shorter. No start or end token is added.
+    The keys are those of `evaluate`: pairs counts windows (the first `limit`), loss is nats per predicted token, and
+    what belongs to answers is None.
+    Raises ValueError for a model that is not decoder-only with text, for windows that it cannot read, and for a text of
+    fewer than two tokens.
+    """
+    codec, config = ckpt.target_codec, ckpt.config
+    if config.kind != "decoder-only" or codec is None:
+        what = f"is {config.kind}" if config.kind != "decoder-only" else "has no vocabulary"
+        raise ValueError(f"{ckpt.name} {what}: only a decoder-only model with a vocabulary can be evaluated on a text")
+    if not 1 <= window <= config.max_target:
+        raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {config.max_target} at a time")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit={limit} must be at least 1")
+    ids = codec.encode(text).ids
+    ids = ids[codec.add_bos : len(ids) - codec.add_eos]
+    if len(ids) < 2:
+        raise ValueError("the text has one token, and nothing to predict after it: give a longer one")
+    scores, count = window_scores(ckpt, codec, ids, window, limit, progress)
+    nothing = dict.fromkeys(["exact_match", "exact_match_low", "exact_match_high", "exact_match_unseen"])
+    return {
+        "pairs": count,
+        **nothing,
+        **_per_token(scores),
+        **dict.fromkeys(["bleu", "bleu_signature", "chrf", "sentences_per_second"]),
+    }
+
+
+def evaluate_checkpoint(
+    ckpt: Checkpoint,
+    data_file: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    beam: int | None = None,
+    bleu: str | None = None,
+    group: bool = False,
+    count_too_long: bool = False,
+    errors: str | Path | None = None,
+    data_folder: str | Path | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """`evaluate` on `chosen_pairs`, or `evaluate_text` for a decoder-only model.
+
+    The card says which BLEU belongs to the data (`bleu` replaces that), whether expressions are compared, and where the
+    training sources are; exact_match_unseen is None if one of those files is not there. For a text the card names the
+    file, the window (else the longest that the model reads) and the number of windows; `data_file` and `limit` replace
+    these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for options that belong to answers.
+    """
+    settings = _settings(ckpt.card)
+    if ckpt.config.kind == "decoder-only":
+        given = {
+            "beam": beam,
+            "bleu": bleu,
+            "group": group or None,
+            "count_too_long": count_too_long or None,
+            "errors": errors,
+        }
+        if meant := [name for name, value in given.items() if value is not None]:
+            raise ValueError(f"{ckpt.name} is decoder-only and writes no answers: leave out {' and '.join(meant)}")
+        if data_file is None:
+            path = find_data_file(find_data_folder(data_folder), _named_data(ckpt))
+            limit = limit if limit is not None else settings.get("limit")
+        else:
+            path = _given_file(data_file, data_folder)
+        window = settings.get("window", ckpt.config.max_target)
+        return evaluate_text(ckpt, read_text(path), window, limit, progress=progress)
+    pairs = chosen_pairs(ckpt, data_file, limit=limit, too_long=count_too_long, data_folder=data_folder)
+    return evaluate(
+        ckpt,
+        pairs,
+        beam=beam,
+        seen_sources=_seen_sources(ckpt, data_folder),
+        bleu=bleu if bleu is not None else settings.get("bleu"),
+        group=group,
+        equivalence=settings.get("equivalence"),
+        count_too_long=count_too_long,
+        longest=settings.get("longest"),
+        errors=errors,
+        progress=progress,
+    )
+
+
+def chosen_pairs(
+    ckpt: Checkpoint,
+    data_file: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    too_long: bool = False,
+    data_folder: str | Path | None = None,
+) -> list[Pair]:
+    """The pairs to test a checkpoint on: those that its card names, or all of a file; at most `limit`.
+
+    `too_long` adds those that the card leaves out for their length, as `Split.read` does.
+    `data_file` is a path, a name in the data folder, or a generated set; the card says how its columns are separated.
+    Raises ValueError for a model that is no encoder-decoder with text, if there is neither a file nor a card that names
+    one, and as `read_pairs` and `Split`.
+    """
+    side = sides(ckpt)
+    settings = _settings(ckpt.card)
+    if data_file is None:
+        named = {name: settings[name] for name in ("separator", "longest", "skip", "limit") if name in settings}
+        named |= {} if limit is None else {"limit": limit}
+        tokenizers = side.source.tokenizer, side.target.tokenizer
+        return Split(file=_named_data(ckpt), **named).read(data_folder, tokenizers, too_long=too_long)
+    if str(data_file).startswith(GENERATED):
+        return Split(file=str(data_file), limit=limit).read()
+    return read_pairs(_given_file(data_file, data_folder), settings.get("separator", "\t"), limit=limit)
+
+
+def card_bleu(ckpt: Checkpoint) -> str | None:
+    """The BLEU that the card names for its data."""
+    return _settings(ckpt.card).get("bleu")
+
+
+def exact_matches(answers: Sequence[Answer], targets: Sequence[Sequence[str]], *, lower: bool) -> list[bool]:
+    """Whether each answer equals one of its targets, blanks collapsed; in lower case if asked for."""
+    return [
+        answer.complete and plain(answer.text, lower=lower) in {plain(target, lower=lower) for target in wanted}
+        for answer, wanted in zip(answers, targets, strict=True)
+    ]
+
+
+def bleu_lines(
+    ckpt: Checkpoint, answers: Sequence[Answer], targets: Sequence[Sequence[str]], bleu: str
+) -> tuple[list[str], list[list[str]]]:
+    """Answers and targets as this BLEU reads them: texts, or for "tokens" as the checkpoint's tokenizer splits them."""
+    if bleu != "tokens":
+        return [answer.text for answer in answers], [list(wanted) for wanted in targets]
+    tokenize = sides(ckpt).target.tokenizer.tokenize
+    return (
+        [token_line(answer.tokens) for answer in answers],
+        [[token_line(tokenize(target)) for target in wanted] for wanted in targets],
+    )
+
+
+def writes_lower_case(ckpt: Checkpoint) -> bool:
+    """Whether the target side reads and writes lower case only."""
+    return bool(getattr(sides(ckpt).target.tokenizer, "lower", False))
+
+
+def _joined(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
+    """The different sources, and the different targets of each, in the order given."""
+    targets: dict[str, dict[str, None]] = {}
+    for source, target in pairs:
+        targets.setdefault(source, {})[target] = None
+    return list(targets), [list(wanted) for wanted in targets.values()]
+
+
+def _per_token(scores: TokenScores | None) -> dict[str, Any]:
+    if scores is None:
+        return dict.fromkeys(["token_accuracy", "loss", "perplexity"])
+    loss = -scores.log_prob / scores.tokens
+    return {
+        "token_accuracy": scores.right / scores.tokens,
+        "loss": loss,
+        "perplexity": numerals.exponential(loss) if loss < 700 else None,  # beyond what a float holds
+    }
+
+
+def _overlap_scores(
+    ckpt: Checkpoint, answers: Sequence[Answer], targets: Sequence[Sequence[str]], bleu: str | None
+) -> dict[str, Any]:
+    """BLEU with its signature and chrF, 0 to 100, of whole corpora; None where BLEU is not asked for."""
+    if bleu is None:
+        return {"bleu": None, "bleu_signature": None, "chrf": None}
+    metric, chrf = overlap_metrics(bleu, lower=writes_lower_case(ckpt))
+    lines, wanted = bleu_lines(ckpt, answers, targets, bleu)
+    score = metric.corpus_score(lines, reference_lists(wanted)).score
+    characters = chrf.corpus_score([answer.text for answer in answers], reference_lists(targets)).score
+    return {"bleu": score, "bleu_signature": str(metric.get_signature()), "chrf": characters}
+
+
+def _as_lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+    """One line for each row with tabs between."""
+    lines = ["\t".join(_ENDS_CELL.sub(" ", cell) for cell in row) + "\n" for row in rows]
+    return "".join(lines).encode("utf-8", "replace")
+
+
+_ENDS_CELL = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+
+
+def _settings(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card says about its evaluation, as far as it has the right type: a card may be anybody's."""
+    named = card.get("evaluation")
+    if not isinstance(named, dict):
+        return {}
+    words, numbers = ("data", "separator", "bleu", "equivalence"), ("skip", "limit", "window")
+    settings = {name: named[name] for name in words if isinstance(named.get(name), str) and named[name]}
+    settings |= {name: named[name] for name in numbers if type(named.get(name)) is int}
+    longest = named.get("longest")
+    if isinstance(longest, list) and len(longest) == 2 and all(type(n) is int for n in longest):
+        settings["longest"] = tuple(longest)
+    return settings
+
+
+def _named_data(ckpt: Checkpoint) -> str:
+    data = _settings(ckpt.card).get("data")
+    if data is None:
+        raise ValueError(f"the card of {ckpt.name} names no test data: give a file with --data")
+    return str(data)
+
+
+def _given_file(name: str | Path, data_folder: str | Path | None) -> Path:
+    """The file, here or in the data folder. Raises ValueError if there is none."""
+    if os.path.exists(name):
+        return Path(name)
+    try:
+        return find_data_file(find_data_folder(data_folder), str(name))
+    except ValueError:
+        raise ValueError(
+            f"there is no file {shortened(str(name), 300)}, neither here nor in the data folder: check the name"
+        ) from None
+
+
+def _seen_sources(ckpt: Checkpoint, folder: str | Path | None) -> set[str] | None:
+    """The sources of the training data that the card names, None if it names none or a file is not at hand."""
+    side, settings = sides(ckpt), _settings(ckpt.card)
+    evaluation = ckpt.card.get("evaluation")
+    named = evaluation.get("seen") if isinstance(evaluation, dict) else None
+    if isinstance(named, str):
+        named = [{"file": named, "separator": settings.get("separator", "\t")}]
+    if not isinstance(named, list) or not named or not all(isinstance(part, dict) for part in named):
+        return None
+    try:
+        splits = [Split.from_dict(part) for part in named]
+        for split in splits:
+            if not split.file.startswith(GENERATED):
+                find_data_file(find_data_folder(folder), split.file)
+    except ValueError:
+        return None
+    tokenizers = (side.source.tokenizer, side.target.tokenizer)
+    return {source for split in splits for source in split.sources(folder, tokenizers)}

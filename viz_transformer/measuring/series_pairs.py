@@ -1,0 +1,259 @@
+"""Expressions as people type them, whose Taylor series up to x**6 are made here, by the same rule on every machine."""
+
+from __future__ import annotations
+
+import random
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from viz_transformer.measuring.power_series import FUNCTIONS, series_of, symbols_of
+
+SYMBOLS = "abcdfg"
+SIDES = ("train", "test")
+MOST_SOURCE, MOST_TARGET = 40, 100
+"""Tokens."""
+MOST = 100_000
+MOST_DIGITS = 5
+"""Of a number in a series."""
+TEXTBOOK = tuple(
+    """
+    sin(x) cos(x) exp(x) tan(x) sinh(x) cosh(x) tanh(x)
+    sin(2*x) cos(2*x) exp(2*x) tan(2*x) sinh(2*x) cosh(2*x) sin(3*x) cos(3*x) exp(3*x)
+    exp(-x) exp(-2*x) exp(x/2) sin(x/2) cos(x/2)
+    sin(x)+cos(x) exp(x)+sin(x) exp(x)+cos(x) exp(x)-cos(x) exp(x)-1 1-cos(x) exp(x)+exp(-x) sin(x)+sinh(x)
+    cos(x)+cosh(x) sin(x)+tan(x)
+    exp(x)*sin(x) exp(x)*cos(x) exp(-x)*sin(x) exp(-x)*cos(x) sin(x)*cos(x) sin(x)*sinh(x) cos(x)*cosh(x)
+    sin(x)**2 cos(x)**2 tan(x)**2 sin(x)**3 sinh(x)**2 cosh(x)**2 tanh(x)**2
+    x*sin(x) x*cos(x) x*exp(x) x**2*exp(x) x**2*sin(x) x*exp(-x) 2*sin(x) 3*exp(x)
+    1/(1-x) 1/(1+x) 1/(1+x**2) 1/(1-2*x) sin(x)/x 1/cos(x) exp(-x**2)
+    """.split()
+)
+"""What a textbook expands first: 60 expressions. None is trained on, nor any other with the series of one."""
+
+
+def key_of(text: str) -> str:
+    """The same for all expressions with one series: it, with the constants numbered in alphabetical order."""
+    return series_of(renamed(text, SYMBOLS))
+
+
+def renamed(text: str, names: Sequence[str]) -> str:
+    """The expression with its constants named in order by the first of these."""
+    names_of = dict(zip(symbols_of(text), names, strict=False))
+    return re.sub(r"\b[a-z]\b", lambda found: names_of.get(found[0], found[0]), text)
+
+
+def typed_expressions(source: random.Random, n: int, *, side: str) -> list[str]:
+    """n different expressions of this side, of all kinds; those with constants name them at random.
+
+    Raises ValueError for more than MOST, which would take minutes.
+    """
+    if n > MOST:
+        raise ValueError(f"{n:,} expressions with their series are too many: take at most {MOST:,}")
+    texts: list[str] = []
+    seen: set[str] = set()
+    kinds, weights = zip(*_KINDS, strict=True)
+    while len(texts) < n:
+        (kind,) = source.choices(kinds, weights)
+        text = kind(source, _Drawn(source, constants=source.random() < WITH_CONSTANTS))
+        names = sorted(source.sample(SYMBOLS, 3))
+        if text in seen:
+            continue
+        seen.add(text)
+        if side_of(text) == side:
+            texts.append(renamed(text, names))
+    return texts
+
+
+def side_of(text: str) -> str | None:
+    """For what an expression is used, however it is written: one in twenty series is for "test", those of the textbook
+    are for neither side, and all others for "train". None also for what is too long, or has no series with an x."""
+    try:
+        series = key_of(text)
+    except ZeroDivisionError:
+        return None
+    if "x" not in series[: -len("+O(x**6)")] or series in _textbook_keys():
+        return None
+    if any(len(number) > MOST_DIGITS for number in re.findall("[0-9]+", series)):
+        return None
+    if _tokens(text) > MOST_SOURCE or _tokens(series) > MOST_TARGET:
+        return None
+    return "train" if zlib.crc32(series.encode()) % 20 else "test"
+
+
+@lru_cache(maxsize=1)
+def _textbook_keys() -> frozenset[str]:
+    return frozenset(map(key_of, TEXTBOOK))
+
+
+def textbook(source: random.Random, n: int) -> list[str]:
+    """The first n of TEXTBOOK; nothing is drawn."""
+    return list(TEXTBOOK[:n])
+
+
+def _tokens(text: str) -> int:
+    return len(re.findall(r"O\(x\*\*6\)|\*\*|[0-9]|[A-Za-z]+|[^\sA-Za-z0-9]", text))
+
+
+WITH_CONSTANTS = 0.25
+"""How many of the expressions have constants beside the numbers."""
+_NUMBERS = range(1, 7)
+_OFTEN = (16, 6, 4, 2, 2, 1)
+_NAMES = tuple(FUNCTIONS)
+
+
+class _Drawn:
+    """The parts of an expression, drawn one by one; small numbers are drawn most often."""
+
+    def __init__(self, source: random.Random, *, constants: bool) -> None:
+        self.source, self.constants = source, constants
+
+    def one(self, *of: str) -> str:
+        """One of these with equal chances."""
+        return self.source.choice(of)
+
+    def number(self) -> int:
+        """1 to 6."""
+        return self.source.choices(_NUMBERS, _OFTEN)[0]
+
+    def multiple(self, of: str) -> str:
+        """The text as it is, or with a number or a constant before it, or a small number under it."""
+        if self.constants and self.source.random() < 0.6:
+            of = f"{self.one('a', 'a', 'b')}*{of}"
+        number, chance = self.number(), self.source.random()
+        if number == 1:
+            return of
+        return f"{of}/{number}" if chance < 0.2 and number < 5 else f"{number}*{of}"
+
+    def argument(self) -> str:
+        """Of a function: mostly a multiple of x."""
+        sign = "-" if self.source.random() < 0.15 else ""
+        return sign + self.multiple("x" if self.source.random() < 0.95 else "x**2")
+
+    def monomial(self) -> str:
+        """A multiple of a power of x, or a number."""
+        if self.source.random() < 0.4:
+            return "a" if self.constants and self.source.random() < 0.3 else str(self.number())
+        return self.multiple(self.one("x", "x", "x**2", "x**3"))
+
+    def function(self) -> str:
+        """A function of a multiple of x."""
+        return f"{self.one(*_NAMES)}({self.argument()})"
+
+    def factor(self) -> str:
+        """A function, or its square or cube."""
+        return self.function() + (self.one("**2", "**2", "**3") if self.source.random() < 0.15 else "")
+
+    def term(self) -> str:
+        """A function, perhaps with a number or a power of x before it."""
+        chance = self.source.random()
+        factor = self.factor()
+        if chance < 0.15:
+            return f"{self.one('x', 'x', 'x**2', 'x**3')}*{factor}"
+        return self.multiple(factor) if chance < 0.5 else factor
+
+    def sign(self) -> str:
+        return self.one("+", "+", "-")
+
+
+def _single(source: random.Random, d: _Drawn) -> str:
+    return d.one("", "", "", "-") + d.term()
+
+
+def _with_number(source: random.Random, d: _Drawn) -> str:
+    parts = [d.term(), d.monomial()]
+    source.shuffle(parts)
+    return d.sign().join(parts)
+
+
+def _two(source: random.Random, d: _Drawn) -> str:
+    return d.one("", "", "", "", "-") + d.term() + d.sign() + d.term()
+
+
+def _three(source: random.Random, d: _Drawn) -> str:
+    return _two(source, d) + d.sign() + d.one(d.term(), d.monomial())
+
+
+def _of_two(source: random.Random, d: _Drawn) -> str:
+    return d.multiple(f"{d.factor()}*{d.function()}")
+
+
+def _of_two_and_more(source: random.Random, d: _Drawn) -> str:
+    parts = [_of_two(source, d), d.one(d.monomial(), d.term())]
+    source.shuffle(parts)
+    return d.sign().join(parts)
+
+
+def _monomial_times(source: random.Random, d: _Drawn) -> str:
+    parts = [d.one("x", "x**2", "x**3"), d.factor()]
+    source.shuffle(parts)
+    return d.multiple("*".join(parts))
+
+
+def _of_sum(source: random.Random, d: _Drawn) -> str:
+    parts = [f"({d.one(d.term(), d.monomial())}{d.sign()}{d.function()})", d.one("x", "x**2", d.function())]
+    source.shuffle(parts)
+    return "*".join(parts)
+
+
+def _binomial_times(source: random.Random, d: _Drawn) -> str:
+    parts = [f"({d.number()}{d.sign()}{d.multiple('x')})", d.factor()]
+    source.shuffle(parts)
+    return "*".join(parts)
+
+
+def _geometric(source: random.Random, d: _Drawn) -> str:
+    """Quotients of polynomials such as 1/(1-x), x/(1+2*x), 2/(1-x)**2."""
+    below = f"({d.one('1', '1', '1', '2', '3')}{d.one('+', '-')}{d.multiple(d.one('x', 'x', 'x', 'x**2', 'x**3'))})"
+    above = d.one("1", "1", "x", str(d.number()), "x**2", f"(1{d.sign()}{d.multiple('x')})")
+    return d.one("", "", "-") + f"{above}/{below}" + d.one("", "", "", "**2")
+
+
+def _geometric_and_more(source: random.Random, d: _Drawn) -> str:
+    parts = [_geometric(source, d).lstrip("-"), d.one(d.monomial(), d.term())]
+    source.shuffle(parts)
+    return d.one("+", "-", "*").join(parts)
+
+
+def _quotient(source: random.Random, d: _Drawn) -> str:
+    above = d.one("1", "1", "x", str(d.number()), d.function(), d.function())
+    return d.multiple(f"{above}/{d.one('x', d.factor(), d.factor(), d.factor())}")
+
+
+def _sum_over(source: random.Random, d: _Drawn) -> str:
+    return f"({d.one(d.function(), str(d.number()))}{d.sign()}{d.function()})/{d.one('x', '2', 'x**2', '3')}"
+
+
+def _binomial_power(source: random.Random, d: _Drawn) -> str:
+    return d.multiple(f"({d.number()}{d.sign()}{d.multiple('x')})**{d.one('2', '3', '4', '5')}")
+
+
+def _inside(source: random.Random, d: _Drawn) -> str:
+    """A function of a function, or of a polynomial."""
+    inner = d.one(
+        f"{d.one('sin', 'tan', 'sinh', 'tanh')}({d.argument()})",
+        f"{d.argument()}{d.sign()}{d.one('x**2', 'x**3')}",
+        f"{d.one('', '-')}{d.multiple(d.one('x**2', 'x**3'))}",
+    )
+    return d.multiple(f"{d.one(*_NAMES)}({inner})")
+
+
+_KINDS: Sequence[tuple[Callable[[random.Random, _Drawn], str], float]] = (
+    (_single, 12),
+    (_with_number, 16),
+    (_two, 24),
+    (_three, 8),
+    (_of_two, 9),
+    (_of_two_and_more, 6),
+    (_monomial_times, 5),
+    (_of_sum, 3),
+    (_binomial_times, 3),
+    (_geometric, 6),
+    (_geometric_and_more, 3),
+    (_quotient, 5),
+    (_sum_over, 2),
+    (_binomial_power, 2),
+    (_inside, 3),
+)
+"""What an expression can be, and how often each is drawn."""

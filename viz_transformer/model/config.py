@@ -1,0 +1,310 @@
+"""What a model is: every choice that changes its numbers, in one frozen, checked dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Literal, get_args, get_type_hints
+
+from viz_transformer.sentences import quoted
+
+ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+MAX_LAYERS = 256
+"""Per stack, of what is read from a file: layers cost time to make even where they cost no memory."""
+LARGEST_NUMBER = 2**53
+"""Of a setting: far beyond what can be run, and short enough to be said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The architecture of one transformer; raises ValueError for sizes that do not fit together.
+
+    A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
+    the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
+    `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
+    Dropout acts in training alone; `decoder_ffn_dropout` is what it meets where the feed-forward joins the stream.
+    A model with `pad_to` reads exactly so many tokens: its numbers depend on the padding, which belongs to them.
+    The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
+    """
+
+    source_vocab_size: int | None = None
+    target_vocab_size: int | None = None
+    encoder_layers: int = 0
+    decoder_layers: int = 0
+    d_model: int
+    n_heads: int
+    d_ff: int
+    dropout: float = 0.1
+    embedding_dropout: bool = True
+    attention_dropout: bool = True
+    ffn_dropout: Literal["after-activation", "before-activation", "none"] = "after-activation"
+    decoder_ffn_dropout: Literal["output", "none", "stream"] = "output"
+    activation: Literal["relu", "gelu", "gelu-tanh"] = "relu"
+    norm: Literal["pre", "post"] = "pre"
+    final_norm: bool = True
+    norm_kind: Literal["layer", "bessel", "positions-and-features"] = "layer"
+    norm_epsilon: float = 1e-5
+    encoder_final_norm: Literal["same", "torch"] = "same"
+    positions: Literal["sinusoidal", "sinusoidal-doubled", "learned", "none", "rotary", "alibi"] = "sinusoidal"
+    embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
+    merge: Literal["concatenate", "raw-reshape"] = "concatenate"
+    divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
+    mask_fill: Literal["zero-rows", "-inf", "-1e9", "-1e10", "added-1e9"] = "zero-rows"
+    padding_mask: Literal["key", "key-or-query", "key-or-query-swapped-cross"] = "key"
+    tied_output: bool = False
+    attention_bias: bool = True
+    ffn_bias: bool = True
+    output_bias: bool = True
+    max_source: int = 512
+    max_target: int = 512
+    source_pad: int | None = None
+    target_pad: int | None = None
+    pad_to: int | None = None
+
+    def __post_init__(self) -> None:
+        hints = _type_hints()
+        for field in fields(self):
+            _check_type(field.name, getattr(self, field.name), hints[field.name])
+        for name in ("d_model", "n_heads", "d_ff", "max_source", "max_target"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
+        for name in ("encoder_layers", "decoder_layers"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}={getattr(self, name)} must not be negative")
+        if not self.has_encoder and not self.has_decoder:
+            raise ValueError("encoder_layers=0 and decoder_layers=0: a model needs at least one layer")
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}")
+        if self.positions.startswith("sinusoidal") and self.d_model % 2:
+            raise ValueError(f"d_model={self.d_model} must be even for sinusoidal positions")
+        if self.positions == "rotary" and self.head_dim % 2:
+            raise ValueError(
+                f"d_model={self.d_model} and n_heads={self.n_heads} give heads of {self.head_dim} features: rotary"
+                " positions turn pairs of them, so their number must be even"
+            )
+        if self.norm_kind == "bessel" and self.d_model < 2:
+            raise ValueError("norm_kind='bessel' divides by d_model - 1: d_model must be at least 2")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout={self.dropout} must be at least 0 and below 1")
+        if not 0 < self.norm_epsilon < 1:
+            raise ValueError(f"norm_epsilon={self.norm_epsilon} must be above 0 and below 1")
+        if self.encoder_final_norm != "same" and not (self.has_encoder and self.final_norm):
+            raise ValueError(f"encoder_final_norm={self.encoder_final_norm!r} needs an encoder and final_norm=True")
+        if self.has_encoder and self.source_vocab_size is None:
+            raise ValueError("a model with an encoder needs source_vocab_size")
+        if self.has_decoder and self.target_vocab_size is None:
+            raise ValueError("a model with a decoder needs target_vocab_size")
+        if not self.has_encoder and self.source_vocab_size is not None:
+            raise ValueError("a model without an encoder reads the target vocabulary: leave source_vocab_size out")
+        if self.tied_output and not self.has_decoder and self.source_vocab_size != self.target_vocab_size:
+            raise ValueError("tied_output needs source and target vocabularies of the same size in an encoder")
+        for side in ("source", "target"):
+            size, pad = getattr(self, f"{side}_vocab_size"), getattr(self, f"{side}_pad")
+            if size is not None and size < 1:
+                raise ValueError(f"{side}_vocab_size={size} must be at least 1")
+            if pad is not None and not 0 <= pad < (size or 0):
+                raise ValueError(f"{side}_pad={pad} is not an id of a vocabulary of {size}")
+
+        if self.padding_mask.endswith("swapped-cross") and (self.pad_to is None or self.kind != "encoder-decoder"):
+            raise ValueError(f"padding_mask={self.padding_mask!r} needs an encoder-decoder with pad_to: equal lengths")
+        if self.pad_to is not None:
+            self._check_pad_to()
+
+    def _check_pad_to(self) -> None:
+        for side in ("source",) * self.has_encoder + ("target",) * self.has_decoder:
+            if getattr(self, f"{side}_pad") is None:
+                raise ValueError(f"pad_to={self.pad_to} needs {side}_pad, the id to pad with")
+            if (most := getattr(self, f"max_{side}")) != self.pad_to:
+                raise ValueError(f"pad_to={self.pad_to} and max_{side}={most} must be equal: nothing longer is read")
+
+    @property
+    def has_encoder(self) -> bool:
+        return self.encoder_layers > 0
+
+    @property
+    def has_decoder(self) -> bool:
+        return self.decoder_layers > 0
+
+    @property
+    def kind(self) -> ModelKind:
+        if self.has_encoder and self.has_decoder:
+            return "encoder-decoder"
+        return "encoder-only" if self.has_encoder else "decoder-only"
+
+    @property
+    def head_dim(self) -> int:
+        return self.d_model // self.n_heads
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
+        """The config with these fields. Raises ValueError for an unknown or missing field, naming it."""
+        known = {field.name for field in fields(cls)}
+        for name in values:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else "a newer program may know it"
+                raise ValueError(f"unknown model setting {name!r:.80}: {hint}")
+        for name in ("d_model", "n_heads", "d_ff"):
+            if name not in values:
+                raise ValueError(f"the model setting {name!r} is missing")
+        return cls(**values)
+
+
+def base(**changes: Any) -> ModelConfig:
+    """The base model of Vaswani et al. (2017), section 3 and table 3; `changes` are fields that shall be others.
+
+    As its equations have it: no biases in attention and output, dropout of embeddings and sub-layer outputs alone. The
+    paper shares one matrix between both embeddings and the output; here the target's embedding and the output do.
+    """
+    return ModelConfig(**{**_BASE, "source_vocab_size": 37_000, "target_vocab_size": 37_000, **changes})
+
+
+def tutorial(name: str, **changes: Any) -> ModelConfig:
+    """The architecture of a public tutorial with all its slips; `changes` are fields that shall be others.
+
+    `en-it` (an English-Italian notebook; another `pad_to` sets both lengths), `tutorial6` (bentrevett's sixth, as a
+    Multi30k walk-through runs it), `annotated` (The Annotated Transformer, written anew), `upc-lab` (Build your own
+    Transformer) and `fsu` (Taylor series; its later edition has embedding_scale="learned", divisor="learned").
+    Where the tutorial's data decide the vocabularies, `source_vocab_size` and `target_vocab_size` must be given.
+    Raises ValueError for another name or a missing size.
+    """
+    if name not in _TUTORIALS:
+        raise ValueError(f"no tutorial named {quoted(name)}; known are {', '.join(_TUTORIALS)}")
+    values = {**_BASE, "tied_output": False, "attention_bias": True, "output_bias": True, **_TUTORIALS[name]}
+    if "pad_to" in values and changes.get("pad_to") is not None:
+        values |= {"max_source": changes["pad_to"], "max_target": changes["pad_to"]}
+    values |= changes
+    for side in ("source", "target"):
+        if f"{side}_vocab_size" not in values:
+            raise ValueError(f"the data of {name!r} decide its vocabularies: give {side}_vocab_size")
+    return ModelConfig(**values)
+
+
+_BASE: dict[str, Any] = {
+    "encoder_layers": 6,
+    "decoder_layers": 6,
+    "d_model": 512,
+    "n_heads": 8,
+    "d_ff": 2048,
+    "dropout": 0.1,
+    "attention_dropout": False,
+    "ffn_dropout": "none",
+    "norm": "post",
+    "final_norm": False,
+    "positions": "sinusoidal",
+    "embedding_scale": "sqrt",
+    "tied_output": True,
+    "attention_bias": False,
+    "output_bias": False,
+}
+_TUTORIALS: dict[str, dict[str, Any]] = {
+    "en-it": {
+        "ffn_dropout": "after-activation",
+        "decoder_ffn_dropout": "none",
+        "norm_kind": "positions-and-features",
+        "positions": "sinusoidal-doubled",
+        "embedding_scale": "one",
+        "merge": "raw-reshape",
+        "mask_fill": "added-1e9",
+        "padding_mask": "key-or-query-swapped-cross",
+        "max_source": 200,
+        "max_target": 200,
+        "pad_to": 200,
+        "source_pad": 1,
+        "target_pad": 1,
+    },
+    "tutorial6": {  # layers and d_ff are named, not run: two layers, d_ff in the proportion of the original
+        "source_vocab_size": 41,
+        "target_vocab_size": 40,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "d_model": 8,
+        "n_heads": 2,
+        "d_ff": 16,
+        "ffn_dropout": "after-activation",
+        "positions": "learned",
+        "embedding_scale": "one",  # the root of d_model is computed there, and then not used
+        "mask_fill": "-1e10",
+        "max_source": 20,
+        "max_target": 20,
+        "source_pad": 3,
+        "target_pad": 3,
+    },
+    "annotated": {
+        "attention_dropout": True,
+        "ffn_dropout": "after-activation",
+        "norm": "pre",
+        "final_norm": True,
+        "norm_kind": "bessel",
+        "norm_epsilon": 1e-6,
+        "encoder_final_norm": "torch",
+        "mask_fill": "-1e9",
+        "max_source": 5000,
+        "max_target": 5000,
+    },
+    "upc-lab": {
+        "encoder_layers": 3,
+        "decoder_layers": 3,
+        "d_model": 256,
+        "n_heads": 4,
+        "d_ff": 1024,
+        "embedding_dropout": False,
+        "ffn_dropout": "before-activation",
+        "embedding_scale": "one",
+        "mask_fill": "-inf",
+        "max_source": 5000,
+        "max_target": 5000,
+        "source_pad": 3,
+        "target_pad": 3,
+    },
+    "fsu": {
+        "source_vocab_size": 34,
+        "target_vocab_size": 28,
+        "encoder_layers": 4,
+        "decoder_layers": 4,
+        "d_model": 200,
+        "d_ff": 1024,
+        "attention_dropout": True,
+        "ffn_dropout": "after-activation",
+        "decoder_ffn_dropout": "stream",
+        "positions": "learned",
+        "mask_fill": "-1e10",
+        "max_source": 61,
+        "max_target": 200,
+        "source_pad": 0,
+        "target_pad": 0,
+    },
+}
+
+
+@cache
+def _type_hints() -> dict[str, Any]:
+    """The types of the fields; to read them out of their texts takes longer than all the rest of a config."""
+    return get_type_hints(ModelConfig)
+
+
+def _check_type(name: str, value: object, hint: Any) -> None:
+    """Raise ValueError unless value is of the annotated type: JSON can hold anything."""
+    options = get_args(hint) or (hint,)
+    if isinstance(options[0], str):  # a Literal: one word of a list
+        if value not in options:
+            raise ValueError(f"{name}={quoted(value)} is not known; choose {' or '.join(map(repr, options))}")
+        return
+    if value is None and type(None) in options:
+        return
+    wanted: Any = options[0]
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        raise ValueError(f"{name} is a number of {len(f'{abs(value):x}') * 4} bits: choose one of at most 53")
+    if wanted is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return
+    if type(value) is not wanted:
+        raise ValueError(f"{name}={quoted(value)} must be {_NOUNS[wanted]}")
+
+
+_NOUNS = {int: "a whole number", float: "a number", bool: "true or false"}

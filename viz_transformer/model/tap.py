@@ -1,0 +1,167 @@
+"""The tap: the model names a value where it is made and uses what comes back.
+
+    weights = tap("weights", masked_softmax(scores, mask))
+
+`OFF` gives back the same tensor. A `Recorder` stores it, after applying the edits that are registered for its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Tap(Protocol):
+    """Called with a point's local name and its value; the model goes on with what it returns."""
+
+    def __call__(self, name: str, value: Tensor) -> Tensor: ...
+
+    def inside(self, part: str) -> Tap:
+        """The tap for one part of the model: names said to it get `part.` in front."""
+        ...
+
+
+def made_of_target(name: str) -> bool:
+    """True for a point with a row for each token of the target, False for one that the source alone decides."""
+    return not name.startswith("encoder.") and not name.endswith((".cross.key", ".cross.value"))
+
+
+class _Off:
+    """Looks at nothing: the same tensor comes back."""
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return value
+
+    def inside(self, part: str) -> _Off:
+        return self
+
+
+OFF = _Off()
+
+
+class PointEdit(Protocol):
+    """What a Recorder needs of an edit; `viz_transformer.running.edits` has them."""
+
+    @property
+    def point(self) -> str:
+        """The full name of the point that is changed."""
+        ...
+
+    def apply(self, value: Tensor, start: int, values: Mapping[str, Tensor]) -> Tensor | None:
+        """A changed copy, or None if none of these rows is meant.
+
+        `start` is the position of the first row, above 0 in a cached decoding step; `values` are the points so far.
+        """
+        ...
+
+
+class Recorder:
+    """Stores every point of one run, by full name, after the edits registered there.
+
+    A recorded tensor is the very tensor that the model goes on with. A Recorder belongs to one run; it is not shared.
+    A run of several passes calls `begin` before each: `values` is then a new dictionary, `start` the position of the
+    pass's first decoder row (0 for a whole pass, the step for a cached step).
+    """
+
+    def __init__(self, edits: Sequence[PointEdit] = ()) -> None:
+        self._store = _Store(edits)
+        self._whole = (_EditedPart if edits else _Part)(self._store, "")
+
+    @property
+    def values(self) -> dict[str, Tensor]:
+        """The points of this pass so far."""
+        return self._store.values
+
+    @property
+    def ran(self) -> set[int]:
+        """Indices of the edits that changed something, in any pass."""
+        return self._store.ran
+
+    def begin(self, start: int) -> None:
+        """The next pass: nothing is recorded of it yet."""
+        self._store.values = {}
+        self._store.start = start
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return self._store.edited(name, value)
+
+    def inside(self, part: str) -> Tap:
+        return self._whole.inside(part)
+
+
+class _Store:
+    """What a Recorder and its parts write into. It knows neither: where things hold each other in a circle, the
+    tensors of a run stay after its end until Python searches for such circles."""
+
+    __slots__ = ("edits", "ran", "start", "values")
+
+    def __init__(self, edits: Sequence[PointEdit]) -> None:
+        self.values: dict[str, Tensor] = {}
+        self.ran: set[int] = set()
+        self.start = 0
+        self.edits: dict[str, list[tuple[int, PointEdit]]] = {}
+        for index, edit in enumerate(edits):
+            self.edits.setdefault(edit.point, []).append((index, edit))
+
+    def edited(self, name: str, value: Tensor) -> Tensor:
+        """The value after the edits of this point, stored."""
+        for index, edit in self.edits.get(name, ()):
+            value = self._changed(name, value, index, edit)
+        self.values[name] = value
+        return value
+
+    def _changed(self, name: str, value: Tensor, index: int, edit: PointEdit) -> Tensor:
+        changed = edit.apply(value, self.start if made_of_target(name) else 0, self.values)
+        if changed is None:
+            return value
+        same_shape = changed.shape == value.shape or name.endswith(".mask")  # a mask may become one per head
+        if not same_shape or changed.dtype != value.dtype:
+            raise ValueError(
+                f"the edit of {name!r} gives {changed.dtype} {tuple(changed.shape)},"
+                f" the run needs {value.dtype} {tuple(value.shape)}"
+            )
+        self.ran.add(index)
+        return changed
+
+
+class _FullNames(dict[str, str]):
+    """The full name of each point of a part, put together when it is first said."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    def __missing__(self, name: str) -> str:
+        return self.setdefault(name, self.prefix + name)
+
+
+class _Part:
+    """A Recorder seen from one part of the model. Made once for each part: a decoding step asks for thirty of them,
+    and says ninety names."""
+
+    __slots__ = ("_names", "_parts", "_store")
+
+    def __init__(self, store: _Store, prefix: str) -> None:
+        self._store = store
+        self._names = _FullNames(prefix)
+        self._parts: dict[str, _Part] = {}
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        self._store.values[self._names[name]] = value
+        return value
+
+    def inside(self, part: str) -> Tap:
+        found = self._parts.get(part)
+        if found is None:
+            found = self._parts[part] = type(self)(self._store, f"{self._names.prefix}{part}.")
+        return found
+
+
+class _EditedPart(_Part):
+    """The same, of a Recorder with edits."""
+
+    __slots__ = ()
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return self._store.edited(self._names[name], value)

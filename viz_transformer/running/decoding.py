@@ -1,0 +1,490 @@
+"""The answer being written: one step at a time, cached, recorded as it goes.
+
+A step reads the tokens so far and writes one token. A greedy run is recorded while it decodes; a beam search decodes
+unrecorded, and its best hypothesis is then recorded in one pass. A model that is not causal has no cache: each of its
+steps is a whole pass with rows of its own (`Run.own_rows`), and the trace (the last pass) says so in `info`: cached
+False, and a reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.running.beam_tree import BeamTree
+from viz_transformer.running.edits import Edit, check_edits
+from viz_transformer.running.joined import JoinedSteps
+from viz_transformer.running.own_rows import own_rows
+from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
+from viz_transformer.running.step import Choosing, Held, Step, attention_rows
+from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution
+from viz_transformer.running.tracing import (
+    TextOrIds,
+    check_edits_ran,
+    decoder_input,
+    encode_source,
+    make_trace,
+    padded_next_ids,
+    padded_tokens,
+    record,
+)
+from viz_transformer.sentences import quoted
+
+GREEDY = Greedy()
+
+Stopped = Literal["end token", "maximum length"]
+Force = Mapping[int, int | str]
+"""Tokens that have to be written, as ids or as the vocabulary spells them, by the step that writes them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished decode: the answer, its steps, and the trace of everything behind it; of a beam search, its tree."""
+
+    text: str
+    steps: tuple[Step, ...]
+    trace: Trace
+    stopped: Stopped
+    tree: BeamTree | None = None
+    beam_score: float | None = None
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens written, the end token included."""
+        return tuple(step.token for step in self.steps)
+
+    @cached_property
+    def own_rows(self) -> Trace:
+        """The run as its steps saw it: row t has what the pass had that wrote next_tokens[t], bit for bit.
+
+        Where no row depends on tokens behind it, that is `trace` itself. Elsewhere (`trace.reads_ahead` says why)
+        every step was a pass of its own, which kept the attention weights of its row and its logits: then this has
+        `{site}.weights` [B, H, T, K] and `{site}.mask` of the decoder and `logits` [B, T, V], T and K as in `trace`,
+        and what no step makes anew: the encoder's points, and key and value of cross-attention. Rows that no step had
+        (of a given beginning, of padding) and keys that a step did not have yet are NaN, and False in the mask. Any
+        other point was not kept: KeyError.
+        """
+        return own_rows(self.trace, self.steps)
+
+    @property
+    def log_prob(self) -> float:
+        """The sum of the steps' log-probabilities, forced ones included."""
+        return math.fsum(step.log_prob for step in self.steps)
+
+    @property
+    def score(self) -> float:
+        """The strategy's own score: a beam's, for sampling the log-probability of what was drawn, else `log_prob`."""
+        if self.beam_score is not None:
+            return self.beam_score
+        if self.steps and isinstance(self.steps[0].choosing.strategy, Sampling):
+            return math.fsum(step.strategy_log_prob for step in self.steps if not step.forced)
+        return self.log_prob
+
+
+def decode(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    strategy: Strategy = GREEDY,
+    prefix: TextOrIds | None = None,
+    target: TextOrIds | None = None,
+    force: Force | None = None,
+    ban: Collection[int | str] = (),
+    max_steps: int | None = None,
+    edits: Sequence[Edit] = (),
+    progress: Progress | None = None,
+) -> Run:
+    """What the model writes for `source`, greedily unless a strategy is given.
+
+    `prefix` is text or ids, without start and end tokens, that the answer has to begin with; its steps are forced.
+    `target` instead is the whole answer: all its steps are forced (teacher forcing), the end token too unless the
+    target fills the model to its maximum, and what the model gives each of its tokens stands in the steps.
+    `force` has tokens that single steps must write, whatever the strategy would, the end token too; `ban` those that
+    are never chosen. `progress` is called behind each step, also of a beam search; what it raises ends the decode.
+    A run that ends before a step that must write a token is a ValueError.
+    A decoder-only model goes on from `source`. Stops at the end token, after `max_steps` steps (the prefix counts),
+    or at the model's maximum. Raises ValueError for input that the model cannot read, with one sentence.
+    """
+    return decode_stream(
+        ckpt,
+        source,
+        strategy=strategy,
+        prefix=prefix,
+        target=target,
+        force=force,
+        ban=ban,
+        max_steps=max_steps,
+        edits=edits,
+        progress=progress,
+    ).run_to_the_end()
+
+
+def decode_stream(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    strategy: Strategy = GREEDY,
+    prefix: TextOrIds | None = None,
+    target: TextOrIds | None = None,
+    force: Force | None = None,
+    ban: Collection[int | str] = (),
+    max_steps: int | None = None,
+    edits: Sequence[Edit] = (),
+    progress: Progress | None = None,
+) -> DecodeStream:
+    """`decode` as an iterator over its steps; its `run` is there when the last step is. Input is checked at once."""
+    job = _job(ckpt, source, strategy, tuple(edits))
+    codec, room = ckpt.codec("target"), job.most
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps={max_steps} must be at least 1")
+    most = room if max_steps is None else min(room, max_steps)
+    given, banned = _given_tokens(ckpt, force or {}, "force"), frozenset(_given_ids(ckpt, ban, "ban"))
+    if target is None:
+        forced = _forced(ckpt, "prefix", prefix)
+    elif prefix is not None or max_steps is not None or strategy != GREEDY or given or banned:
+        raise ValueError(
+            "a given target leaves nothing to decode: give no prefix, strategy, force, ban or max_steps with it"
+        )
+    else:
+        forced, end = _forced(ckpt, "target", target), codec.vocabulary.eos
+        if end is not None and len(forced) != room:
+            forced += _tokens_of(ckpt, [end])
+        if not len(forced):
+            raise ValueError("the target is empty, and this model knows no end token that could stand there")
+    if len(forced) > most:
+        what = "prefix" if target is None else "target"
+        raise ValueError(f"the {what} has {len(forced)} tokens, the answer at most {most}: shorten the {what}")
+    if target is not None:
+        most = len(forced)
+    job = replace(
+        job,
+        prefix=forced,
+        force=_all_forced(forced.ids, given, banned, most, codec.vocabulary.tokens),
+        banned=banned,
+        most=most,
+        strategy=None if target is not None else strategy,
+        progress=progress,
+    )
+    return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_stepwise(job))
+
+
+def follow(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    ids: Sequence[int],
+    *,
+    strategy: Strategy = GREEDY,
+    forced: int = 0,
+    ban: Collection[int | str] = (),
+    edits: Sequence[Edit] = (),
+) -> Run:
+    """The run that writes exactly these ids, recorded: a hypothesis of a beam search that is looked at.
+
+    An end token stands only where the ids have one; the first `forced` steps are marked as forced; `ban` is what the
+    search may not write. In one pass, or step by step for a model that is not causal. Raises ValueError for no ids, too
+    many, ids outside the vocabulary, and tokens behind an end token.
+    """
+    job = _job(ckpt, source, strategy, tuple(edits))
+    written = ckpt.codec("target").encode_ids(ids).ids
+    if not 1 <= len(written) <= job.most:
+        raise ValueError(f"{len(written)} ids cannot be followed: this model writes 1 to {job.most} tokens here")
+    if job.end in written[:-1]:
+        raise ValueError(f"the end token stands at place {written.index(job.end)}, and more tokens follow: end there")
+    marked = replace(
+        job, force=dict(enumerate(written[: max(forced, 0)])), banned=frozenset(_given_ids(ckpt, ban, "ban"))
+    )
+    return DecodeStream(_recorded(marked, written)).run_to_the_end()
+
+
+def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: tuple[Edit, ...]) -> _Job:
+    """A decode of this source without anything given. Raises ValueError for what the model cannot read."""
+    config = ckpt.config
+    if not config.has_decoder:
+        raise ValueError("an encoder-only model writes nothing: record it with trace()")
+    check_edits(edits, config)
+    codec = ckpt.codec("target")
+    if config.has_encoder:
+        src = encode_source(ckpt, source)
+        if codec.vocabulary.bos is None:
+            raise ValueError("the target vocabulary has no start token, so the decoder has nothing to begin with")
+        start = _tokens_of(ckpt, [codec.vocabulary.bos])
+    else:
+        src, (start, _) = Tokens(), decoder_input(ckpt, source)
+    return _Job(ckpt, src, start, config.max_target - len(start) + 1, edits, strategy)
+
+
+class DecodeStream:
+    """The steps of a decode, one by one; `run` is the whole, once they are exhausted."""
+
+    def __init__(self, steps: Iterator[Step | Run]) -> None:
+        self._steps = steps
+        self._run: Run | None = None
+
+    def __iter__(self) -> Iterator[Step]:
+        return self
+
+    def __next__(self) -> Step:
+        with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
+            item = next(self._steps)
+        if isinstance(item, Run):
+            self._run = item
+            raise StopIteration
+        return item
+
+    @property
+    def run(self) -> Run:
+        """The finished run. Raises ValueError while steps are still to come."""
+        if self._run is None:
+            raise ValueError("the run is not finished: take all its steps first")
+        return self._run
+
+    def run_to_the_end(self) -> Run:
+        """Take the steps that are left; the finished run."""
+        with torch.no_grad():
+            for item in self._steps:
+                if isinstance(item, Run):
+                    self._run = item
+        return self.run
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A decode with its input checked: `start` is what the decoder reads first, `most` the steps at most.
+
+    `prefix` has the original text of given tokens, `force` all that are given, by step. Without a strategy there is
+    nothing to choose: the whole target is given.
+    """
+
+    ckpt: Checkpoint
+    src: Tokens
+    start: Tokens
+    most: int
+    edits: tuple[Edit, ...]
+    strategy: Strategy | None
+    prefix: Tokens = field(default_factory=Tokens)
+    force: Mapping[int, int] = field(default_factory=dict)
+    banned: frozenset[int] = frozenset()
+    progress: Progress | None = None
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        return self.ckpt.codec("target").vocabulary.tokens
+
+    @property
+    def end(self) -> int | None:
+        return self.ckpt.codec("target").vocabulary.eos
+
+    @cached_property
+    def whole_passes(self) -> str | None:
+        """Why every step is a whole pass; None if the steps are cached."""
+        return whole_passes_because(self.ckpt.model, self.start.ids, self.edits)
+
+    def stopped(self, ids: Sequence[int]) -> Stopped:
+        return "end token" if ids and ids[-1] == self.end else "maximum length"
+
+    def run(self, steps: Sequence[Step], trace: Trace, found: Found | None = None) -> Run:
+        ids = [step.token_id for step in steps]
+        if self.force and max(self.force) >= len(ids):
+            raise ValueError(
+                f"the run ended with step {len(ids) - 1}, before the forced token of step {max(self.force)}"
+            )
+        beam = (None, None) if found is None else (found.tree, found.score)
+        return Run(self.ckpt.codec("target").decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
+
+    def choosing(self, read: Sequence[int]) -> Choosing:
+        return Choosing(self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held)
+
+    def held(self, step: int) -> Held | None:
+        """What the cache holds behind a step, in the model's float32."""
+        if self.whole_passes is not None:
+            return None
+        config, positions = self.ckpt.config, len(self.start) + step
+        cross = len(self.src)
+        values = 2 * config.decoder_layers * config.d_model * (positions + cross)
+        return Held(positions, cross, 4 * values)
+
+    def info(self, ids: Sequence[int]) -> dict[str, Any]:
+        """What the trace says about how it was made."""
+        info = {
+            "kind": "decoded" if self.strategy else "teacher-forced",
+            "strategy": str(self.strategy or "given target"),
+            "stopped": self.stopped(ids),
+            "forced": len(self.force),
+            "written": len(ids),
+            "cached": self.whole_passes is None,
+        }
+        return info if self.whole_passes is None else {**info, "reason": self.whole_passes}
+
+    def read(self, ids: Sequence[int]) -> Tokens:
+        """All that the decoder reads when it writes these ids: the start, all but the last, padding if it pads."""
+        names = _tokens_of(self.ckpt, ids[:-1])
+        originals = (*self.prefix.originals[: len(names)], *names.originals[len(self.prefix) :])
+        return padded_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
+
+    def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
+        return padded_next_ids(self.ckpt.config, (*self.start.ids[1:], *ids))
+
+
+def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None = None) -> Iterator[Step | Run]:
+    """Token by token, or along an answer that was found already; recorded as it goes.
+
+    Where every step is a whole pass, the trace is the last one: it read all that was written.
+    """
+    passes: list[Mapping[str, Tensor]] = []
+    steps: list[Step] = []
+    src = [job.src.ids] if len(job.src) else None
+    state = DecoderState(job.ckpt.model, src, cached=job.whole_passes is None, edits=job.edits)
+    read = list(job.start.ids)
+    fed = list(read)
+    choosing = job.choosing(read)
+    given = dict(enumerate(answer)) or job.force
+    while len(steps) < (len(answer) or job.most):
+        scored, recorded = state.step([fed])
+        logits, index = scored[0], len(steps)  # [V]
+        if state.cached:
+            passes.append(recorded)
+        else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
+            rows = attention_rows(recorded, len(read) - 1)
+            passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
+            logits = logits.clone()
+        token = given[index] if index in given else _choose(job, logits, read, index)
+        step = Step(index, choosing.vocabulary[token], token, index in job.force, logits, recorded, -1, choosing)
+        steps.append(step)
+        if job.progress is not None:
+            job.progress(len(steps), job.most)
+        yield step
+        if token == job.end:
+            break
+        fed = [token]
+        read.append(token)
+    ids = [step.token_id for step in steps]
+    check_edits_ran(job.edits, state.recorder.ran)
+    trace = make_trace(
+        job.ckpt,
+        JoinedSteps(state.values, passes),
+        job.src,
+        job.read(ids),
+        job.next_ids(ids),
+        edits=job.edits,
+        info=job.info(ids),
+    )
+    yield job.run(steps, trace, found)
+
+
+def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
+    """The id that the strategy writes."""
+    if isinstance(job.strategy, Sampling):
+        return chosen(distribution(logits, job.strategy, read, job.banned), job.strategy, step)
+    if job.banned:
+        logits = logits.index_fill(0, torch.tensor(sorted(job.banned), device=logits.device), -math.inf)
+    return int(logits.argmax())
+
+
+def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
+    (found,) = beam_search(
+        job.ckpt.model,
+        [job.src.ids] if len(job.src) else None,
+        job.start.ids,
+        beam,
+        end=job.end,
+        most=job.most,
+        forced=job.force,
+        banned=job.banned,
+        edits=job.edits,
+        vocabulary=job.vocabulary,
+        progress=job.progress,
+    )
+    yield from _recorded(replace(job, progress=None), found.ids, found)
+
+
+def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iterator[Step | Run]:
+    """The steps that write these ids, and the run, out of one pass."""
+    if job.whole_passes is not None:  # one pass would not have the rows that the steps see
+        yield from _decode_stepwise(job, ids, found)
+        return
+    trace = record(job.ckpt, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
+    first = len(job.start) - 1  # the row that writes the first token
+    logits = trace["logits"][0, first:]
+    choosing = job.choosing((*job.start.ids, *ids))
+    steps = [
+        Step(index, job.vocabulary[i], i, index in job.force, logits[index], trace.values, first + index, choosing)
+        for index, i in enumerate(ids)
+    ]
+    yield from steps
+    yield job.run(steps, trace, found)
+
+
+def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
+    """The forced ids by step. Raises ValueError for a step below 0 and for a token that is not in the vocabulary."""
+    if bad := [step for step in given if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
+        raise ValueError(f"{what}: {quoted(bad[0])} is no step: steps are whole numbers from 0 on")
+    return dict(zip(given, _given_ids(ckpt, given.values(), what), strict=True))
+
+
+def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[int]:
+    codec = ckpt.codec("target")
+    if isinstance(given, str):
+        raise ValueError(f"{what}={given!r:.60} is a text: give a list of tokens")
+    found: list[int] = []
+    for each in given:
+        if isinstance(each, str):
+            if each not in codec.vocabulary.tokens:
+                raise ValueError(f"{what}: {each!r:.60} is not a token of the target vocabulary")
+            each = codec.vocabulary.tokens.index(each)
+        found += codec.encode_ids([each]).ids
+    return found
+
+
+def _all_forced(
+    prefix: Sequence[int], given: Mapping[int, int], banned: Collection[int], most: int, names: Sequence[str]
+) -> dict[int, int]:
+    """Prefix and forced tokens together. Raises ValueError where they contradict each other, or leave nothing."""
+    for step in given:
+        if step < len(prefix):
+            raise ValueError(f"step {step} is forced, and it is part of the prefix of {len(prefix)} tokens: give one")
+        if step >= most:
+            raise ValueError(f"step {step} cannot be forced: the answer has at most {most} steps, 0 to {most - 1}")
+    forced = dict(enumerate(prefix)) | dict(given)
+    for step, token in forced.items():
+        if token in banned:
+            raise ValueError(
+                f"the token {quoted(names[token])} is banned, and step {step} is to write it: leave one of them out"
+            )
+    if len(banned) >= len(names):
+        raise ValueError(f"all {len(names)} tokens are banned: leave at least one that can be written")
+    return forced
+
+
+def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
+    """The tokens of a prefix or target. Raises ValueError for specials among ids: it has none."""
+    codec = ckpt.codec("target")
+    vocabulary = codec.vocabulary
+    if given is None or len(given) == 0:
+        return Tokens()
+    specials = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    if isinstance(given, str):
+        try:
+            encoded = codec.encode(given)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        kept = [place for place, i in enumerate(encoded.ids) if i not in specials]
+        return _tokens_of(ckpt, [encoded.ids[place] for place in kept], [encoded.originals[place] for place in kept])
+    ids = codec.encode_ids(given).ids
+    for i in ids:
+        if i in specials:
+            raise ValueError(f"{name}: id {i} is the special token {quoted(vocabulary.tokens[i])}; leave it out")
+    return _tokens_of(ckpt, ids)
+
+
+def _tokens_of(ckpt: Checkpoint, ids: Sequence[int], originals: Sequence[str] | None = None) -> Tokens:
+    names = ckpt.codec("target").vocabulary.tokens
+    tokens = tuple(names[i] for i in ids)
+    return Tokens(tuple(ids), tokens, tokens if originals is None else tuple(originals))

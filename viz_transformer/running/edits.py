@@ -1,0 +1,381 @@
+"""Changes to a run, as data: each edit is a frozen value that can be a cache key, a link and a caption.
+
+An edit changes recorded points only. It is checked against the model before the run; one that never ran is an error.
+Positions, heads and layers count from 0. A site is an attention such as `decoder.1.cross`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from viz_transformer import numerals
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.points import (
+    attention_sites,
+    derived_points,
+    recorded_points,
+    undefined_point,
+    unknown_point,
+)
+from viz_transformer.numerals import significant
+from viz_transformer.sentences import quoted
+
+Values = Mapping[str, Tensor]
+Nested = float | tuple["Nested", ...]
+MOST_AXES = 8
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 2**53
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and (not isinstance(value, Integral) or _is_whole(value))
+
+
+def _is_row(accepts: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, tuple) and all(map(accepts, value))
+
+
+def _shape(value: object, axes: int = MOST_AXES) -> tuple[int, ...] | None:
+    """The shape of nested tuples of numbers; None if they have none, or too many axes."""
+    if _is_number(value):
+        return ()
+    shapes = {_shape(item, axes - 1) for item in value} if axes and isinstance(value, tuple) else set()
+    inner = shapes.pop() if len(shapes) == 1 else None
+    return None if inner is None else (len(value), *inner)  # type: ignore[arg-type]
+
+
+# A field's type, as it is written there -> what fits it, and what to say of all else.
+_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "str": (lambda value: isinstance(value, str), "a text"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (_is_whole, "a whole number"),
+    "int | None": (lambda value: value is None or _is_whole(value), "a whole number, or nothing"),
+    "float": (_is_number, "a number"),
+    "Nested": (lambda value: _shape(value) is not None, "a number, or nested rows of numbers of equal lengths"),
+    "tuple[float, ...]": (_is_row(_is_number), "a row of numbers"),
+    "tuple[int | None, ...]": (
+        _is_row(lambda value: value is None or _is_whole(value)),
+        "a row of whole numbers, or nothing in their place",
+    ),
+    "Literal['zero', 'mean', 'uniform']": (lambda value: value in ("zero", "mean", "uniform"), "zero, mean or uniform"),
+    "Literal['encoder', 'decoder']": (lambda value: value in ("encoder", "decoder"), "encoder or decoder"),
+}
+
+
+@dataclass(frozen=True)
+class _Edit(ABC):
+    """What all edits share. Raises ValueError for a field of another type: an edit may come from a file."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            accepts, what = _FIELDS[str(field.type)]
+            if not accepts(value := getattr(self, field.name)):
+                raise ValueError(f"{type(self).__name__}: {field.name}={quoted(value)} has to be {what}")
+
+    @property
+    def row_local(self) -> bool:
+        """True if each row of the point can be edited without knowing the rows that come later."""
+        return True
+
+    @property
+    @abstractmethod
+    def point(self) -> str:
+        """The full name of the point that is changed."""
+
+    @abstractmethod
+    def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
+        """The changed copy of a point whose first row is position `start`; None if none of its rows is meant."""
+
+    @abstractmethod
+    def caption(self) -> str:
+        """The edit in words."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; `edit_from_dict` is the inverse."""
+        return {"edit": type(self).__name__, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class AblateHead(_Edit):
+    """Switch one head off: its output becomes zero, or its mean over positions, or it looks evenly at allowed keys.
+
+    Source: Michel et al. (2019) for zero; Zhang and Nanda (2024) for what zero and mean do and do not show.
+    """
+
+    site: str
+    head: int
+    how: Literal["zero", "mean", "uniform"] = "zero"
+
+    @property
+    def row_local(self) -> bool:
+        return self.how != "mean"
+
+    @property
+    def point(self) -> str:
+        return f"{self.site}.{'weights' if self.how == 'uniform' else 'head_out'}"
+
+    def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
+        head = _checked(self.head, value.size(1), "head")
+        value = value.clone()
+        if self.how == "zero":
+            value[:, head] = 0.0
+        elif self.how == "mean":
+            value[:, head] = value[:, head].mean(dim=-2, keepdim=True)
+        else:
+            allowed = values[f"{self.site}.mask"].expand(-1, value.size(1), -1, -1)[:, head].float()
+            value[:, head] = allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1.0)
+        return value
+
+    def caption(self) -> str:
+        return f"{self.site} head {self.head} ablated ({self.how})"
+
+
+@dataclass(frozen=True)
+class Scale(_Edit):
+    """Multiply a point, or a part of it. `at` indexes the axes after the batch: head, position, feature; None = all."""
+
+    name: str
+    factor: float
+    at: tuple[int | None, ...] = ()
+
+    @property
+    def point(self) -> str:
+        return self.name
+
+    def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
+        where = _where(self.at, value, start)
+        if where is None:
+            return None
+        if value.dtype == torch.bool:
+            raise ValueError(f"{self.name!r} is a mask: use SetMask to allow or forbid its cells")
+        value = value.clone()
+        value[where] = value[where] * self.factor
+        return value
+
+    def caption(self) -> str:
+        return f"{self.name}{_at_words(self.at)} times {significant(self.factor, 6)}"
+
+
+@dataclass(frozen=True)
+class Replace(_Edit):
+    """Put other numbers in a point's place: one number, or nested tuples of the shape that `at` selects.
+
+    `at` indexes the axes after the batch: head, position, feature; None = all.
+    """
+
+    name: str
+    value: Nested
+    at: tuple[int | None, ...] = ()
+
+    @property
+    def point(self) -> str:
+        return self.name
+
+    def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
+        where = _where(self.at, value, start)
+        if where is None:
+            return None
+        new = torch.as_tensor(self.value, dtype=torch.float32).to(value.device)
+        value = value.clone()
+        target = value[where]
+        if new.dim() and not any(isinstance(i, int) for i in where[_position_axis(value) :][:1]):
+            new = _rows(new, target, start, self.name)
+        if new.dim() and new.shape != target.shape[1:]:
+            raise ValueError(f"{self.name!r} needs values of shape {tuple(target.shape[1:])}, not {tuple(new.shape)}")
+        value[where] = new.to(value.dtype)
+        return value
+
+    def caption(self) -> str:
+        return f"{self.name}{_at_words(self.at)} replaced"
+
+
+@dataclass(frozen=True)
+class SetMask(_Edit):
+    """Allow or forbid cells of an attention's mask; None = all queries, keys or heads."""
+
+    site: str
+    query: int | None
+    key: int | None
+    allowed: bool
+    head: int | None = None
+
+    @property
+    def point(self) -> str:
+        return f"{self.site}.mask"
+
+    def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
+        if self.head is not None:
+            n_heads = values[f"{self.site}.query"].size(1)
+            _checked(self.head, n_heads, "head")
+            value = value.expand(-1, n_heads, -1, -1)
+        rows = _local(self.query, value.size(-2), start)
+        keys = _local(self.key, value.size(-1), 0)
+        if rows is None or keys is None:
+            return None
+        value = value.clone()
+        value[:, slice(None) if self.head is None else self.head, rows, keys] = self.allowed
+        return value
+
+    def caption(self) -> str:
+        query, key = ("all" if i is None else str(i) for i in (self.query, self.key))
+        head = "" if self.head is None else f", head {self.head}"
+        return f"{self.site}{head}: query {query}, key {key} {'allowed' if self.allowed else 'forbidden'}"
+
+
+@dataclass(frozen=True)
+class FixRow(_Edit):
+    """Fix the attention weights of one query; keys beyond the given ones get 0. The row is used as given, not
+    renormalised: its sum is part of the caption."""
+
+    site: str
+    query: int
+    weights: tuple[float, ...]
+    head: int | None = None
+
+    @property
+    def point(self) -> str:
+        return f"{self.site}.weights"
+
+    def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
+        row = _local(self.query, value.size(-2), start)
+        if row is None:
+            return None
+        if self.head is not None:
+            _checked(self.head, value.size(1), "head")
+        keys = value.size(-1)
+        if any(self.weights[keys:]):
+            raise ValueError(f"{self.site!r}: the row has {len(self.weights)} weights, query {self.query} has {keys}")
+        value = value.clone()
+        heads = slice(None) if self.head is None else self.head
+        value[:, heads, row, :] = 0.0
+        value[:, heads, row, : len(self.weights)] = torch.tensor(self.weights[:keys], device=value.device)
+        return value
+
+    def caption(self) -> str:
+        head = "" if self.head is None else f" head {self.head}"
+        return f"{self.site}{head} query {self.query}: row fixed, sum {numerals.share(math.fsum(self.weights))}"
+
+
+@dataclass(frozen=True)
+class RemovePositions(_Edit):
+    """Leave the positions' vectors out of a stack's embedding; for the model this is off its training data."""
+
+    stack: Literal["encoder", "decoder"]
+
+    @property
+    def point(self) -> str:
+        return f"{self.stack}.embed.position"
+
+    def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
+        return torch.zeros_like(value)
+
+    def caption(self) -> str:
+        return f"{self.stack} without positions"
+
+
+Edit = AblateHead | Scale | Replace | SetMask | FixRow | RemovePositions
+_KINDS: dict[str, type[Edit]] = {
+    kind.__name__: kind for kind in (AblateHead, Scale, Replace, SetMask, FixRow, RemovePositions)
+}
+
+
+def edit_from_dict(values: Mapping[str, Any]) -> Edit:
+    """The edit that `to_dict` described. Raises ValueError if there is none such, for fields that it does not have, and
+    for values of another type."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{quoted(values)} is not an edit: it has to be an object with the entry 'edit'")
+    kind = _KINDS.get(str(values.get("edit")))
+    if kind is None:
+        raise ValueError(f"no edit named {quoted(values.get('edit'))}; known are {', '.join(_KINDS)}")
+    given = {name: _frozen(value) for name, value in values.items() if name != "edit"}
+    for name in given.keys() - {field.name for field in fields(kind)}:
+        raise ValueError(f"{kind.__name__} has no field {quoted(name)}")
+    for field in fields(kind):
+        if field.name not in given and field.default is MISSING:
+            raise ValueError(f"{kind.__name__} needs the field {field.name!r}")
+    return kind(**given)
+
+
+def check_edits(edits: Sequence[Edit], config: ModelConfig) -> None:
+    """Raise ValueError for an edit of a site, a head or a point that a model of this config does not have."""
+    if not edits:
+        return
+    recorded = {point.name for point in recorded_points(config)}
+    derived = {point.name for point in derived_points(config)}
+    sites = attention_sites(config)
+    for edit in edits:
+        site = getattr(edit, "site", None)
+        if site is not None and site not in sites:
+            raise ValueError(f"no attention named {quoted(site)}; this model has {', '.join(sites)}")
+        if edit.point in derived:
+            raise ValueError(
+                f"{quoted(edit.point)} is derived: nothing in the run is made from it, so it cannot be edited"
+            )
+        if edit.point not in recorded:
+            raise ValueError(undefined_point(edit.point, config) or unknown_point(edit.point, recorded))
+        head = getattr(edit, "head", None)
+        if head is not None:
+            _checked(head, config.n_heads, "head")
+
+
+def _checked(index: int, size: int, what: str) -> int:
+    if not 0 <= index < size:
+        raise ValueError(f"there is no {what} {index}: this model has {what}s 0 to {size - 1}")
+    return index
+
+
+def _local(index: int | None, size: int, start: int) -> int | slice | None:
+    """Where position `index` stands in rows start to start + size - 1; None if it is not among them."""
+    if index is None:
+        return slice(None)
+    return index - start if 0 <= index - start < size else None
+
+
+def _position_axis(value: Tensor) -> int:
+    """Positions are the axis before the last in every recorded point."""
+    return value.dim() - 2
+
+
+def _where(at: tuple[int | None, ...], value: Tensor, start: int) -> tuple[int | slice, ...] | None:
+    """The index that `at` means, batch first; None if the position is not among these rows."""
+    if len(at) > value.dim() - 1:
+        raise ValueError(f"at={quoted(at)} has {len(at)} indices, the point has {value.dim() - 1} axes after the batch")
+    where: list[int | slice] = [slice(None)]
+    for axis, index in enumerate(at, start=1):
+        local = _local(index, value.size(axis), start if axis == _position_axis(value) else 0)
+        if local is None:
+            return None
+        where.append(local)
+    return tuple(where)
+
+
+def _rows(new: Tensor, target: Tensor, start: int, name: str) -> Tensor:
+    """The rows of values for a whole pass that belong to a step; keys that do not exist yet must be zero."""
+    if new.dim() < 2 or target.dim() < 3:
+        return new
+    new = new[..., start : start + target.size(-2), :] if new.size(-2) != target.size(-2) else new
+    keys = target.size(-1)
+    if name.endswith((".weights", ".mask", ".bias")) and new.size(-1) > keys:
+        if new[..., keys:].any():
+            raise ValueError(f"the values for {name!r} are not zero at keys that come after the query")
+        new = new[..., :keys]
+    return new
+
+
+def _at_words(at: tuple[int | None, ...]) -> str:
+    return "[" + ", ".join(":" if i is None else str(i) for i in at) + "]" if at else ""
+
+
+def _frozen(value: Any, axes: int = MOST_AXES) -> Any:
+    """Lists as tuples, down to as many axes as a point could have."""
+    return tuple(_frozen(item, axes - 1) for item in value) if axes and isinstance(value, list | tuple) else value

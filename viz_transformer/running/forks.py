@@ -1,0 +1,66 @@
+"""Where a model is unsure, both ways to go on: its answer, and the one that begins with its second choice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.running.decoding import GREEDY, Run, decode
+from viz_transformer.running.step import Candidate, Step
+from viz_transformer.running.strategies import Beam, Strategy
+from viz_transformer.running.tracing import TextOrIds
+from viz_transformer.sentences import quoted
+
+
+@dataclass(frozen=True, eq=False)
+class Fork:
+    """Both continuations from a step: `first` writes what the strategy chose there, `second` the best other token."""
+
+    step: int
+    first: Run
+    second: Run
+
+
+def fork(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    below: float = 0.5,
+    strategy: Strategy = GREEDY,
+    ban: Collection[int | str] = (),
+    max_steps: int | None = None,
+) -> Fork | None:
+    """Both ways to go on from the first step whose token has a probability below `below`.
+
+    None if there is no such step, or no other token that may stand there.
+
+    The other token is the one that the model finds most probable of those that were not written and are not banned.
+    `unsure` finds the two. Raises ValueError if `below` is no probability, and for what `decode` refuses.
+    """
+    first = decode(ckpt, source, strategy=strategy, ban=ban, max_steps=max_steps)
+    found = unsure(first, below)
+    if found is None:
+        return None
+    step, other = found
+    before = {each.index: each.token_id for each in first.steps[: step.index]} if isinstance(strategy, Beam) else {}
+    force = {**before, step.index: other.token_id}
+    second = decode(ckpt, source, strategy=strategy, force=force, ban=ban, max_steps=max_steps)
+    return Fork(step.index, first, second)
+
+
+def unsure(run: Run, below: float = 0.5) -> tuple[Step, Candidate] | None:
+    """The first step that was not forced and whose token has a probability below `below`, and its best other token.
+
+    None if there is no such step, or no other token that may stand there. Raises ValueError if `below` is no
+    probability.
+    """
+    if not 0 <= below <= 1:
+        raise ValueError(f"below={quoted(below)} must be a probability, from 0 to 1")
+    step = next((each for each in run.steps if not each.forced and numerals.exponential(each.log_prob) < below), None)
+    if step is None:
+        return None
+    others = (each for each in step.most_probable(len(step.vocabulary)) if each.token_id != step.token_id)
+    other = next((each for each in others if each.removed != "banned"), None)
+    return None if other is None else (step, other)

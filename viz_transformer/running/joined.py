@@ -1,0 +1,62 @@
+"""The points of cached decoding steps, as those of one pass over all that was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from viz_transformer.running.record import trace_value
+
+
+class JoinedSteps(Mapping[str, Tensor]):
+    """Rows of all steps below each other, put together when a point is first looked at.
+
+    before: what was recorded once, ahead of the steps (the encoder); steps: the points of each step. The rows of a
+    causal attention get ever longer: keys that a row did not have yet are 0 in weights and in a bias, False in masks.
+    """
+
+    def __init__(self, before: Mapping[str, Tensor], steps: Sequence[Mapping[str, Tensor]]) -> None:
+        self._before = before
+        self._steps = steps
+        self._names = dict.fromkeys((*before, *steps[0]))  # an ordered set
+        self._joined: dict[str, Tensor] = {}
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._joined:
+            self._joined[name] = trace_value(self._join(name))
+        return self._joined[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def _join(self, name: str) -> Tensor:
+        if name in self._before:
+            return self._before[name]
+        if name.endswith((".cross.key", ".cross.value")):  # made once, in the first step
+            return self._steps[0][name]
+        parts = [step[name] for step in self._steps]
+        if name.endswith((".self.weights", ".self.mask", ".self.bias")):
+            return _triangle(parts)
+        return torch.cat(parts, dim=-2)
+
+
+def _triangle(parts: Sequence[Tensor]) -> Tensor:
+    """[B, H or 1, rows, K] with ever larger K -> one [B, H or 1, T, T]."""
+    heads = max(part.size(1) for part in parts)
+    rows = sum(part.size(2) for part in parts)
+    whole = parts[0].new_zeros(parts[0].size(0), heads, rows, parts[-1].size(3))
+    at = 0
+    for part in parts:
+        whole[:, :, at : at + part.size(2), : part.size(3)] = part
+        at += part.size(2)
+    return whole

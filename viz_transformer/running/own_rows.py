@@ -1,0 +1,51 @@
+"""The rows that each step had in its own pass, put together as one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from viz_transformer.model.tap import made_of_target
+from viz_transformer.running.record import OF_STEPS, Trace, trace_value
+from viz_transformer.running.step import Step, attention_rows
+
+
+def own_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
+    """What `Run.own_rows` says, of the run with this trace and these steps."""
+    if trace.reads_ahead is None or not steps:
+        return trace
+    values = {name: trace[name] for name in trace.points() if not made_of_target(name)}
+    found = [attention_rows(step.recorded, step.row) for step in steps]  # each [B, H, 1, K]
+    for name in found[-1]:
+        if not all(name in rows for rows in found):  # the later passes were so long that they ran fused
+            continue
+        rows = [rows[name] for rows in found]
+        values[name] = _below_each_other(trace[name], steps, rows)
+        mask = name.removesuffix("weights") + "mask"
+        values[mask] = _where_there(trace[mask], values[name].size(-2), steps, rows)
+    values["logits"] = _below_each_other(trace["logits"], steps, [step.logits[None, None] for step in steps])
+    order = {name: place for place, name in enumerate(trace.points())}
+    values = dict(sorted(values.items(), key=lambda item: order[item[0]]))
+    return replace(trace, values=values, info={**trace.info, "rows": OF_STEPS})
+
+
+def _below_each_other(like: Tensor, steps: Sequence[Step], rows: Sequence[Tensor]) -> Tensor:
+    """rows: [..., 1, k] of each step, k up to K -> [..., T, K] as `like` is, NaN where no row has a number."""
+    whole = torch.full_like(like, torch.nan)
+    for step, row in zip(steps, rows, strict=True):
+        whole[..., step.position, : row.size(-1)] = trace_value(row)[..., 0, :]
+    return whole
+
+
+def _where_there(mask: Tensor, queries: int, steps: Sequence[Step], rows: Sequence[Tensor]) -> Tensor:
+    """mask: [B, H or 1, T or 1, K] of the last pass. A row's mask depends on no token behind it: it is that of its
+    step, for the keys that the step had."""
+    whole = mask.new_zeros(*mask.shape[:2], queries, mask.size(-1))
+    own = mask.expand_as(whole)
+    for step, row in zip(steps, rows, strict=True):
+        keys = row.size(-1)
+        whole[:, :, step.position, :keys] = own[:, :, step.position, :keys]
+    return whole

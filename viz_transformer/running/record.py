@@ -1,0 +1,395 @@
+"""The frozen record of one run: every point by name, with the tokens, saved and loaded as one file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MOST_VALUES, check_header, json_values, regular_size
+from viz_transformer.checkpoint.writing import replace_file
+from viz_transformer.model.attention import DIVISORS, Attention, attention_scores, split_heads
+from viz_transformer.model.config import MAX_LAYERS, ModelConfig
+from viz_transformer.model.layers import EMBEDDING_SCALES
+from viz_transformer.model.masks import MASK_FILLS
+from viz_transformer.model.points import (
+    IN_ATTENTION,
+    attention_sites,
+    derived_points,
+    point_shape,
+    recorded_points,
+    undefined_point,
+    unknown_point,
+)
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
+from viz_transformer.sentences import in_one_line, quoted
+
+FORMAT_VERSION = 1
+OF_STEPS = "each step's own"  # info["rows"] of a trace whose rows are those of many passes
+_METADATA_KEY = "viz_transformer"
+_OUTPUT_MAP = "parameter.{}.to_out.weight"  # W_O of an attention, [D, D]: contributions are made from it
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One side of a run: ids, the vocabulary's names for them, and what stood in the text; all equally long."""
+
+    ids: tuple[int, ...] = ()
+    tokens: tuple[str, ...] = ()
+    originals: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __add__(self, later: Tokens) -> Tokens:
+        return Tokens(self.ids + later.ids, self.tokens + later.tokens, self.originals + later.originals)
+
+    def without_last(self) -> Tokens:
+        """All but the last token."""
+        return Tokens(self.ids[:-1], self.tokens[:-1], self.originals[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Everything that one run recorded. `trace["decoder.1.cross.weights"]` is a tensor on the CPU, without gradient,
+    float32 (masks Boolean), batch first; it is the record itself, so read it and do not write into it.
+
+    Row t of the decoder reads tgt_tokens[t] and writes next_tokens[t]; the last row of a list of ids given as the
+    target writes nothing that is known, its entry is None. Where `reads_ahead` has a reason, rows depend on the tokens
+    behind them: those of a decode are then the last pass's, and `Run.own_rows` has those that wrote the tokens.
+    """
+
+    values: Mapping[str, Tensor] = field(repr=False)
+    config: ModelConfig
+    checkpoint: str
+    weights_sha256: str
+    src: Tokens
+    tgt: Tokens
+    next_ids: tuple[int | None, ...]
+    next_tokens: tuple[str | None, ...]
+    edits: tuple[Edit, ...] = ()
+    info: Mapping[str, Any] = field(default_factory=dict)
+    output_maps: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
+    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as `model_scalars` names them
+
+    @property
+    def src_ids(self) -> tuple[int, ...]:
+        return self.src.ids
+
+    @property
+    def src_tokens(self) -> tuple[str, ...]:
+        return self.src.tokens
+
+    @property
+    def src_originals(self) -> tuple[str, ...]:
+        return self.src.originals
+
+    @property
+    def tgt_ids(self) -> tuple[int, ...]:
+        return self.tgt.ids
+
+    @property
+    def tgt_tokens(self) -> tuple[str, ...]:
+        return self.tgt.tokens
+
+    @property
+    def tgt_originals(self) -> tuple[str, ...]:
+        return self.tgt.originals
+
+    @property
+    def reads_ahead(self) -> str | None:
+        """Why a decoder row depends on tokens behind it, in words; None where no row does."""
+        because = self.info.get("reads_ahead")
+        if not isinstance(because, str):  # a trace from before this was written down
+            return "later tokens change earlier rows of this model" if self.info.get("causal") is False else None
+        return because
+
+    @property
+    def of_steps(self) -> bool:
+        """True if each row is of the pass that wrote its token, as in `Run.own_rows`; False if all are of one pass."""
+        return self.info.get("rows") == OF_STEPS
+
+    def __getitem__(self, name: str) -> Tensor:
+        """A recorded or derived point. Raises KeyError with near matches, or the reason why this model lacks it."""
+        if name in self.values:
+            return self.values[name]
+        if name in self._derived:
+            return self._derive(name)
+        if self.of_steps and name in {
+            point.name for point in (*recorded_points(self.config), *derived_points(self.config))
+        }:
+            raise KeyError(f"{name!r} of each step was not kept, only attention weights and logits: see the last pass")
+        raise KeyError(undefined_point(name, self.config) or unknown_point(name, self.points(derived=True)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values or name in self._derived
+
+    def points(self, *, derived: bool = False) -> tuple[str, ...]:
+        """The names of the recorded points in the order they were made; with `derived`, also those made on demand."""
+        return (*self.values, *self._derived) if derived else tuple(self.values)
+
+    @cached_property
+    def id(self) -> str:
+        """Names the run: the same weights, tokens, edits and dropout seed give the same id, rows of steps another."""
+        edits = [edit.to_dict() for edit in self.edits]
+        parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
+        parts += [OF_STEPS] if self.of_steps else []
+        if self.config.positions in IN_ATTENTION:  # which add no parameter that would tell them apart
+            parts.append(self.config.positions)
+        return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
+
+    @cached_property
+    def _derived(self) -> tuple[str, ...]:
+        names, derived = [], [point.name for point in derived_points(self.config)]
+        for site in attention_sites(self.config):
+            if f"{site}.query" not in self.values:
+                continue
+            if f"{site}.weights" not in self.values:  # a long attention ran fused
+                names.append(f"{site}.weights")
+            names += [name for name in derived if name.startswith(f"{site}.")]
+        return tuple(names)
+
+    def _derive(self, name: str) -> Tensor:
+        """A point made from recorded ones by the functions that the model itself uses."""
+        site, what = name.rsplit(".", 1)
+        if what == "contribution":
+            head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
+            by_head = split_heads(self.output_maps[site][None], self.config.n_heads)  # W_O's columns: [1, H, D, E]
+            return head_out @ by_head.transpose(-2, -1)
+        divisor = self.scalars[f"{site}.divisor"]
+        query, key, bias = (self.values.get(f"{site}.{part}") for part in ("query", "key", "bias"))
+        assert query is not None and key is not None
+        scores = attention_scores(query, key, divisor, bias)
+        if what == "scores":
+            return scores
+        return MASK_FILLS[self.config.mask_fill](scores, self.values[f"{site}.mask"])
+
+    def diff(self, other: Trace) -> dict[str, float]:
+        """The largest absolute difference of each recorded point that both have in the same shape.
+
+        Masks count as 0 and 1; infinity stands for a NaN in one of them. Raises ValueError if they share no point.
+        """
+        shared = [n for n in self.values if n in other.values and self[n].shape == other[n].shape]
+        if not shared:
+            raise ValueError("the two traces have no point of the same name and shape: compare runs of one model")
+        differences = {}
+        for name in shared:
+            gap = (self[name].double() - other[name].double()).abs()
+            differences[name] = float(gap.nan_to_num(nan=torch.inf).max()) if gap.numel() else 0.0
+        return differences
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written.
+
+        Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again.
+        """
+        about = {
+            "format_version": FORMAT_VERSION,
+            "config": self.config.to_dict(),
+            "checkpoint": self.checkpoint,
+            "weights_sha256": self.weights_sha256,
+            "src": [self.src.ids, self.src.tokens, self.src.originals],
+            "tgt": [self.tgt.ids, self.tgt.tokens, self.tgt.originals],
+            "next_ids": self.next_ids,
+            "next_tokens": self.next_tokens,
+            "edits": [edit.to_dict() for edit in self.edits],
+            "info": dict(self.info),
+            "points": list(self.values),
+            "scalars": dict(self.scalars),
+        }
+        tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in self.values.items()}
+        for site, weight in self.output_maps.items():
+            tensors[_OUTPUT_MAP.format(site)] = weight.detach().clone()
+        described = orjson.dumps(about)
+        if len(described) > LONGEST_HEADER // 2 or json_values(described) > MOST_VALUES // 2:  # signs are escaped there
+            raise ValueError("this trace has more tokens, or edits with more numbers, than a file of one may have")
+        metadata = {_METADATA_KEY: described.decode()}
+        replace_file(path, lambda new: _save(tensors, new, metadata))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trace:
+        """The trace that `save` wrote. Raises ValueError with one sentence for anything else.
+
+        All that the file says is checked before a number of it is read, so nothing takes more memory than the file has
+        bytes and 256 MiB.
+        """
+        path = Path(path)
+        regular_size(path)
+        try:
+            check_header(path)
+            with safe_open(path, framework="pt") as file:
+                about = orjson.loads((file.metadata() or {}).get(_METADATA_KEY, "null"))
+                if not isinstance(about, dict):
+                    raise _NoTrace(f"{path} is a safetensors file, but not a trace: save one with trace.save(file)")
+                if about.get("format_version") != FORMAT_VERSION:
+                    raise _NoTrace(
+                        f"{path} has trace format {quoted(about.get('format_version'))}, this version reads"
+                        f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
+                    )
+                config = ModelConfig.from_dict(about["config"])
+                if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
+                    raise _NoTrace(
+                        f"{path} is not a whole trace: its model has more than {MAX_LAYERS} layers in a stack"
+                    )
+                if len(set(about["points"])) < len(about["points"]):
+                    raise _NoTrace(f"{path} is not a whole trace: it names a point twice")
+                stored = set(file.keys())
+                maps = {site: name for site in attention_sites(config) if (name := _OUTPUT_MAP.format(site)) in stored}
+                empty = cls(
+                    values={name: _shape_of(file.get_slice(name)) for name in about["points"]},
+                    config=config,
+                    checkpoint=about["checkpoint"],
+                    weights_sha256=about["weights_sha256"],
+                    src=_tokens(about["src"]),
+                    tgt=_tokens(about["tgt"]),
+                    next_ids=tuple(about["next_ids"]),
+                    next_tokens=tuple(about["next_tokens"]),
+                    edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
+                    info=about["info"],
+                    output_maps={site: _shape_of(file.get_slice(name)) for site, name in maps.items()},
+                    scalars=about.get("scalars") or _constant_scalars(config),
+                )
+                check_edits(empty.edits, config)
+                if problem := _problem(empty):
+                    raise _NoTrace(f"{path} is not a whole trace: {problem}")
+                return replace(
+                    empty,
+                    values={name: file.get_tensor(name) for name in empty.values},
+                    output_maps={site: file.get_tensor(name) for site, name in maps.items()},
+                )
+        except _NoTrace:
+            raise
+        except _UNREADABLE as error:
+            why = in_one_line(str(error), 200)
+            raise ValueError(f"{path} is not a whole trace ({why}): save it anew with trace.save(file)") from None
+
+
+_UNREADABLE = (
+    *(SafetensorError, OSError, MemoryError, RuntimeError),  # MemoryError: torch maps the file
+    *(ValueError, LookupError, TypeError, AttributeError),
+)
+
+
+class _NoTrace(ValueError):
+    """A sentence with the file's name in it."""
+
+
+def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
+    """safetensors' own save, whose errors are the system's again."""
+    try:
+        save_file(tensors, path, metadata=metadata)
+    except SafetensorError as error:
+        if number := re.search(r"\(os error (\d+)\)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+        raise
+
+
+def trace_value(value: Tensor) -> Tensor:
+    """A recorded tensor as a Trace keeps it: on the CPU, without gradient, float32 or Boolean."""
+    value = value.detach().cpu()
+    return value if value.dtype == torch.bool else value.float()
+
+
+def output_maps(model: Transformer) -> dict[str, Tensor]:
+    """W_O [D, D] of each attention, by site; the model's own tensors, not copies."""
+    return {site: _attention(model, site).to_out.weight.detach() for site in attention_sites(model.config)}
+
+
+def model_scalars(model: Transformer) -> dict[str, float]:
+    """What each attention divides its scores by, `{site}.divisor`, and each stack multiplies its embeddings by,
+    `{stack}.embed.scale`: a constant or a learned number, as the config says."""
+    scalars = {f"{stack}.embed.scale": getattr(model, stack).embedding.scale for stack in _stacks(model.config)}
+    scalars |= {f"{site}.divisor": _attention(model, site).divisor for site in attention_sites(model.config)}
+    return {name: value.item() if isinstance(value, Tensor) else value for name, value in scalars.items()}
+
+
+def _constant_scalars(config: ModelConfig) -> dict[str, float]:
+    """Those of a trace from before there were learned ones."""
+    scale, divisor = EMBEDDING_SCALES[config.embedding_scale](config), DIVISORS[config.divisor](config)
+    scalars = {f"{stack}.embed.scale": float(scale) for stack in _stacks(config)}
+    return scalars | {f"{site}.divisor": float(divisor) for site in attention_sites(config)}
+
+
+def _stacks(config: ModelConfig) -> tuple[str, ...]:
+    return ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder
+
+
+def _attention(model: Transformer, site: str) -> Attention:
+    stack, layer, kind = site.split(".")
+    attention: Attention = getattr(getattr(model, stack).layers[int(layer)], f"{kind}_attention")
+    return attention
+
+
+def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
+    ids, tokens, originals = columns
+    return Tokens(tuple(ids), tuple(tokens), tuple(originals))
+
+
+def _shape_of(stored: Any) -> Tensor:
+    """A tensor without numbers, of the shape and the type of one in a file."""
+    dtype = _DTYPES.get(stored.get_dtype(), torch.complex64)  # which no point has
+    return torch.empty(stored.get_shape(), dtype=dtype, device="meta")
+
+
+_DTYPES = {"F32": torch.float32, "BOOL": torch.bool, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16}
+
+
+def _problem(trace: Trace) -> str | None:
+    """What does not fit in a trace that could be read; None if everything does."""
+    if not trace.values:
+        return "it has no points"
+    if not _tokens_fit(trace):
+        return "its tokens do not fit its config"
+    if not isinstance(trace.info, dict) or not _all(str, (trace.checkpoint, trace.weights_sha256)):
+        return "what it says about its run is not text"
+    known = {point.name: point for point in recorded_points(trace.config)}
+    for name, value in trace.values.items():
+        if name not in known:
+            return f"it has a point {name!r:.80}, which a model of its config does not"
+        shape = point_shape(known[name], trace.config, batch=1, source=len(trace.src), target=len(trace.tgt))
+        shapes = [shape, (1, trace.config.n_heads, *shape[2:])] if name.endswith(".mask") else [shape]  # one per head
+        kind = torch.bool if name.endswith(".mask") else torch.float32
+        if tuple(value.shape) not in shapes or value.dtype != kind:
+            return f"its point {name} is {value.dtype} {list(value.shape)}, and not {kind} {list(shape)}"
+    return next(
+        (f"{site} lacks what it is made of" for site in attention_sites(trace.config) if _lacks(trace, site)), None
+    )
+
+
+def _lacks(trace: Trace, site: str) -> bool:
+    """Whether derived points of this attention, which the trace names, could not be made."""
+    if f"{site}.query" not in trace.values:
+        return False
+    d_model, weight = trace.config.d_model, trace.output_maps.get(site)
+    biased = ("bias",) if trace.config.positions == "alibi" and site.endswith(".self") else ()
+    whole = all(f"{site}.{part}" in trace.values for part in ("key", "mask", "head_out", *biased))
+    mapped = weight is not None and tuple(weight.shape) == (d_model, d_model) and weight.is_floating_point()
+    divided = isinstance(trace.scalars, dict) and isinstance(trace.scalars.get(f"{site}.divisor"), float)
+    return not (whole and mapped and divided)
+
+
+def _tokens_fit(trace: Trace) -> bool:
+    """Whether each side that the model has, and no other, has tokens with ids, names and originals."""
+    has = (trace.config.has_encoder, trace.config.has_decoder)
+    for side, expected in zip((trace.src, trace.tgt), has, strict=True):
+        columns = ((int, side.ids), (str, side.tokens), (str, side.originals))
+        if bool(len(side)) != expected or not all(_all(kind, c) and len(c) == len(side) for kind, c in columns):
+            return False
+    written = ((int, trace.next_ids), (str, trace.next_tokens))
+    return all(len(c) == len(trace.tgt) and _all(kind, [e for e in c if e is not None]) for kind, c in written)
+
+
+def _all(kind: type, entries: Iterable[object]) -> bool:
+    return all(type(entry) is kind for entry in entries)

@@ -1,0 +1,330 @@
+"""The search for an answer, on ids alone: the decoder between two steps, beam search, many texts at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.causality import is_causal, padding_matters
+from viz_transformer.model.tap import OFF, Recorder, Tap, made_of_target
+from viz_transformer.model.transformer import Transformer
+from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
+from viz_transformer.running.edits import Edit
+from viz_transformer.running.strategies import Beam, log_softmax
+
+
+def whole_passes_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
+    """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first."""
+    if model.config.pad_to is not None:
+        return f"the model reads {model.config.pad_to} tokens at a time, padding included"
+    if because := reads_ahead_because(model, start):
+        return because
+    return _needs_all_rows(edits)
+
+
+def reads_ahead_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
+    """Why a decoder row may depend on tokens behind it, so that each pass has rows of its own; None if none does."""
+    if not is_causal(model):
+        return "later tokens change earlier rows of this model"
+    if start[0] == model.config.target_pad and model.config.mask_fill != "zero-rows":
+        return "the text begins with padding, which attends to later tokens in this model"
+    return _needs_all_rows([edit for edit in edits if made_of_target(edit.point)])
+
+
+def _needs_all_rows(edits: Sequence[Edit]) -> str | None:
+    for edit in edits:
+        if not edit.row_local:
+            return f"the edit '{edit.caption()}' needs all rows at once"
+    return None
+
+
+class DecoderState:
+    """A decoder in the middle of its work, for a batch: with a cache each step reads the new tokens only.
+
+    With edits given, every pass is recorded; without (None), none is.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        src: Sequence[Sequence[int]] | None,
+        *,
+        cached: bool = True,
+        edits: Sequence[Edit] | None,
+    ) -> None:
+        config = model.config
+        self.model = model
+        self.cached = cached
+        self.device = next(model.parameters()).device
+        self.recorder = Recorder(edits or ())
+        self.tap: Tap = OFF if edits is None else self.recorder
+        self.memory: Tensor | None = None
+        self.keep: Tensor | None = None
+        if src is not None:
+            self.memory, self.keep = model.encode(self._padded(src, config.source_pad), self.tap)
+        self.values = self.recorder.values  # the encoder's points
+        self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
+        self._read: list[list[int]] = []
+        self._source_of = list(range(len(src or [()])))  # which of the sources each row of the batch reads
+
+    def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """Read these new tokens, [B] rows of one length: logits [B, V] after the last, and what was recorded."""
+        if self.cache is None:
+            self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
+            new = self._read
+        self.recorder.begin(self.cache.length if self.cache is not None else 0)
+        tgt = self._padded(new, self.model.config.target_pad)
+        logits = self.model.decode(tgt, self.memory, self.keep, cache=self.cache, tap=self.tap)
+        return logits[:, len(new[0]) - 1], self.recorder.values
+
+    def _padded(self, rows: Sequence[Sequence[int]], pad: int | None) -> Tensor:
+        return padded(rows, pad, self.device, length=self.model.config.pad_to)
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows of the batch, in this order."""
+        if list(rows) == list(range(len(self._source_of))):
+            return
+        index = torch.tensor(rows, dtype=torch.long, device=self.device)
+        source_of = [self._source_of[row] for row in rows]
+        same_memory, self._source_of = source_of == self._source_of, source_of
+        if self.memory is not None and self.keep is not None and not same_memory:
+            self.memory, self.keep = self.memory.index_select(0, index), self.keep.index_select(0, index)
+        if self.cache is not None:
+            self.cache.select(index, same_memory=same_memory)
+        elif self._read:
+            self._read = [self._read[row] for row in rows]
+
+
+@dataclass
+class _Search:
+    """The search for one text: hypotheses that go on, all of one length, and the best finished ones (ids, log_prob).
+
+    With a `recorder` every continuation that is looked at is written down.
+    """
+
+    beam: Beam
+    end: int | None
+    recorder: TreeRecorder | None = None
+    alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])
+    finished: list[tuple[list[int], float]] = field(default_factory=list)
+
+    def grow(self, log_probs: Tensor, forced: int | None) -> list[int]:
+        """Take one step: log_probs [hypotheses, V] (float64) of the next token, or the one that is forced.
+
+        Returns the place of each new hypothesis' parent.
+        """
+        width, vocabulary = self.beam.width, log_probs.size(1)
+        total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
+        if forced is None:
+            best, flat = total.flatten().topk(min(2 * width, total.numel()))
+        else:
+            best, rows = total[:, forced].sort(descending=True, stable=True)
+            flat = rows * vocabulary + forced
+        grown: list[tuple[list[int], float]] = []
+        parents = []
+        looked_at = []
+        own = log_probs.flatten()[flat].tolist()
+        places = []
+        for rank, (log_prob, place) in enumerate(zip(best.tolist(), flat.tolist(), strict=True)):
+            if log_prob == -math.inf:  # banned
+                break
+            parent, token = divmod(place, vocabulary)
+            hypothesis = ([*self.alive[parent][0], token], log_prob)
+            kept = rank < width if token == self.end else len(grown) < width
+            if kept and token == self.end:
+                self.finished.append(hypothesis)
+            elif kept:
+                grown.append(hypothesis)
+                parents.append(parent)
+                places.append(rank)
+            looked_at.append((parent, token, own[rank], log_prob, kept))
+        if self.recorder is not None:
+            self.recorder.grown(looked_at, places, self._best_pruned(total, {each[0] for each in looked_at if each[4]}))
+        self.alive = grown
+        self.finished = sorted(self.finished, key=self.score_ended, reverse=True)[:width]
+        return parents
+
+    def _best_pruned(self, total: Tensor, extended: Collection[int]) -> dict[int, float]:
+        """For each hypothesis that is not extended the best total [hypotheses, V] of one that would have gone on."""
+        pruned = [row for row in range(len(total)) if row not in extended]
+        if not pruned:
+            return {}
+        going_on = total[pruned]
+        if self.end is not None:
+            going_on[:, self.end] = -math.inf
+        return dict(zip(pruned, going_on.max(dim=1).values.tolist(), strict=True))
+
+    def score(self, hypothesis: tuple[list[int], float]) -> float:
+        ids, log_prob = hypothesis
+        return self.beam.score(log_prob, len(ids))
+
+    def score_ended(self, hypothesis: tuple[list[int], float]) -> float:
+        ids, log_prob = hypothesis
+        return self.beam.score(log_prob, self.beam.counted(len(ids), ended=True))
+
+    def is_over(self, most: int) -> bool:
+        """The stop rule of `Beam`, for hypotheses of at most `most` tokens."""
+        if not self.alive or len(self.alive[0][0]) >= most:
+            return True
+        if len(self.finished) < (1 if self.beam.stop == "first-finished" else self.beam.width):
+            return False
+        if self.beam.stop != "none-better":
+            return True
+        worst = self.score_ended(self.finished[-1])
+        return all(self.score(hypothesis) <= worst for hypothesis in self.alive)
+
+    def answer(self) -> tuple[list[int], float]:
+        """The best hypothesis, end token included, and its score."""
+        if self.finished:
+            return self.finished[0][0], self.score_ended(self.finished[0])
+        best = max(self.alive, key=self.score)
+        return best[0], self.score(best)
+
+
+Progress = Callable[[int, int], None]
+"""Called with the steps done and the steps at most; whatever it raises ends the search."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best hypothesis for a text: its ids, end token included, and its score; the tree if it was asked for."""
+
+    ids: list[int]
+    score: float
+    tree: BeamTree | None = None
+
+
+def beam_search(
+    model: Transformer,
+    src: Sequence[Sequence[int]] | None,
+    start: Sequence[int],
+    beam: Beam,
+    *,
+    end: int | None,
+    most: int,
+    forced: Mapping[int, int] | None = None,
+    banned: Collection[int] = (),
+    edits: Sequence[Edit] = (),
+    vocabulary: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> list[Found]:
+    """The best hypothesis for each text.
+
+    src: the texts, searched side by side; None for a decoder alone, which writes one. forced: tokens by step; banned:
+    ids that are never written. The trees are recorded if `vocabulary` says what the tokens are called.
+    """
+    # An edit changes the search too, so then its passes go through a Recorder.
+    state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
+    recorded = vocabulary is not None
+    searches = [_Search(beam, end, TreeRecorder(beam, end) if recorded else None) for _ in src or [()]]
+    out = torch.tensor(sorted(banned), dtype=torch.long, device=state.device)
+    going = searches
+    fed = [list(start) for _ in going]
+    for step in range(most):
+        log_probs = log_softmax(state.step(fed)[0])  # [all hypotheses, V]
+        token = (forced or {}).get(step)
+        if len(out):
+            log_probs = log_probs.index_fill(1, out, -math.inf)
+        rows: list[int] = []
+        fed, left, row = [], [], 0
+        for search in going:
+            count = len(search.alive)
+            parents = search.grow(log_probs[row : row + count], token)
+            if not search.is_over(most):
+                left.append(search)
+                rows += [row + parent for parent in parents]
+                fed += [[ids[-1]] for ids, _ in search.alive]
+            row += count
+        if progress is not None:
+            progress(step + 1, most)
+        going = left
+        if not going:
+            break
+        state.select(rows)
+    return [_found(search, vocabulary or (), start) for search in searches]
+
+
+def _found(search: _Search, vocabulary: Sequence[str], start: Sequence[int]) -> Found:
+    ids, score = search.answer()
+    return Found(ids, score, None if search.recorder is None else search.recorder.tree(vocabulary, start, ids))
+
+
+def decode_batch(
+    model: Transformer,
+    src_ids: Sequence[Sequence[int]],
+    *,
+    bos: int,
+    eos: int,
+    max_steps: int | None = None,
+    beam: int | None = None,
+    length_penalty: float = 0.6,
+) -> list[list[int]]:
+    """The answers to many sources, unrecorded: ids without start and end token, in the order given.
+
+    Cached, or in whole passes for a model that is not causal.
+
+    src_ids: ids as the encoder reads them. Greedy unless `beam` is a width. Sort by length to waste little on padding.
+    """
+    most = min(max_steps or model.config.max_target, model.config.max_target)
+    with torch.no_grad():
+        answers: list[list[int]] = [[] for _ in src_ids]
+        for places in _batches(model, src_ids):
+            sources = [src_ids[i] for i in places]
+            if beam is None:
+                found = _greedy_batch(model, sources, bos=bos, eos=eos, most=most)
+            else:
+                strategy = Beam(beam, length_penalty=length_penalty)
+                best = beam_search(model, sources, [bos], strategy, end=eos, most=most)
+                found = [each.ids[:-1] if each.ids and each.ids[-1] == eos else each.ids for each in best]
+            for place, answer in zip(places, found, strict=True):
+                answers[place] = answer
+        return answers
+
+
+def _batches(model: Transformer, src_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The places of the sources that may stand in one batch: all, or those of one length if padding changes numbers."""
+    if not padding_matters(model):
+        return [list(range(len(src_ids)))]
+    by_length: dict[int, list[int]] = {}
+    for place, ids in enumerate(src_ids):
+        by_length.setdefault(len(ids), []).append(place)
+    return list(by_length.values())
+
+
+def _greedy_batch(
+    model: Transformer, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
+) -> list[list[int]]:
+    state = DecoderState(model, src_ids, cached=not whole_passes_because(model, [bos]), edits=None)
+    answers: list[list[int]] = [[] for _ in src_ids]
+    going = list(range(len(src_ids)))  # the answers that row 0, 1, ... of the state are writing
+    fed = [[bos] for _ in src_ids]
+    for _ in range(most):
+        chosen = state.step(fed)[0].argmax(dim=-1).tolist()
+        rows = [row for row, token in enumerate(chosen) if token != eos]
+        for row in rows:
+            answers[going[row]].append(chosen[row])
+        if not rows:
+            break
+        if len(rows) < len(going):
+            state.select(rows)
+            going = [going[row] for row in rows]
+        fed = [[chosen[row]] for row in rows]
+    return answers
+
+
+def padded(
+    rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None, *, length: int | None = None
+) -> Tensor:
+    """Rows of ids as one int64 tensor [B, length or the longest], the shorter ones filled up at the end with `pad`.
+
+    Raises ValueError if they need padding and there is no id for it.
+    """
+    longest = max(map(len, rows)) if length is None else length
+    if pad is None and any(len(row) < longest for row in rows):
+        raise ValueError("texts of different lengths need a pad token: take them one by one")
+    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)

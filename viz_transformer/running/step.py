@@ -1,0 +1,147 @@
+"""One token being written: what the model made of each token, what the strategy left of that, and what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from viz_transformer.running.strategies import KEPT, REASONS, Distribution, Strategy, distribution, log_softmax
+
+CANDIDATES = 10
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that could stand at a step.
+
+    log_prob: natural logarithm under the model, over the whole vocabulary. strategy_log_prob: under the strategy, -inf
+    if it removed the token; `removed` then says by which rule ("banned", "greedy", "top-k", "top-p", "min-p").
+    """
+
+    token: str
+    token_id: int
+    log_prob: float
+    strategy_log_prob: float = 0.0
+    removed: str | None = None
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the cache holds behind a step: positions of the text and of the source, and all keys and values in bytes."""
+
+    self_positions: int
+    cross_positions: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """What all steps of a run share, above all how tokens are chosen. `read` grows while the run goes on."""
+
+    strategy: Strategy | None
+    banned: frozenset[int]
+    read: Sequence[int]  # all that the decoder reads
+    start: int  # how many of them stood there before the first step
+    vocabulary: tuple[str, ...] = field(repr=False)
+    held: Callable[[int], Held | None] = field(repr=False)  # what the cache holds behind a step
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One token written, and what was recorded on the way to it. Numbers are computed when they are looked at."""
+
+    index: int
+    token: str
+    token_id: int
+    forced: bool
+    logits: Tensor = field(repr=False)  # [V]
+    recorded: Mapping[str, Tensor] = field(repr=False)  # of the pass that wrote the token, what `rows` needs or more
+    row: int = field(repr=False)  # its row in them; -1 is the last
+    choosing: Choosing = field(repr=False)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        return self.choosing.vocabulary
+
+    @property
+    def cache(self) -> Held | None:
+        """What the cache holds behind this step; None where every step is a whole pass."""
+        return self.choosing.held(self.index)
+
+    @cached_property
+    def log_probs(self) -> Tensor:
+        """Natural logarithm of the probability of each entry of the vocabulary, before the strategy: [V] float64."""
+        return log_softmax(self.logits.detach().cpu())
+
+    @property
+    def log_prob(self) -> float:
+        """That of the token written."""
+        return float(self.log_probs[self.token_id])
+
+    @cached_property
+    def distribution(self) -> Distribution:
+        """What the strategy left of the model's probabilities."""
+        how = self.choosing
+        return distribution(self.logits, how.strategy, how.read[: how.start + self.index], how.banned)
+
+    @property
+    def strategy_log_prob(self) -> float:
+        """The token's log-probability under the strategy, -inf for a forced token that it would have removed."""
+        return float(self.distribution.log_probs[self.token_id])
+
+    @property
+    def entropy(self) -> float:
+        """Of the model's probabilities, in nats: 0 = certain, ln(vocabulary) = even. Source: Shannon (1948)."""
+        probs = self.log_probs.exp()
+        return float(-torch.where(probs > 0, probs * self.log_probs, 0.0).sum())
+
+    @property
+    def rank(self) -> int:
+        """How many tokens the model finds more probable than the one written."""
+        return int((self.log_probs > self.log_probs[self.token_id]).sum())
+
+    @property
+    def position(self) -> int:
+        """The decoder row that wrote the token, which reads the last token before it."""
+        return self.choosing.start - 1 + self.index
+
+    @property
+    def rows(self) -> Mapping[str, Tensor]:
+        """The new row of every attention of the decoder, over the keys it could see: [B, H, 1, K], by point."""
+        keys = self.position + 1
+        found = attention_rows(self.recorded, self.row)
+        return {name: row[..., :keys] if ".self." in name else row for name, row in found.items()}
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The ten tokens that the model finds most probable, best first."""
+        return self.most_probable(CANDIDATES)
+
+    def most_probable(self, count: int) -> tuple[Candidate, ...]:
+        """As many tokens as that, best first under the model."""
+        log_probs, ids = self.log_probs.topk(min(count, len(self.vocabulary)))
+        return tuple(self.candidate(i, log_prob) for i, log_prob in zip(ids.tolist(), log_probs.tolist(), strict=True))
+
+    def candidate(self, token_id: int, log_prob: float | None = None) -> Candidate:
+        """What the step says of this token."""
+        reason = REASONS[int(self.distribution.removed[token_id])]
+        return Candidate(
+            self.vocabulary[token_id],
+            token_id,
+            float(self.log_probs[token_id]) if log_prob is None else log_prob,
+            float(self.distribution.log_probs[token_id]),
+            None if reason == KEPT else reason,
+        )
+
+
+def attention_rows(recorded: Mapping[str, Tensor], row: int) -> dict[str, Tensor]:
+    """One row of every attention of the decoder, [B, H, 1, K], over all keys of the pass, padding included."""
+    return {
+        name: value[:, :, row % value.size(2), None]
+        for name, value in recorded.items()
+        if name.startswith("decoder.") and name.endswith(".weights")
+    }

@@ -1,0 +1,61 @@
+"""In which notation a model learned its texts, by its card: whether a text is written so, and how it would be.
+
+The card's entry is `notation`, an object with its `kind` and the settings of that kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from viz_transformer.sentences import quoted
+from viz_transformer.text.notation.expressions import Expressions
+from viz_transformer.text.notation.letters import Letters
+from viz_transformer.text.notation.numbers import Numbers, TypedNumbers
+from viz_transformer.text.notation.reading import Reading
+
+__all__ = [
+    "CARD_KEY",
+    "Expressions",
+    "Letters",
+    "Notation",
+    "Numbers",
+    "Reading",
+    "TypedNumbers",
+    "read_notation",
+]
+
+CARD_KEY = "notation"
+
+
+class Notation(Protocol):
+    """How the sources of a model's training were written."""
+
+    def read(self, text: str) -> Reading:
+        """Whether the text is written so; if not, what it would be, where that can be said."""
+
+    def words(self) -> str:
+        """The notation in words, as a phrase."""
+
+    def settings(self) -> dict[str, Any]:
+        """As a card has it, with the kind."""
+
+
+_KINDS = {kind.kind: kind for kind in (Numbers, TypedNumbers, Expressions, Letters)}
+
+
+def read_notation(card: Mapping[str, Any]) -> Notation | None:
+    """The notation that a card states; None for a card that states none.
+
+    Raises ValueError, one sentence, for an entry that is no such object, of an unknown kind, or with settings that are
+    missing, unknown or out of bounds: the card may be anybody's.
+    """
+    if CARD_KEY not in card:
+        return None
+    given = card[CARD_KEY]
+    if not isinstance(given, dict):
+        raise ValueError(f"the card's notation is {quoted(given)}: it has to be an object with a kind")
+    kind = given.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(f"the card's notation has the kind {quoted(kind)}: this program knows {', '.join(_KINDS)}")
+    return _KINDS[kind].from_settings(given)

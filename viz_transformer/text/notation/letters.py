@@ -1,0 +1,60 @@
+"""Strings of letters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Any, ClassVar
+
+from viz_transformer.text.notation.reading import (
+    INSIDE,
+    LEARNED,
+    WRITTEN,
+    Reading,
+    check_characters,
+    check_count,
+    settings_of,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letters:
+    """1 to `longest` of these lower-case letters. Raises ValueError for settings out of bounds."""
+
+    kind: ClassVar[str] = "letters"
+    letters: str
+    longest: int
+
+    def __post_init__(self) -> None:
+        check_characters("letters", self.letters, ascii_lowercase)
+        check_count("longest", self.longest, 1, 10_000)
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any]) -> Letters:
+        return cls(**settings_of(cls.kind, given, ("letters", "longest")))
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": self.kind, "letters": self.letters, "longest": self.longest}
+
+    def words(self) -> str:
+        return f"1 to {self.longest:,} of {self._which()}"
+
+    def read(self, text: str) -> Reading:
+        """Capitals are offered in lower case; what has other characters is not offered anything."""
+        typed = text.strip()
+        if not typed:
+            return INSIDE
+        said = f"This model learned strings of at most {self.longest:,} characters; this one has {len(typed):,}."
+        too_long = said if len(typed) > self.longest else ""
+        letters = {*self.letters}
+        if {*typed} <= letters:
+            return Reading(inside=False, said=too_long) if too_long else INSIDE
+        if typed.isascii() and {*typed.lower()} <= letters:
+            lead = WRITTEN if too_long else LEARNED
+            return Reading(inside=False, offered=typed.lower(), lead=lead, said=too_long)
+        return Reading(inside=False, said=f"This model learned {self._which()} only. {too_long}".rstrip())
+
+    def _which(self) -> str:
+        run = self.letters in ascii_lowercase and len(self.letters) > 2
+        return f"the letters {f'{self.letters[0]} to {self.letters[-1]}' if run else ', '.join(self.letters)}"

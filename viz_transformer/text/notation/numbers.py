@@ -1,0 +1,157 @@
+"""Numbers in digits: as the lab's data write them, and as people type them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from viz_transformer.text.notation.reading import (
+    INSIDE,
+    LEARNED,
+    LONGEST_TEXT,
+    WRITTEN,
+    Reading,
+    check_count,
+    settings_of,
+)
+
+MINUS = "\N{MINUS SIGN}"
+_BLANKS = " \N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}"
+_NUMBER = re.compile(
+    rf"(?P<sign>[-+{MINUS}]?)(?P<whole>[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]{{1,3}}(?:[{_BLANKS}][0-9]{{3}})+|[0-9]*)"
+    r"(?P<point>\.?)(?P<decimals>[0-9]*)"
+)
+_GROUPED = re.compile(r"-?(?:0|[1-9][0-9]{0,2}(?:,[0-9]{3})*)\.(?P<decimals>[0-9]+)")
+_TYPED = re.compile(
+    rf"[-+{MINUS}]?(?:0|[1-9][0-9]*|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]+)?"
+    r"|0{1,3}(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+"
+)
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number as typed: whole without leading zeros ("0" for none), the decimals that were typed."""
+
+    negative: bool
+    whole: str
+    decimals: str
+    grouped: bool
+
+    def written(self, most_decimals: int, *, exactly: bool, grouped: bool) -> tuple[str, bool]:
+        """The number with at most (or exactly) so many decimals, half away from zero, and whether it was rounded."""
+        kept, cut = self.decimals[:most_decimals], self.decimals[most_decimals:]
+        scaled = int(self.whole + kept)
+        if cut >= "5":
+            scaled += 1
+        digits = str(scaled).rjust(len(kept) + 1, "0")
+        whole, kept = digits[: len(digits) - len(kept)], digits[len(digits) - len(kept) :]
+        kept = kept.ljust(most_decimals, "0") if exactly else kept
+        whole = f"{int(whole):,}" if grouped else whole
+        return f"{'-' * self.negative}{whole}{f'.{kept}' if kept else ''}", bool(cut.strip("0"))
+
+
+def _parsed(text: str) -> _Number | None:
+    """The number that a text writes in some usual English notation; None if it writes none."""
+    found = _NUMBER.fullmatch(text)
+    if found is None or not (found["whole"] or found["decimals"]):
+        return None
+    whole = "".join(character for character in found["whole"] if character.isdigit())
+    grouped = len(whole) < len(found["whole"])
+    if grouped and whole.startswith("0"):
+        return None
+    return _Number(found["sign"] in ("-", MINUS), whole.lstrip("0") or "0", found["decimals"], grouped)
+
+
+def _rounded_to(decimals: int) -> str:
+    return f"rounded to {_count(decimals, 'decimal')}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + "s" * (n != 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """Commas between groups of three digits, exactly so many decimals, "-" for below zero; the whole part at most
+    `largest`. Raises ValueError for settings out of bounds."""
+
+    kind: ClassVar[str] = "numbers"
+    decimals: int
+    largest: int
+
+    def __post_init__(self) -> None:
+        check_count("decimals", self.decimals, 1, 20)
+        check_count("largest", self.largest, 1, 10**30)
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any]) -> Numbers:
+        return cls(**settings_of(cls.kind, given, ("decimals", "largest")))
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": self.kind, "decimals": self.decimals, "largest": self.largest}
+
+    def words(self) -> str:
+        return f"numbers written as {self._example()}, up to {self.largest:,}"
+
+    def read(self, text: str) -> Reading:
+        """Any usual English notation is offered in the model's; more decimals than it knows are rounded, and said."""
+        typed = text.strip()
+        if not typed:
+            return INSIDE
+        number = _parsed(typed) if len(typed) <= LONGEST_TEXT else None
+        if number is None:
+            return Reading(inside=False, said=f"This model learned numbers only, written as {self._example()}.")
+        beyond = f"The numbers that this model learned go up to {self.largest:,}." * (int(number.whole) > self.largest)
+        form = _GROUPED.fullmatch(typed)
+        if form is not None and len(form["decimals"]) == self.decimals:
+            return Reading(inside=False, said=beyond) if beyond else INSIDE
+        offered, rounded = number.written(self.decimals, exactly=True, grouped=True)
+        lead = _rounded_to(self.decimals) if rounded else WRITTEN if beyond else LEARNED
+        return Reading(inside=False, offered=offered, lead=lead, said=beyond)
+
+    def _example(self) -> str:
+        return f"1,984.{'0' * self.decimals}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypedNumbers:
+    """The usual English notations: up to `digits` digits before the point, plain or in groups of three with commas,
+    up to `decimals` behind it, "+", "-" or a minus sign in front; without a sign also with up to three zeros more in
+    front, and with nothing before the point. Raises ValueError for settings out of bounds."""
+
+    kind: ClassVar[str] = "typed-numbers"
+    digits: int
+    decimals: int
+
+    def __post_init__(self) -> None:
+        check_count("digits", self.digits, 1, 30)
+        check_count("decimals", self.decimals, 1, 20)
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any]) -> TypedNumbers:
+        return cls(**settings_of(cls.kind, given, ("digits", "decimals")))
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": self.kind, "digits": self.digits, "decimals": self.decimals}
+
+    def words(self) -> str:
+        digits, decimals = _count(self.digits, "digit"), _count(self.decimals, "decimal")
+        return f"numbers in the usual English notations, at most {digits} before the point and {decimals}"
+
+    def read(self, text: str) -> Reading:
+        """Another notation is offered as a plain number; more decimals are rounded, and said."""
+        typed = text.strip()
+        if not typed:
+            return INSIDE
+        number = _parsed(typed) if len(typed) <= LONGEST_TEXT else None
+        if number is None:
+            return Reading(inside=False, said="This model learned numbers only, in digits: 1984, 1,984.5 or -0.25.")
+        before = _count(self.digits, "digit")
+        beyond = f"This model learned numbers of at most {before} before the point." * (len(number.whole) > self.digits)
+        if _TYPED.fullmatch(typed) and len(number.decimals) <= self.decimals:
+            return Reading(inside=False, said=beyond) if beyond else INSIDE
+        offered, rounded = number.written(self.decimals, exactly=False, grouped=number.grouped)
+        lead = _rounded_to(self.decimals) if rounded else WRITTEN if beyond else LEARNED
+        return Reading(inside=False, offered=offered, lead=lead, said=beyond)

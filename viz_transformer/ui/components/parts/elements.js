@@ -1,0 +1,63 @@
+// Elements, the tooltip, and what a screen reader hears.
+
+const ICONS = {
+  back: "M3 2h2v12H3zM14 2v12L6 8z",
+  next: "M11 2h2v12h-2zM2 2v12l8-6z",
+  play: "M3 1v14l11-7z",
+  pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z",
+}
+
+/** The sign of a button: back, next, play or pause. */
+export function icon(name) {
+  const space = "http://www.w3.org/2000/svg"
+  const picture = document.createElementNS(space, "svg")
+  const path = document.createElementNS(space, "path")
+  picture.setAttribute("viewBox", "0 0 16 16")
+  picture.setAttribute("aria-hidden", "true")
+  path.setAttribute("d", ICONS[name])
+  picture.append(path)
+  return picture
+}
+
+export function element(name, className, text) {
+  const made = document.createElement(name)
+  if (className) made.className = className
+  if (text !== undefined) made.textContent = text
+  return made
+}
+
+export function button(className, text, title, onClick) {
+  const made = element("button", className, text)
+  made.type = "button"
+  made.title = title
+  made.setAttribute("aria-label", title)
+  made.onclick = onClick
+  return made
+}
+
+/** A tooltip inside `root`: show(lines, x, y) beside a place in root's pixels, hide(). */
+export function tooltip(root) {
+  const box = element("div", "tooltip")
+  box.setAttribute("role", "tooltip")
+  box.hidden = true
+  root.append(box)
+  return {
+    show(lines, x, y) {
+      box.replaceChildren(...lines.map((line) => element("div", "", line)))
+      box.hidden = false
+      const right = x + 16 + box.offsetWidth <= root.clientWidth
+      box.style.left = `${Math.max(0, right ? x + 16 : x - 12 - box.offsetWidth)}px`
+      const below = y + 16 + box.offsetHeight <= root.clientHeight
+      box.style.top = `${Math.max(0, below ? y + 16 : y - 12 - box.offsetHeight)}px`
+    },
+    hide() { box.hidden = true },
+  }
+}
+
+/** A place that screen readers read aloud when its text changes. */
+export function announcer(root) {
+  const place = element("div", "unseen")
+  place.setAttribute("aria-live", "polite")
+  root.append(place)
+  return (text) => { if (place.textContent !== text) place.textContent = text }
+}

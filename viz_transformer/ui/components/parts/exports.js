@@ -1,0 +1,65 @@
+import { colours } from "./colours.js"
+import { button, element } from "./elements.js"
+import { zoom } from "./stage.js"
+import { SvgContext } from "./svg.js"
+import { sans, wrapped } from "./text.js"
+
+// Pictures to save: what is drawn is drawn once more, on a canvas of its own or as SVG, with the caption under it.
+
+/** Two buttons that save what draw(context) draws, `size()` pixels large, in a margin, with the caption under it. */
+export function exports(root, { draw, size, caption, name }) {
+  const box = element("span", "exports")
+  const layout = () => {
+    const [margin, line] = [12 * zoom(root), 17 * zoom(root)]
+    const picture = size()
+    const font = sans(12 * zoom(root))
+    const ruler = document.createElement("canvas").getContext("2d")
+    ruler.font = font
+    const lines = wrapped(ruler, caption(), picture.width)
+    const height = picture.height + 3 * margin + lines.length * line
+    return { margin, line, font, lines, picture, width: picture.width + 2 * margin, height }
+  }
+  const paint = (context, { margin, line, font, lines, picture, width, height }) => {
+    const paper = colours(root)
+    context.fillStyle = paper.one("page")
+    context.fillRect(0, 0, width, height)
+    context.save()
+    context.translate(margin, margin)
+    draw(context)
+    context.restore()
+    context.font = font
+    context.textAlign = "left"
+    context.textBaseline = "middle"
+    context.fillStyle = paper.one("muted")
+    lines.forEach((text, n) => context.fillText(text, margin, picture.height + 2 * margin + (n + 0.5) * line))
+  }
+  const png = () => {
+    const laid = layout()
+    const canvas = element("canvas")
+    canvas.width = laid.width * 2
+    canvas.height = laid.height * 2
+    const context = canvas.getContext("2d")
+    context.scale(2, 2)
+    paint(context, laid)
+    canvas.toBlob((blob) => save(blob, `${name()}.png`))
+  }
+  const svg = () => {
+    const laid = layout()
+    const context = new SvgContext(laid)
+    paint(context, laid)
+    save(new Blob([context.text()], { type: "image/svg+xml" }), `${name()}.svg`)
+  }
+  box.append(
+    button("quiet", "PNG", "Save this picture as PNG", png),
+    button("quiet", "SVG", "Save this picture as SVG", svg),
+  )
+  return box
+}
+
+export function save(blob, name) {
+  const link = element("a")
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

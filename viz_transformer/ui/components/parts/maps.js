@@ -1,0 +1,54 @@
+import { element } from "./elements.js"
+
+// Maps: cells as 32 bit pixels.
+
+/**
+ * How `count` cells from `first` share so many pixels: in steps of one cell, or of one pixel where there are fewer pixels
+ * than cells. Step i has the pixels from pixels[i] to pixels[i + 1] and the cells from cells[i] to cells[i + 1], `most` of
+ * them at most.
+ */
+export function steps(size, count, first = 0) {
+  const length = Math.min(size, count)
+  const [pixels, cells] = [new Int32Array(length + 1), new Int32Array(length + 1)]
+  for (let i = 0; i <= length; i++) {
+    pixels[i] = Math.ceil((i * size) / length)
+    cells[i] = first + Math.floor((i * count) / length)
+  }
+  return { length, pixels, cells, most: Math.ceil(count / length) }
+}
+
+/**
+ * Paints one row of a map, the pixels from y0 to y1, into `out` with `width` pixels in a line; the map begins at left, top.
+ * inks: a pixel for each step across; where `hatched`, if given, is not 0 there are lines over it, each `thick`, one every `period`.
+ * With a `seam` the first line of each cell, and the first of the row, have that colour, save at the edges of the map.
+ * @param {{line: number, period: number, thick: number, seam?: number}} marks
+ */
+export function paintRow(out, width, { left, top, y0, y1 }, { length, pixels }, inks, hatched, marks) {
+  const { line, period, thick, seam } = marks
+  const start = (top + y0) * width + left
+  const end = Math.min(pixels[length], width - left)
+  for (let i = 0; i < length; i++) {
+    const x = pixels[i]
+    if (pixels[i + 1] > x + 1) out.fill(inks[i], start + x, start + Math.min(pixels[i + 1], end))
+    else if (x < end) out[start + x] = inks[i]
+  }
+  if (seam) for (let i = 1; i < length; i++) out[start + pixels[i]] = seam
+  for (let y = y0 + 1; y < y1; y++) out.copyWithin(start + (y - y0) * width, start, start + end)
+  for (let i = 0; hatched && i < length; i++) {
+    if (!hatched[i]) continue
+    const behind = Math.min(pixels[i + 1], end)
+    for (let y = y0; y < y1; y++)
+      for (let x = pixels[i] + (seam && i ? 1 : 0); x < behind; x++)
+        if ((x + y) % period < thick) out[start + (y - y0) * width + x] = line
+  }
+  if (seam && y0) out.fill(seam, start, start + end)
+}
+
+/** The pixels as something that can be drawn, also larger or as SVG. */
+export function picture(pixels) {
+  const canvas = element("canvas")
+  canvas.width = pixels.width
+  canvas.height = pixels.height
+  canvas.getContext("2d").putImageData(pixels, 0, 0)
+  return canvas
+}

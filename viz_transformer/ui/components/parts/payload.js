@@ -1,0 +1,41 @@
+// What Python sends, read: payload.py has the other half.
+
+const DECODERS = {
+  "float32": (bytes) => new Float32Array(bytes.buffer),
+  "sqrt-uint16": (bytes) => squares(new Uint16Array(bytes.buffer), 65535),
+  "sqrt-uint8": (bytes) => squares(bytes, 255),
+  "base-16": (bytes, count) => digits(new Uint16Array(bytes.buffer), count, 16, 4),
+  "base-9": (bytes, count) => digits(new Uint16Array(bytes.buffer), count, 9, 5),
+  "bits": (bytes, count) => {
+    const values = new Uint8Array(count)
+    for (let i = 0; i < count; i++) values[i] = (bytes[i >> 3] >> (i & 7)) & 1
+    return values
+  },
+}
+
+const squares = (roots, most) => {
+  const table = Float32Array.from({ length: most + 1 }, (_, root) => Math.fround(root / most) ** 2)
+  const values = new Float32Array(roots.length)
+  for (let i = 0; i < roots.length; i++) values[i] = table[roots[i]]
+  return values
+}
+
+const digits = (numbers, count, base, each) => {
+  const values = new Uint8Array(count)
+  for (let i = 0, at = 0; i < numbers.length; i++)
+    for (let rest = numbers[i], end = at + each; at < end; rest = (rest / base) | 0) values[at++] = rest % base
+  return values
+}
+
+/** The header of a payload, and its arrays as {shape, values, encoding}. */
+export function unpack(payload) {
+  const start = 4 + new DataView(payload.buffer, payload.byteOffset).getUint32(0, true)
+  const header = JSON.parse(new TextDecoder().decode(payload.subarray(4, start)))
+  const arrays = {}
+  for (const [name, { encoding, shape, offset, length }] of Object.entries(header.arrays)) {
+    const bytes = payload.slice(start + offset, start + offset + length)
+    const count = shape.reduce((product, side) => product * side, 1)
+    arrays[name] = { shape, encoding, values: DECODERS[encoding](bytes, count) }
+  }
+  return { header, arrays }
+}

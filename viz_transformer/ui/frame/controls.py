@@ -1,0 +1,60 @@
+"""Controls for the parts of the selection that several pages choose: few options as buttons, many as a list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.frame.frame import Runs
+
+FEW = 8
+ROWS = {"last": "the last pass", "own": "each step"}
+
+
+def number(label: str, count: int, **bound: Any) -> None:
+    """One of the numbers 0 to count - 1."""
+    choice(label, [*range(count)], **bound)
+
+
+def heads(count: int, *, key: str, words: tuple[str, ...] = ("mean",)) -> None:
+    """One head, or the word of a derived picture; of several heads that are chosen the first is shown."""
+    chosen = state.selection()["heads"]
+    shown = chosen if isinstance(chosen, str) else chosen[0]
+    others = (shown,) if isinstance(shown, str) and shown not in words else ()
+    options: list[int | str] = [*range(count), *words, *others]
+    choice(
+        "Head",
+        options,
+        **state.bind("heads", key=key, value=shown, taken=lambda new: new if isinstance(new, str) else (new,)),
+    )
+
+
+def rows(both: Runs, *, key: str) -> None:
+    """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own."""
+    from viz_transformer.ui.session.passes import has_own_rows
+
+    if not any(has_own_rows(shown) for shown in (both.a, both.b) if shown is not None):
+        return
+    st.segmented_control(
+        "Rows of",
+        [*ROWS],
+        required=True,
+        format_func=ROWS.__getitem__,
+        disabled=not KINDS[state.selection()["kind"]].writes,
+        help="Every step was a pass of its own: all rows as the last pass had them, or each as it was in the step that"
+        " wrote its token. The encoder's rows are the same in every pass",
+        **state.bind("rows", key=key),
+    )
+
+
+def choice(label: str, options: list[Any], **bound: Any) -> None:
+    """One of the options; what is bound has the value."""
+    if len(options) <= FEW:
+        st.segmented_control(label, options, required=True, **bound)
+    else:
+        st.selectbox(label, options, width=120, **bound)

@@ -1,0 +1,361 @@
+"""What stands on every page: the selected model in the sidebar, the wait for the imports, remarks on the selection."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import sleep
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.pages_manager import PagesManager
+
+from viz_transformer import __version__
+from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.figures.theme import Theme
+from viz_transformer.model.kinds import KINDS, kinds_of
+from viz_transformer.sentences import quoted
+from viz_transformer.ui.components.address import keep_back_button
+from viz_transformer.ui.components.chips import chip_rows
+from viz_transformer.ui.components.keys import keys
+from viz_transformer.ui.components.selection import join_selection
+from viz_transformer.ui.frame import opening, projector, text
+from viz_transformer.ui.session import cached, examples, state
+from viz_transformer.ui.session.fields import ASKED
+from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.memory import leave_new_imports_alone
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from viz_transformer.ui.session.runs import Shown
+
+_STAGE, _RUN = "page_stage", "page_run"
+A_MOMENT = 0.06  # seconds: some frames of the browser
+NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
+
+
+def begin() -> None:
+    """What comes behind the heading in each run: the selection as the address has it."""
+    st.session_state.pop(_RUN, None)
+    st.session_state.pop(_STAGE, None)
+    found = {summary.name: summary for summary in cached.summaries()}
+    state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
+
+
+def title(name: str) -> None:
+    """The heading of a page that runs without app.py around it, and so begins for itself; else it is there already.
+
+    Until st.navigation has run once in a server, Streamlit takes the files in pages/ for the navigation and runs the
+    one in the address without app.py: then this run is given up for one with it.
+    """
+    if state.begun():
+        return
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+    opening.heading(name)
+    begin()
+
+
+def sidebar() -> None:
+    """The choice of the model, under the pages."""
+    names = [summary.name for summary in cached.summaries()]
+    with st.sidebar:
+        if names:
+            st.selectbox("Model", names, **state.bind("checkpoint", key="sidebar_model"))
+        projected = state.bind(
+            "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
+        )
+        st.toggle("Projector", **projected)
+        keep_back_button()
+
+
+def end() -> None:
+    """What comes last in each run: the selection, as this run has brought it into the model's bounds, goes out."""
+    scenes, rows = take_scenes()
+    with st.sidebar:
+        keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
+        join_selection(state.picked(), state.pick)
+    state.end()
+    leave_new_imports_alone()
+
+
+def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
+    """Say which containers of the page are scenes, for the projector and its keys; shows one of them if it is on.
+
+    `words` are what the caption says of the selection; without them that is kind, layer, heads and position.
+    """
+    from viz_transformer.analysis.attention.maps import step_row
+
+    shown = both.main
+    first = step_row(shown.run, 0)
+    rows = KINDS[state.selection()["kind"]].writes
+    said = shown.caption(_in_words(shown) if words is None else words, rows=rows)
+    scenes_of_page(scenes, said, rows=(first, first + len(shown.run.steps) - 1))
+
+
+def scenes_of_page(scenes: Sequence[str], caption: str, *, rows: tuple[int, int] | None = None) -> None:
+    """As `stage`, on a page or part without a run: the caption in full, and the rows that have a step, if any."""
+    st.session_state[_STAGE] = (tuple(scenes), rows)
+    if projector.is_on():
+        projector.show(scenes, caption)
+
+
+def has_scenes() -> bool:
+    """Whether this run's page has stated its scenes already."""
+    return _STAGE in st.session_state
+
+
+def take_scenes() -> tuple[tuple[str, ...], tuple[int, int] | None]:
+    """The scenes and the rows with steps that this run's page has stated, and forget them; none for a page without."""
+    stated: tuple[tuple[str, ...], tuple[int, int] | None] = st.session_state.pop(_STAGE, ((), None))
+    return stated
+
+
+def _in_words(shown: Shown) -> str:
+    """The selection as a projector's caption says it."""
+    chosen = state.selection()
+    heads = chosen["heads"]
+    which = heads if isinstance(heads, str) else f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}"
+    kind = KINDS[chosen["kind"]]
+    position = f"{kind.queries.name} position {chosen[kind.queries.field]}"
+    return f"{kind.words}, layer {chosen['layer']}, {which}, {position}"
+
+
+def theme() -> Theme:
+    """The theme that the browser shows; light where there is no browser."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def place(key: str) -> DeltaGenerator:
+    """A container whose height is kept while it is empty (page.css says which); Streamlit leaves out an empty one."""
+    container = st.container(key=key)
+    container.html('<i class="vt-anchor"></i>')
+    return container
+
+
+def paint_first(name: str) -> None:
+    """Let the browser paint what this page has sent so far, where the page is new on the screen.
+
+    What arrives together is painted together: formulas and a listing, which take a browser half a second, would hold
+    up the picture above them. On a page that stands there already they are kept, so nothing is waited for.
+    """
+    if st.session_state.get(opening.SHOWN) != name:
+        sleep(A_MOMENT)
+
+
+def selected() -> Summary | str:
+    """The selected model's folder, or a sentence that says why there is none."""
+    found = {summary.name: summary for summary in cached.summaries()}
+    summary = found.get(state.selection()["checkpoint"])
+    if summary is None:
+        return NO_MODELS
+    return summary.error if isinstance(summary, Unreadable) else summary
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The selected run A, the pinned run B if there is one, and which of them is looked at."""
+
+    a: Shown
+    b: Shown | None = None
+    looked_at: Literal["A", "B", "A-B"] = "A"
+
+    @property
+    def main(self) -> Shown:
+        """The run whose tokens stand on the axes."""
+        return self.b if self.b is not None and self.looked_at == "B" else self.a
+
+    @property
+    def difference(self) -> bool:
+        """Whether A - B is looked at."""
+        return self.b is not None and self.looked_at == "A-B"
+
+
+def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "last") -> Runs | None:
+    """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why.
+
+    rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
+    page has `passes.choice`, each step's own where these are chosen.
+    """
+    from viz_transformer.ui.session import passes
+    from viz_transformer.ui.session.branches import how_of
+    from viz_transformer.ui.session.runs import load
+
+    summary = selected()
+    if isinstance(summary, str):
+        say(status, error=summary)
+        return None
+    chosen = state.selection()
+    try:
+        both = Runs(load("A", summary, chosen["text"], chosen["target"], _selected_how(summary, status), status))
+        state.keep_good()
+    except ValueError as error:
+        good = state.last_good()
+        if good is None or any(good[name] != chosen[name] for name in ASKED):
+            say(status, *state.remarks(), error=str(error))
+            return None
+        # Only how it is written cannot be: the last answer stays.
+        state.remark(f"{str(error)[:1].upper()}{str(error)[1:]}. Below is the last answer that could be written.")
+        how = how_of(summary, good, good["branch"])
+        both = Runs(load("A", summary, chosen["text"], chosen["target"], how, status))
+    if chosen["pin_checkpoint"] is not None:
+        both = _with_pinned(both, status)
+    fit(both.main)
+    if rows == "chosen" and chosen["rows"] == "own":
+        b = None if both.b is None else passes.with_own_rows(both.b)
+        both = replace(both, a=passes.with_own_rows(both.a), b=b)
+    if rows != "none":
+        remark_on_passes(*((both.a, both.b) if both.difference else (both.main,)), elsewhere=rows == "last")
+    st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
+    return both
+
+
+def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
+    """Say of which pass the decoder rows on the page are; of two runs, of which of them it is said.
+
+    elsewhere: the page does not show each step's own rows, so it says which pages do.
+    """
+    from viz_transformer.ui.session import passes
+
+    found = {each.name: passes.said_of(each, elsewhere=elsewhere) for each in shown if each is not None}
+    alike = len({*found.values()}) == 1
+    for name, sentence in [*found.items()][: 1 if alike else None]:
+        if sentence is not None:
+            state.remark(sentence if alike else f"{name}: {sentence}")
+
+
+def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
+    """How the branch that is selected is written; a branch that is not there is said, and the answer shown."""
+    from viz_transformer.ui.session.branches import how_of
+    from viz_transformer.ui.session.runs import Watched
+
+    chosen = state.selection()
+    if chosen["target"] is not None:
+        return state.how()
+    count = len(chosen["branches"])
+    for name in ("branch", "branch_b"):
+        if (chosen[name] or 0) > count:
+            state.remark(f"There is no branch {chosen[name]}: the answer is shown.")
+            chosen[name] = 0 if name == "branch" else None
+    if chosen["branch"] == 0:
+        return state.how()
+    with waiting("Running the model ...", status):
+        return how_of(summary, chosen, chosen["branch"], progress=Watched())
+
+
+def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
+    """The runs with B, or without it and a remark why."""
+    from viz_transformer.ui.session.runs import load
+
+    chosen = state.selection()
+    found = {summary.name: summary for summary in cached.summaries()}
+    summary = found.get(chosen["pin_checkpoint"])
+    try:
+        if summary is None or isinstance(summary, Unreadable):
+            raise ValueError(f"the model {quoted(chosen['pin_checkpoint'])} cannot be read")
+        how = chosen["pin_how"] or cached.GREEDILY
+        pinned = load("B", summary, chosen["pin_text"] or "", chosen["pin_target"], how, status)
+        return Runs(both.a, pinned, chosen["shown"] or "A")
+    except ValueError as error:
+        state.remark(f"The pinned run is not there: {error}.")
+        chosen.update(state.PIN)
+        return both
+
+
+def fit_model(summary: Summary) -> None:
+    """Bring kind, layer and heads into what this model has."""
+    config, name = summary.config, summary.name
+    state.fit_kind(kinds_of(config), name)
+    state.fit("layer", KINDS[state.selection()["kind"]].layers(config), name)
+    state.fit_heads(config.n_heads, name)
+
+
+def fit(shown: Shown) -> None:
+    """Bring kind, layer, heads and positions into what this run has."""
+    from viz_transformer.analysis.attention.maps import step_row
+
+    fit_model(shown.summary)
+    state.fit_positions(len(shown.trace.src), len(shown.trace.tgt), step_row(shown.run, 0))
+
+
+def strip_columns() -> list[DeltaGenerator]:
+    """Where the chips stand, and the pin."""
+    return st.columns([5, 2], gap="medium")
+
+
+def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
+    """The run as chips, and the pin that keeps it as B; `beside` draws what else stands there."""
+    from viz_transformer.ui.frame.strip import chip_data
+
+    left, right = strip_columns()
+    with left:
+        chip_rows(chip_data(both.main.ckpt, both.main.run), key="run_strip")
+    with right.container(key="pin", horizontal=True, horizontal_alignment="right"):
+        beside()
+        if both.b is None:
+            st.button(
+                "Pin as B",
+                key="pin_set",
+                on_click=state.pin,
+                args=(both.a.how,),
+                help="Keep this run, to compare others with it",
+            )
+        else:
+            options = {"A": "A", "B": "B", "A-B": "A − B"}
+            bound = state.bind("shown", key="pin_shown", value=both.looked_at)
+            names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
+            st.segmented_control(
+                "Shown run",
+                [*options],
+                required=True,
+                format_func=options.__getitem__,
+                label_visibility="collapsed",
+                help=text.literal(f"{names}."),
+                **bound,
+            )
+            st.button("Unpin", key="pin_off", on_click=state.unpin)
+
+
+def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: str | None = None) -> None:
+    """What is wrong, if anything, what is right, and the sentences, in `place`, which is cleared first."""
+    with place.container():
+        if good is not None:
+            text.paragraph(good, tone="ok")
+        if error is not None:
+            text.paragraph(error, tone="bad")
+        for sentence in sentences:
+            text.paragraph(sentence)
+
+
+def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None, rows: str = "") -> None:
+    """A figure with its own colours, without plotly's tool bar, in a place that keeps its height.
+
+    Under it, but not on a projector, two small buttons save it with `caption`, which says of what it is; without one
+    that is the run that the page looks at. `rows`, the figure's title (`alt` where it has none) and the version are
+    added.
+
+    Streamlit makes a new chart of each new figure; for a moment there is none.
+    """
+    from viz_transformer.ui.components import saving
+    from viz_transformer.ui.frame.maps import file_name
+
+    buttons = not projector.is_on()
+    height = int(figure.layout.height) + (saving.HEIGHT if buttons else 0)
+    with st.container(key=key, height=height, border=False, gap=None):
+        st.plotly_chart(
+            figure,
+            theme=None,
+            key=f"{key}_figure",
+            alt=alt,
+            config={"displayModeBar": False, "doubleClick": False},
+        )
+        if buttons:
+            title = html.unescape(figure.layout.title.text or alt)
+            of = st.session_state.get(_RUN, "") if caption is None else caption
+            said = f"{', '.join(filter(None, (of, title, rows)))} (Viz Transformer {__version__})"
+            saving.saving(key, caption=said, name=file_name(of.split(",")[0], title))

@@ -1,0 +1,48 @@
+"""How each run of the app begins: with the page's heading, before anything is imported that a heading does not need.
+
+What stands above `show` is all that a first visitor waits for. So this module imports Streamlit and the style, and the
+imports inside its functions stay there, whatever pages and frame come to need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui.frame import style
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import StreamlitPage
+
+SHOWN = "page_shown"
+"""Where the session keeps the name of the page that was drawn last, to its end."""
+
+_importing = Lock()
+
+
+def heading(name: str) -> None:
+    """The style and the page's heading; then, in one session while all others wait, what must not be seen half done.
+
+    Plotly looks for pandas among the modules that are there, where a module stands from the moment at which its import
+    begins. A page that made a chart while another session was importing pandas failed.
+    """
+    style.apply()
+    st.title(name, anchor=False)
+    with _importing:
+        import pandas  # noqa: F401
+
+
+def show(page: StreamlitPage, declare: Callable[[], None]) -> None:
+    """Draw a page, heading first; `declare` makes the fields of all pages known, before the address is read."""
+    heading(page.title)
+    declare()
+    from viz_transformer.ui.frame import frame
+
+    frame.begin()
+    frame.sidebar()
+    page.run()
+    frame.end()
+    st.session_state[SHOWN] = page.title

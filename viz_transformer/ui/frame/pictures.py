@@ -1,0 +1,69 @@
+"""The selected map, of A, of B or of their difference, and the table of its numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.ui.components.matrix import matrix
+from viz_transformer.ui.frame import maps, text
+from viz_transformer.ui.frame.number_columns import number_columns
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.frame.maps import Picture
+
+MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
+
+
+def selected_picture(both: Runs, options: tuple[str, ...] | None = None) -> Picture:
+    """The map of what is selected, or the same with other options. Raises ValueError with one sentence for what is
+    undefined, or has no difference."""
+    chosen = state.selection()
+    if options is not None:
+        chosen = {**chosen, "options": options}
+    if not both.difference or both.b is None:
+        return maps.picture(both.main, chosen)
+    pictures = []
+    for shown in (both.a, both.b):
+        try:
+            pictures.append(maps.picture(shown, chosen))
+        except ValueError as error:
+            raise ValueError(f"{shown.name} cannot be shown so: {error}") from None
+    return maps.difference(*pictures)
+
+
+def matrix_of(picture: Picture, *, key: str, grows: bool = False) -> None:
+    """The map as a matrix, and the button to its table; if it `grows`, rows behind the selected one stay empty."""
+    matrix(picture.matrix(grows=grows), key=key)
+    table(picture.table, note=picture.note, name=picture.name, key=f"{key}_table")
+    for remark in picture.remarks:
+        text.paragraph(remark)
+
+
+def table(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, key: str) -> None:
+    """A button that opens the numbers of a picture as a table, with all of them as CSV. Made when it is opened."""
+    opened = st.popover("Table", type="tertiary", key=key, on_change="rerun")
+    if not opened.open:
+        return
+    frame = numbers()
+    with opened:
+        text.paragraph(note)
+        if frame.shape[0] <= MOST_ROWS and frame.shape[1] <= MOST_COLUMNS:
+            st.dataframe(frame, height=360, width="stretch", column_config=number_columns(frame))
+        else:
+            text.paragraph(f"{frame.shape[0]:,} rows and {frame.shape[1]:,} columns are too many to show here.")
+        st.download_button(
+            "Save as CSV",
+            data=lambda: frame.to_csv().encode("utf-8"),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key=f"{key}_csv",
+        )

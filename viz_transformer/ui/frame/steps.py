@@ -1,0 +1,87 @@
+"""The steps of a run as the scrubber shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viz_transformer import numerals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.ui.session.runs import Shown
+
+
+def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) -> bytes:
+    """The payload of the scrubber: all steps with their candidates.
+
+    strategy: with what the strategy made of them; takes: another candidate can be taken there.
+    """
+    from viz_transformer.analysis.attention.maps import step_row
+    from viz_transformer.ui.components.scrubber import scrubber_payload, steps_of
+    from viz_transformer.ui.components.tokens import token_data
+    from viz_transformer.ui.frame.maps import file_name
+
+    config, codec = shown.trace.config, shown.ckpt.codec("target")
+    assert config.target_vocab_size is not None
+    first = step_row(shown.run, 0)
+    read = slice(first, first + len(shown.run.steps))
+    tokens, originals = shown.trace.tgt.tokens[read], shown.trace.tgt.originals[read]
+    typed = [original or token for original, token in zip(originals, tokens, strict=True)]
+    special = {row - first for row in shown.target_special}
+    return scrubber_payload(
+        steps_of(shown.run, strategy=strategy),
+        first_row=first,
+        vocabulary=config.target_vocab_size,
+        reads=token_data(tokens, typed, special=special),
+        caption=shown.caption("candidates"),
+        name=file_name(shown.summary.name, "candidates"),
+        special=codec.vocabulary.special_ids,
+        strategy=strategy_words(shown) if strategy else None,
+        takes=takes,
+    )
+
+
+def strategy_words(shown: Shown) -> str:
+    """How the tokens of a run were chosen, with what was banned."""
+    how = shown.run.steps[0].choosing
+    chosen = "given target" if how.strategy is None else str(how.strategy)
+    if not how.banned:
+        return chosen
+    return f"{chosen}, {len(how.banned)} {'token' if len(how.banned) == 1 else 'tokens'} banned"
+
+
+def candidate_table(shown: Shown) -> pd.DataFrame:
+    """The same numbers: a row for each candidate of each step, best first.
+
+    Where tokens were not just chosen greedily: with the strategy's probability, and why it removed a token.
+    """
+    import pandas as pd
+
+    from viz_transformer.running.strategies import Greedy
+    from viz_transformer.ui.components.scrubber import steps_of
+
+    how = shown.run.steps[0].choosing
+    chooses = how.banned or not isinstance(how.strategy, Greedy | None)
+    rows = [
+        {
+            "step": s,
+            "rank": rank if candidate.rank is None else candidate.rank,
+            "token": candidate.token,
+            "probability": numerals.exponential(candidate.log_prob),
+            "log-probability": candidate.log_prob,
+            "written": candidate.token_id == step.written.token_id,
+        }
+        | (
+            {
+                "strategy probability": numerals.exponential(candidate.strategy_log_prob),
+                "strategy log-probability": candidate.strategy_log_prob,
+                "removed because": candidate.removed or "",
+            }
+            if candidate.strategy_log_prob is not None
+            else {}
+        )
+        for s, step in enumerate(steps_of(shown.run, strategy=bool(chooses)))
+        for rank, candidate in enumerate(step.candidates)
+    ]
+    return pd.DataFrame(rows).set_index(["step", "rank"])

@@ -1,0 +1,123 @@
+"""A run as two rows of chips: what was read, and what was written with which probability."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viz_transformer import numerals
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.positions.table import trained_rows
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import SOURCE, TARGET
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.step import Step
+from viz_transformer.text.notation import CARD_KEY
+from viz_transformer.ui.components.chips import Chip, ChipRow
+
+
+def chip_data(ckpt: Checkpoint, run: Run) -> list[dict[str, Any]]:
+    """The two rows of chips as the browser gets them."""
+    rows = [
+        ChipRow(label="reads", chips=read_chips(ckpt, run), field="i" if ckpt.config.has_encoder else "t"),
+        ChipRow(label=writing(run), chips=written_chips(ckpt, run), field="t", first=step_row(run, 0)),
+    ]
+    return [row.data() for row in rows]
+
+
+def writing(run: Run) -> str:
+    """The word for what the model does with its target."""
+    return "given" if run.steps and all(step.forced for step in run.steps) else "writes"
+
+
+def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
+    """The beginning that a decoder alone was given ("" for other models), and what was written after it."""
+    if run.trace.config.has_encoder:
+        return "", run.text
+    codec = ckpt.codec("target")
+    begin = run.trace.tgt.ids[: step_row(run, 0) + 1]
+    lead, whole = codec.decode(begin), codec.decode([*begin, *(step.token_id for step in run.steps)])
+    return lead, whole.removeprefix(lead) if whole.startswith(lead) else run.text
+
+
+def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
+    """What was given, as the model reads it: the source, or the beginning of the text for a decoder alone.
+
+    Unknown text keeps what was typed. Padding, for a model that reads it, is one chip.
+    """
+    trace = run.trace
+    encoder = trace.config.has_encoder
+    side = SOURCE if encoder else TARGET
+    codec, read = ckpt.codec(side.name), side.of(trace.src, trace.tgt)
+    padding = sum(typed == "" for typed in read.originals) if encoder else 0
+    given = len(read) - padding if encoder else step_row(run, 0) + 1
+    vocabulary = codec.vocabulary
+    chips = [
+        Chip(
+            token=token,
+            original=original,
+            side=side.name,
+            position=position,
+            special=token_id in vocabulary.special_ids and token_id != vocabulary.unk,
+            unknown=token_id == vocabulary.unk,
+        )
+        for position, (token_id, token, original) in enumerate(
+            zip(read.ids[:given], read.tokens[:given], read.originals[:given], strict=True)
+        )
+    ]
+    if padding:
+        together = f"{read.tokens[-1]}×{padding}"
+        chips.append(Chip(token=together, original=together, side="source", position=given, special=True))
+    return chips
+
+
+def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
+    """The tokens that the model wrote or was given, the end token included; unknown ones with what was given."""
+    vocabulary = ckpt.codec("target").vocabulary
+
+    def replaced(step: Step) -> bool:
+        return step.forced and step.token_id == vocabulary.unk
+
+    read = run.trace.tgt.originals[step_row(run, 0) + 1 :]  # all but the last are read by the next row
+    return [
+        Chip(
+            token=step.token,
+            original=read[step.index] if step.forced and step.index < len(read) else step.token,
+            side="target",
+            position=step.index,
+            special=step.token_id in vocabulary.special_ids and not replaced(step),
+            unknown=replaced(step),
+            probability=numerals.exponential(step.log_prob),
+        )
+        for step in run.steps
+    ]
+
+
+def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
+    """Which parts of the text the model does not see, or None if it sees all of them.
+
+    A token for unknown text that was itself chosen, as a branch may, hides nothing.
+    """
+    chips = [*read_chips(ckpt, run), *written_chips(ckpt, run)]
+    chips = [chip for chip in chips if chip.unknown and chip.original != chip.token]
+    if not chips:
+        return None
+    different = list(dict.fromkeys(labels.visible(chip.original) for chip in chips))
+    shown = ", ".join(different[:8]) + (", ..." if len(different) > 8 else "")
+    count = "1 token is" if len(chips) == 1 else f"{len(chips)} tokens are"
+    return f"{count} not in the vocabulary, the model reads {chips[0].token} instead: {shown}"
+
+
+def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
+    """That the source is longer than nine tenths of the longest of training, if it is and the card tells.
+
+    None for a model whose card states a notation: that has its own sentence on what is too long.
+    """
+    longest = trained_rows(ckpt.card, "encoder")
+    if not longest or not run.trace.config.has_encoder or CARD_KEY in ckpt.card:
+        return None
+    read = sum(typed != "" for typed in run.trace.src.originals)  # "" is padding
+    if 10 * read <= 9 * longest:
+        return None
+    beside = "longer than" if read > longest else "as long as" if read == longest else "nearly as long as"
+    return f"The text is {beside} the longest of training: it has {read:,} tokens, the longest there had {longest:,}."

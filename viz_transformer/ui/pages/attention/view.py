@@ -1,0 +1,307 @@
+"""Parts of the Attention page: kinds and switches, all heads as thumbnails, lines and text, and the heads' scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.ui.frame import controls, maps, pictures, text
+from viz_transformer.ui.pages.attention.fields import FIELDS
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.fields import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from viz_transformer.analysis.attention.head_scores import Score
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.frame.maps import Picture
+    from viz_transformer.ui.session.runs import Shown
+
+PICTURES = {"head": "head", "mean": "mean", "max": "maximum", "rollout": "rollout"}
+SWITCHES = {
+    maps.WORDS: (
+        "Words",
+        "Tokens of one word together: summed over what is read (of contributions the vectors, before their length is"
+        " taken), averaged over what reads",
+    ),
+    maps.HIDDEN: (
+        "Hide specials",
+        "Leave special keys out and bring the rest of each row to a sum of 1; where that was less than a tenth of the"
+        " row, it is faint",
+    ),
+    maps.CONTRIBUTION: (
+        "Contribution",
+        "Instead of the weight, the length of what each key adds: ‖weight · value · W_O‖",
+    ),
+}
+
+
+def choices(both: Runs) -> None:
+    """Which kind of attention, what of its heads, and how the map is shown."""
+    from viz_transformer.analysis.attention.maps import attention_kinds
+
+    chosen = state.selection()
+    heads = chosen["heads"]
+    with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Kind",
+            attention_kinds(both.main.trace),
+            required=True,
+            format_func=lambda kind: KINDS[kind].label,
+            **state.bind("kind", key="attention_kind"),
+        )
+        st.segmented_control(
+            "Picture",
+            [*PICTURES],
+            required=True,
+            format_func=PICTURES.__getitem__,
+            **state.bind(
+                "heads",
+                key="attention_picture",
+                value=heads if isinstance(heads, str) else "head",
+                taken=lambda new: (0,) if new == "head" else new,
+            ),
+        )
+        controls.rows(both, key="attention_rows")
+        with st.container(horizontal=True, key="switches"):
+            for option, (label, explained) in SWITCHES.items():
+                st.checkbox(label, help=explained, **_switch(option))
+
+
+def _switch(option: str) -> dict[str, Any]:
+    """What ties a box to one of the options."""
+    options = state.selection()["options"]
+
+    def taken(on: bool) -> tuple[str, ...]:
+        chosen = {*options} - {option} | ({option} if on else set())
+        return tuple(each for each in OPTIONS if each in chosen)
+
+    return state.bind("options", key=f"attention_{option}", value=option in options, taken=taken)
+
+
+def head_grid(shown: Shown) -> None:
+    """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these."""
+    from viz_transformer.ui.components.grid import grid
+
+    kind = state.selection()["kind"]
+    grid(_grid(shown.trace.id, shown.caption(""), kind, shown), key="attention_grid")
+    pictures.table(
+        lambda: score_table(scores_of(shown, kind)),
+        note=f"{_caption(shown, 'head scores', kind)}. Beside each score stands that of an even head.",
+        name=maps.file_name(shown.summary.name, "scores", kind),
+        key="attention_grid_table",
+    )
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _grid(run: str, caption: str, kind: KindName, _shown: Shown) -> bytes:
+    """The payload of the grid; what it depends on is in the first three."""
+    import numpy as np
+
+    from viz_transformer.analysis.attention.maps import kept_cells, layer_count, layer_weights
+    from viz_transformer.ui.components.grid import GridScore, grid_payload
+
+    shown = _shown
+    layers = [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
+    mask, there = np.stack([mask for _, mask in layers]), kept_cells(shown.trace, kind)
+    name, scored = KINDS[kind].label, scores_of(shown, kind)
+    return grid_payload(
+        [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
+        kind=kind,
+        mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
+        blank="not a number" if there is None else "not there",
+        scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
+        title=f"All heads, {name} attention",
+        caption=_caption(shown, "all heads", kind),
+        name=maps.file_name(shown.summary.name, "heads", kind),
+        compact=True,
+    )
+
+
+def _caption(shown: Shown, what: str, kind: KindName) -> str:
+    return shown.caption(f"{what}, {KINDS[kind].label} attention", rows=KINDS[kind].writes)
+
+
+def score_table(scored: Sequence[Score]) -> pd.DataFrame:
+    """The scores of all heads, with what an even head has and the rows behind each."""
+    import pandas as pd
+
+    layers, heads = scored[0].values.shape
+    places = pd.MultiIndex.from_product([range(layers), range(heads)], names=["layer", "head"])
+    columns: dict[str, Any] = {}
+    for score in scored:
+        columns[score.name] = score.values.ravel()
+        columns[f"{score.name}, even"] = score.baseline.ravel()
+        columns[f"{score.name}, rows"] = score.n.ravel()
+    return pd.DataFrame(columns, index=places)
+
+
+def scores_of(shown: Shown, kind: KindName) -> tuple[Score, ...]:
+    """The scores of all heads of a kind in this run."""
+    return _scores(shown.trace.id, kind, shown)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _scores(run: str, kind: KindName, _shown: Shown) -> tuple[Score, ...]:
+    from viz_transformer.analysis.attention.head_scores import head_scores
+
+    return head_scores(_shown.trace, kind, **_specials(_shown))
+
+
+def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
+    """Where special tokens stand, as the scores need it."""
+
+    def marks(places: frozenset[int], count: int) -> tuple[bool, ...]:
+        return tuple(position in places for position in range(count))
+
+    return {
+        "source_special": marks(shown.source_special, len(shown.trace.src)),
+        "target_special": marks(shown.target_special, len(shown.trace.tgt)),
+    }
+
+
+def panel(both: Runs, picture: Picture) -> None:
+    """The same map as lines or as shaded text, or beside weights contributions and beside contributions weights."""
+    names = {"lines": "Lines", "text": "Text", "contribution": "Contribution"}
+    if maps.CONTRIBUTION in state.selection()["options"]:
+        names["contribution"] = "Weight"
+    st.segmented_control(
+        "Beside the map",
+        [*names],
+        required=True,
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("panel", key="attention_panel"),
+    )
+    if FIELDS.now().panel == "contribution":
+        _other_map(both)
+    elif picture.scale == "diverging":
+        text.paragraph("Lines and text show weights: look at A or at B to see them.")
+    elif not picture.bounded:
+        text.paragraph("Lines and text show weights: switch Contribution off to see them.")
+    elif FIELDS.now().panel == "lines":
+        _lines(picture)
+    else:
+        _text(picture)
+
+
+def _other_map(both: Runs) -> None:
+    """Contributions beside weights, or weights beside contributions, with all else the same."""
+    chosen = state.selection()
+    if chosen["heads"] == "rollout":
+        text.paragraph("Rollout joins all layers and has no contributions: choose a head, the mean or the maximum.")
+        return
+    switched = tuple({*chosen["options"]} ^ {maps.CONTRIBUTION})
+    try:
+        other = pictures.selected_picture(both, switched)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    title = "Contribution, ‖weight · value · W_O‖" if maps.CONTRIBUTION in switched else "Weight"
+    signed, derived = other.scale == "diverging", other.scale == "derived"
+    other = replace(  # in words that a narrow picture has room for
+        other, title=f"{'A − B: ' * signed}{title}", unit=f"{other.quantity}{', derived' * derived}"
+    )
+    pictures.matrix_of(other, key="attention_beside")
+
+
+def _lines(picture: Picture) -> None:
+    from viz_transformer.ui.components.lines import lines, lines_payload
+
+    several = picture.heads is not None and picture.scale != "derived"
+    payload = lines_payload(
+        picture.heads if several and picture.heads is not None else picture.values[None],
+        picture.rows,
+        picture.columns,
+        heads=picture.head_names if several else (picture.title,),
+        title="Lines",
+        name=f"{picture.name}-lines",
+        caption=picture.caption,
+        scale=picture.weight_scale,
+        unit=picture.unit,
+        mask=picture.mask,
+        fill=picture.fill,
+        writes=picture.writes,
+        there=picture.there,
+        hidden=picture.heads_hidden if several else None if picture.hidden is None else picture.hidden[None],
+    )
+    lines(payload, key="attention_lines")
+
+
+def _text(picture: Picture) -> None:
+    from viz_transformer.ui.components.shading import shading, shading_payload
+
+    payload = shading_payload(
+        picture.values,
+        picture.rows,
+        picture.columns,
+        title="Text",
+        name=f"{picture.name}-text",
+        caption=picture.caption,
+        scale=picture.weight_scale,
+        unit=picture.unit,
+        mask=picture.mask,
+        fill=picture.fill,
+        writes=picture.writes,
+        there=picture.there,
+        hidden=picture.hidden,
+    )
+    shading(payload, key="attention_text")
+
+
+def scores(shown: Shown) -> None:
+    """The selected head's scores, each beside what an even head would have, and the rows behind it."""
+    chosen = state.selection()
+    heads, layer = chosen["heads"], chosen["layer"]
+    if isinstance(heads, str):
+        text.paragraph("Scores belong to single heads: choose one above.")
+        return
+    head = heads[0]
+    rows = []
+    for score in scores_of(shown, chosen["kind"]):
+        value, baseline, n = score.values[layer, head], score.baseline[layer, head], int(score.n[layer, head])
+        if n:
+            rows.append(
+                (score.name, f"{labels.number(float(value), 3)}, even {labels.number(float(baseline), 3)}, n {n}")
+            )
+        else:
+            rows.append((score.name, "no row can have it here"))
+    text.section(f"Scores of layer {layer}, head {head}")
+    text.definitions(rows)
+    text.paragraph(
+        "n: rows of this text that a score is worked out from, as their mean; monotonicity is Kendall’s tau of their"
+        " order. One text is noise."
+    )
+    _special_tokens(shown, chosen["kind"], layer, head)
+
+
+def _special_tokens(shown: Shown, kind: KindName, layer: int, head: int) -> None:
+    """Where the first or the end token has more than an even share of the weight, what it has of what the head adds."""
+    from viz_transformer.analysis.attention.head_scores import key_shares
+
+    try:
+        found = key_shares(shown.trace, kind, layer, head, **_specials(shown))
+    except ValueError:
+        return  # contributions are undefined here, which the panel beside the map says
+    rows = [
+        (
+            each.name,
+            f"weight {labels.share(each.weight, 3)}, contribution {labels.share(each.contribution, 3)}, n {each.n}",
+        )
+        for each in found
+        if each.weight > each.even
+    ]
+    if rows:
+        text.section(f"Weight and contribution of the {' and the '.join(name for name, _ in rows)}")
+        text.definitions(rows)
+        text.paragraph(
+            "Shares of the weight, and of the contributions, which are lengths added up. Only much weight beside little"
+            " contribution says that a head adds little there: Contribution, beside the map, draws both key by key."
+        )

@@ -1,0 +1,237 @@
+"""The tree of a beam search on a page: the tree, the hypothesis that is picked in it, and the best ones as a list."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui.components.beam_tree import beam_tree, beam_tree_payload, penalty_words
+from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.pages.decoding.fields import FIELDS
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.running.beam_tree import BeamTree, Hypothesis
+    from viz_transformer.running.decoding import Run
+    from viz_transformer.ui.session.runs import Shown
+
+NO_TREE = (
+    "This answer was not searched for, so there is no tree. Choose beam search above: what the search looks at in each"
+    " step then stands here."
+)
+MOST_LISTED, MOST_PARTS, LONGEST = 10, 24, 300
+SHARED, LISTED = 40, 120
+
+
+def show(shown: Shown, on_continue: Callable[[int], None]) -> None:
+    """The tree of the run, its best hypotheses, and the one that is picked with its attention.
+
+    on_continue: what the button at a hypothesis does with its index.
+    """
+    tree = shown.run.tree
+    if tree is None:
+        text.paragraph(NO_TREE)
+        return
+    picked = tree.nodes[_picked(tree)]
+    answer = tree.nodes[tree.answer]
+    text.paragraph(f"{tree.beam.formula()}.", style="vt-note vt-beam-formula")
+    text.paragraph(
+        f"{_worked_out(tree, answer)}, |Y| = {answer.length}", lead="The answer: score = ", style="vt-beam-sum"
+    )
+    with st.container(key="beam_tree"):
+        beam_tree(
+            _payload(shown.trace.id, shown.how.text(), shown.caption("beam tree"), shown), key="beam_tree_picture"
+        )
+    pictures.table(
+        lambda: table(shown, tree),
+        note=f"{shown.caption('beam tree')}. Logarithms are natural; the margin is by how much a hypothesis was beaten,"
+        " as log-probability if it was pruned, else as score.",
+        name=maps.file_name(shown.summary.name, "beam-tree"),
+        key="beam_tree_table",
+    )
+    left, right = st.columns([5, 4], gap="medium")
+    with left, st.container(key="beam_tree_hypothesis"):
+        _hypothesis(shown, tree, picked, on_continue)
+    with right, st.container(key="beam_tree_best"):
+        _best(shown, tree, picked)
+    with st.container(key="beam_tree_attention"):
+        _attention(shown, tree, picked)
+
+
+def table(shown: Shown, tree: BeamTree) -> pd.DataFrame:
+    """A row for each hypothesis, in the order of the tree."""
+    import pandas as pd
+
+    rows = [
+        {
+            "index": node.index,
+            "parent": node.parent,
+            "step": node.step,
+            "token": labels.visible(node.token),
+            "log_prob": node.log_prob,
+            "total": node.total,
+            "|Y|": node.length,
+            "score": node.score,
+            "rank": node.rank,
+            "fate": "answer" if node.index == tree.answer else node.fate,
+            "ended": node.ended,
+            "margin": node.margin,
+            "text so far": _text(shown, tree, node),
+        }
+        for node in tree.nodes
+    ]
+    return pd.DataFrame(rows).astype({"parent": "Int64", "margin": "Float64"}).set_index("index")
+
+
+def _picked(tree: BeamTree) -> int:
+    """The hypothesis that is picked, the answer without one; for one that is not there the answer and a remark."""
+    picked = FIELDS.now().dec_node
+    if picked is None:
+        return tree.answer
+    if picked >= len(tree.nodes):
+        last = len(tree.nodes) - 1
+        state.remark(f"There is no hypothesis {picked}: the tree has 0 to {last}, so the answer is shown.")
+        state.correct(dec_node=None)
+        return tree.answer
+    return int(picked)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _payload(run: str, how: str, caption: str, _shown: Shown) -> bytes:
+    """What the browser gets; what it depends on is in the first three."""
+    shown, tree = _shown, _shown.run.tree
+    assert tree is not None
+    vocabulary = shown.ckpt.codec("target").vocabulary
+    return beam_tree_payload(
+        tree,
+        special=vocabulary.special_ids - {vocabulary.unk},
+        start=vocabulary.tokens[tree.start[-1]],
+        caption=caption,
+        name=maps.file_name(shown.summary.name, "beam-tree"),
+    )
+
+
+def _worked_out(tree: BeamTree, node: Hypothesis) -> str:
+    """The score in its parts: total, penalty with its numbers, both numbers, and what comes out."""
+    total, penalty = labels.number(node.total), labels.number(tree.beam.divisor(node.length))
+    words = penalty_words(tree.beam, node.length)
+    return f"{total} / {words} = {total} / {penalty} = {labels.number(node.score)}"
+
+
+def _text(shown: Shown, tree: BeamTree, node: Hypothesis) -> str:
+    codec = shown.ckpt.codec("target")
+    return labels.sentence(codec.decode(tree.ids(node.index)))
+
+
+def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
+    """What the picked hypothesis has written, its score in parts, why it ended, and the button that goes on from it."""
+    what = "the answer" if node.index == tree.answer else node.fate
+    text.section(f"Hypothesis {node.index}, step {node.step}: {what}")
+    written = _text(shown, tree, node)
+    text.paragraph(labels.shorten(written, LONGEST), style="vt-gold vt-gold-target")
+    text.paragraph(tree.why(node.index))
+    of_step = len([each for each in tree.nodes if each.step == node.step])
+    text.definitions(
+        [
+            ("log-probability", f"{_sum(tree.path(node.index))} = {labels.number(node.total)}"),
+            ("|Y|", str(node.length)),
+            ("score", _worked_out(tree, node)),
+            ("rank in its step", f"{node.rank} of 0 to {of_step - 1}, {'kept' if node.kept else 'only looked at'}"),
+        ]
+    )
+    ended = node.token_id == shown.ckpt.codec("target").vocabulary.eos
+    st.button(
+        "Continue from here",
+        key="beam_tree_continue",
+        on_click=on_continue,
+        args=(node.index,),
+        disabled=ended,
+        help="It has written its end token: pick one that has not"
+        if ended
+        else "An answer that begins so, as a branch",
+    )
+
+
+def _sum(path: Sequence[Hypothesis]) -> str:
+    """The log-probabilities of the tokens that add up to the total; of very many the last ones."""
+    parts = [f"{labels.isolated(labels.visible(node.token))} {labels.number(node.log_prob, 2)}" for node in path]
+    if len(parts) <= MOST_PARTS:
+        return " + ".join(parts)
+    before = labels.number(path[-MOST_PARTS - 1].total, 2)
+    return f"({len(parts) - MOST_PARTS} tokens before) {before} + {' + '.join(parts[-MOST_PARTS:])}"
+
+
+def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
+    """The finished hypotheses, best first, or those still going if none has finished; a button picks one."""
+    if tree.finished:
+        text.section("Finished, best score first")
+        found: Sequence[Hypothesis] = tree.finished
+    else:
+        text.section("None has finished; still going, best score first")
+        going = [node for node in tree.nodes if node.fate == "stopped"]
+        found = sorted(going, key=lambda node: node.score, reverse=True)
+    st.html('<div class="vt-best vt-best-head"><span>log p</span><span>|Y|</span><span>score</span></div>')
+    listed = found[:MOST_LISTED]
+    for rank, (node, written) in enumerate(zip(listed, _apart([_text(shown, tree, n) for n in listed]), strict=True)):
+        mark = "_picked" if node.index == picked.index else ""
+        with st.container(key=f"beam_best{mark}_{rank}", horizontal=True, vertical_alignment="center", gap="small"):
+            st.button(
+                text.literal(f"{rank}  {labels.shorten(written, LISTED)}"),
+                key=f"beam_best_pick_{rank}",
+                type="tertiary",
+                width="stretch",
+                on_click=lambda index=node.index: state.select(dec_node=index),
+            )
+            numbers = (labels.number(node.total, 2), str(node.length), labels.number(node.score))
+            cells = "".join(f"<span>{html.escape(number)}</span>" for number in numbers)
+            st.html(f'<div class="vt-best">{cells}</div>', width="content")
+    if len(found) > MOST_LISTED:
+        text.paragraph(f"{len(found) - MOST_LISTED} more stand in the table of the tree.")
+
+
+def _apart(texts: Sequence[str]) -> list[str]:
+    """The texts as a list shows them: where all begin with the same many words, these are left out for an ellipsis."""
+    words = [each.split(" ") for each in texts]
+    same = next((n for n, column in enumerate(zip(*words, strict=False)) if len({*column}) > 1), 0)
+    shared = len(" ".join(words[0][:same])) if words else 0
+    cut = shared if shared > SHARED else 0
+    return [f"…{each[cut:]}" if cut else each for each in texts]
+
+
+def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
+    """The selected map of a run that writes the picked hypothesis."""
+    run = shown.run
+    try:
+        if node.index != tree.answer:
+            run = _followed(shown.trace.id, tree.ids(node.index), shown)
+        drawn = maps.picture(replace(shown, run=run), state.selection())
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    text.section(f"Where the model looked as hypothesis {node.index} was written")
+    called = f"hypothesis {node.index}"
+    pictures.matrix_of(
+        replace(
+            drawn,
+            title=f"{drawn.title}, {called}",
+            caption=f"{drawn.caption}, {called} of the beam tree",
+            name=maps.file_name(drawn.name, called),
+        ),
+        key="beam_tree_matrix",
+    )
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _followed(run: str, ids: tuple[int, ...], _shown: Shown) -> Run:
+    """The run that writes these ids instead, recorded in one pass; what it depends on is in the first two."""
+    from viz_transformer.running.decoding import follow
+
+    assert _shown.run.tree is not None
+    return follow(_shown.ckpt, _shown.text, ids, strategy=_shown.run.tree.beam, edits=_shown.trace.edits)

@@ -1,0 +1,160 @@
+"""The branches of an answer as a small tree: look at one, compare it, rename it, close it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.decoding.branch_views import comparison
+from viz_transformer.ui.session import branches, cached, state
+from viz_transformer.ui.session.how import LONGEST_NAME
+from viz_transformer.ui.session.runs import Shown, Watched
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.session.how import Branch
+
+SHORT = 90
+EMPTY = (
+    "There is one answer so far. Take another candidate at any step (its button, or Enter on its row), and the answer"
+    " that begins so grows from it as a branch."
+)
+
+
+def show(shown: Shown) -> None:
+    """The tree, and below it the comparison of the branch that is looked at with another."""
+    chosen = state.selection()
+    grown: tuple[Branch, ...] = chosen["branches"]
+    _fork(shown)
+    if not grown:
+        text.paragraph(EMPTY)
+        return
+    with waiting("Writing the branches ...", st.empty()):
+        found = {number: _run(shown, number) for number in range(len(grown) + 1)}
+    with st.container(key="branch_rows"):
+        for number in _in_order(grown):
+            _row(number, found[number], grown)
+        _name(grown)
+    other = chosen["branch_b"]
+    if other is None or other == chosen["branch"]:
+        text.paragraph("Look at another branch, or choose one to compare with, to see the two side by side.")
+        return
+    a, b = (found[number] for number in (chosen["branch"], other))
+    if isinstance(a, Shown) and isinstance(b, Shown):
+        names = [branches.name(grown, number) for number in (chosen["branch"], other)]
+        text.section(f"{names[0]} beside {names[1]}")
+        comparison(a, b)
+
+
+def _fork(shown: Shown) -> None:
+    """A branch at the first step where the model is unsure, with its second choice."""
+    from viz_transformer.analysis.attention.maps import step_row
+    from viz_transformer.running.forks import unsure
+
+    with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
+        below = st.number_input(
+            "Fork where p is below", min_value=0.0, max_value=1.0, value=0.5, step=0.05, width=160, key="branch_below"
+        )
+        found = unsure(shown.run, below)
+        if found is None:
+            text.paragraph(f"Every token that was chosen here has a probability of at least {significant(below, 6)}.")
+            return
+        step, other = found
+        st.button(
+            text.literal(f"Fork at step {step.index}: “{labels.visible(other.token)}”"),
+            key="branch_fork_now",
+            help="Both continuations: the answer goes on as it is, and a branch begins with the second choice",
+            on_click=branches.grow,
+            args=(step.index, (other.token_id,), other.token),
+            kwargs={"first_row": step_row(shown.run, 0)},
+        )
+        written = labels.shorten(labels.visible(step.token), 24)
+        text.paragraph(
+            f"instead of “{written}”: p {labels.share(numerals.exponential(other.log_prob))}"
+            f" instead of {labels.share(numerals.exponential(step.log_prob))}"
+        )
+
+
+def _run(shown: Shown, number: int) -> Shown | str:
+    """The run of a branch, or a sentence why there is none.
+
+    There is no button that stops it: what is shown is there, and anything that is chosen on the page ends the wait.
+    """
+    watched = Watched(stoppable=False)
+    try:
+        how = branches.how_of(shown.summary, state.selection(), number, progress=watched)
+        run = cached.run(shown.summary, shown.text, how=how, progress=watched)
+    except ValueError as error:
+        return str(error)
+    return Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, how=how)
+
+
+def _in_order(grown: tuple[Branch, ...]) -> list[int]:
+    """All branches, each behind the one that it grows from."""
+
+    def below(number: int) -> list[int]:
+        children = [place for place, branch in enumerate(grown, start=1) if branch.parent == number]
+        return [number, *(each for child in children for each in below(child))]
+
+    return below(0)
+
+
+def _depth(grown: tuple[Branch, ...], number: int) -> int:
+    return 0 if number == 0 else 1 + _depth(grown, grown[number - 1].parent)
+
+
+def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
+    """One branch: where it left its parent, what it says, and what can be done with it."""
+    chosen = state.selection()
+    called, depth = branches.name(grown, number), _depth(grown, number)
+    looked_at = number == chosen["branch"]
+    with st.container(key=f"branch_{number}", horizontal=True, vertical_alignment="center"):
+        with st.container(key=f"branch_words_{number}"):
+            begins = "" if number == 0 else f"from step {grown[number - 1].step}: "
+            if isinstance(found, str):
+                text.paragraph(f"{found}.", tone="bad")
+            else:
+                total = labels.number(found.run.log_prob, 2)
+                written = labels.shorten(labels.sentence(found.run.text) if found.run.text else "(nothing)", SHORT)
+                style = "vt-branch vt-branch-shown" if looked_at else "vt-branch"
+                lead = f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{called}  "
+                text.paragraph(
+                    f"{begins}{written}  (log p {total}, {len(found.run.steps)} steps)", style=style, lead=lead
+                )
+        # Neither is switched off, or drawn as another one, by being pressed: it would lose the keyboard's focus.
+        st.button(
+            "Shown" if looked_at else "Show",
+            key=f"branch_show_{number}",
+            on_click=branches.look_at,
+            args=(number,),
+        )
+        compared = number == chosen["branch_b"] and not looked_at
+        st.button(
+            "Compared" if compared else "Compare",
+            key=f"branch_compare_{number}",
+            disabled=looked_at,
+            on_click=lambda: state.select(branch_b=number),
+        )
+        st.button("Close", key=f"branch_close_{number}", disabled=number == 0, on_click=branches.close, args=(number,))
+
+
+def _name(grown: tuple[Branch, ...]) -> None:
+    """The name of the branch that is looked at, to be changed; the strategy's own answer keeps its name."""
+    number = state.selection()["branch"]
+    if not number:
+        return
+    key = f"branch_name_{number}"
+    st.session_state[key] = branches.name(grown, number)
+    st.text_input(
+        "Name of the branch",
+        key=key,
+        max_chars=LONGEST_NAME,
+        width=280,
+        autocomplete="off",
+        on_change=lambda: branches.rename(number, st.session_state[key]),
+    )

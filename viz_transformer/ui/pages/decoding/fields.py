@@ -1,0 +1,33 @@
+"""What the page Decoding has for itself; how an answer is written is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.declaring import NUMBER, TEXT, declared, one_of
+from viz_transformer.ui.session.fields import WRITING
+
+TABS = ("branches", "tree", "cache", "score")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """dec_tab: what stands below; dec_node: a hypothesis of the beam tree, None for the answer.
+
+    dec_text: a text to be scored, None for none.
+    """
+
+    dec_tab: str = declared("branches", one_of(TABS))
+    dec_node: int | None = declared(
+        None,
+        NUMBER,
+        picked=True,
+        forgotten_with=("checkpoint", "text", *WRITING, "branch"),
+        brought_back=True,
+        noun="hypothesis",
+    )
+    dec_text: str | None = declared(None, TEXT, forgotten_with=("checkpoint", "text"), typed="A text to be scored")
+
+
+FIELDS = state.declare(Decoding)

@@ -1,0 +1,214 @@
+"""A reader's own text, scored by the model token by token, beside the model's answer."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import maps, pictures, text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore
+    from viz_transformer.ui.session.runs import Shown
+
+LONGEST = 24
+MOST_ROWS = 200
+_STEP = "score_step"
+
+
+def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None]) -> None:
+    """`scored` is the run that was given the text; None until there is one. `shown` has the model's own answer.
+
+    `on_continue` is called with the step from which the model is to write on, behind the tokens before it.
+    """
+    from viz_transformer.analysis.decoding.scoring import run_score, target_score
+
+    if scored is None:
+        text.paragraph(
+            "Type an answer: each of its tokens gets the probability that the model gives it behind those before it,"
+            " and what the model would have written in its place."
+        )
+        return
+    found, own = target_score(scored.run), run_score(shown.run)
+    with st.container(key="score_view"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        st.html(tokens_html(found, scored))
+        if len(found.tokens) > MOST_ROWS:
+            text.paragraph(f"The first {MOST_ROWS} of {len(found.tokens)} tokens are shown; the table has all.")
+        pictures.table(
+            lambda: score_table(found),
+            note=f"{scored.caption('scored')}. Natural logarithms, over the whole vocabulary; rank 0: most probable.",
+            name=maps.file_name(scored.summary.name, "scored"),
+            key="score_table",
+        )
+    with right:
+        st.html(totals_html(found, own, own_name(shown)))
+        for sentence in said(found, own):
+            text.paragraph(sentence)
+        _continue(found, scored, on_continue)
+
+
+# --- tokens
+
+
+def tokens_html(found: TargetScore, scored: Shown) -> str:
+    """A row for each token: its probability, also as a bar, its rank, and what the model would have written."""
+    body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MOST_ROWS])
+    head = "".join(
+        f'<th scope="col">{name}</th>'
+        for name in ("your token", "probability", "log-probability", "rank", "would have written")
+    )
+    return (
+        '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-scored">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(token: ScoredToken, typed: str | None) -> str:
+    name = f'<bdi class="vt-ly-token vt-ly-target">{_shown(token.token)}</bdi>'
+    if typed is not None:
+        name = f'<bdi class="vt-ly-typed">{_shown(typed)}</bdi>{name}'
+    missed = token.rank > 0
+    best = "the same"
+    if missed:
+        best = f"<b>{_shown(token.best)}</b> ({html.escape(labels.share(token.best_probability))})"
+    style = "vt-scored-missed" if missed else ""
+    return (
+        f'<tr class="{style}"><th scope="row"><span class="vt-ly-at">{token.index}</span>'
+        f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
+        f"{html.escape(labels.share(token.probability))}</td>"
+        f"<td>{html.escape(labels.number(token.log_prob, 2))}</td><td>{token.rank:,}</td><td>{best}</td></tr>"
+    )
+
+
+def _typed(token: ScoredToken, scored: Shown) -> str | None:
+    """What was typed where the model reads something else."""
+    from viz_transformer.analysis.attention.maps import step_row
+
+    row = step_row(scored.run, token.index) + 1
+    originals = scored.trace.tgt_originals
+    typed = originals[row] if row < len(originals) else ""
+    return typed if typed and typed.lower() != token.token.lower() else None
+
+
+def _shown(token: str) -> str:
+    return html.escape(labels.shorten(labels.visible(token), LONGEST))
+
+
+def score_table(found: TargetScore) -> pd.DataFrame:
+    """All numbers of all tokens."""
+    import pandas as pd
+
+    rows = [
+        {
+            "step": token.index,
+            "token": labels.visible(token.token),
+            "probability": token.probability,
+            "log-probability": token.log_prob,
+            "rank": token.rank,
+            "most probable": labels.visible(token.best),
+            "its probability": token.best_probability,
+            "its log-probability": token.best_log_prob,
+        }
+        for token in found.tokens
+    ]
+    return pd.DataFrame(rows).set_index("step")
+
+
+# --- totals
+
+
+def own_name(shown: Shown) -> str:
+    """What the other column is called."""
+    if shown.target is not None:
+        return "the given answer"
+    return f"branch {shown.how.branch}" if shown.how.branch else "the model’s answer"
+
+
+def totals_html(found: TargetScore, own: TargetScore, name: str) -> str:
+    """Both answers in numbers, beside each other."""
+    rows = [
+        ("tokens", *(f"{len(each.tokens):,}" for each in (found, own))),
+        ("log-probability", *(labels.number(each.total, 2) for each in (found, own))),
+        ("per token", *(labels.number(each.mean, 2) for each in (found, own))),
+        ("perplexity per token", *(perplexity(each) for each in (found, own))),
+        ("not the model’s first choice", *(f"{len(each.missed)} of {len(each.tokens)}" for each in (found, own))),
+    ]
+    body = "".join(
+        f'<tr><th scope="row">{row}</th>{"".join(f"<td>{html.escape(value)}</td>" for value in values)}</tr>'
+        for row, *values in rows
+    )
+    head = f'<th></th><th scope="col">your text</th><th scope="col">{html.escape(name)}</th>'
+    return f'<table class="vt-kv-work"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def perplexity(score: TargetScore) -> str:
+    """Two decimals, or a power of ten from a million on."""
+    value = score.perplexity
+    if math.isinf(value):
+        return "infinite"
+    return (
+        (numerals.number(value, 2, ",") if value > 2 else numerals.share(value, 2)) if value < 1e6 else f"{value:.1e}"
+    )
+
+
+def said(found: TargetScore, own: TargetScore) -> list[str]:
+    """What is counted, and what does not compare."""
+    ends = "the end token is one of them" if found.ended else "there was no room for an end token"
+    sentences = [
+        f"Per token of the model’s vocabulary; {ends}. Log-probabilities are natural, and perplexity is"
+        " exp(−log-probability per token)."
+    ]
+    if found.missed:
+        first = found.tokens[found.missed[0]]
+        sentences.append(
+            f"The model would have gone another way first at step {first.index}: “{_plain(first.best)}” instead of"
+            f" “{_plain(first.token)}”."
+        )
+    else:
+        sentences.append("Every token is the one that the model finds most probable: greedy decoding writes this text.")
+    lengths = len(found.tokens), len(own.tokens)
+    if lengths[0] != lengths[1]:
+        sentences.append(
+            f"The answers have {lengths[0]} and {lengths[1]} tokens: log-probabilities of different lengths do not"
+            " compare, each token more can only lower the sum."
+        )
+    elif found.total > own.total:
+        sentences.append("Your text is more probable to this model than the other answer, which is as long.")
+    return sentences
+
+
+def _plain(token: str) -> str:
+    return labels.isolated(labels.shorten(labels.visible(token), LONGEST))
+
+
+# --- going on
+
+
+def _continue(found: TargetScore, scored: Shown, on_continue: Callable[[int], None]) -> None:
+    """A step to go on from, at first the one behind the first token that is not the model's choice, and a button."""
+    steps = [token.index for token in found.tokens[1:]]
+    if not steps:
+        return
+    chosen = st.session_state.get(_STEP)
+    begin = scored.trace.id
+    if st.session_state.get(f"{_STEP}_of") != begin or chosen not in steps:
+        st.session_state[f"{_STEP}_of"] = begin
+        st.session_state[_STEP] = next((step + 1 for step in found.missed if step + 1 in steps), steps[-1])
+    with st.container(key="score_continue", horizontal=True, vertical_alignment="bottom"):
+        step = st.selectbox(
+            "Let the model write on from",
+            steps,
+            key=_STEP,
+            format_func=lambda step: f"step {step}, behind “{_plain(found.tokens[step - 1].token)}”",
+        )
+        st.button(f"Continue from step {step}", key="score_continue_button", on_click=on_continue, args=(step,))

@@ -1,0 +1,141 @@
+"""How an answer is written: the strategy with its settings, its beginning and banned tokens, and all that in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, STRATEGIES
+
+if TYPE_CHECKING:
+    from viz_transformer.text.codec import Codec
+
+STOPS = {
+    "none-better": "none is better",
+    "width-finished": "width finished",
+    "first-finished": "first finished",
+}
+COUNTED = {"end": "end token too", "no-end": "no end token"}
+FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
+MOST_BANNED = 40
+
+
+def show(codec: Codec | None) -> None:
+    """The bar; with a given target there is nothing to choose. `codec` is the target's; None before there is one."""
+    if state.selection()["target"] is not None:
+        text.paragraph("The answer is given: there is nothing to choose. What the model makes of it stands below.")
+        st.button("Let it write", key="decoding_write", on_click=lambda: state.select(target=None))
+        return
+    with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Strategy",
+            STRATEGIES,
+            required=True,
+            **state.bind("strategy", key="decoding_strategy"),
+        )
+        {"sampling": _sampling, "beam": _beam}.get(state.selection()["strategy"], lambda: None)()
+    with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
+        st.text_input(
+            "The answer begins with",
+            autocomplete="off",
+            width=320,
+            **state.bind("prefix", key="decoding_prefix"),
+        )
+        if codec is not None:
+            _banned(codec)
+    try:
+        formula = state.how().value().formula()
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+    else:
+        text.paragraph(formula, style="vt-formula")
+
+
+def _sampling() -> None:
+    """Temperature, repetition penalty, the three cuts, and the seed."""
+    explained = {
+        "temperature": (0.1, "Logits are divided by it; 0 is greedy"),
+        "top-k": (1, "Keep so many tokens; 0 keeps all"),
+        "top-p": (0.05, "Keep the fewest that reach it; 1 keeps all"),
+        "min-p": (0.01, "Keep what has this share of the best one's probability; 0 keeps all"),
+        "repetition penalty": (0.1, "On the logits of tokens that the decoder has read; 1 is none"),
+        "seed": (1, "Of the noise, which is the same at every temperature"),
+    }
+    for place, (name, (step, sentence)) in enumerate(explained.items()):
+        label = "Repetition" if name == "repetition penalty" else name.capitalize()
+        bound = _part("sampling", place, label, BOUNDS[name])
+        st.number_input(label, step=step, help=sentence, width=106, **bound)
+
+
+def _beam() -> None:
+    """Width, and everything that the score and the end of the search depend on."""
+    width, penalty = "Width", "Penalty α"
+    st.number_input(
+        width, step=1, width=106, help="Hypotheses that go on", **_part("beam", 0, width, BEAM_BOUNDS["width"])
+    )
+    st.number_input(
+        penalty,
+        step=0.1,
+        width=120,
+        help="0 compares plain log-probabilities; more of it favours long answers",
+        **_part("beam", 1, penalty, BEAM_BOUNDS["length penalty"]),
+    )
+    st.selectbox("Score divided by", [*FORMS], format_func=FORMS.__getitem__, width=148, **_part("beam", 2))
+    st.selectbox("|Y| counts", [*COUNTED], format_func=COUNTED.__getitem__, width=148, **_part("beam", 3))
+    st.selectbox("Stops when", [*STOPS], format_func=STOPS.__getitem__, width=148, **_part("beam", 4))
+
+
+def _part(name: str, place: int, label: str = "", bounds: tuple[float, float] | None = None) -> dict[str, Any]:
+    """What ties a widget to one of the settings of a strategy.
+
+    A number outside its bounds is said, and the setting stays: the widget's own check would mark the box and no more.
+    """
+    settings = state.selection()[name]
+
+    def taken(new: Any) -> Any:
+        if bounds is not None and not bounds[0] <= new <= bounds[1]:
+            state.say_next(refusal(label, new, settings[place], bounds))
+            return settings
+        return (*settings[:place], new, *settings[place + 1 :])
+
+    return state.bind(name, key=f"decoding_{name}_{place}", value=settings[place], taken=taken)
+
+
+def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> str:
+    """Why a setting stays what it was."""
+    what = "a whole number" if isinstance(bounds[0], int) else "a number"
+    low, high, given, kept = (f"{value:,.12g}" for value in (*bounds, new, old))
+    return f"{label} cannot be {given}: choose {what} from {low} to {high}. It stays {kept}."
+
+
+def _banned(codec: Codec) -> None:
+    """Tokens that are never written, as the vocabulary spells them, with blanks between them."""
+    tokens = codec.vocabulary.tokens
+    places = {labels.visible(token): place for place, token in enumerate(tokens)}
+    now = [place for place in state.selection()["ban"] if place < len(tokens)]
+    key, wrong = "decoding_ban", "decoding_ban_wrong"
+    if not st.session_state.get(wrong):
+        st.session_state[key] = " ".join(labels.visible(tokens[place]) for place in now)
+
+    def changed() -> None:
+        words = str(st.session_state[key]).split()
+        unknown = [word for word in words if word not in places]
+        st.session_state[wrong] = ""
+        if unknown:
+            st.session_state[wrong] = (
+                f"“{labels.shorten(unknown[0], 40)}” is no token of this model: nothing is banned by it."
+            )
+        elif len(words) > MOST_BANNED:
+            st.session_state[wrong] = f"At most {MOST_BANNED} tokens can be banned here."
+        else:
+            state.select(ban=tuple(dict.fromkeys(places[word] for word in words)))
+
+    st.text_input(
+        "Never writes (tokens, blanks between them)", autocomplete="off", width=320, key=key, on_change=changed
+    )
+    if said := st.session_state.get(wrong):
+        text.paragraph(said, tone="bad")

@@ -1,0 +1,183 @@
+"""Parts of the Decoding page: the step in its pictures, and the four tabs below them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.frame import maps, pictures, steps, text
+from viz_transformer.ui.pages.decoding.fields import FIELDS
+from viz_transformer.ui.session import branches, cached, state
+from viz_transformer.ui.session.runs import Shown, Watched
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from viz_transformer.ui.frame.frame import Runs
+
+TABS = {"branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
+
+_TITLES = {"cross": "The source, by cross-attention", "decoder": "The answer so far, by self-attention"}
+
+
+def unread(shown: Shown) -> list[str]:
+    """Which words of the source, and of what the answer begins with, the model does not know."""
+    from viz_transformer.ui.frame.strip import unknown_sentence
+
+    sentence = unknown_sentence(shown.ckpt, shown.run)
+    return [f"{sentence}."] if sentence else []
+
+
+def step(both: Runs) -> None:
+    """The chosen step: what the model made of each token, what the strategy left of it, and another token to take."""
+    from viz_transformer.ui.components.scrubber import scrubber
+
+    shown = both.main
+    takes = shown.target is None and not both.difference and shown is both.a
+    scrubber(
+        steps.scrubber_data(shown, strategy=True, takes=takes),
+        key="decoding_steps",
+        on_take=(lambda step, token: take(shown, step, token)) if takes else None,
+    )
+    pictures.table(
+        lambda: steps.candidate_table(shown),
+        note=f"{shown.caption('candidates')}. Probabilities are over the whole vocabulary.",
+        name=maps.file_name(shown.summary.name, "candidates"),
+        key="decoding_steps_table",
+    )
+
+
+def take(shown: Shown, step: int, token_id: int) -> None:
+    """Another token instead of the one written at a step: a branch of its own, named after the token."""
+    from viz_transformer.analysis.attention.maps import step_row
+
+    if step >= len(shown.run.steps):
+        return
+    token = shown.run.steps[step].vocabulary[token_id] if token_id < len(shown.run.steps[step].vocabulary) else None
+    if token is not None and token_id != shown.run.steps[step].token_id:
+        branches.grow(step, (token_id,), token, first_row=step_row(shown.run, 0))
+
+
+def looked(both: Runs) -> None:
+    """Where the chosen head looked: the source and the answer so far as shaded text, and the map growing row by row."""
+    from viz_transformer.ui.components.shading import shading, shading_payload
+
+    shown, chosen = both.main, state.selection()
+    which = "" if both.b is None else f" ({shown.name})"
+    kinds = (["cross"] if shown.trace.config.has_encoder else []) + ["decoder"]
+    for kind in kinds:
+        try:
+            picture = maps.picture(shown, {**chosen, "kind": kind, "options": ()})
+        except ValueError as error:
+            text.paragraph(f"{error}.", tone="bad")
+            continue
+        with st.container(key=f"decoding_text_{kind}"):
+            payload = shading_payload(
+                picture.values,
+                picture.rows,
+                picture.columns,
+                title=_TITLES[kind] + which,
+                name=f"{picture.name}-text",
+                caption=picture.caption,
+                scale=picture.weight_scale,
+                unit=picture.unit,
+                mask=picture.mask,
+                fill=picture.fill,
+                writes=picture.writes,
+                there=picture.there,
+                grows=True,
+            )
+            shading(payload, key=f"decoding_shading_{kind}")
+
+
+def growing(both: Runs) -> None:
+    """The selected map; rows that are not written yet at the chosen step stay empty."""
+    try:
+        picture = pictures.selected_picture(both)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    pictures.matrix_of(picture, key="decoding_matrix", grows=KINDS[state.selection()["kind"]].writes)
+
+
+def tabs(both: Runs) -> None:
+    """What stands below: only the tab that is selected is worked out."""
+    st.segmented_control(
+        "What stands below",
+        [*TABS],
+        required=True,
+        format_func=TABS.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("dec_tab", key="decoding_tab"),
+    )
+    shown = both.main
+    with st.container(key="decoding_below"):
+        {"branches": _branches, "tree": _tree, "cache": _cache, "score": _score}[FIELDS.now().dec_tab](shown)
+
+
+def _branches(shown: Shown) -> None:
+    from viz_transformer.ui.pages.decoding import branch_list
+
+    if shown.target is not None:
+        text.paragraph("The answer is given: branches grow from an answer that the model writes.")
+    else:
+        branch_list.show(shown)
+
+
+def _tree(shown: Shown) -> None:
+    from viz_transformer.analysis.attention.maps import step_row
+    from viz_transformer.ui.pages.decoding import beam_tree_view
+
+    def go_on(node: int) -> None:
+        tree = shown.run.tree
+        assert tree is not None
+        _follow(shown, tree.ids(node), "from the tree", first_row=step_row(shown.run, 0))
+
+    beam_tree_view.show(shown, go_on)
+
+
+def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) -> None:
+    """A branch that begins with these ids; it leaves the answer where the two differ first."""
+    written = [each.token_id for each in shown.run.steps]
+    same = next((place for place, pair in enumerate(zip(ids, written, strict=False)) if pair[0] != pair[1]), None)
+    if same is None:
+        same = max(0, min(len(ids), len(written)) - 1)
+    branches.grow(same, ids[same:], called, first_row=first_row)
+
+
+def _cache(shown: Shown) -> None:
+    from viz_transformer.ui.pages.decoding import cache_view
+
+    cache_view.show(shown)
+
+
+def _score(shown: Shown) -> None:
+    """A text of the reader's own, token by token."""
+    from viz_transformer.analysis.attention.maps import step_row
+    from viz_transformer.ui.pages.decoding import score_view
+
+    st.text_input(
+        "A text to score",
+        autocomplete="off",
+        placeholder="What might stand here instead of the answer",
+        **state.bind("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
+    )
+    typed = FIELDS.now().dec_text
+    scored = None
+    if typed:
+        try:
+            run = cached.run(shown.summary, shown.text, typed, progress=Watched())
+        except ValueError as error:
+            text.paragraph(f"{error}.", tone="bad")
+            return
+        scored = Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, typed)
+
+    def go_on(step: int) -> None:
+        assert scored is not None
+        ids = [each.token_id for each in scored.run.steps[:step]]
+        if ids and shown.target is None:
+            _follow(shown, ids, "from my text", first_row=step_row(shown.run, 0))
+
+    score_view.show(shown, scored, go_on)

@@ -1,0 +1,518 @@
+"""The lower part of the Input page: the data set, a vocabulary built from sentences, and what spaCy says of a text."""
+
+from __future__ import annotations
+
+import html
+import random
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.pages.input import tokens_view, view
+from viz_transformer.ui.pages.input.fields import FIELDS
+from viz_transformer.ui.session import data_files, state
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.analysis.inputs.dataset import Data, Measured, PaddedBatch, Source
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.text.codec import Codec
+    from viz_transformer.ui.session.runs import Shown
+
+Side = Literal["source", "target"]
+BELOW = {"data": "Data set", "build": "Build a vocabulary", "words": "Words and grammar"}
+PART_NAMES = {"train": "Training", "validation": "Validation", "test": "Test", "examples": "Examples"}
+FIRST = ("test", "train", "validation", "examples")
+BATCH = 8
+SENTENCES = 4
+LONGEST_SENTENCE = 80
+PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm", "it": "it_core_news_sm"}
+USUAL = "en"
+
+
+def below_choice() -> str:
+    """What is looked at below: data, a vocabulary being built, or words."""
+    st.segmented_control(
+        "Below",
+        [*BELOW],
+        required=True,
+        format_func=BELOW.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("input_below", key="input_below"),
+    )
+    return str(FIELDS.now().input_below)
+
+
+# --- the data set
+
+
+def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
+    """One part of the data: its items by index, lengths, what a filter keeps, and a batch."""
+    from viz_transformer.analysis.inputs.dataset import parts
+
+    names = parts(ckpt)
+    if not names:
+        text.paragraph(f"{ckpt.name} came without data: its card names none, and no example pairs were kept with it.")
+        return
+    data = _chosen_part(ckpt, names, status)
+    if data is None:
+        return
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        _item(ckpt, data)
+    with right:
+        facts = st.container()
+    with waiting("Measuring the texts ...", status):
+        measured = _measured(ckpt.name, ckpt.weights_sha256, data.part, data_files.data_key(), data, ckpt)
+    status.empty()
+    with right:
+        limits = _filter(ckpt, data, measured)
+    with left:
+        _lengths(data, measured, limits)
+    _batch(ckpt, data)
+    with facts:
+        _sources(ckpt)
+
+
+def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator) -> Data | None:
+    """The items of the chosen part; those that came with the model, and a sentence, where its files are not there."""
+    name: str = FIELDS.now().input_part
+    if name not in names:
+        name = next(each for each in FIRST if each in names)
+    with st.container(horizontal=True, vertical_alignment="center", key="input_parts"):
+        st.segmented_control(
+            "Part",
+            names,
+            required=True,
+            format_func=PART_NAMES.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("input_part", key="input_part", value=name),
+        )
+    try:
+        with waiting("Reading the data ...", status):
+            data = data_files.part(ckpt, name)
+        status.empty()
+        if data.of is not None:
+            text.paragraph(f"The first {len(data.items):,} of {data.of:,} pairs, which are made, not read.")
+        return data
+    except ValueError as error:
+        status.empty()
+        what = f"The {PART_NAMES[name].lower()} data are read from files"
+        text.paragraph(data_files.missing_data(ckpt, name, error, what))
+        if "examples" not in names:
+            return None
+        text.paragraph("The example pairs that came with the model are shown instead.")
+        return data_files.part(ckpt, "examples")
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _measured(model: str, weights: str, part: str, folder: str, _data: Data, _ckpt: Checkpoint) -> Measured:
+    from viz_transformer.analysis.inputs.dataset import item_codecs, measure
+
+    return measure(_data.items, item_codecs(_ckpt))
+
+
+def _noun(data: Data) -> str:
+    return "Window" if data.whole_text else "Pair"
+
+
+def _item(ckpt: Checkpoint, data: Data) -> None:
+    """One item by its index: both texts as tokens with ids, and the buttons that open it."""
+    count = len(data.items)
+    number = state.fit("input_item", count, f"the {PART_NAMES[data.part].lower()} part")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="input_item_row"):
+        st.number_input(
+            f"{_noun(data)}, 0 to {count - 1:,}",
+            0,
+            count - 1,
+            step=1,
+            width=200,
+            **state.bind("input_item", key="input_item"),
+        )
+        st.button("At random", key="input_random", on_click=_at_random, args=(count,))
+    source, target = data.items[number]
+    sides: list[tuple[Side, str]] = [("source" if ckpt.config.has_encoder else "target", source)]
+    if target and ckpt.config.kind == "encoder-decoder":
+        sides.append(("target", target))
+    for side, said in sides:
+        _item_text(view.codec_of(ckpt, side), said, side)
+    if target and ckpt.config.kind == "decoder-only":
+        text.paragraph(target, lead="The original goes on: ")
+    with st.container(horizontal=True, key="input_open"):
+        if len(sides) > 1:
+            st.button(
+                "Open with its gold target",
+                key="input_open_gold",
+                on_click=state.select,
+                kwargs={"text": source, "target": target},
+                help="The model is given this target: each row is asked for the token that comes next in it",
+            )
+        st.button(
+            "Open, the model answers" if len(sides) > 1 else "Open as the text",
+            key="input_open_free",
+            on_click=state.select,
+            kwargs={"text": source, "target": None},
+        )
+
+
+def _at_random(count: int) -> None:
+    state.select(input_item=random.randrange(count))
+
+
+def _item_text(codec: Codec | None, said: str, side: Side) -> None:
+    from viz_transformer.running.record import Tokens
+
+    if codec is None:
+        text.paragraph(said)
+        return
+    try:
+        found = codec.encode(said)
+    except ValueError as error:
+        text.paragraph(said, style=f"vt-gold vt-gold-{side}")
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    added = [word for word, is_added in (("start", codec.add_bos), ("end", codec.add_eos)) if is_added]
+    unknown = f", {len(found.unknown)} unknown" if found.unknown else ""
+    around = f"; {' and '.join(added)} added" if added else ""
+    text.paragraph(said, style=f"vt-gold vt-gold-{side}")
+    st.html(tokens_view.token_cells(codec, Tokens(found.ids, found.tokens, found.originals)))
+    count = len(found) - len(added)
+    text.paragraph(f"{count} token{'' if count == 1 else 's'}{unknown}{around}.")
+
+
+def _sources(ckpt: Checkpoint) -> None:
+    """How many items each part has, from which files, and how many were left out there because of their length."""
+    try:
+        found = _where_from(ckpt.name, ckpt.weights_sha256, data_files.data_key(), ckpt)
+    except ValueError:
+        return  # the part says which file is missing
+    if not found:
+        return
+    head = "".join(f"<th>{name}</th>" for name in ("", "in the file", "too long", "used"))
+    body = "".join(
+        f'<tr title="{html.escape(", ".join(each.files), quote=True)}"><th>{PART_NAMES[each.part]}</th>'
+        f"<td>{_in_the_file(each)}</td><td>{each.too_long:,}</td>"
+        f"<td>{each.used:,}</td></tr>"
+        for each in found
+    )
+    text.section("Parts of the data")
+    st.html(f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    files = list(dict.fromkeys(file for each in found for file in each.files))
+    text.paragraph(f"From {', '.join(files)}. What is neither too long nor used belongs to another part, or to none.")
+    for each in found:
+        if each.varied:
+            text.paragraph(
+                f"In training {each.varied}; here they stand as in the file. {each.alike:,} training pairs are left"
+                " out, because such a change turns them into a pair of validation or test: it would be tested on what"
+                " it was trained on."
+            )
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _where_from(model: str, weights: str, folder: str, _ckpt: Checkpoint) -> tuple[Source, ...]:
+    from viz_transformer.analysis.inputs.dataset import sources
+
+    return sources(_ckpt)
+
+
+def _in_the_file(source: Source) -> str:
+    """How many items are in the files, and how many are made beside them."""
+    if source.in_files is None:
+        return "made"
+    return f"{source.in_files:,}" + (f" + {source.made:,} made" if source.made else "")
+
+
+def _sides(data: Data, ckpt: Checkpoint) -> tuple[Side, ...]:
+    """The sides of an item that have lengths."""
+    if ckpt.config.kind == "encoder-decoder" and not data.whole_text:
+        return ("source", "target")
+    return ("source",) if ckpt.config.has_encoder else ("target",)
+
+
+def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[Side, int]:
+    """Lengths in numbers, and how many items a filter by length and known words keeps; the filter's limits."""
+    from viz_transformer.analysis.inputs.dataset import keep, length_facts
+
+    text.section("Lengths, and what a filter keeps")
+    sides = _sides(data, ckpt)
+    facts = {side: length_facts(measured.lengths[:, column]) for column, side in enumerate(sides)}
+    head = "".join(f"<th>{name}</th>" for name in ("tokens", "mean", "deviation", "shortest", "longest"))
+    body = "".join(
+        f"<tr><th>{side}</th><td>{html.escape(numerals.number(found.mean, 2))}</td>"
+        f"<td>{html.escape(numerals.number(found.deviation, 2))}</td><td>{found.shortest}</td>"
+        f"<td>{found.longest}</td></tr>"
+        for side, found in facts.items()
+    )
+    st.html(f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    limits: dict[Side, int] = {}
+    own = f"{ckpt.name}_{data.part}"
+    with st.container(horizontal=True, vertical_alignment="bottom", key="input_filter"):
+        for side, found in facts.items():
+            longest = st.number_input(
+                f"Most {side} tokens",
+                0,
+                max(found.longest, 1),
+                found.longest,
+                key=f"input_most_{side}_{own}",
+                width=140,
+            )
+            limits[side] = int(longest)
+        known = st.checkbox("Known words only", key=f"input_known_{own}")
+    given = [limits[side] for side in sides]
+    kept = keep(measured, (given[0], given[1] if len(given) > 1 else 0), known_only=known)
+    rows = [("kept", _share(kept.kept, kept.total))]
+    if len(sides) > 1:
+        rows += [("source too long", f"{kept.source_too_long:,}"), ("target too long", f"{kept.target_too_long:,}")]
+    else:
+        rows.append(("too long", f"{kept.source_too_long:,}"))
+    if known:
+        rows.append(("a word without an entry", f"{kept.unknown_words:,}"))
+    text.definitions(rows)
+    if len(rows) > 2:
+        text.paragraph("Each is counted once, under the first reason that holds.")
+    return limits
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,} ({numerals.percent(part / whole)})" if part < whole else f"all {whole:,}"
+
+
+def _lengths(data: Data, measured: Measured, limits: Mapping[Side, int]) -> None:
+    from viz_transformer.figures.lengths import length_histogram
+
+    sides = {side: measured.lengths[:, column] for column, side in enumerate(limits)}
+    cut = {side: limit for side, limit in limits.items() if limit < int(sides[side].max())}
+    title = (
+        f"Lengths of {len(data.items):,} {'windows' if data.whole_text else 'pairs'}, {PART_NAMES[data.part].lower()}"
+    )
+    figure = length_histogram(sides, title=title, limits=cut, theme=frame.theme())
+    alt = "How many texts of each side have how many tokens"
+    view.chart(figure, key="input_lengths", alt=alt, caption=f"data of {state.selection()['checkpoint']}")
+
+
+def _batch(ckpt: Checkpoint, data: Data) -> None:
+    """A shuffled batch of the part as ids, with the padding marked."""
+    from viz_transformer.analysis.inputs.dataset import shuffled_batch
+
+    text.section("A shuffled batch")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="input_batch_row"):
+        st.number_input(
+            "Batch, by its seed", 0, 999_999, step=1, width=200, **state.bind("input_batch", key="input_batch")
+        )
+        size = st.number_input("Texts", 1, 64, BATCH, key="input_size", width=120)
+    try:
+        made = shuffled_batch(ckpt, data, int(size), min(FIELDS.now().input_batch, 999_999))
+    except ValueError as error:
+        text.paragraph(f"{error}.")
+        return
+    for side, ids in made.ids.items():
+        codec = view.codec_of(ckpt, side)
+        assert codec is not None
+        text.paragraph(f"{side}: {ids.shape[0]} × {ids.shape[1]} ids")
+        st.html(_batch_table(codec, made, side, _noun(data).lower()))
+    share = made.padding_share
+    length = f" This model fills every text up to {ckpt.config.pad_to}." if ckpt.config.pad_to else ""
+    sorted_ = (
+        " Training puts texts of like length together, so its batches have less." if not ckpt.config.pad_to else ""
+    )
+    if share:
+        text.paragraph(f"{numerals.percent(share)} of the ids are padding (hatched).{length}{sorted_}")
+    else:
+        text.paragraph("No padding: all texts of this batch are equally long.")
+
+
+def _batch_table(codec: Codec, made: PaddedBatch, side: Side, noun: str) -> str:
+    names, rows, filled = codec.vocabulary.tokens, [], ' class="vt-filled"'
+    for index, ids, padding in zip(made.indices, made.ids[side].tolist(), made.padding[side].tolist(), strict=True):
+        cells = "".join(
+            f'<td{filled if fills else ""} title="{html.escape(labels.visible(names[id]), quote=True)}">{id}</td>'
+            for id, fills in zip(ids, padding, strict=True)
+        )
+        rows.append(f"<tr><th>{noun} {index:,}</th>{cells}</tr>")
+    return f'<div class="vt-wide"><table class="vt-batch vt-batch-{side}">{"".join(rows)}</table></div>'
+
+
+# --- a vocabulary from sentences
+
+
+def build(ckpt: Checkpoint, side: Side) -> None:
+    """A vocabulary made now from a few sentences, with a minimum count and the special tokens in the chosen order."""
+    from viz_transformer.analysis.inputs.vocabulary import rebuild
+
+    codec = view.codec_of(ckpt, side)
+    assert codec is not None
+    own = f"{ckpt.name}_{side}"
+    roles = {token: role for role, token in codec.vocabulary.specials.items()}
+    specials = sorted(roles, key=codec.vocabulary.id)
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        written = st.text_area(
+            "Sentences, one a line", _sentences(ckpt, side), height=140, key=f"input_sentences_{own}"
+        )
+        with st.container(horizontal=True, vertical_alignment="bottom", key="input_build_row"):
+            least = st.number_input("Minimum count", 1, 99, 2, key=f"input_least_{own}", width=140)
+            order = st.text_input(
+                "Special tokens, in this order",
+                " ".join(specials),
+                key=f"input_specials_{own}",
+                disabled=not specials,
+                autocomplete="off",
+            )
+        looked = st.text_input("Look up a token", key=f"input_lookup_{own}", autocomplete="off", width=240)
+    try:
+        made = rebuild(codec.tokenizer, written.splitlines(), _named(order, roles), int(least))
+    except ValueError as error:
+        with left:
+            text.paragraph(f"{error}.", tone="bad")
+        return
+    names = made.vocabulary.tokens
+    with left:
+        if looked:
+            token = codec.tokenizer.normalise(looked)
+            found = made.look_up(token)
+            shown = labels.shorten(labels.visible(looked), 40)
+            if found is None:
+                text.paragraph(f"“{shown}” has no id, and there is no token for unknown text.")
+            else:
+                known = "" if names[found] == token else f", that of {names[found]}: it is unknown"
+                text.paragraph(f"“{shown}” has the id {found}{known}.")
+        for sentence, ids in made.sentences:
+            row = "a token here has no id" if ids is None else f"[{', '.join(map(str, ids))}]"
+            text.definitions([(labels.shorten(sentence, 60), row)])
+    with right:
+        text.section(f"{len(names)} entries, built now")
+        columns: dict[str, list[Any]] = {
+            "id": [*range(len(names))],
+            "token": [labels.visible(token) for token in names],
+            "count": [*made.counts],
+        }
+        st.dataframe(
+            columns,
+            hide_index=True,
+            height=280,
+            key="input_built",
+            placeholder="–",
+            alt="The vocabulary that was built",
+        )
+        if made.left_out:
+            listed = ", ".join(f"{labels.visible(token)} ({count})" for token, count in made.left_out[:24])
+            more = f" and {len(made.left_out) - 24} more" if len(made.left_out) > 24 else ""
+            text.paragraph(f"Left out, because they occur fewer than {least} times: {listed}{more}.")
+
+
+def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
+    """Role -> token in the order in which the tokens stand. Raises ValueError for one that has no role."""
+    tokens = list(dict.fromkeys(order.split()))
+    strange = next((token for token in tokens if token not in roles), None)
+    if strange is not None:
+        raise ValueError(f"{strange!r:.40} is none of this model's special tokens: choose among {' '.join(roles)}")
+    return {roles[token]: token for token in tokens}
+
+
+def _sentences(ckpt: Checkpoint, side: Side) -> str:
+    """Some texts of the model's examples to start from; blank where it has none."""
+    column = 1 if side == "target" and ckpt.config.has_encoder else 0
+    said = list(dict.fromkeys(pair[column] for pair in ckpt.examples()))
+    short = [sentence for sentence in said if len(sentence) <= LONGEST_SENTENCE]
+    return "\n".join((short or said)[:SENTENCES])
+
+
+# --- what spaCy says
+
+
+def words(shown: Shown, side: Side) -> None:
+    """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
+    from viz_transformer.text import linguistics
+
+    codec = view.codec_of(shown.ckpt, side)
+    language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
+    said = shown.text if side == "source" or not shown.trace.config.has_encoder else (shown.target or shown.run.text)
+    try:
+        facts, found, name = _rules(language, said)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    left, right = st.columns([3, 5], gap="medium")
+    with left:
+        text.section(f"By spaCy's rules for {name}")
+        mean = facts.letters_per_word
+        text.definitions(
+            [
+                ("characters", f"{facts.characters:,}"),
+                ("sentences", f"{facts.sentences:,}"),
+                ("tokens", f"{facts.tokens:,}"),
+                ("words", f"{facts.words:,}, {facts.different:,} different"),
+                ("letters in a word", "–" if mean != mean else f"{numerals.number(mean, 2)} on average"),
+                ("numbers", f"{facts.numbers:,}"),
+                ("punctuation", f"{facts.punctuation:,}"),
+                ("stop words", f"{facts.stop_words:,}"),
+            ]
+        )
+        if codec is None or codec.tokenizer.kind != "spacy":
+            text.paragraph("The model itself cuts the text by other rules: what it reads stands above.")
+    with right:
+        st.dataframe(
+            {
+                "token": [labels.visible(word.text) for word in found],
+                "shape": [labels.visible(word.shape) for word in found],
+                "kind": [word.kind for word in found],
+                "stop word": [word.stop for word in found],
+                "blank after": [word.blank for word in found],
+            },
+            hide_index=True,
+            height=320,
+            key="input_words",
+            alt="Tokens by spaCy's rules",
+        )
+    _grammar(language, name, said, linguistics.installed_pipelines(language))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _rules(language: str, said: str) -> tuple[Any, Any, str]:
+    from viz_transformer.text import linguistics
+
+    return (
+        linguistics.text_facts(language, said),
+        linguistics.words(language, said),
+        linguistics.language_name(language),
+    )
+
+
+def _grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> None:
+    """Part of speech and dependencies by an installed pipeline, or the sentence that says how to get one."""
+    from viz_transformer.text import linguistics
+
+    text.section("Part of speech and dependencies")
+    if not pipelines:
+        get = f": “python -m spacy download {PIPELINES[language]}” installs one" if language in PIPELINES else ""
+        text.paragraph(f"No trained spaCy pipeline for {name} is installed here{get}. Rules alone do not know grammar.")
+        return
+    chosen = pipelines[0]
+    if len(pipelines) > 1:
+        chosen = st.selectbox("Pipeline", pipelines, key="input_pipeline", width=240)
+    try:
+        found = linguistics.tagged(chosen, said)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    st.dataframe(
+        {
+            "token": [labels.visible(each.text) for each in found],
+            "lemma": [labels.visible(each.lemma) for each in found],
+            "part of speech": [each.part_of_speech for each in found],
+            "tag": [each.tag for each in found],
+            "dependency": [each.dependency for each in found],
+            "depends on": [labels.visible(found[each.head].text) for each in found],
+            "in words": [each.explained for each in found],
+        },
+        hide_index=True,
+        key="input_grammar",
+        alt="Part of speech and dependency of each token",
+    )
+    text.paragraph(f"Found by {chosen}, a model of its own: nothing of this is read by the transformer.")

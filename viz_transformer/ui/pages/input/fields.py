@@ -1,0 +1,33 @@
+"""What the page Input has for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz_transformer.model.kinds import SideName
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.declaring import NUMBER, declared, one_of
+
+SIDES: tuple[SideName, ...] = ("source", "target")
+ROWS = ("one", "all")
+BELOW = ("data", "build", "words")
+DATA_PARTS = ("", "train", "validation", "test", "examples")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """input_side, _rows: whose input is shown, of one token or all; _entry: of the vocabulary, None for its own.
+
+    input_below, _part, _item, _batch: what stands below, which part of the data, which of its items, which batch.
+    """
+
+    input_side: SideName = declared("source", one_of(SIDES))
+    input_rows: str = declared("one", one_of(ROWS))
+    input_entry: int | None = declared(None, NUMBER)
+    input_below: str = declared("data", one_of(BELOW))
+    input_part: str = declared("", one_of(DATA_PARTS))
+    input_item: int = declared(0, NUMBER, noun="item")
+    input_batch: int = declared(0, NUMBER)
+
+
+FIELDS = state.declare(Input)

@@ -1,0 +1,289 @@
+"""Embedding x scale + position = input, as strips on one scale: of one run, checked number by number, or of two."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
+from viz_transformer.ui.frame import frame, maps, pictures, text
+from viz_transformer.ui.pages.input.fields import FIELDS
+from viz_transformer.ui.pages.input.view import POSITION, Side, chart, tokens_of
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from viz_transformer.analysis.inputs.embeddings import InputDifference, InputSum
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.session.runs import Shown
+
+STACK_NAMES: dict[Side, str] = {"source": "encoder", "target": "decoder"}
+ROWS = {"one": "One token", "all": "All tokens"}
+
+
+def strips(both: Runs, side: Side) -> None:
+    """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B."""
+    text.section("Embedding × scale + position = input")
+    row = _row_choice(both.main, side)
+    if both.difference and both.b is not None:
+        _two_runs(both.a, both.b, side, row)
+    else:
+        _one_run(both.main, side, row)
+
+
+def _row_choice(shown: Shown, side: Side) -> int | None:
+    """The controls: one position, which is returned, or None for all."""
+    read, field = tokens_of(shown, side), POSITION[side]
+    chosen = state.selection()
+    with st.container(horizontal=True, vertical_alignment="bottom", key="input_choices"):
+        st.segmented_control(
+            "Rows",
+            [*ROWS],
+            required=True,
+            format_func=ROWS.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("input_rows", key="input_rows"),
+        )
+        if FIELDS.now().input_rows == "one":
+            st.selectbox(
+                "Position",
+                [*range(len(read))],
+                format_func=lambda position: f"{position}: {labels.shorten(labels.visible(read.tokens[position]), 24)}",
+                label_visibility="collapsed",
+                width=220,
+                **state.bind(field, key="input_position"),
+            )
+    return chosen[field] if FIELDS.now().input_rows == "one" else None
+
+
+def _one_run(shown: Shown, side: Side, row: int | None) -> None:
+    """The strips of one run, and whether the recorded input is their sum."""
+    made = _input_sum(shown, side, row)
+    parts = [(scaled_name(made.scale), made.scaled)]
+    if made.position is not None:
+        parts.append(("+ position", made.position))
+    parts.append(("= input", made.out))
+    names = [tokens_of(shown, side).tokens[position] for position in made.rows]
+    _draw(parts, names, made.rows, side, row)
+    st.html(_spread_table(_spread_rows(made)))
+    _verdict(made)
+    if made.position is None:
+        instead = {
+            "rotary": " Its self-attention turns queries and keys by their positions: see Positions.",
+            "alibi": " Its self-attention lowers scores by the distance: see Positions.",
+        }.get(shown.trace.config.positions, "")
+        text.paragraph(f"This model adds no positions: the scaled embedding is its input.{instead}")
+    if row is not None:
+        _table(shown, side, row, lambda: _strip_table(made))
+
+
+def _draw(
+    parts: Sequence[tuple[str, NDArray[np.float32]]],
+    names: Sequence[str],
+    rows: Sequence[int],
+    side: Side,
+    row: int | None,
+    *,
+    compared: str | None = None,
+    scale: float = 0.0,
+) -> None:
+    """The figure; `compared` names both runs where the strips are those of A − B."""
+    from viz_transformer.figures.embeddings import Strip, input_strips
+
+    where = f"position {row}" if row is not None else f"{len(rows)} positions"
+    where += ", A − B" if compared else ""
+    figure = input_strips(
+        [Strip(name, values) for name, values in parts],
+        names,
+        rows,
+        side=side,
+        title=f"{STACK_NAMES[side]}.embed, {where}",
+        scale=scale,
+        theme=frame.theme(),
+    )
+    chart(figure, key="input_strips", alt=f"Embedding, position and input of {where} on one scale", caption=compared)
+
+
+def _table(shown: Shown, side: Side, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> None:
+    stack = STACK_NAMES[side]
+    pictures.table(
+        numbers,
+        note=f"{said}{shown.caption(f'{stack}.embed, position {row}')}. A row for each feature.",
+        name=maps.file_name("a-minus-b" if said else "", shown.summary.name, stack, "embed", str(row)),
+        key="input_table",
+    )
+
+
+# --- two runs
+
+
+def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
+    """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both."""
+    from viz_transformer.analysis.inputs.embeddings import input_difference
+
+    first = _input_sum(a, side, row)
+    try:
+        second = _input_sum(b, side, row)
+    except ValueError as error:
+        text.paragraph(f"There is no A − B here, since B has no such input: {error}.", tone="bad")
+        return
+    try:
+        found = input_difference(first, second)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
+    parts = [
+        (" or ".join(scales), (first.scaled, second.scaled, found.scaled)),
+        ("+ position", (first.position, second.position, found.position)),
+        ("= input", (first.out, second.out, found.out)),
+    ]
+    drawn = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
+    tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
+    runs = "; ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (a, b))
+    if row is not None:
+        names = [f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)]
+        _draw(
+            [(name, np.concatenate(three)) for name, three in drawn],
+            [*names, "A−B"],
+            [row] * 3,
+            side,
+            row,
+            compared=runs,
+        )
+    else:
+        names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
+        _draw(
+            [(name, three[2]) for name, three in drawn],
+            names,
+            found.a.rows,
+            side,
+            row,
+            compared=runs,
+            scale=max(first.largest, second.largest),
+        )
+    rows = [(f"{name.lstrip('+= ')}, A − B", three[2]) for name, three in drawn]
+    st.html(_spread_table([("input of A", first.out), ("input of B", second.out), *rows]))
+    for sentence in difference_in_words(found, a, b, side):
+        text.paragraph(sentence)
+    if row is not None:
+        _table(a, side, row, lambda: _difference_table(found), f"A − B. B: {b.caption('the same position')}. A: ")
+
+
+def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: Side) -> list[str]:
+    """How far apart the two inputs are, and what keeps them from being compared feature by feature."""
+    said = []
+    tokens = [tokens_of(shown, side) for shown in (a, b)]
+    places = [place for place in found.a.rows if tokens[0].tokens[place] != tokens[1].tokens[place]]
+    if found.equal:
+        said.append("Both read the same numbers: A − B is 0 everywhere.")
+    elif len(found.out) == 1:
+        feature = int(np.abs(found.out[0]).argmax())
+        parts = (found.out, found.a.out, found.b.out)
+        lengths = [significant(float(np.linalg.norm(each[0].astype(np.float64)))) for each in parts]
+        said.append(
+            f"A − B is {lengths[0]} long, the inputs are {lengths[1]} and {lengths[2]}; the largest"
+            f" difference is {significant(found.out[0, feature])}, in feature {feature}."
+        )
+    else:
+        place, at = np.unravel_index(np.abs(found.out).argmax(), found.out.shape)
+        said.append(
+            f"The largest difference is {significant(found.out[place, at])}, at position {place} in feature {at}."
+        )
+    if len(places) == 1 and len(found.out) == 1:
+        words = [labels.isolated(labels.shorten(labels.visible(each.tokens[places[0]]), 40)) for each in tokens]
+        said.append(f"Two tokens are compared: A reads “{words[0]}” here and B “{words[1]}”.")
+    elif places:
+        said.append(f"A and B read other tokens at {len(places)} of {len(found.out)} positions.")
+    if found.position is None and (found.a.position is not None or found.b.position is not None):
+        without = "A" if found.a.position is None else "B"
+        said.append(f"The model of {without} adds no positions: there is no difference of positions.")
+    if a.ckpt.weights_sha256 != b.ckpt.weights_sha256:
+        said.append("These are two models: feature 5 of one need not have anything to do with feature 5 of the other.")
+    return said
+
+
+def _difference_table(found: InputDifference) -> pd.DataFrame:
+    import pandas as pd
+
+    columns: dict[str, NDArray[np.float32]] = {}
+    for name, first, second, less in (
+        ("embedding x scale", found.a.scaled, found.b.scaled, found.scaled),
+        ("position", found.a.position, found.b.position, found.position),
+        ("input", found.a.out, found.b.out, found.out),
+    ):
+        if first is not None and second is not None and less is not None:
+            columns |= {f"{name}, A": first[0], f"{name}, B": second[0], f"{name}, A − B": less[0]}
+    return pd.DataFrame(columns).rename_axis("feature")
+
+
+# --- numbers of both
+
+
+def scaled_name(scale: float) -> str:
+    """ "embedding × 16"; without the factor where it is 1."""
+    return "embedding" if scale == 1 else f"embedding × {significant(scale, 5)}"
+
+
+def _input_sum(shown: Shown, side: Side, row: int | None) -> InputSum:
+    from viz_transformer.analysis.inputs.embeddings import embedding_table, input_sum
+
+    return input_sum(shown.trace, embedding_table(shown.ckpt, side), side, row)
+
+
+def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
+    """Each part of the sum by its name."""
+    rows = [("embedding", made.embedding)]
+    if made.scale != 1:
+        rows.append((scaled_name(made.scale), made.scaled))
+    rows += [] if made.position is None else [("position", made.position)]
+    return [*rows, ("input", made.out)]
+
+
+def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
+    """Mean and variances of each of these."""
+    from viz_transformer.analysis.inputs.embeddings import spread
+
+    head = "".join(f"<th>{name}</th>" for name in ("", "mean", "variance", "variance, n − 1", "numbers"))
+    body = ""
+    for name, values in rows:
+        found = spread(values)
+        cells = (found.mean, found.variance, found.sample_variance)
+        numbers = "".join(f"<td>{'–' if cell != cell else html.escape(numerals.number(cell))}</td>" for cell in cells)
+        body += f"<tr><th>{html.escape(name)}</th>{numbers}<td>{found.count:,}</td></tr>"
+    return f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _verdict(made: InputSum) -> None:
+    """Whether the recorded input is the sum of what stands above it."""
+    count = made.out.size
+    added = "of the two strips above it" if made.position is not None else "above it"
+    if made.exact:
+        square = f" The scale multiplies the variance by {significant(made.scale**2, 5)}." if made.scale != 1 else ""
+        text.paragraph(
+            f"Exact: all {count:,} recorded numbers of the input are the float32 sums {added}.{square}", tone="ok"
+        )
+    else:
+        text.paragraph(
+            f"Not the sum: the recorded input is up to {significant(made.sum_error, 3)} away from it, and the scaled"
+            f" embedding up to {significant(made.scale_error, 3)} from the table times the scale.",
+            tone="bad",
+        )
+
+
+def _strip_table(made: InputSum) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {"embedding": made.embedding[0], "embedding x scale": made.scaled[0]}
+    if made.position is not None:
+        columns["position"] = made.position[0]
+    columns["input"] = made.out[0]
+    return pd.DataFrame(columns).rename_axis("feature")

@@ -1,0 +1,147 @@
+"""Tokens and their ids on the Input page: what was typed, what the model reads, and a row of ids at a fixed length."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.input.view import POSITION, Side, codec_of, tokens_of
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from viz_transformer.running.record import Tokens
+    from viz_transformer.text.codec import Codec
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.session.runs import Shown
+
+USUAL_LENGTH, LONGEST = 60, 1000
+
+
+def tokens(both: Runs, side: Side) -> None:
+    """What is read, token by token: what was typed, the vocabulary's name for it, and its id; of both for A − B."""
+    shown = both.main
+    if side == "source":
+        text.section("What the encoder reads")
+    else:
+        given = "the given target" if shown.target is not None else "what it has written itself"
+        text.section(
+            f"What the decoder reads: {given if shown.trace.config.has_encoder else 'the text and its answer'}"
+        )
+    if not both.difference or both.b is None:
+        _cells(shown, side)
+        return
+    for each in (both.a, both.b):
+        text.paragraph(f"{each.name}: {each.summary.name}, {each.words()}")
+        if codec_of(each.ckpt, side) is None or not tokens_of(each, side):
+            text.paragraph(f"{each.name} has no {'encoder' if side == 'source' else 'decoder'} that reads a text.")
+        else:
+            _cells(each, side)
+
+
+def _cells(shown: Shown, side: Side) -> None:
+    """The tokens of one run, the selected position marked, and what an unknown one hides."""
+    codec = codec_of(shown.ckpt, side)
+    assert codec is not None
+    read = tokens_of(shown, side)
+    st.html(token_cells(codec, read, selected=state.selection()[POSITION[side]]))
+    if remark := _unknown_remark(codec, read):
+        text.paragraph(remark)
+
+
+def token_cells(codec: Codec, read: Tokens, *, selected: int | None = None) -> str:
+    """Tokens as cells: what was typed above, the token and its id below; more than three of padding are one cell."""
+    vocabulary = codec.vocabulary
+    padding = 0
+    while padding < len(read) and read.ids[len(read) - 1 - padding] == vocabulary.pad:
+        padding += 1
+    padding = padding if padding > 3 else 0
+    cells = []
+    for position in range(len(read) - padding):
+        id, token, original = read.ids[position], read.tokens[position], read.originals[position]
+        unknown = id == vocabulary.unk
+        special = id in vocabulary.special_ids and not unknown
+        kinds = ["vt-token", "vt-token-special" * special, "vt-token-unknown" * unknown]
+        kinds.append("vt-token-selected" * (position == selected))
+        typed = "" if special else _token(original or token)
+        title = html.escape(f"position {position}: {labels.visible(token)}, id {id}", quote=True)
+        cells.append(
+            f'<span class="{" ".join(filter(None, kinds))}" title="{title}"><i>{typed}</i>'
+            f"<b>{_token(token)}</b><small>{id}</small></span>"
+        )
+    if padding:
+        cells.append(
+            f'<span class="vt-token vt-token-special"><i></i><b>{_token(read.tokens[-1])} × {padding}</b>'
+            f"<small>{read.ids[-1]}</small></span>"
+        )
+    head = '<span class="vt-token-head"><i>text</i><b>token</b><small>id</small></span>'
+    return f'<div class="vt-tokens">{head}{"".join(cells)}</div>'
+
+
+def _token(token: str) -> str:
+    return html.escape(labels.isolated(labels.shorten(labels.visible(token), 40)))
+
+
+def _unknown_remark(codec: Codec, read: Tokens) -> str | None:
+    unk = codec.vocabulary.unk
+    if unk is None or unk not in read.ids:
+        return None
+    name = codec.vocabulary.tokens[unk]
+    hidden = [original for id, original in zip(read.ids, read.originals, strict=True) if id == unk and original != name]
+    if not hidden:
+        return f"The model wrote {name} itself: there is no word behind it."
+    different = len(set(hidden))
+    if different > 1:
+        return f"{different} different words are hidden under {name}: to the model they are one and the same vector."
+    return (
+        f"“{labels.shorten(labels.visible(hidden[0]), 40)}” is not in the vocabulary: the model reads {name} instead."
+    )
+
+
+def padded_row(shown: Shown, side: Side) -> None:
+    """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
+    from viz_transformer.analysis.inputs.vocabulary import fixed_length
+
+    ckpt, codec = shown.ckpt, codec_of(shown.ckpt, side)
+    assert codec is not None
+    vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
+    if vocabulary.pad is None:
+        st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=_code_height(len(ids)))
+        text.paragraph(f"{len(ids)} ids. This vocabulary has no padding token: its texts are never filled up.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="input_fixed"):
+        length = st.number_input(
+            "Ids at a fixed length of",
+            1,
+            LONGEST,
+            ckpt.config.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10),
+            key=f"input_length_{own}",
+            width=160,
+        )
+        start = st.checkbox("Start token", codec.add_bos, key=f"input_start_{own}", disabled=vocabulary.bos is None)
+        end = st.checkbox("End token", codec.add_eos, key=f"input_end_{own}", disabled=vocabulary.eos is None)
+    try:
+        row = fixed_length(codec, ids, int(length), start=start, end=end)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    st.code(f"[{', '.join(map(str, row))}]", language=None, wrap_lines=True, height=_code_height(len(row)))
+    filled = row.count(vocabulary.pad)
+    text.paragraph(f"{len(row)} ids, {filled} of them {vocabulary.tokens[vocabulary.pad]}.")
+
+
+def _code_height(count: int) -> int | Literal["content"]:
+    """A long row of ids scrolls."""
+    return 180 if count > USUAL_LENGTH * 2 else "content"
+
+
+def _text_ids(shown: Shown, side: Side) -> list[int]:
+    """The ids of the whole text of one side; for the target with the last token that was written."""
+    if side == "source":
+        return [*shown.trace.src.ids]
+    from viz_transformer.analysis.attention.maps import step_row
+
+    return [*shown.trace.tgt.ids[: step_row(shown.run, 0) + 1], *(step.token_id for step in shown.run.steps)]

@@ -1,0 +1,82 @@
+"""What the parts of the Input page share: the model, which side of it is looked at, and a figure in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from viz_transformer.ui.frame import frame, projector, text
+from viz_transformer.ui.pages.input.fields import FIELDS
+from viz_transformer.ui.session import cached, state
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.running.record import Tokens
+    from viz_transformer.text.codec import Codec
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.session.runs import Shown
+
+Side = Literal["source", "target"]
+SIDE_NAMES = {"source": "Source, encoder", "target": "Target, decoder"}
+POSITION: dict[Side, str] = {"source": "i", "target": "t"}
+PROJECTED = 1.6
+
+
+def model(both: Runs | None) -> Checkpoint | None:
+    """The run's model; without a run the selected one, whose vocabulary and data can be looked at all the same."""
+    if both is not None:
+        return both.main.ckpt
+    summary = frame.selected()
+    if isinstance(summary, str):
+        return None
+    try:
+        return cached.checkpoint(summary)
+    except ValueError:
+        return None  # the status says why
+
+
+def side_choice(ckpt: Checkpoint) -> Side | None:
+    """Which side is looked at: a control where there are two; None for a model without any text."""
+    sides: list[Side] = [side for side in ("source", "target") if codec_of(ckpt, side) is not None]
+    if not sides:
+        text.paragraph(f"{ckpt.name} has no vocabulary: it reads and writes ids alone.")
+        return None
+    chosen: Side = FIELDS.now().input_side
+    side = chosen if chosen in sides else sides[0]
+    st.segmented_control(
+        "Side",
+        sides,
+        required=True,
+        format_func=SIDE_NAMES.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("input_side", key="input_side", value=side),
+    )
+    return side
+
+
+def codec_of(ckpt: Checkpoint, side: Side) -> Codec | None:
+    """The codec of one side, None where the model has none."""
+    return ckpt.source_codec if side == "source" else ckpt.target_codec
+
+
+def tokens_of(shown: Shown, side: Side) -> Tokens:
+    """What the encoder or the decoder reads in this run."""
+    return shown.trace.src if side == "source" else shown.trace.tgt
+
+
+def selected_id(both: Runs | None, side: Side) -> int | None:
+    """The id of the token at the selected position; None without a run."""
+    if both is None:
+        return None
+    ids = tokens_of(both.main, side).ids
+    return ids[state.selection()[POSITION[side]]] if ids else None
+
+
+def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> None:
+    """A figure in its place, enlarged on a projector."""
+    from viz_transformer.figures.enlarged import enlarged
+
+    frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt, caption=caption)

@@ -1,0 +1,236 @@
+"""The vocabulary of one side on the Input page: its entries with their counts, and the nearest embeddings of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.number_columns import number_column
+from viz_transformer.ui.pages.input.fields import FIELDS
+from viz_transformer.ui.pages.input.view import POSITION, Side, codec_of
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.data_files import data_key, missing_data, part
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.analysis.inputs.embeddings import Neighbours
+    from viz_transformer.analysis.inputs.vocabulary import Counts
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.text.codec import Codec
+
+MOST_LISTED = 500
+NEAREST = 12
+_ENTRY_AT = "input_entry_at"
+
+
+# --- how often each entry stands in the training texts
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why there are no counts: a sentence to show."""
+
+    sentence: str
+
+
+def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Missing:
+    """How often each entry stands in the training texts, or why that is not known; `place` says what is waited for."""
+    from viz_transformer.analysis.inputs.dataset import parts
+
+    if "train" not in parts(ckpt):
+        return Missing(
+            "How often these stand in the training texts is not known: the card names no data of this program."
+        )
+    try:
+        with waiting("Counting the training texts ...", place):
+            found = _counts(ckpt.name, ckpt.weights_sha256, side, data_key(), ckpt)
+    except ValueError as error:
+        return Missing(missing_data(ckpt, "train", error, "Counts need the training data"))
+    place.empty()
+    return found
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _counts(model: str, weights: str, side: Side, folder: str, _ckpt: Checkpoint) -> Counts:
+    from viz_transformer.analysis.inputs.vocabulary import count_tokens
+
+    codec = codec_of(_ckpt, side)
+    assert codec is not None
+    column = 1 if side == "target" and _ckpt.config.has_encoder else 0
+    return count_tokens(codec, (item[column] for item in part(_ckpt, "train").items))
+
+
+# --- entries and neighbours
+
+
+def selected_entry(ckpt: Checkpoint, side: Side, token_id: int | None) -> int | None:
+    """The entry that is looked at: the chosen one, else that of the selected token.
+
+    A choice holds as long as model, side and position stay: then the next token's entry is looked at.
+    """
+    chosen, memory = state.selection(), st.session_state
+    size = len(_entries_of(ckpt, side))
+    at = (ckpt.name, side, chosen["text"], chosen["target"], chosen[POSITION[side]])
+    if memory.get(_ENTRY_AT, at) != at:
+        state.correct(input_entry=None)
+    memory[_ENTRY_AT] = at
+    entry = FIELDS.now().input_entry
+    if entry is not None and entry >= size:
+        state.remark(f"There is no entry {entry}: this vocabulary has the ids 0 to {size - 1}.")
+        state.correct(input_entry=None)
+        return token_id
+    return token_id if entry is None else entry
+
+
+def _entries_of(ckpt: Checkpoint, side: Side) -> Sequence[str]:
+    codec = codec_of(ckpt, side)
+    assert codec is not None
+    return codec.vocabulary.tokens
+
+
+def vocabulary(ckpt: Checkpoint, side: Side, counted: Counts | Missing) -> None:
+    """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
+    from viz_transformer.analysis.inputs.vocabulary import find_entries
+
+    codec = codec_of(ckpt, side)
+    assert codec is not None
+    entries = codec.vocabulary
+    text.section(f"Vocabulary: {len(entries):,} entries")
+    words = st.text_input(
+        "Look up",
+        key="input_find",
+        placeholder="A word, a part of one, or an id",
+        autocomplete="off",
+        label_visibility="collapsed",
+    )
+    ids = find_entries(entries, words)
+    if not ids:
+        wanted = labels.shorten(labels.visible(words.strip()), 40)
+        unknown = "" if entries.unk is None else f": the model reads {entries.tokens[entries.unk]}, id {entries.unk}"
+        text.paragraph(f"No entry holds “{wanted}”{unknown}.")
+    else:
+        listed = ids[:MOST_LISTED]
+        _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{words}", height=250)
+        if len(ids) > len(listed):
+            text.paragraph(f"The first {len(listed)} of {len(ids):,} are listed: go on typing.")
+    _counted_remark(entries.unk is not None, counted)
+
+
+def _counted_remark(has_unknown: bool, counted: Counts | Missing) -> None:
+    if isinstance(counted, Missing):
+        text.paragraph(counted.sentence)
+        return
+    known = f"Counts are of {counted.tokens:,} tokens in {counted.texts:,} training texts"
+    if not counted.unknown:
+        text.paragraph(f"{known}; each has an entry.")
+        return
+    share = numerals.percent(counted.unknown / counted.tokens)
+    read = "are read as unknown" if has_unknown else "have no entry"
+    text.paragraph(
+        f"{known}; {counted.unknown:,} of them ({share}), {counted.different_unknown:,} different ones, {read}."
+    )
+
+
+def _entry_table(
+    ckpt: Checkpoint,
+    side: Side,
+    ids: Sequence[int],
+    counted: Counts | Missing,
+    *,
+    key: str,
+    height: int,
+    cosines: Sequence[float] | None = None,
+) -> None:
+    """Entries with id, count and, for neighbours, cosine; choosing a row selects its entry.
+
+    The key names what is listed: a row that was chosen in another list is not chosen in this one.
+    """
+    codec = codec_of(ckpt, side)
+    assert codec is not None
+    names = codec.vocabulary.tokens
+    columns: dict[str, list[int | float | str | None]] = {
+        "id": [*ids],
+        "token": [labels.visible(names[id]) for id in ids],
+    }
+    if cosines is not None:
+        columns["cosine"] = [*cosines]
+    if not isinstance(counted, Missing):
+        columns["count"] = [_count(codec, counted, id) for id in ids]
+    st.dataframe(
+        columns,
+        hide_index=True,
+        height=height,
+        key=key,
+        on_select=lambda: _take(key, ids),
+        selection_mode="single-row",
+        column_config={
+            "id": st.column_config.NumberColumn(width=56),
+            "cosine": number_column(cosines if cosines is not None else [], 4, width=100),
+            "count": st.column_config.NumberColumn(format="localized", width=70),
+        },
+        placeholder="–",
+        alt="Entries of the vocabulary; choose a row to see its neighbours",
+    )
+
+
+def _count(codec: Codec, counted: Counts, id: int) -> int | None:
+    """None for what no text holds: start, end and padding tokens."""
+    special = id in codec.vocabulary.special_ids and id != codec.vocabulary.unk
+    return None if special else int(counted.by_id[id])
+
+
+def _take(key: str, ids: Sequence[int]) -> None:
+    rows = st.session_state[key].selection.rows
+    if rows:
+        state.select(input_entry=ids[rows[0]])
+
+
+def nearest(ckpt: Checkpoint, side: Side, entry: int | None, counted: Counts | Missing) -> None:
+    """The entries whose embeddings are nearest to the entry's, with the baseline of all others."""
+    if entry is None:
+        text.paragraph("Choose an entry above to see what is near it.")
+        return
+    codec = codec_of(ckpt, side)
+    assert codec is not None
+    name = labels.shorten(labels.visible(codec.vocabulary.tokens[entry]), 30)
+    with st.container(horizontal=True, vertical_alignment="center", key="input_nearest_head"):
+        text.section(f"Nearest to “{labels.isolated(name)}”, id {entry}")
+        if FIELDS.now().input_entry is not None:
+            st.space("stretch")
+            st.button("The selected token", key="input_own", type="tertiary", on_click=state.select, kwargs=_OWN)
+    try:
+        found = _neighbours(ckpt.name, ckpt.weights_sha256, side, entry, ckpt)
+    except ValueError as error:
+        text.paragraph(f"{error}.")
+        return
+    ids = [each.id for each in found.nearest]
+    cosines = [each.cosine for each in found.nearest]
+    with st.container(key="input_nearest"):
+        _entry_table(
+            ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", height=250, cosines=cosines
+        )
+    seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
+    times = "" if seen is None else f" It stands {seen:,} times in the training texts."
+    text.paragraph(
+        f"All {len(codec.vocabulary) - 1 - found.without_direction:,} others have a mean cosine of"
+        f" {numerals.share(found.mean, 3)}, deviation {numerals.number(found.deviation, 3)}."
+        f" The embedding is {numerals.number(found.length, 3)} long.{times}"
+    )
+
+
+_OWN = {"input_entry": None}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _neighbours(model: str, weights: str, side: Side, entry: int, _ckpt: Checkpoint) -> Neighbours:
+    from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours
+
+    return neighbours(embedding_table(_ckpt, side), entry, NEAREST)

@@ -1,0 +1,136 @@
+"""Tables of the Layers page: numbers by token, as HTML with the selected token marked, and as data frames."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.analysis.layers.sublayers import Flow
+    from viz_transformer.model.kinds import StackName
+    from viz_transformer.ui.session.runs import Shown
+
+MOST_ROWS = 200
+LONGEST = 24
+
+
+def chosen_token(stack: StackName) -> int:
+    """The selected position of the stack."""
+    return int(state.selection()["i" if stack == "encoder" else "t"])
+
+
+def token_table(
+    shown: Shown,
+    stack: StackName,
+    columns: Sequence[tuple[str, Any, int]],
+    *,
+    foot: Sequence[tuple[str, Sequence[str]]] = (),
+) -> None:
+    """A row for each token that is not padding; the selected one is marked. Shares carry a grey bar."""
+    drawn, chosen = drawn_rows(shown, stack), chosen_token(stack)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name, _, _ in columns)
+    body = []
+    for row in drawn:
+        cells = "".join(_number_cell(name, float(values[row]), digits) for name, values, digits in columns)
+        mark = ' class="vt-ly-chosen"' if row == chosen else ""
+        body.append(f"<tr{mark}>{row_head(shown, stack, row)}{cells}</tr>")
+    feet = "".join(
+        f"<tr><th>{html.escape(name)}</th>{''.join(f'<td>{html.escape(value)}</td>' for value in values)}</tr>"
+        for name, values in foot
+    )
+    st.html(
+        '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers"><thead>'
+        f"<tr><th>token</th>{head}</tr></thead><tbody>{''.join(body)}</tbody><tfoot>{feet}</tfoot></table></div>"
+    )
+    say_what_is_left_out(shown, stack, drawn)
+
+
+def _number_cell(name: str, value: float, digits: int) -> str:
+    bar = ""
+    if name in ("share added", "active units") and value == value:
+        bar = f' class="vt-ly-bar" style="--p: {value:.4f}"'
+    return f"<td{bar}>{html.escape('–' if value != value else labels.number(value, digits))}</td>"
+
+
+def row_head(shown: Shown, stack: StackName, row: int) -> str:
+    """A position and its token; for unknown text, what was typed and what the model reads in its place."""
+    from viz_transformer.analysis.layers.sublayers import tokens_of
+
+    tokens = tokens_of(shown.trace, stack)
+    token, typed = tokens.tokens[row], tokens.originals[row]
+    noted = ""
+    if typed and typed.lower() != token.lower():
+        noted = f'<bdi class="vt-ly-typed">{html.escape(labels.shorten(labels.visible(typed), LONGEST))}</bdi>'
+    return f'<th><span class="vt-ly-at">{row}</span>{noted}{token_html(token, stack)}</th>'
+
+
+def token_html(token: str, stack: StackName = "decoder") -> str:
+    ink = "source" if stack == "encoder" else "target"
+    return f'<bdi class="vt-ly-token vt-ly-{ink}">{html.escape(labels.shorten(labels.visible(token), LONGEST))}</bdi>'
+
+
+def token_name(shown: Shown, stack: StackName, row: int) -> str:
+    """What the model reads at a position."""
+    from viz_transformer.analysis.layers.sublayers import tokens_of
+
+    return tokens_of(shown.trace, stack).tokens[row]
+
+
+def drawn_rows(shown: Shown, stack: StackName) -> list[int]:
+    """The positions that have a row: no padding, and the first 200 of a long text."""
+    from viz_transformer.analysis.attention.maps import added_padding
+    from viz_transformer.analysis.layers.sublayers import tokens_of
+
+    padding = added_padding(tokens_of(shown.trace, stack))
+    return [row for row, is_padding in enumerate(padding) if not is_padding][:MOST_ROWS]
+
+
+def say_what_is_left_out(shown: Shown, stack: StackName, drawn: Sequence[int]) -> None:
+    from viz_transformer.analysis.attention.maps import added_padding
+    from viz_transformer.analysis.layers.sublayers import tokens_of
+
+    padding = added_padding(tokens_of(shown.trace, stack))
+    own = int((~padding).sum())
+    if padding.any():
+        text.paragraph(f"{int(padding.sum())} positions of padding are left out; the table has them.")
+    if own > len(drawn):
+        text.paragraph(f"The first {len(drawn)} of {own} tokens are shown; the table has all.")
+
+
+def flow_table(shown: Shown, stack: StackName, columns: Sequence[tuple[str, Any]]) -> pd.DataFrame:
+    """Columns of numbers by token, padding included."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns), index=token_index(shown, stack))
+
+
+def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.DataFrame:
+    """Every number of the stream: a row for each token and sub-layer."""
+    import pandas as pd
+
+    fields = ("came", "read", "added", "total", "left", "share", "cosine")
+    parts = []
+    for flow in found:
+        part = pd.DataFrame({name: getattr(flow, name) for name in fields}, index=token_index(shown, stack))
+        part.insert(0, "sub-layer", flow.place.short)
+        part["cosine of random pairs"] = flow.baseline
+        parts.append(part)
+    return pd.concat(parts)
+
+
+def token_index(shown: Shown, stack: StackName) -> Any:
+    import pandas as pd
+
+    from viz_transformer.analysis.layers.sublayers import tokens_of
+
+    tokens = tokens_of(shown.trace, stack).tokens
+    return pd.Index([f"{row} {labels.visible(token)}" for row, token in enumerate(tokens)], name="token")

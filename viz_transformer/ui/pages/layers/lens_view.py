@@ -1,0 +1,174 @@
+"""The logit lens on the Layers page: a table, token x layer, and the sentences that say what it is and is not."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.frame.maps import file_name
+from viz_transformer.ui.pages.layers.layers_tables import (
+    chosen_token,
+    drawn_rows,
+    row_head,
+    say_what_is_left_out,
+    token_html,
+    token_index,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.analysis.layers.lens import Lens
+    from viz_transformer.model.kinds import StackName
+    from viz_transformer.ui.session.runs import Shown
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _lens(run: str, _shown: Shown) -> Lens:
+    from viz_transformer.analysis.layers.lens import lens
+
+    return lens(_shown.trace, _shown.ckpt.model, own=_shown.run.own_rows)
+
+
+def lens_panel(shown: Shown) -> None:
+    """What the output layer would say of the stream behind each layer, or the sentence why there is no lens."""
+    from viz_transformer.analysis.layers.lens import lens_remarks, undefined_lens
+    from viz_transformer.analysis.layers.sublayers import stacks
+
+    config = shown.trace.config
+    text.section("Logit lens")
+    for stack in stacks(config):
+        if reason := undefined_lens(config, stack):
+            text.paragraph(reason)
+    read = stacks(config)[-1]
+    if undefined_lens(config, read):
+        return
+    found = _lens(shown.trace.id, shown)
+    text.paragraph(" ".join(lens_remarks(config)))
+    _lens_html(shown, read, found)
+    pictures.table(
+        lambda: lens_table(shown, read, found),
+        note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the distribution of the"
+        f" {'last pass' if _has_own(found) else 'last layer'}, in nats; rank 0: most probable.",
+        name=file_name(shown.summary.name, "logit-lens"),
+        key="layers_lens_table",
+    )
+    text.paragraph(lens_words(shown, read, found))
+
+
+def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
+    """What stands in a cell, and whose logits the last columns are."""
+    bold = "Bold: it is the token that the row writes. " if stack == "decoder" else ""
+    same = "exactly the same" if not found.gap else f"the same but for {found.gap:.1e}"
+    words = (
+        "In each cell the most probable token, its probability (also the shade), and the divergence"
+        f" KL({_final(found)} ‖ here) in nats. {bold}"
+    )
+    if not _has_own(found):
+        return f"{words}The last column is the run's own logits; its stream, read out once more, gives {same}."
+    rows = [step.position for step in shown.run.steps]
+    other = int((found.top_ids[rows, -1, 0] != found.top_ids[rows, -2, 0]).sum())
+    return (
+        f"{words}The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; its"
+        f" stream, read out once more, gives {same}. The run's own logits are those of the step that wrote the token,"
+        f" in the last column: in {other} of {len(rows)} {'row' if len(rows) == 1 else 'rows'} another token is most"
+        " probable there."
+    )
+
+
+def _has_own(found: Lens) -> bool:
+    """Whether the logits that wrote the tokens stand in a column of their own."""
+    from viz_transformer.analysis.layers.lens import OWN_STEP
+
+    return found.stations[-1] == OWN_STEP
+
+
+def _final(found: Lens) -> str:
+    return "last pass" if _has_own(found) else "final"
+
+
+def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
+    """The lens as a table, token x layer."""
+    trace, chosen = shown.trace, chosen_token(stack)
+    drawn = drawn_rows(shown, stack)
+    writes = stack == "decoder"
+    last = len(found.stations) - 1 - _has_own(found)
+    names = [
+        f"{station.name} = {_final(found)}" if number == last else station.name
+        for number, station in enumerate(found.stations)
+    ]
+    names[0] = "embedding" if last else names[0]
+    has_step = found.top_ids[drawn, :, 0] >= 0
+    means = [found.divergence[drawn, column][has_step[:, column]].mean() for column in range(len(names))]
+    head = "".join(
+        f"<th>{html.escape(name)}<i>mean KL {labels.escape(labels.number(float(kl), 2))}</i></th>"
+        for name, kl in zip(names, means, strict=True)
+    )
+    body = []
+    for row in drawn:
+        next_id = trace.next_ids[row] if writes else None
+        cells = "".join(_lens_cell(shown, found, row, column, next_id) for column in range(len(names)))
+        written = trace.next_tokens[row] if writes else None
+        own = f"<td>{token_html(written) if written is not None else '–'}</td>" if writes else ""
+        mark = ' class="vt-ly-chosen"' if row == chosen else ""
+        body.append(f"<tr{mark}>{row_head(shown, stack, row)}{own}{cells}</tr>")
+    wrote = "<th>writes</th>" if writes else ""
+    st.html(
+        '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-lens"><thead><tr>'
+        f"<th>reads</th>{wrote}{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+    say_what_is_left_out(shown, stack, drawn)
+
+
+def _lens_cell(shown: Shown, found: Lens, row: int, column: int, next_id: int | None) -> str:
+    ids, probs = found.top_ids[row, column].tolist(), found.top_probs[row, column].tolist()
+    if ids[0] < 0:
+        return "<td>–</td>"
+    best = ", ".join(f"{_vocabulary(shown)(i)} {labels.share(p)}" for i, p in zip(ids, probs, strict=True))
+    bold = " vt-ly-written" if ids[0] == next_id else ""
+    token = html.escape(labels.shorten(_vocabulary(shown)(ids[0]), 14))
+    kl = labels.number(float(found.divergence[row, column]), 2)
+    return (
+        f'<td class="vt-ly-cell{bold}" style="--p: {60 * probs[0]:.1f}%" title="{html.escape(best)}">'
+        f"<strong>{token}</strong><i>{html.escape(_short(probs[0]))} · {html.escape(kl)}</i></td>"
+    )
+
+
+def _short(probability: float) -> str:
+    """Two decimals; 0.00 and 1.00 are said only of exactly 0 and 1."""
+    return ">0.99" if 0.995 <= probability < 1 else labels.number(probability, 2)
+
+
+def _vocabulary(shown: Shown) -> Callable[[int], str]:
+    """Names of ids as the page shows them."""
+    codec = shown.ckpt.target_codec or shown.ckpt.source_codec
+    assert codec is not None
+    tokens = codec.vocabulary.tokens
+    return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
+
+
+def lens_table(shown: Shown, stack: StackName, found: Lens) -> pd.DataFrame:
+    """A row for each token and station: the best token, the divergence, and where the written token stands."""
+    import pandas as pd
+
+    name = _vocabulary(shown)
+    index = token_index(shown, stack)
+    parts = []
+    for column, station in enumerate(found.stations):
+        values: dict[str, Any] = {
+            "station": station.name,
+            "best token": [name(i) for i in found.top_ids[:, column, 0].tolist()],
+            "probability": found.top_probs[:, column, 0],
+            "divergence": found.divergence[:, column],
+        }
+        if stack == "decoder":
+            values["written token"] = ["" if t is None else labels.visible(t) for t in shown.trace.next_tokens]
+            values["its probability"] = found.written[:, column]
+            values["its rank"] = [rank if rank >= 0 else None for rank in found.rank[:, column].tolist()]
+        parts.append(pd.DataFrame(values, index=index))
+    return pd.concat(parts)

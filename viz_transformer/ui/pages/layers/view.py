@@ -1,0 +1,286 @@
+"""Parts of the Layers page: the rail, what a sub-layer did by token, its norm, and the stream along the depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.numerals import significant
+from viz_transformer.ui.components.rail import rail, rail_data
+from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame.maps import file_name
+from viz_transformer.ui.pages.layers.fields import FIELDS
+from viz_transformer.ui.pages.layers.layers_tables import (
+    chosen_token,
+    flow_table,
+    stream_table,
+    token_name,
+    token_table,
+)
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.layers.sublayers import Activity, Flow, NormView, Place
+    from viz_transformer.model.kinds import StackName
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.session.runs import Shown
+
+PROJECTED = 1.4
+"""By how much letters grow on a projector."""
+SUM_IS_DRAWN = "the length of the stream is that of the sum in front of the norm"
+POST_NORM = f"Behind a post-norm lengths are nearly constant by construction, so {SUM_IS_DRAWN}."
+POST_NORM_OVER_POSITIONS = f"A norm over positions rescales the stream of the whole text at once: {SUM_IS_DRAWN}."
+
+
+# --- what is selected
+
+
+def chosen_stack() -> StackName:
+    """The stack of the selected kind of attention."""
+    return KINDS[state.selection()["kind"]].stack
+
+
+def chosen_place(shown: Shown) -> Place | None:
+    """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
+    from viz_transformer.analysis.layers.sublayers import place_of
+
+    chosen = state.selection()
+    config = shown.trace.config
+    if FIELDS.now().part == "final" and not config.final_norm:
+        state.remark(f"{shown.summary.name} has no final norm, so an attention is shown.")
+        state.correct(part="attention")
+    return place_of(config, chosen["kind"], chosen["layer"], FIELDS.now().part)
+
+
+# --- numbers of a run, kept
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _flows(run: str, stack: StackName, _shown: Shown) -> tuple[Flow, ...]:
+    from viz_transformer.analysis.layers.sublayers import flows
+
+    return flows(_shown.trace, stack)
+
+
+def flows_of(shown: Shown, stack: StackName) -> tuple[Flow, ...]:
+    """What each sub-layer of a stack did in this run."""
+    return _flows(shown.trace.id, stack, shown)
+
+
+# --- the rail
+
+
+def model_rail(shown: Shown) -> None:
+    """The sub-layers of the model; one can be picked."""
+    from viz_transformer.analysis.layers.sublayers import stacks
+
+    config = shown.trace.config
+    found = [flow for stack in stacks(config) for flow in flows_of(shown, stack)]
+    rail(rail_data(config, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
+    text.paragraph("Grey bar: share added, mean of all tokens.")
+
+
+def mean(flow: Flow, values: Any) -> float:
+    """The mean over the tokens that count: padding does not."""
+    import numpy as np
+
+    own = np.asarray(values)[flow.counted]
+    own = own[np.isfinite(own)]
+    return float(own.mean()) if own.size else float("nan")
+
+
+# --- one sub-layer
+
+
+def sublayer(shown: Shown, place: Place) -> None:
+    """What the selected sub-layer read, added and left, a row for each token."""
+    from viz_transformer.analysis.layers.sublayers import activity
+
+    flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
+    active = activity(shown.trace, place) if place.part == "ffn" else None
+    text.section(sentence(place.title))
+    text.paragraph(_how_it_joins(place, shown.trace.config.norm))
+    columns = _flow_columns(flow, active, post=shown.trace.config.norm == "post")
+    foot = [("mean", [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
+    if flow.pairs:
+        blank = [labels.number(flow.baseline, 3) if name == "cosine" else "" for name, _, _ in columns]
+        foot.append(("random pairs", blank))
+    token_table(shown, place.stack, [(name, values, digits) for name, values, digits in columns], foot=foot)
+    pictures.table(
+        lambda: flow_table(shown, place.stack, [(name, values) for name, values, _ in columns]),
+        note=f"{shown.caption(place.title, rows=place.stack == 'decoder')}. Lengths are Euclidean norms.",
+        name=file_name(shown.summary.name, place.short, "flow"),
+        key="layers_flow_table",
+    )
+    if flow.pairs:
+        text.paragraph(
+            f"Random pairs: the cosine of what came in at one token and went out at another, mean of"
+            f" {flow.pairs:,} pairs of this text (Ethayarajh 2019)."
+        )
+    if active is not None:
+        text.paragraph(
+            f"Of {active.units:,} hidden units {active.never:,} are active at no token of this text, {active.always:,}"
+            " at every token. Active: above 0 behind the activation."
+        )
+
+
+def _how_it_joins(place: Place, norm: str) -> str:
+    """The sub-layer's formula, with its norm where this model has it."""
+    from viz_transformer.analysis.layers.sublayers import PART_NAMES
+
+    name = PART_NAMES[place.part]
+    other = ", memory" if place.part == "cross" else ""
+    if norm == "pre":
+        return f"Pre-norm: left = came in + {name}(norm(came in){other}). Share added = added / (came in + added)."
+    return f"Post-norm: left = norm(came in + {name}(came in{other})). Share added = added / (came in + added)."
+
+
+def _flow_columns(flow: Flow, active: Activity | None, *, post: bool) -> list[tuple[str, Any, int]]:
+    """Names, values by token and digits; a post-norm sub-layer reads what came in, a pre-norm one leaves the sum."""
+    columns: list[tuple[str, Any, int]] = [("came in", flow.came, 2)]
+    if not post:
+        columns.append(("read", flow.read, 2))
+    columns += [("added", flow.added, 2), ("share added", flow.share, 3)]
+    if post:
+        columns.append(("sum", flow.total, 2))
+    columns += [("left", flow.left, 2), ("cosine", flow.cosine, 3)]
+    if active is not None:
+        columns.append(("active units", active.share, 3))
+    return columns
+
+
+def norm_panel(shown: Shown, place: Place | None, stack: StackName) -> None:
+    """Mean and variance before and after the selected norm, by token, and its gain and offset by feature.
+
+    A final norm stands beside the rail, where there is room for one thing below the other; so it is on a projector.
+    """
+    from viz_transformer.analysis.layers.sublayers import final_norm_view, norm_view
+    from viz_transformer.figures.enlarged import enlarged
+    from viz_transformer.figures.layers import gain_chart
+
+    trace, model = shown.trace, shown.ckpt.model
+    view = final_norm_view(trace, model, stack) if place is None else norm_view(trace, model, place)
+    text.section(sentence(view.title))
+    text.paragraph(f"{view.formula}; ε = {significant(view.epsilon, 6)}. Variances here are divided by d_model.")
+    beside = place is not None and not projector.is_on()
+    left, right = st.columns([5, 4], gap="medium") if beside else (st.container(), st.container())
+    with left:
+        columns = norm_columns(view)
+        token_table(shown, stack, [(name, values, 3) for name, values in columns])
+        pictures.table(
+            lambda: flow_table(shown, stack, columns),
+            note=f"{shown.caption(view.title, rows=stack == 'decoder')}. Before: {view.reads}; after: {view.gives}.",
+            name=file_name(shown.summary.name, view.title),
+            key="layers_norm_table",
+        )
+    with right:
+        figure = gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
+        alt = f"Gain and offset of the {view.title}, by feature"
+        figure = enlarged(figure, PROJECTED) if projector.is_on() else figure
+        frame.chart(figure, key="layers_gain", alt=alt, caption=f"{shown.summary.name}, {view.title}")
+    if view.whole_text:
+        text.paragraph(
+            f"One mean, {labels.number(float(view.mean[0]))}, and one divisor, {labels.number(float(view.scale[0]))},"
+            " for all positions of the text, padding included: each token's own mean and variance remain."
+        )
+    text.paragraph(
+        "Worked out again from the recorded mean and divisor with this gain and offset, the output differs from the"
+        f" recorded one by at most {view.gap:.1e}."
+    )
+
+
+def norm_columns(view: NormView) -> list[tuple[str, Any]]:
+    """Mean and variance of each token before the norm, between, and after it."""
+    stages = (("before", view.before), ("normalised", view.between), ("after", view.after))
+    return [
+        (f"{name} {stage}", values)
+        for stage, moments in stages
+        for name, values in zip(("mean", "variance"), moments, strict=True)
+    ]
+
+
+# --- along the stream
+
+
+def along_the_stream(both: Runs, place: Place | None) -> None:
+    """Length, share added and cosine at every sub-layer of the stack, for the selected token and all others."""
+    import numpy as np
+
+    from viz_transformer.figures.layers import Panel, stream_chart
+
+    shown, stack = both.main, chosen_stack()
+    found = flows_of(shown, stack)
+    other = _other_flows(both, found, stack)
+    counted, token = found[0].counted, chosen_token(stack)
+    kept = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, but for the selected token
+    nothing = np.full((1, len(kept)), np.nan)
+
+    def rows(name: str) -> Any:
+        return np.stack([getattr(flow, name)[kept] for flow in found])
+
+    def others(name: str) -> Any:
+        return None if other is None else [np.nan, *(mean(flow, getattr(flow, name)) for flow in other)]
+
+    lengths = others("total")
+    if other is not None and lengths is not None:
+        lengths[0] = mean(other[0], other[0].came)
+    panels = [
+        Panel("length of the stream", np.vstack([found[0].came[None, kept], rows("total")]), (0, None), None, lengths),
+        Panel("share added", np.vstack([nothing, rows("share")]), (0, 1), None, others("share")),
+        Panel(
+            "cosine of what came in and what went out",
+            np.vstack([nothing, rows("cosine")]),
+            (0, 1),
+            [np.nan, *(flow.baseline for flow in found)],
+            others("cosine"),
+        ),
+    ]
+    words = {"self": "self", "cross": "cross", "ffn": "ffn"}
+    stations = [("input", ""), *((f"layer {flow.place.layer}", words[flow.place.part]) for flow in found)]
+    figure = stream_chart(
+        panels,
+        stations,
+        title=f"Along the {stack}'s stream",
+        token=int(np.flatnonzero(kept == token)[0]),
+        token_name=f"token {token}: {token_name(shown, stack, token)}",
+        chosen=None if place is None else 1 + [flow.place for flow in found].index(place),
+        type_size=PROJECTED if projector.is_on() else 1,
+        names=("mean", "mean") if other is None else (f"mean of {both.main.name}", "mean of B"),
+        theme=frame.theme(),
+    )
+    alt = f"Length of the {stack}'s stream, share added and cosine at each sub-layer"
+    frame.chart(figure, key="layers_stream", alt=alt, rows=shown.whose_rows if stack == "decoder" else "")
+    pictures.table(
+        lambda: stream_table(shown, stack, found),
+        note=f"{shown.caption(f'the stream of the {stack}', rows=stack == 'decoder')}. All numbers of all tokens and"
+        " sub-layers.",
+        name=file_name(shown.summary.name, stack, "stream"),
+        key="layers_stream_table",
+    )
+    if shown.trace.config.norm == "post":
+        over_positions = shown.trace.config.norm_kind == "positions-and-features"
+        text.paragraph(POST_NORM_OVER_POSITIONS if over_positions else POST_NORM)
+
+
+def _other_flows(both: Runs, found: Sequence[Flow], stack: StackName) -> tuple[Flow, ...] | None:
+    """The flows of B where A − B is looked at and both models have the same sub-layers; else a remark says why not."""
+    from viz_transformer.analysis.layers.sublayers import stacks
+
+    if not both.difference or both.b is None:
+        return None
+    if stack in stacks(both.b.trace.config):
+        other = flows_of(both.b, stack)
+        if [flow.place.site for flow in other] == [flow.place.site for flow in found]:
+            text.paragraph("The curves have the means of A and of B on one scale; tables and tokens are those of A.")
+            return other
+    text.paragraph(f"A and B do not have the same sub-layers in the {stack}: everything here is of A.")
+    return None
+
+
+def sentence(words: str) -> str:
+    """The words with a capital letter."""
+    return words[:1].upper() + words[1:]

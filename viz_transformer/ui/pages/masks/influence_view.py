@@ -1,0 +1,168 @@
+"""The influence matrix on the Masks page: which token moves which logits, and whether anything reads ahead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KindName, SideName
+from viz_transformer.ui.components.matrix import Axis, matrix
+from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.pages.masks.fields import FIELDS
+from viz_transformer.ui.pages.masks.masks_source import of_no_run
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.analysis.masks.influence import Influence, Plan
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.running.record import Trace
+    from viz_transformer.ui.frame.maps import Picture
+    from viz_transformer.ui.pages.masks.masks_source import Compared, Looked
+
+QUICK = 5_000_000_000
+"""Multiplications up to which the influence matrix is worked out without being asked for."""
+HEIGHT = 480
+
+
+def influence(looked: Looked, place: DeltaGenerator) -> None:
+    """The influence matrix and its verdict, worked out at once if that is quick, else when it is asked for."""
+    compared = looked.compared
+    if compared is None:
+        text.paragraph("A plain size has no logits to watch: choose Texts to see who reads the future.")
+        return
+    side = FIELDS.now().mask_swap
+    if not compared.after.trace.config.has_encoder:
+        side = "target"
+    else:
+        names = {"target": "target tokens", "source": "source tokens"}
+        bound = state.bind("mask_swap", key="masks_swap")
+        with st.container(key="masks_beside_swap"):
+            st.segmented_control("Swapped are", [*names], required=True, format_func=names.__getitem__, **bound)
+    from viz_transformer.analysis.masks.influence import influence_plan
+
+    plan = influence_plan(compared.ckpt, compared.after.trace, side=side)
+    key = (*compared.key, side)
+    if plan.work > QUICK and st.session_state.get("masks_asked") != key:
+        length = len(compared.after.trace.tgt)
+        text.paragraph(f"This takes {plan.trials:,} passes over {length} tokens: some seconds.")
+        st.button("Work it out", key="masks_work", on_click=_ask, args=(key,))
+        return
+    with waiting(f"Running {plan.trials:,} texts with one token swapped ...", place):
+        found = _influence(key, side, compared.ckpt, compared.after.trace)
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        picture = influence_picture(compared, found)
+        height = min(HEIGHT, 180 + 52 * len(found.rows))
+        matrix(picture.matrix(height), key="masks_influence_map")
+        every = replace(picture, mask=np.ones_like(picture.mask))
+        note = f"{picture.caption}. A number is the {picture.quantity}; 0 is exact: not one bit changed."
+        pictures.table(every.table, note=note, name=picture.name, key="masks_influence_table")
+    with right:
+        _verdict(found, plan, compared)
+
+
+def _ask(key: tuple[Any, ...]) -> None:
+    st.session_state["masks_asked"] = key
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _influence(key: tuple[Any, ...], side: SideName, _ckpt: Checkpoint, _trace: Trace) -> Influence:
+    """The influence matrix; the key names text, checkpoint, fill, rule and changed cells."""
+    from viz_transformer.analysis.masks.influence import influence as matrix
+
+    return matrix(_ckpt, _trace, side=side)
+
+
+def influence_picture(compared: Compared, found: Influence) -> Picture:
+    """The matrix as a map: derived, so grey; places of later tokens are hatched."""
+    shown = compared.after
+    kind: KindName = "decoder" if found.side == "target" else "cross"
+    rows, columns = maps.axes(shown, kind)
+    if compared.elsewhere:
+        rows, columns = of_no_run(rows, columns)
+    what = f"largest change of a logit when a {found.side} token is swapped"
+    return maps.Picture(
+        values=found.change,
+        mask=~found.ahead,
+        rows=replace(_at(rows, found.rows), role="position", title="logits at"),
+        columns=replace(_at(columns, found.columns), role="swapped token", title=f"swapped token, {found.side}"),
+        writes=None,
+        title="Influence on the logits",
+        caption=shown.caption(what, rows=True),
+        name=maps.file_name(shown.summary.name, "influence", found.side),
+        scale="derived",
+        unit="largest change of a logit",
+        quantity="largest change",
+        fill="a later token",
+        bounded=False,
+    )
+
+
+def _at(axis: Axis, positions: Sequence[int]) -> Axis:
+    """The axis with some of its positions."""
+    tokens = [axis.tokens[position] for position in positions]
+    return replace(axis, tokens=tokens, starts=tuple(positions), ends=tuple(position + 1 for position in positions))
+
+
+def _verdict(found: Influence, plan: Plan, compared: Compared) -> None:
+    from viz_transformer.analysis.masks.influence import verdict
+
+    said = verdict(found, changed=not compared.own)
+    tone: text.Tone = "plain" if said.good is None else "ok" if said.good else "bad"
+    text.paragraph(said.sentence, style="vt-verdict", tone=tone)
+    text.paragraph(said.detail)
+    disagreement = trials_disagree(found, compared)
+    if disagreement:
+        text.paragraph(disagreement, tone="warning")
+    if found.side == "target":
+        text.paragraph("Hatched: a later token, which a decoder must not read. A hatched cell with colour is a leak.")
+    with st.container(key="masks_beside_found"):
+        text.section("How it was found")
+        text.definitions(tried(found, plan, _chosen_column(found, compared)), mono=False)
+        text.paragraph("Padding is neither swapped nor watched.")
+
+
+def trials_disagree(found: Influence, compared: Compared) -> str | None:
+    """A sentence where the model's own check, which also writes padding, says something else than this text does."""
+    if found.side != "target" or not compared.own or not found.ahead.any():
+        return None
+    known = compared.after.trace.info.get("causal")
+    if known is False and found.causal:
+        return (
+            "The check when the model was loaded, which also writes padding into the text, did find rows that depend"
+            " on later tokens: on this text they do not."
+        )
+    return None
+
+
+def tried(found: Influence, plan: Plan, chosen: int) -> list[tuple[str, str]]:
+    """What was swapped for what, as rows of a table."""
+    positions = (
+        f"all {found.of} {found.side} tokens"
+        if len(found.columns) == found.of
+        else f"{len(found.columns)} of {found.of} {found.side} tokens, evenly spaced"
+    )
+    column = found.columns.index(min(found.columns, key=lambda c: abs(c - chosen)))
+    others = ", ".join(f"“{labels.isolated(labels.visible(token))}”" for token in found.swapped[column])
+    return [
+        ("swapped", positions),
+        ("each for", f"{max(map(len, found.swapped))} other tokens, drawn once from the vocabulary"),
+        (f"token {found.columns[column]} for", others),
+        ("passes", f"{plan.trials:,}"),
+        ("largest logit", labels.number(found.largest, 2)),
+    ]
+
+
+def _chosen_column(found: Influence, compared: Compared) -> int:
+    """The position whose swaps are named."""
+    field = "mask_key" if compared.elsewhere else "u" if found.side == "target" else "i"
+    return int(state.selection()[field])

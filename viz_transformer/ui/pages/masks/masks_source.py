@@ -1,0 +1,357 @@
+"""Whose masks the Masks page shows: the controls of it, and the runs behind the masks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.ui.components.matrix import Axis
+from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.ui.frame import maps, text
+from viz_transformer.ui.pages.masks.fields import FIELDS, LONGEST_BATCH
+from viz_transformer.ui.session import cached, examples, state
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.analysis.masks.parts import Change, MaskParts
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.running.record import Trace
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.session.runs import Shown
+
+LARGEST_SIZE = 64
+OTHER_TEXTS, MOST_OTHERS = 2, 5
+"""How many examples stand beside the text if nobody typed any, and how many lines are read."""
+
+FILL_NAMES = {
+    "zero-rows": "zeros",
+    "-inf": "−inf",
+    "-1e9": "−1e9",
+    "-1e10": "−1e10",
+    "added-1e9": "−1e9 added",
+}
+RULE_NAMES = {
+    "key": "key only",
+    "key-or-query": "key or query",
+    "key-or-query-swapped-cross": "key or query, swapped",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One text with the model's own masks and with the chosen ones. `ckpt` is the model with the chosen fill and rule.
+
+    key: names the second run. own: nothing was changed. elsewhere: the text is not the page's run, or has padding that
+    the run has not, so that its positions are no positions of the selection.
+    """
+
+    before: Shown
+    after: Shown
+    ckpt: Checkpoint
+    key: tuple[Any, ...]
+    own: bool
+    elsewhere: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What the page is about: the masks of one kind with their tokens, and the runs behind them, if there are any."""
+
+    kind: KindName
+    parts: MaskParts
+    rows: Axis
+    columns: Axis
+    fill: str
+    rule: str
+    name: str
+    caption: str
+    compared: Compared | None
+
+    @property
+    def query(self) -> int:
+        """The chosen row."""
+        return min(int(state.selection()[self.rows.field]), len(self.rows.tokens) - 1)
+
+    def token(self, row: int) -> str:
+        """The row's position and, of a text, its token, in words."""
+        if self.compared is None:
+            return f"query {row}"
+        return f"query {row} “{labels.isolated(str(self.rows.tokens[row]['text']))}”"
+
+
+def choices(shown: Shown) -> None:
+    """Whose masks, which kind, which padding rule and which fill."""
+    from viz_transformer.analysis.attention.maps import attention_kinds
+
+    config = shown.trace.config
+    rules = [*dict.fromkeys(["key", "key-or-query", config.padding_mask])]
+    if FIELDS.now().mask_padding not in ("", *rules):
+        state.remark(f"{shown.summary.name} cannot mask padding by that rule: its own is shown.")
+        state.correct(mask_padding="")
+    with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
+        names = {"texts": "Texts", "size": "Plain size"}
+        bound = state.bind("mask_of", key="masks_of")
+        st.segmented_control("Masks of", [*names], required=True, format_func=names.__getitem__, **bound)
+        st.segmented_control(
+            "Kind",
+            attention_kinds(shown.trace),
+            required=True,
+            format_func=lambda kind: KINDS[kind].label,
+            **state.bind("kind", key="masks_kind"),
+        )
+        _own_or("Padding", rules, RULE_NAMES, "mask_padding", config.padding_mask)
+
+
+def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field: str, own: str) -> None:
+    """A choice in which the model's own option is marked, and kept as ""."""
+    bound = state.bind(
+        field, key=f"masks_{field}", value=state.selection()[field] or own, taken=lambda new: "" if new == own else new
+    )
+
+    def named(option: str) -> str:
+        return f"{names[option]} (own)" if option == own else names[option]
+
+    st.segmented_control(label, options, required=True, format_func=named, **bound)
+
+
+def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
+    """The masks that are chosen, with the controls of texts or size, and of the fill. Raises ValueError with one
+    sentence."""
+    with st.container(key="masks_beside_controls"):
+        left, right = st.columns([5, 7])
+    with right:
+        _own_or("Fill of closed cells", [*FILL_NAMES], FILL_NAMES, "mask_fill", shown.trace.config.mask_fill)
+    if FIELDS.now().mask_of == "size":
+        with left:
+            return _plain(shown)
+    with waiting("Running the texts of the batch ...", place):
+        offered = _offered(shown)
+    with left:
+        texts = _texts(shown, offered)
+    with waiting("Running the texts of the batch ...", place):
+        batch = [shown, *(_another(shown, line) for line in texts)]
+    with right:
+        index = _text_control(batch)
+    return _of_text(shown, batch, index)
+
+
+def _offered(shown: Shown) -> tuple[str, ...]:
+    """The first examples that the model can read, other than its text; none if a person typed the batch."""
+    from viz_transformer.analysis.masks.parts import can_pad
+
+    if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.config):
+        return ()
+    found: list[str] = []
+    for each in examples.offered(shown.summary):
+        if each == shown.text or "\n" in each or len(found) == OTHER_TEXTS:
+            continue
+        try:
+            cached.run(shown.summary, each)
+        except ValueError:
+            continue  # not asked for, so not said
+        found.append(each)
+    return tuple(found)
+
+
+def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
+    """The other texts of the batch, and the box in which they stand; nobody having typed any, those offered."""
+    from viz_transformer.analysis.masks.parts import can_pad
+
+    if not can_pad(shown.trace.config):
+        text.paragraph(
+            f"{shown.summary.name} has no padding token: texts of different lengths cannot stand in one batch, and"
+            " nothing is closed by padding. This text is alone."
+        )
+        return ()
+    typed = FIELDS.now().mask_batch
+    if typed is None:
+        typed = "\n".join(offered)
+    st.text_area(
+        "Other texts of the batch, one on each line",
+        height=104,
+        max_chars=LONGEST_BATCH,
+        **state.bind("mask_batch", key="masks_batch", value=typed),
+    )
+    lines = [line for line in typed.splitlines() if line.strip()]
+    if len(lines) > MOST_OTHERS:
+        state.remark(f"A batch has at most {MOST_OTHERS} other texts here: the first {MOST_OTHERS} lines are read.")
+    return tuple(lines[:MOST_OTHERS])
+
+
+def _another(shown: Shown, line: str) -> Shown:
+    """The model's run of another text of the batch."""
+    try:
+        run = cached.run(shown.summary, line)
+    except ValueError as error:
+        raise ValueError(f"the line “{labels.isolated(labels.shorten(labels.visible(line), 40))}”: {error}") from None
+    return replace(shown, text=line, run=run, target=None)
+
+
+def _text_control(batch: list[Shown]) -> int:
+    """Which text of the batch is looked at."""
+    index = min(int(FIELDS.now().mask_text), len(batch) - 1)
+    state.correct(mask_text=index)
+    if len(batch) > 1:
+        st.segmented_control(
+            "Text that is looked at",
+            [*range(len(batch))],
+            required=True,
+            format_func=lambda i: text.literal(f"{i}  {labels.shorten(' '.join(batch[i].text.split()), 24)}"),
+            **state.bind("mask_text", key="masks_text"),
+        )
+    return index
+
+
+def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
+    from viz_transformer.analysis.masks.parts import batch_lengths
+
+    looked, kind = batch[index], state.selection()["kind"]
+    parts, compared = _two_passes(looked, batch_lengths([each.trace for each in batch]))
+    _say_left_out(compared.key[-1], looked)
+    before = compared.before.trace
+    rows, columns = maps.axes(compared.before, kind)
+    elsewhere = index > 0 or (before.src_ids, before.tgt_ids) != (shown.trace.src_ids, shown.trace.tgt_ids)
+    if elsewhere:
+        rows, columns = of_no_run(rows, columns)
+    return Looked(
+        kind=kind,
+        parts=parts,
+        rows=rows,
+        columns=columns,
+        fill=compared.ckpt.config.mask_fill,
+        rule=compared.ckpt.config.padding_mask,
+        name=maps.file_name(shown.summary.name, "masks", kind),
+        caption=looked.caption(f"masks of {KINDS[kind].words}"),
+        compared=replace(compared, elsewhere=elsewhere),
+    )
+
+
+def _two_passes(looked: Shown, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
+    """A run, padded to these lengths, with its model's own masks and with the chosen ones; and those of the kind."""
+    from viz_transformer.analysis.masks.parts import parts_of
+
+    view, own, kind = FIELDS.now(), looked.trace.config, state.selection()["kind"]
+    fill, rule = view.mask_fill or own.mask_fill, view.mask_padding or own.padding_mask
+    changes = _changes()
+    before = _pass(looked, looked.ckpt, lengths, ())
+    ckpt = _variant(looked.ckpt.weights_sha256, looked.ckpt.name, fill, rule, looked.ckpt)
+    parts = parts_of(before, kind, rule=rule, changes=changes)
+    others = [parts_of(before, each, rule=rule, changes=changes) for each in _kinds(before) if each != kind]
+    every = (parts, *others)
+    edits = tuple(edit for each in every for edit in each.edits(own))
+    words = tuple(change.word for each in every for change in each.changes)
+    same = not words and (fill, rule) == (own.mask_fill, own.padding_mask)
+    after = before if same else _pass(looked, ckpt, lengths, edits)
+    first, second = (replace(looked, run=replace(looked.run, trace=trace)) for trace in (before, after))
+    return parts, Compared(first, second, ckpt, (before.id, fill, rule, words), same, elsewhere=False)
+
+
+def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Compared:
+    """B's run, padded as A's is in its batch, with its own masks and with the chosen ones.
+
+    Raises ValueError with one sentence where there is nothing to subtract from A.
+    """
+    assert both.b is not None
+    if looked.compared is None:
+        raise ValueError("A plain size has no runs: A − B is there for texts")
+    if FIELDS.now().mask_text > 0:
+        raise ValueError("A − B is that of the two runs: choose text 0 of the batch to see it")
+    trace = looked.compared.before.trace
+    try:
+        with waiting("Running B with these masks ...", place):
+            return _two_passes(both.b, (len(trace.src), len(trace.tgt)))[1]
+    except ValueError as error:
+        raise ValueError(f"B cannot be shown so: {error}") from None
+
+
+def _kinds(trace: Trace) -> tuple[KindName, ...]:
+    from viz_transformer.analysis.attention.maps import attention_kinds
+
+    return attention_kinds(trace)
+
+
+def _changes() -> tuple[Change, ...]:
+    from viz_transformer.analysis.masks.parts import change_of
+
+    return tuple(change_of(word) for word in FIELDS.now().mask_cells)
+
+
+def _say_left_out(words: Sequence[str], looked: Shown) -> None:
+    missing = [change.word for change in _changes() if change.word not in words]
+    if missing:
+        state.remark(
+            f"The changed cells {', '.join(missing[:8])} lie outside the masks of “{labels.visible(looked.text)[:40]}”"
+            " and change nothing here."
+        )
+
+
+def _plain(shown: Shown) -> Looked:
+    """Masks of a size without any text. Scores are taken as equal, so that a weight is 1/n."""
+    import numpy as np
+
+    from viz_transformer.analysis.masks.parts import mask_parts
+
+    chosen, own = state.selection(), shown.trace.config
+    size = min(max(1, FIELDS.now().mask_size), LARGEST_SIZE)
+    padded = min(FIELDS.now().mask_padded, size)
+    state.correct(mask_size=size, mask_padded=padded)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.number_input("Tokens", 1, LARGEST_SIZE, step=1, width=140, **state.bind("mask_size", key="masks_size"))
+        st.number_input(
+            "of them padding, at the end", 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded")
+        )
+    kind, fill = chosen["kind"], FIELDS.now().mask_fill or own.mask_fill
+    rule = FIELDS.now().mask_padding or own.padding_mask
+    keep = np.arange(size) < size - padded
+    parts = mask_parts(kind, keep, keep, rule=rule, changes=_changes())
+    names = [str(position) if kept else "pad" for position, kept in enumerate(keep)]
+    tokens = token_data(names, special=[position for position, kept in enumerate(keep) if not kept])
+    rows, columns = maps.axes(shown, kind)
+    axes = of_no_run(replace(rows, tokens=tokens, title="queries"), replace(columns, tokens=tokens))
+    return Looked(
+        kind=kind,
+        parts=parts,
+        rows=axes[0],
+        columns=axes[1],
+        fill=fill,
+        rule=rule,
+        name=maps.file_name("masks", kind, str(size)),
+        caption=f"masks of {KINDS[kind].words} for {size} tokens, {padded} of them padding",
+        compared=None,
+    )
+
+
+def of_no_run(rows: Axis, columns: Axis) -> tuple[Axis, Axis]:
+    """The axes with a cell of their own: positions of another text than the run's are no positions of the run."""
+    return replace(rows, field=cast(Any, "mask_query")), replace(columns, field=cast(Any, "mask_key"))
+
+
+def _pass(looked: Shown, ckpt: Checkpoint, lengths: tuple[int, int], edits: tuple[Any, ...]) -> Trace:
+    config = ckpt.config
+    key = (looked.trace.id, lengths, config.mask_fill, config.padding_mask, edits)
+    return _passed(key, ckpt, looked.trace)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _passed(key: tuple[Any, ...], _ckpt: Checkpoint, _trace: Trace) -> Trace:
+    """One pass over the run's tokens, padded as in the batch; what it depends on is in the key."""
+    from viz_transformer.analysis.masks.parts import in_batch
+
+    _, lengths, _, _, edits = key
+    return in_batch(_ckpt, _trace, lengths, edits=edits)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _variant(weights: str, name: str, fill: str, rule: str, _ckpt: Checkpoint) -> Checkpoint:
+    """The model with another fill or rule; kept, because whether it is causal is found out once for each."""
+    from viz_transformer.analysis.masks.parts import with_masks
+
+    return with_masks(_ckpt, fill=fill, rule=rule)

@@ -1,0 +1,387 @@
+"""Parts of the Masks page: the three masks, weights before and after, and what a fill makes of a row."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.components.masks import heard_token, masks, masks_payload
+from viz_transformer.ui.components.matrix import matrix
+from viz_transformer.ui.frame import controls, maps, pictures, text
+from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
+from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Looked
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from viz_transformer.analysis.masks.parts import FilledRow, RowEffect
+    from viz_transformer.ui.frame.maps import Picture
+    from viz_transformer.ui.pages.masks.masks_source import Compared
+
+WEIGHTS_HEIGHT = 440
+FILL_MEANINGS = {
+    "zero-rows": "closed keys are left out of the softmax; a row without any key is all zeros",
+    "-inf": "closed scores become −inf",
+    "-1e9": "closed scores become −1e9",
+    "-1e10": "closed scores become −1e10",
+    "added-1e9": "−1e9 is added to closed scores, which float32 rounds to multiples of 64 there: small ones are lost",
+}
+RULE_NOTES = {
+    "key": "padded keys are closed",
+    "key-or-query": "closed for padded keys and queries",
+    "key-or-query-swapped-cross": "as key or query; in cross both sides swapped",
+}
+_WHEN = ("before", "after")
+
+
+def three_masks(looked: Looked) -> None:
+    """Padding, causal and combined, and what can be done to the chosen row."""
+
+    parts = looked.parts
+    closed_by_padding = int((~parts.padding).sum())
+    masks(
+        masks_payload(
+            parts.padding,
+            parts.causal,
+            looked.rows,
+            looked.columns,
+            kind=looked.kind,
+            letter=KINDS[looked.kind].letter,
+            cells=FIELDS.now().mask_cells,
+            token=heard_token(),
+            notes=(
+                RULE_NOTES[looked.rule] if closed_by_padding else "no padding here: nothing is closed",
+                "later keys are closed" if KINDS[looked.kind].causal else "none: all of the source is there",
+                "what the softmax gets: both are open",
+            ),
+            caption=looked.caption,
+            name=looked.name,
+        ),
+        key="masks_three",
+        on_cells=_turned,
+    )
+
+
+def row_controls(looked: Looked) -> None:
+    """Buttons that close or open the chosen row and undo all changes, and the changes in words."""
+    row = looked.query
+    word = _row_word(looked)
+    is_closed = word in FIELDS.now().mask_cells
+    with st.container(horizontal=True, vertical_alignment="center", key="masks_beside_tools"):
+        st.button(
+            f"{'Open' if is_closed else 'Close'} {text.literal(looked.token(row))} for all keys",
+            on_click=_close_row,
+            args=(word, not is_closed),
+            key="masks_row",
+        )
+        st.button("Undo all changes", on_click=_undo, disabled=not FIELDS.now().mask_cells, key="masks_undo")
+        text.paragraph(changes_in_words(looked))
+
+
+def _row_word(looked: Looked) -> str:
+    from viz_transformer.analysis.masks.parts import Change
+
+    return Change(looked.kind, looked.query).word
+
+
+def changes_in_words(looked: Looked) -> str:
+    """What was changed of this kind's mask, and which rows may see nothing."""
+    parts = looked.parts
+    said = []
+    for change in parts.changes[:4]:
+        if change.key is None:
+            said.append(f"query {change.query} may read nothing")
+        else:
+            may = "may" if parts.changed[change.query, change.key] else "may not"
+            said.append(f"query {change.query} {may} read key {change.key}")
+    if len(parts.changes) > 4:
+        said.append(f"{len(parts.changes) - 4} more")
+    where = " In every layer and head: a model makes one mask for a kind." if said else ""
+    sentence = f"Changed: {'; '.join(said)}.{where}" if said else "No cell has been changed."
+    if parts.closed_rows:
+        rows = ", ".join(map(str, parts.closed_rows[:6])) + (", ..." if len(parts.closed_rows) > 6 else "")
+        plural = len(parts.closed_rows) > 1
+        sentence += f" {'Queries' if plural else 'Query'} {rows} may see nothing."
+    return sentence
+
+
+def _turned(words: Sequence[str], fields: Mapping[str, Any]) -> None:
+    """A click on a cell: all changed cells, and where it was."""
+    state.pick(fields)
+    known = cells(",".join(words))
+    if known is not None:
+        state.select(mask_cells=known)
+
+
+def _close_row(word: str, close: bool) -> None:
+    kept = [each for each in FIELDS.now().mask_cells if each.split(".")[0] != word]
+    state.select(mask_cells=tuple([*kept, word] if close else kept)[:MOST_CELLS])
+
+
+def _undo() -> None:
+    state.select(mask_cells=())
+
+
+# --- weights before and after
+
+
+def weight_controls(looked: Looked) -> None:
+    """Layer and head of the weights."""
+    compared = looked.compared
+    if compared is None:
+        return
+    config = compared.before.trace.config
+    layers = KINDS[looked.kind].layers(config)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="masks_beside_head"):
+        controls.number("Layer", layers, **state.bind("layer", key="masks_layer"))
+        controls.heads(config.n_heads, key="masks_heads", words=("mean", "max"))
+
+
+def two_weights(looked: Looked, other: Compared | None = None) -> None:
+    """The weights before and after, as two maps on one scale; with `other`, those of A less those of B."""
+    try:
+        before, after = weight_pictures(looked) if other is None else difference_pictures(looked, other)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    columns = st.columns(2, gap="medium")
+    for column, picture, key in zip(columns, (before, after), _WHEN, strict=True):
+        with column:
+            matrix(picture.matrix(WEIGHTS_HEIGHT), key=f"masks_{key}")
+            pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{key}_table")
+
+
+def weight_pictures(looked: Looked) -> tuple[Picture, Picture]:
+    """Both maps. Raises ValueError for what this model does not have."""
+    if looked.compared is None:
+        return _even_pictures(looked)
+    return _pictures_of(looked, looked.compared)
+
+
+def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
+    chosen = state.selection()
+    if chosen["heads"] == "rollout":
+        raise ValueError("Rollout joins all layers and is no head's map: choose a head, the mean or the maximum")
+    titles = ("Before: the model's own masks", "After: the masks above")
+    if compared.own:
+        titles = ("Before: the model's own masks", "After: nothing is changed yet")
+    made = []
+    for shown, title, when in zip((compared.before, compared.after), titles, _WHEN, strict=True):
+        picture = maps.picture(shown, {**chosen, "options": ()})
+        made.append(
+            replace(
+                picture,
+                rows=replace(picture.rows, field=looked.rows.field),
+                columns=replace(picture.columns, field=looked.columns.field),
+                title=title,
+                caption=f"{picture.caption}, {when} the change of masks",
+                name=f"{picture.name}-{when}",
+            )
+        )
+    return made[0], made[1]
+
+
+def difference_pictures(looked: Looked, other: Compared) -> tuple[Picture, Picture]:
+    """A − B before and after, full colour for the largest difference of both. Raises ValueError for other sizes."""
+    import numpy as np
+
+    assert looked.compared is not None
+    ours = _pictures_of(looked, looked.compared)
+    try:
+        theirs = _pictures_of(looked, other)
+    except ValueError as error:
+        raise ValueError(f"B cannot be shown so: {error}") from None
+    before, after = (maps.difference(a, b) for a, b in zip(ours, theirs, strict=True))
+    most = max(float(np.nan_to_num(np.abs(each.values)).max(initial=0.0)) for each in (before, after))
+    return replace(before, most=most or None), replace(after, most=most or None)
+
+
+def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:
+    """Equal scores without and with the mask."""
+    import numpy as np
+
+    from viz_transformer.analysis.masks.parts import even_weights
+
+    mask = looked.parts.changed
+    every = np.ones_like(mask)
+    titles = ("Before: equal scores, no mask", f"After: equal scores, masked, {FILL_NAMES[looked.fill]}")
+    made = []
+    for allowed, title, when in zip((every, mask), titles, _WHEN, strict=True):
+        made.append(
+            maps.Picture(
+                values=even_weights(allowed, looked.fill),
+                mask=allowed,
+                rows=looked.rows,
+                columns=looked.columns,
+                writes=None,
+                title=title,
+                caption=f"{looked.caption}: {title}",
+                name=f"{looked.name}-{when}",
+                scale="derived",
+                unit="weight of equal scores",
+                quantity="weight",
+                fill=maps.FILLS.get(looked.fill, ""),
+            )
+        )
+    return made[0], made[1]
+
+
+def effect(looked: Looked) -> None:
+    """What the change of masks did to what is written."""
+    compared = looked.compared
+    if compared is None:
+        text.paragraph("A plain size has no scores: they are taken as equal, and each of n open keys has weight 1/n.")
+        return
+    if compared.own:
+        text.paragraph("These are the model's own masks: open or close a cell, or choose another fill or padding rule.")
+        return
+    effects = _effects(compared)
+    text.paragraph(effect_in_words(effects))
+    pictures.table(
+        lambda: effect_table(effects),
+        note=f"{looked.caption}. Each row of the decoder with its most probable next token before and after.",
+        name=f"{looked.name}-effect",
+        key="masks_effect",
+    )
+
+
+def _effects(compared: Compared) -> tuple[RowEffect, ...]:
+    from viz_transformer.analysis.masks.parts import row_effects
+
+    codec = compared.ckpt.codec("target")
+    return row_effects(compared.before.trace, compared.after.trace, codec.vocabulary.tokens)
+
+
+def effect_in_words(effects: Sequence[RowEffect]) -> str:
+    """In how many rows the answer differs, and how far the logits moved."""
+    lost = [each for each in effects if each.after_probability != each.after_probability]
+    others = [each for each in effects if each.differs and each not in lost]
+    said = []
+    if lost:
+        said.append(
+            f"In {len(lost)} of {len(effects)} rows the logits are no numbers any more: NaN goes from a row to all that"
+            " read it."
+        )
+    moved = [each for each in effects if each.change == each.change]
+    if moved:
+        most = max(moved, key=lambda each: each.change)
+        if most.change == 0:
+            said.append("No logit changed, not by one bit.")
+        else:
+            said.append(f"The largest change of a logit is {labels.number(most.change)}, at position {most.position}.")
+    if others:
+        first = others[0]
+        said.append(
+            f"{len(others)} of {len(effects)} rows would now write another token, the first at position"
+            f" {first.position}: “{labels.visible(first.after)}” instead of “{labels.visible(first.before)}”."
+        )
+    elif not lost:
+        said.append("Every row still writes the same token.")
+    return " ".join(said)
+
+
+def effect_table(effects: Sequence[RowEffect]) -> pd.DataFrame:
+    """The rows as a table."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "position": each.position,
+                "reads": labels.visible(each.reads),
+                "before": labels.visible(each.before),
+                "probability before": each.before_probability,
+                "after": labels.visible(each.after),
+                "probability after": each.after_probability,
+                "largest change of a logit": each.change,
+            }
+            for each in effects
+        ]
+    ).set_index("position")
+
+
+# --- fills
+
+
+def fills(looked: Looked) -> None:
+    """What each fill makes of the chosen row, as it is masked and with every key closed."""
+    row = looked.query
+    filled = filled_row(looked)
+    n = len(filled[0].weights)
+    body = ""
+    for each in filled:
+        own = ' class="vt-own"' if each.fill == looked.fill else ""
+        body += (
+            f"<tr{own}><th>{html.escape(FILL_NAMES[each.fill])}</th><td>{html.escape(FILL_MEANINGS[each.fill])}</td>"
+            f"<td>{html.escape(_masked_row_words(each, looked))}</td>"
+            f"<td>{html.escape(closed_row_words(each, n))}</td></tr>"
+        )
+    text.section("What the fill makes of a row")
+    whose = looked.token(row)
+    if looked.compared is not None:
+        head = _score_head()
+        whose += f", layer {state.selection()['layer']}, head {head}, with the scores of this run"
+    else:
+        whose += ", with equal scores"
+    text.paragraph(f"{whose}.")
+    st.html(
+        '<table class="vt-fills"><thead><tr><th>fill</th><th>what is done</th><th>this row, as it is masked</th>'
+        f"<th>the same row with every key closed</th></tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def filled_row(looked: Looked) -> tuple[FilledRow, ...]:
+    """The chosen row under each fill."""
+    import numpy as np
+
+    from viz_transformer.analysis.masks.parts import filled_rows, sites
+
+    row = looked.query
+    scores: Any = np.zeros(len(looked.columns.tokens), dtype=np.float32)
+    if looked.compared is not None:
+        trace = looked.compared.before.trace
+        site = sites(trace.config, looked.kind)[state.selection()["layer"]]
+        scores = trace[f"{site}.scores"][0, _score_head(), row].numpy()
+    return filled_rows(scores, looked.parts.changed[row])
+
+
+def _score_head() -> int:
+    """The head whose scores are taken: the first of the chosen ones, 0 for a derived picture."""
+    heads = state.selection()["heads"]
+    return 0 if isinstance(heads, str) else int(heads[0])
+
+
+def _masked_row_words(each: FilledRow, looked: Looked) -> str:
+    import numpy as np
+
+    mask = looked.parts.changed[looked.query]
+    if not mask.any():
+        return "every key is closed already"
+    if mask.all():
+        return "nothing is closed: the fill does nothing"
+    if np.isnan(each.weights).any():
+        return "not a number"
+    closed = float(each.weights[~mask].max())
+    if closed == 0:
+        return f"0 on {int((~mask).sum())} closed keys, sum {numerals.share(float(each.weights.sum(dtype=np.float64)))}"
+    return f"up to {labels.share(closed)} on a closed key"
+
+
+def closed_row_words(each: FilledRow, keys: int) -> str:
+    """What a row becomes that may see nothing."""
+    if each.closed_is == "zeros":
+        return "zeros: the head adds nothing here"
+    if each.closed_is == "not a number":
+        return "NaN: not a number, and so is all that reads this row"
+    if each.closed_is == "even":
+        return f"even: {numerals.share(float(each.closed[0]))} on each of {keys} keys, closed ones too"
+    return f"uneven: {labels.share(float(each.closed.min()))} to {labels.share(float(each.closed.max()))}"

@@ -1,0 +1,163 @@
+"""What a model's card states of its data and measurements, as rows; what it does not state is said to be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint import describe
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.text.notation import read_notation
+
+NOT_STATED = "not stated"
+
+MEASURES: Mapping[str, str] = {
+    "exact_match": "exact match",
+    "exact_match_unseen": "of sources not trained on",
+    "equivalent": "equal as expressions",
+    "token_accuracy": "next token right",
+    "loss": "loss, nats per token",
+    "perplexity": "perplexity per token",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "sentences_per_second": "texts per second",
+    "too_long": "too long, counted as wrong",
+}
+_SHARES = ("exact_match", "exact_match_unseen", "equivalent", "token_accuracy")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measurement: what it was made on, how, its command, and its numbers as texts by name."""
+
+    split: str
+    how: str
+    command: str
+    numbers: tuple[tuple[str, str], ...]
+
+
+def measurements(card: Mapping[str, Any]) -> tuple[Measured, ...]:
+    """All measurements of a card with all their numbers; what does not apply is left out."""
+    return tuple(_measured(entry) for entry in describe.metrics(card))
+
+
+def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, str]]:
+    """Data, licence, splits, filters and overlap, as far as the card and the config state them."""
+    evaluation = _mapping(card.get("evaluation"))
+    rows = [
+        (label, str(card.get(name) or NOT_STATED)) for name, label in (("data", "data"), ("data_licence", "licence"))
+    ]
+    rows.append(("trained on", _training_files(evaluation.get("seen"))))
+    rows.append(("tested on", _test(evaluation)))
+    rows += _notation_rows(card)
+    if left_out := describe.left_out(card):
+        rows.append(("left out of the test", left_out))
+    rows.append(("sizes", _sizes(card)))
+    rows.append(("curves", describe.losses_on(card) or NOT_STATED))
+    rows += _overlap_rows(_mapping(card.get("overlap")))
+    for side, most in (("source", config.max_source), ("target", config.max_target)):
+        size = getattr(config, f"{side}_vocab_size")
+        if size is not None:
+            rows.append((f"{side}", f"{size:,} tokens in the vocabulary, at most {most:,} in a text"))
+    return rows
+
+
+def _measured(entry: Mapping[str, Any]) -> Measured:
+    tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
+    translated = describe.measured(entry, "bleu") is not None
+    how = [f"beam {width}" if width else "greedy", describe.counted(entry), tokenizer if translated else ""]
+    numbers = []
+    for name, label in MEASURES.items():
+        value = describe.measured(entry, name)
+        if value is not None:
+            numbers.append((label, _number(entry, name, value)))
+    split, command = (str(entry.get(key) or NOT_STATED) for key in ("split", "command"))
+    return Measured(split, ", ".join(filter(None, how)), command, tuple(numbers))
+
+
+def _number(entry: Mapping[str, Any], name: str, value: float) -> str:
+    if name == "too_long":
+        return f"{describe.too_long(entry):,}"
+    if name not in _SHARES:
+        if name == "sentences_per_second":
+            return numerals.number(value, 1)
+        return numerals.score(value) if name in ("bleu", "chrf") else numerals.significant(value)
+    text = share(value)
+    low, high = (describe.measured(entry, f"{name}_{end}") for end in ("low", "high"))
+    return text if low is None or high is None else f"{text} ({share(low)} to {share(high)})"
+
+
+def share(value: float) -> str:
+    """A share as a percentage with two decimals."""
+    return numerals.percent(value, 2)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _training_files(seen: object) -> str:
+    entries: Sequence[object] = seen if isinstance(seen, list) else [seen]
+    files = []
+    for entry in entries:
+        given = _mapping(entry)
+        name = entry if isinstance(entry, str) else given.get("file")
+        limit = given.get("limit")
+        if isinstance(name, str):
+            files.append(name + (f", the first {limit:,}" if type(limit) is int else ""))
+    return " and ".join(files) or NOT_STATED
+
+
+def _sizes(card: Mapping[str, Any]) -> str:
+    """How many examples each split has, as far as the card says: of an older one the pairs of its overlap at most."""
+    unit = "characters" if "window" in _mapping(card.get("evaluation")) else "pairs"
+    counts = [(str(name), count) for name, count in _mapping(card.get("data_sizes")).items() if _is_count(count)]
+    if counts:
+        return ", ".join(f"{name} {count:,}" for name, count in counts) + f" {unit}"
+    tested = _mapping(card.get("overlap")).get("test_pairs")
+    return f"test {tested:,} pairs; train and validation {NOT_STATED}" if _is_count(tested) else NOT_STATED
+
+
+def _notation_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How the sources of training are written, for a card that states it; of one that cannot be read, why."""
+    try:
+        notation = read_notation(card)
+    except ValueError as error:
+        return [("notation", str(error))]
+    return [] if notation is None else [("notation", notation.words())]
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and value >= 0
+
+
+def _test(evaluation: Mapping[str, Any]) -> str:
+    split, data = evaluation.get("split"), evaluation.get("data")
+    return ", ".join(str(part) for part in (split, data) if part) or NOT_STATED
+
+
+def _overlap_rows(overlap: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How much of the test stands in the training data; every pair of counts that the card has."""
+    rows = []
+    for what, total, seen in (
+        ("of the test", "test_pairs", "with_source_in_train"),
+        ("of the whole test file", "all_test_pairs", "all_with_source_in_train"),
+        ("of the test", "test_windows", "with_text_in_train"),
+    ):
+        if (said := _part(overlap, total, seen)) is not None:
+            rows.append((f"overlap, {what}", said))
+    for other in overlap.get("others") or () if isinstance(overlap.get("others"), list) else ():
+        given = _mapping(other)
+        if (said := _part(given, "test_pairs", "with_source_in_train")) is not None:
+            rows.append((f"overlap, {given.get('split', 'another split')}", said))
+    return rows or [("overlap", NOT_STATED)]
+
+
+def _part(counts: Mapping[str, Any], total: str, seen: str) -> str | None:
+    whole, part = counts.get(total), counts.get(seen)
+    if type(whole) is not int or type(part) is not int or not 0 <= part <= whole or not whole:
+        return None
+    unit = "windows stand" if total == "test_windows" else "sources stand"
+    return f"{part:,} of {whole:,} {unit} in the training data ({share(part / whole)})"

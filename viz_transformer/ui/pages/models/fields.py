@@ -1,0 +1,31 @@
+"""What the page Models has for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.declaring import NUMBER, declared, matching, one_of, text_of_at_most
+
+TABS = ("card", "architecture", "curves", "data", "errors", "doctor", "new", "training")
+Answers = Literal["all", "wrong", "right"]
+LONGEST_FIND = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """model_tab: what of the model is shown; model_answers, model_find: which of its answers.
+
+    model_recipe: the new model that is being put together, by its name; model_snapshot: a training step, None for the
+    last.
+    """
+
+    model_tab: str = declared("card", one_of(TABS))
+    model_answers: Answers = declared("all", one_of(get_args(Answers)))
+    model_find: str = declared("", text_of_at_most(LONGEST_FIND))
+    model_recipe: str = declared("", matching(r"(new:[^:]{1,100}:[a-z0-9:-]{1,80})?", "the name of a new model"))
+    model_snapshot: int | None = declared(None, NUMBER, picked=True)
+
+
+FIELDS = state.declare(Models)

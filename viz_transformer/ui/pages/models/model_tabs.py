@@ -1,0 +1,508 @@
+"""The tabs of the Models page; only the one that is selected is worked out."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.checkpoint import describe
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.pages.models import view
+from viz_transformer.ui.pages.models.fields import FIELDS, LONGEST_FIND
+from viz_transformer.ui.session import cached, state
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.analysis.models.doctor import Check
+    from viz_transformer.analysis.models.parameters import Row
+    from viz_transformer.analysis.models.training import Best, Time
+    from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.model.config import ModelConfig
+    from viz_transformer.ui.pages.models.card_rows import Measured
+
+NAMES = {
+    "card": "Card",
+    "architecture": "Architecture",
+    "curves": "Curves",
+    "data": "Data",
+    "errors": "Errors",
+    "doctor": "Doctor",
+    "new": "New model",
+    "training": "Training",
+}
+SCENES = {
+    "card": ("cards", "model_measured", "model_origin", "model_settings"),
+    "architecture": ("model_drawing", "model_norms", "model_settings", "model_parameters"),
+    "curves": ("loss", "loss_words"),
+    "data": ("model_data", "model_pairs"),
+    "errors": ("model_answers", "model_confused", "model_counts"),
+    "doctor": ("doctor",),
+    "new": ("model_drawing", "model_parameters"),
+}
+"""Containers of each tab, one of which stands alone on a projector; the training slider states its own."""
+WRITES_ON = (
+    "This model goes on writing from any text: there is no right answer. The Run page has beginnings to start it with."
+)
+READS_THE_ANSWER = (
+    "In this model later tokens change earlier rows, so these are losses of a decoder that reads the answer while it is"
+    " asked for it. They say nothing of what it writes by itself: the measurements on its card do."
+)
+EXAMPLES = 200
+MOST_COLUMNS = 4
+"""Measurements that have a column each; more have a row each, over the whole width, with their commands folded away."""
+SHOWN, LISTED, CONFUSED = 6, 60, 8
+PROJECTED, LOW, WIDE = 1.4, 305, 136
+"""By how much a chart grows on a projector, its height before without the learning rate, and its left margin then."""
+_SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
+
+
+def choice() -> str:
+    """The row of tabs; which of them is selected."""
+    st.segmented_control(
+        "What of the model is shown",
+        [*NAMES],
+        required=True,
+        format_func=NAMES.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("model_tab", key="models_tab"),
+    )
+    return str(FIELDS.now().model_tab)
+
+
+def staged(summary: Summary) -> None:
+    """The scenes of the selected tab; on a projector one of them is left of the page."""
+    tab = FIELDS.now().model_tab
+    frame.scenes_of_page(SCENES.get(tab, ()), f"{summary.name}, {NAMES[tab].lower()}")
+
+
+# ---- Card
+
+
+def card(summary: Summary) -> None:
+    """Every measurement with its command, the configuration, and where data and weights come from."""
+    from viz_transformer.ui.pages.models.card_rows import measurements
+
+    found = measurements(summary.card)
+    wide = st.container() if len(found) > MOST_COLUMNS else None
+    left, right = st.columns([5, 3], gap="medium")
+    with wide or left, st.container(key="model_measured"):
+        text.section("Measured")
+        if not found:
+            text.paragraph("Nothing was measured: the card states no metric.")
+        else:
+            st.html(measured_table(found))
+        with st.expander(f"{len(found)} commands") if wide else contextlib.nullcontext():
+            for measured in found:
+                command(f"{measured.split}, {measured.how}", measured.command)
+    with left, st.container(key="model_origin"):
+        origin(summary)
+    with right:
+        settings(summary)
+
+
+def settings(summary: Summary) -> None:
+    with st.container(key="model_settings"):
+        text.section("Configuration")
+        text.definitions(view.config_rows(summary.config, summary.codecs))
+
+
+def measured_table(found: Sequence[Measured]) -> str:
+    """A column for each measurement, a row for each number that one of them has; the other way round for many."""
+    names = dict.fromkeys(name for each in found for name, _ in each.numbers)
+    measured = [f"{html.escape(each.split)}<i>{html.escape(each.how)}</i>" for each in found]
+    cells = [[dict(each.numbers).get(name, "–").replace(" (", "\n(") for each in found] for name in names]
+    across, down, style = measured, [html.escape(name) for name in names], ""
+    if len(found) > MOST_COLUMNS:
+        across, down, style = down, measured, " vt-rows"
+        cells = [[cell.replace("\n", " ") for cell in row] for row in zip(*cells, strict=True)]
+    head = "".join(f"<th>{name}</th>" for name in across)
+    body = "".join(
+        f"<tr><th>{name}</th>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
+        for name, row in zip(down, cells, strict=True)
+    )
+    table = f'<table class="vt-measured{style}"><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="vt-wide">{table}</div>'
+
+
+def origin(summary: Summary) -> None:
+    """Data, licences, and the command that made the model."""
+    text.section("Where it comes from")
+    text.definitions(view.origin_rows(summary.card))
+    for note in summary.card.get("notes") or ():
+        text.paragraph(str(note))
+    command("Trained with", summary.card.get("training_command"))
+
+
+def command(label: str, line: object) -> None:
+    if line:
+        text.paragraph(label)
+        st.code(str(line), language=None, wrap_lines=True)
+
+
+# ---- Architecture
+
+
+def architecture(summary: Summary) -> None:
+    """The model as the paper's figure, its parameters block by block, and the two places of a norm side by side."""
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        with st.container(key="model_drawing"):
+            drawing(summary.config, summary.name)
+        with st.container(key="model_norms"):
+            text.section("Where the norm stands")
+            norms(summary.config, summary.name)
+    with right:
+        settings(summary)
+        with st.container(key="model_parameters"):
+            parameters(summary.config, stored=summary)
+
+
+def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
+    from viz_transformer.figures.architecture import architecture as drawn
+
+    _draw(drawn(config), f"{name}, architecture", name, key)
+
+
+def norms(config: ModelConfig, name: str) -> None:
+    from viz_transformer.figures.architecture import norm_places
+
+    _draw(norm_places(config), f"{name}, places of the norm", name, "norm_places")
+
+
+def _draw(found: Any, caption: str, name: str, key: str) -> None:
+    from viz_transformer import __version__
+    from viz_transformer.ui.components.architecture import architecture_payload, architecture_view
+    from viz_transformer.ui.frame.maps import file_name
+
+    caption = f"{caption} (Viz Transformer {__version__})"
+    architecture_view(architecture_payload(found, caption=caption, name=file_name(name, key)), key=f"model_{key}")
+
+
+def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
+    """Shapes and parameters of each block, and their sum held against another count.
+
+    That is the one of the weights file of `stored`, or else of the model that torch makes of the config.
+    """
+    from viz_transformer.analysis.models.parameters import parameter_rows
+
+    rows = parameter_rows(config)
+    total = sum(row.count for row in rows)
+    text.section("Parameters")
+    st.html(parameter_table(rows, total))
+    try:
+        where, count = _counted(config, stored)
+    except ValueError as error:
+        text.paragraph(str(error), tone="bad")
+        return
+    if count == total:
+        text.paragraph(f"{where} as many: {count:,}.", tone="ok")
+    else:
+        text.paragraph(f"{where} {count:,}, which is not this sum.", tone="bad")
+
+
+def parameter_table(rows: Sequence[Row], total: int) -> str:
+    """A row for each part: name with its shapes, how often it is there, and its parameters."""
+    body = "".join(
+        f"<tr><th>{html.escape(row.name)}<i>{html.escape(row.shapes or 'tied: nothing of its own')}</i></th>"
+        f"<td>{f'{row.times} × {row.each:,}' if row.times > 1 else ''}</td><td>{row.count:,}</td></tr>"
+        for row in rows
+    )
+    foot = f"<tfoot><tr><th>together</th><td></td><td>{total:,}</td></tr></tfoot>"
+    return f'<table class="vt-parameters"><tbody>{body}</tbody>{foot}</table>'
+
+
+def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
+    if stored is not None and not isinstance(stored, UntrainedSummary):
+        return "The weights file holds", stored.parameter_count
+    from viz_transformer.checkpoint.store import expected_shapes
+
+    return "The model that torch makes of it has", sum(map(math.prod, expected_shapes(config).values()))
+
+
+# ---- Curves
+
+
+def curves(summary: Summary) -> None:
+    """Training and validation loss and the learning rate against the steps, the best step, and the table of all."""
+    from viz_transformer.analysis.models.training import best_validation, loss_history, rate_history, time_history
+    from viz_transformer.figures.curves import loss_curves
+    from viz_transformer.figures.enlarged import enlarged
+
+    rows, card = summary.history(), summary.card
+    found = loss_history(rows)
+    if not found:
+        text.paragraph("No history was kept with this model.")
+        return
+    best, time = best_validation(rows), time_history(rows)
+    figure = loss_curves(
+        found,
+        title="Loss while it was trained",
+        rate=rate_history(rows),
+        best=None if best is None else (best.step, best.loss),
+        times=None if time is None else time_words(time),
+        measured_on={"training": describe.loss_on(card, "train"), "validation": describe.loss_on(card, "validation")},
+        theme=frame.theme(),
+        height=LOW if projector.is_on() else 440,
+    )
+    with st.container(key="loss"):
+        alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
+        if projector.is_on():
+            figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
+        losses = describe.losses_on(card)
+        frame.chart(figure, key="models_loss", alt=alt, caption=", ".join(filter(None, (summary.name, losses))))
+    with st.container(key="loss_words"):
+        if best is not None:
+            exported = card.get("exported_step")
+            weights = f" The parameters kept are those of step {exported:,}." if type(exported) is int else ""
+            on = describe.loss_on(card, "validation")
+            of = f"measured on {on}" if on else "measured on a part of the data that its card does not state"
+            text.paragraph(
+                f"The lowest validation loss, {of}, is {numerals.significant(best.loss)} nats per token at step"
+                f" {int(best.step):,}, a perplexity of {numerals.significant(best.perplexity, 6)}.{weights}"
+            )
+        text.paragraph(trained_in(time, best))
+        causal = card.get("causal")
+        if causal is False:
+            text.paragraph(READS_THE_ANSWER, tone="warning")
+        elif causal is not True and summary.config.has_decoder:
+            text.paragraph("Whether its decoder reads the answer is not stated; the Doctor tries it.")
+    pictures.table(
+        lambda: history_table(rows),
+        note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing"
+        f"{f': {losses}' if losses else ''}.",
+        name=f"{summary.name}-history",
+        key="models_history",
+    )
+
+
+def trained_in(time: Time | None, best: Best | None) -> str:
+    """How long the training took, and when its best step came; or that its history does not know."""
+    if time is None:
+        return "How long the training took is not known: this history has no column “seconds”."
+    said = f"Trained in {labels.duration(time.total)}, the measurements of the losses included."
+    after = None if best is None else time.at(best.step)
+    if best is None or after is None or after == time.total:
+        return said
+    return (
+        f"{said} The lowest validation loss came after {labels.duration(after)},"
+        f" {labels.duration(time.total - after)} before the end."
+    )
+
+
+def time_words(time: Time) -> dict[float, str]:
+    """What is said of the time at each step: how much had passed, and how much was left."""
+    return {
+        step: f"after {labels.duration(seconds)}, {labels.duration(left) if left else 'none'} left"
+        for step, seconds, left in zip(time.steps, time.seconds, time.left, strict=True)
+    }
+
+
+def history_table(rows: Sequence[dict[str, float]]) -> pd.DataFrame:
+    """All rows of the history by step, with exp(validation loss), the perplexity, and the seconds that were left.
+
+    The latter only where the history knows how long the training took.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from viz_transformer.analysis.models.training import time_history
+
+    table = pd.DataFrame(rows).set_index("step")
+    table.insert(2, "validation_perplexity", np.exp(table["validation_loss"]))
+    if (time := time_history(rows)) is not None:
+        table["seconds_left"] = time.total - table["seconds"]
+    return table
+
+
+# ---- Data
+
+
+def data(summary: Summary) -> None:
+    """What the card states of data, splits and overlap, and how long the kept example pairs are."""
+    from viz_transformer.ui.pages.models.card_rows import data_rows
+
+    left, right = st.columns([5, 3], gap="medium")
+    with left, st.container(key="model_data"):
+        text.section("As its card states")
+        text.definitions(data_rows(summary.card, summary.config))
+        for note in summary.card.get("notes") or ():
+            text.paragraph(str(note))
+    with right, st.container(key="model_pairs"):
+        text.section("Example pairs kept with it")
+        pairs = summary.examples()
+        if not pairs:
+            text.paragraph("None were kept.")
+            return
+        text.definitions(_lengths(pairs))
+        text.paragraph("Characters of the texts; the Input page shows tokens, ids and vocabularies.")
+
+
+def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    import statistics
+
+    rows = [("pairs", f"{len(pairs):,}")]
+    for side, name in enumerate(("source", "target")):
+        counts = [len(pair[side]) for pair in pairs]
+        mean, deviation = (numerals.number(of(counts), 1) for of in (statistics.fmean, statistics.pstdev))
+        said = f"mean {mean}, deviation {deviation}, at most {max(counts)}"
+        rows.append((name, said))
+    return rows
+
+
+# ---- Errors
+
+
+def errors(summary: Summary) -> None:
+    """Test pairs that the model is run on now, aligned with what was asked for; a filter, and what is confused."""
+    from viz_transformer.analysis.models.answers import confusions, matching
+
+    place = frame.place("examples")
+    status = place.empty()
+    if summary.config.kind == "decoder-only":
+        frame.say(status, WRITES_ON)
+        return
+    available = min(len(summary.examples()), EXAMPLES)
+    if not available:
+        frame.say(status, "No example pairs were kept with this model.")
+        return
+    with waiting(f"Running the model on {available} test pairs ...", status):
+        done = cached.example_answers(summary, available)
+    status.empty()
+    translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
+    with place:
+        text.paragraph(view.answer_lines(done, translates=translates))
+        if left_out := describe.left_out(summary.card):
+            text.paragraph(f"Not among them, as in its test: {left_out}.")
+        which = _filter(translates)
+        words = FIELDS.now().model_find
+        found = matching(done, which, words)
+        narrowed = which != "all" or words.strip()
+        if not found:
+            text.paragraph("No answer is of that kind and holds these words.")
+        left, right = st.columns([5, 2], gap="medium")
+        with left, st.container(key="model_answers"):
+            view.answer_tables(found, LISTED if narrowed else SHOWN, translates=translates)
+        with right, st.container(key="model_confused"):
+            _confused(confusions(found), translates)
+        with right, st.container(key="model_counts"):
+            _counts(summary, available)
+
+
+def _filter(translates: bool) -> Any:
+    """The controls above the answers; which kind is chosen."""
+    words = {"all": "All", "wrong": "Different" if translates else "Wrong", "right": "Equal" if translates else "Right"}
+    with st.container(horizontal=True, key="model_filter", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Answers",
+            [*words],
+            required=True,
+            format_func=words.__getitem__,
+            **state.bind("model_answers", key="models_answers"),
+        )
+        st.text_input(
+            "Words in source, target or answer",
+            max_chars=LONGEST_FIND,
+            placeholder="Filter",
+            width=340,
+            autocomplete="off",
+            **state.bind("model_find", key="models_find"),
+        )
+    return FIELDS.now().model_answers
+
+
+def _confused(found: Sequence[Any], translates: bool) -> None:
+    text.section("Most frequent differences")
+    if not found:
+        text.paragraph("There are none in these answers.")
+        return
+    cells = ((each.wanted or "(nothing)", each.written or "(nothing)", each.count) for each in found[:CONFUSED])
+    rows = "".join(
+        f"<tr><td><del>{html.escape(wanted)}</del></td><td><ins>{html.escape(written)}</ins></td><td>{count:,}</td></tr>"
+        for wanted, written, count in cells
+    )
+    sides = ("reference", "written") if translates else ("asked for", "written")
+    head = "".join(f"<th>{name}</th>" for name in (*sides, "times"))
+    tone = "plain" if translates else "bad"
+    style = f"vt-answers vt-answers-{tone} vt-confused"
+    st.html(f'<table class="{style}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    if len(found) > CONFUSED:
+        most = found[CONFUSED].count
+        text.paragraph(f"{len(found) - CONFUSED:,} more, {'each once' if most == 1 else f'at most {most:,} times'}.")
+
+
+def _counts(summary: Summary, count: int) -> None:
+    """All pairs counted as here and as two tutorials do, each number with what it is."""
+    text.section("Counted in other ways")
+    try:
+        found = cached.example_counts(summary, count)
+    except ValueError as error:
+        text.paragraph(f"{error}.")
+        return
+    interval = f"{view.percent(found.low, '')}–{view.percent(found.high, '')}"
+    text.definitions(
+        [
+            ("right from end to end", f"{found.right} of {found.pairs}, 95 %: {interval}"),
+            ("next token right, the target given", view.percent(found.next_right)),
+            ("equal positions, as the UPC lab counts", view.percent(found.positions)),
+            ("loss, mean of tokens", f"{numerals.significant(found.loss)} nats"),
+            ("loss, mean of texts’ means, as at FSU", f"{numerals.significant(found.text_loss)} nats"),
+        ]
+    )
+    text.paragraph(
+        f"All {found.pairs} pairs, whatever the filter shows. Equal positions compare id by id, start and padding"
+        " included: they are many before one answer is right, and none behind a token that was left out. A number"
+        " may only be compared with its like."
+    )
+
+
+# ---- Doctor
+
+
+def doctor(summary: Summary) -> None:
+    """Checks of the loaded model, each worked out now."""
+    place = frame.place("doctor")
+    status = place.empty()
+    with waiting("Loading the model ...", status):
+        ckpt = cached.checkpoint(summary)
+    chosen = state.selection()["text"]
+    with waiting(f"Examining it, with “{labels.shorten(labels.sentence(chosen), 40)}” as the text ...", status):
+        found = _examined(ckpt.weights_sha256, chosen, ckpt, tuple(summary.examples()))
+    status.empty()
+    with place:
+        counts = {verdict: sum(check.verdict == verdict for check in found) for verdict in _SIGNS}
+        bad = f"{counts['bad']} found something bad" if counts["bad"] else "none found anything bad"
+        text.paragraph(
+            f"{len(found)} checks were worked out on the loaded model: {counts['ok']} are fine, {bad},"
+            f" {counts['note']} are remarks.",
+            tone="bad" if counts["bad"] else "ok",
+        )
+        st.html(checks_table(found))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _examined(digest: str, chosen: str, _ckpt: Any, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
+    from viz_transformer.analysis.models.doctor import examine
+
+    return examine(_ckpt, chosen, _pairs)
+
+
+def checks_table(found: Sequence[Check]) -> str:
+    """The checks as a table: mark, name, sentence."""
+    words = {"ok": "fine", "bad": "bad", "note": "remark"}
+    body = "".join(
+        f'<tr class="vt-check-{check.verdict}"><td><span class="vt-icon" aria-hidden="true">{_SIGNS[check.verdict]}'
+        f"</span>{words[check.verdict]}</td><th>{html.escape(check.name)}</th>"
+        f"<td>{html.escape(labels.sentence(check.sentence))}</td></tr>"
+        for check in found
+    )
+    return f'<table class="vt-checks"><tbody>{body}</tbody></table>'

@@ -1,0 +1,151 @@
+"""The tab in which a new model is put together: sizes, architecture, seed, its drawing, and its parameters."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.analysis.models.untrained import (
+    ARCHITECTURES,
+    MOST_D_FF,
+    MOST_D_MODEL,
+    MOST_HEADS,
+    MOST_LAYERS,
+    MOST_SEED,
+    OWN,
+    PAPER,
+    Recipe,
+    recipe_like,
+    recipe_of,
+)
+from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.models import model_tabs
+from viz_transformer.ui.pages.models.fields import FIELDS
+from viz_transformer.ui.session import cached, state
+
+if TYPE_CHECKING:
+    from viz_transformer.model.config import ModelConfig
+
+ABOUT = (
+    "Random parameters in the sizes that you choose, with the vocabularies of a trained model. Its name says all of it,"
+    " so a link makes the same model again; the seed decides the parameters. Opened, it is in the list of models on"
+    " every page: Tensors shows every shape of its forward pass. Nothing it writes means anything."
+)
+
+
+def new_model(summary: Summary) -> None:
+    """Controls left, the drawing right, parameters below; the model is made when it is opened."""
+    recipe, like = _recipe(summary)
+    text.paragraph(ABOUT)
+    left, right = st.columns([3, 5], gap="medium")
+    with left:
+        _controls(recipe, like)
+        try:
+            config, wrong = recipe.config(like), None
+        except ValueError as error:
+            config, wrong = None, str(error)
+        _buttons(recipe, possible=config is not None)
+        if wrong is not None:
+            text.paragraph(f"{wrong[0].upper()}{wrong[1:]}.", tone="bad")
+    if config is not None:
+        with right.container(key="model_drawing"):
+            model_tabs.drawing(config, recipe.name, key="new_architecture")
+        with right.container(key="model_parameters"):
+            model_tabs.parameters(config)
+
+
+def _recipe(summary: Summary) -> tuple[Recipe, ModelConfig]:
+    """The recipe that is being changed, of the selected model's base, and the base's config."""
+    recipe = recipe_like(summary)
+    wanted = FIELDS.now().model_recipe
+    if wanted:
+        try:
+            given = recipe_of(wanted)
+        except ValueError:
+            given = recipe
+        recipe = given if given.base == recipe.base else recipe
+    found = {each.name: each for each in cached.summaries()}
+    base = found.get(recipe.base)
+    return recipe, getattr(base, "config", summary.config)
+
+
+def _controls(recipe: Recipe, like: ModelConfig) -> None:
+    """A box for each part of the recipe; a change of one makes another recipe."""
+
+    def bound(field: str) -> dict[str, Any]:
+        key = f"new_{field}"
+        st.session_state[key] = getattr(recipe, field)
+
+        def changed() -> None:
+            value = st.session_state[key]
+            if value is None:
+                return
+            made = (
+                recipe.like_architecture(value, like) if field == "architecture" else replace(recipe, **{field: value})
+            )
+            state.select(model_recipe=made.name)
+
+        return {"key": key, "on_change": changed}
+
+    names = {OWN: f"as {recipe.base}", PAPER: "the paper's base model"}
+    names |= {"rotary": f"as {recipe.base}, rotary positions", "alibi": f"as {recipe.base}, ALiBi"}
+    st.selectbox(
+        "Settings",
+        ARCHITECTURES,
+        format_func=lambda name: names.get(name, f"tutorial: {name}"),
+        help="Of another architecture come its sizes too; change them below",
+        **bound("architecture"),
+    )
+    first, second = st.columns(2, gap="small")
+    if like.has_encoder:
+        first.number_input("Encoder layers", 1, MOST_LAYERS, step=1, **bound("encoder_layers"))
+    if like.has_decoder:
+        second.number_input("Decoder layers", 1, MOST_LAYERS, step=1, **bound("decoder_layers"))
+    first.number_input("Heads", 1, MOST_HEADS, step=1, **bound("n_heads"))
+    second.number_input("d_model", 1, MOST_D_MODEL, step=8, **bound("d_model"))
+    first.number_input("d_ff", 1, MOST_D_FF, step=16, **bound("d_ff"))
+    second.number_input("Seed", 0, MOST_SEED, step=1, **bound("seed"))
+    st.segmented_control(
+        "Norm", ["pre", "post"], required=True, format_func=lambda word: f"{word}-norm", **bound("norm")
+    )
+
+
+def _open_beside(recipe: Recipe) -> None:
+    """Select the new model and pin the trained one; what that writes is the target of both."""
+    typed = state.selection()["text"]
+    base = next((each for each in cached.summaries() if each.name == recipe.base), None)
+    answer = None
+    if isinstance(base, Summary) and base.config.kind == "encoder-decoder":
+        with suppress(ValueError):  # then the pages say what is wrong with the text
+            answer = cached.run(base, typed).text
+    pinned = {"pin_checkpoint": recipe.base, "pin_text": typed, "pin_target": None, "pin_how": None, "shown": "A"}
+    state.select(checkpoint=recipe.name, target=answer, **pinned)
+
+
+def _buttons(recipe: Recipe, *, possible: bool) -> None:
+    """Open the model, alone or with the trained one as B beside it."""
+    chosen = state.selection()
+    opened = recipe.name == chosen["checkpoint"]
+    with st.container(horizontal=True, key="new_buttons"):
+        st.button(
+            "Opened" if opened else "Open",
+            key="new_open",
+            type="primary",
+            disabled=opened or not possible,
+            on_click=state.select,
+            kwargs={"checkpoint": recipe.name},
+        )
+        st.button(
+            f"Open beside {text.literal(recipe.base)}",
+            key="new_beside",
+            disabled=not possible or (opened and chosen["pin_checkpoint"] == recipe.base),
+            on_click=_open_beside,
+            args=(recipe,),
+            help="The trained model's run is pinned as B, and its answer is given to the new one: every page can show"
+            " A, B, or A − B",
+        )
+    text.paragraph(recipe.name, style="vt-note vt-code")

@@ -1,0 +1,130 @@
+"""The tab with the training slider: the selected sentence at every snapshot of the model's training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.session import cached, passes, state
+from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.analysis.models.snapshots import SnapshotSeries
+    from viz_transformer.checkpoint import Checkpoint
+
+ORIGINS = {
+    "given": "the target that is given on the Run page",
+    "example": "the target of the example pair",
+    "last": "the answer of the trained model itself",
+}
+
+
+def training(summary: Summary) -> None:
+    """The slider, or a sentence that says which models have snapshots."""
+    if not summary.snapshots():
+        text.paragraph(f"{summary.name} came without snapshots of its training. {_those_with()}")
+        return
+    place = frame.place("training")
+    status = place.empty()
+    with waiting("Loading the model ...", status):
+        ckpt = cached.checkpoint(summary)
+    chosen = state.selection()
+    with waiting(f"Running the sentence at {len(summary.snapshots())} snapshots ...", status):
+        series = _series(ckpt.weights_sha256, chosen["text"], chosen["target"], ckpt)
+    status.empty()
+    last = series.runs[-1]
+    shown = Shown("A", summary, series.source, ckpt, last.run, chosen["target"])
+    frame.fit(shown)
+    frame.stage(frame.Runs(shown), ("training_slider",))
+    with place:
+        with st.container(key="training_slider"):
+            from viz_transformer.ui.components.snapshots import snapshots_view
+
+            snapshots_view(
+                _payload(ckpt.weights_sha256, series.source, chosen["target"], series, shown), key="snapshots"
+            )
+        pictures.table(
+            lambda: table(series),
+            note=f"{shown.caption('at every snapshot')}. Loss: nats per token of “{series.target}”.",
+            name=f"{summary.name}-snapshots",
+            key="snapshots_table",
+        )
+        text.paragraph(
+            f"{_said(series)} The sentence is that of the whole app: another one is typed on the Run page. Every"
+            " snapshot writes its own answer; loss and maps are of one target,"
+            f" {ORIGINS[series.origin]}: “{series.target}”."
+        )
+        if said := passes.sentence(shown.trace):
+            text.paragraph(said)
+
+
+def _said(series: SnapshotSeries) -> str:
+    """From which step on the answer is right, in a sentence."""
+    right = [run.step for run in series.runs if run.right]
+    if not right:
+        return "At no snapshot is the answer the target."
+    wrong = [run.step for run in series.runs if not run.right]
+    since = (
+        min(step for step in right if not wrong or step > max(wrong)) if right[-1] > max(wrong, default=-1) else None
+    )
+    first = f"The answer is the target for the first time at step {right[0]:,}"
+    if since is None:
+        return f"{first}, and not at the last snapshot."
+    return f"{first}." if since == right[0] else f"{first}, and stays it from step {since:,} on."
+
+
+def table(series: SnapshotSeries) -> pd.DataFrame:
+    """Step, loss and answer of each snapshot."""
+    import pandas as pd
+
+    rows = [
+        {"step": run.step, "loss": run.loss, "answer": run.text, "ended": run.complete, "is the target": run.right}
+        for run in series.runs
+    ]
+    return pd.DataFrame(rows).set_index("step")
+
+
+def _those_with() -> str:
+    names = [each.name for each in cached.summaries() if isinstance(each, Summary) and each.snapshots()]
+    if not names:
+        return "No model here has them."
+    return f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} them."
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _series(digest: str, source: str, target: str | None, _ckpt: Checkpoint) -> SnapshotSeries:
+    from viz_transformer.analysis.models.snapshots import snapshot_series
+
+    return snapshot_series(_ckpt, source, target)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _payload(digest: str, source: str, target: str | None, _series: SnapshotSeries, _shown: Shown) -> bytes:
+    from viz_transformer.ui.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
+    from viz_transformer.ui.frame import maps
+
+    def of(kind: Any) -> MapsOfKind:
+        drawn = maps.picture(_shown, {"kind": kind, "layer": 0, "heads": (0,), "options": ()})
+        return MapsOfKind(
+            kind=kind,
+            name=KINDS[kind].label,
+            weights=_series.maps(kind),
+            mask=_series.mask(kind),
+            rows=drawn.rows,
+            columns=drawn.columns,
+            writes=drawn.writes,
+        )
+
+    return snapshots_payload(
+        [SnapshotData(run.step, run.text, run.complete, run.right, run.loss) for run in _series.runs],
+        [of(kind) for kind in _series.kinds],
+        caption=_shown.caption("maps at a snapshot", rows=True),
+        name=maps.file_name(_shown.summary.name, "snapshots"),
+    )

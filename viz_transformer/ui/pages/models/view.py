@@ -1,0 +1,267 @@
+"""Parts of the Models page: a model as a card, its settings and its origin as tables, its answers aligned."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.checkpoint import describe
+from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.models.answers import Answer
+    from viz_transformer.model.config import ModelConfig
+
+
+def name(model: str) -> None:
+    """The selected model's name as a heading."""
+    st.html(f'<h2 class="vt-model">{html.escape(model)}</h2>')
+
+
+def card(summary: Summary | Unreadable, *, selected: bool) -> None:
+    """What one needs to choose a model: task, how good it is on what, badge and size; or why it cannot be read.
+
+    The whole card is the button that selects the model.
+    """
+    error, lines = None, [("vt-card-name", summary.name)]
+    if isinstance(summary, Unreadable):
+        error = summary.error
+    else:
+        task = str(summary.card.get("title") or summary.card.get("task") or "task not stated")
+        metric = [(style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2]]
+        left_out = [("vt-card-what", line) for line in too_long_lines(summary.card)]
+        lines += [("vt-card-task", task), *metric, *left_out, ("vt-card-size", size_line(summary))]
+    body = "".join(f'<div class="{style}">{html.escape(line)}</div>' for style, line in lines)
+    key = f"card_selected_{summary.name}" if selected else f"card_{summary.name}"
+    with st.container(border=True, height="stretch", key=key):
+        if isinstance(summary, Unreadable) or error is not None:
+            st.html(f'<div class="vt-card">{body}</div>')
+            text.paragraph(str(error), tone="bad")
+            return
+        st.html(f'<div class="vt-card">{body}{_badge(summary)}</div>')
+        st.button(
+            f"{'Selected' if selected else 'Select'}: {text.literal(summary.name)}",
+            key=f"select_{summary.name}",
+            disabled=selected,
+            width="stretch",
+            on_click=state.select,
+            kwargs={"checkpoint": summary.name},
+        )
+
+
+def size_line(summary: Summary) -> str:
+    """Parameters and bytes on the disk; that they are not known where the file cannot be read."""
+    try:
+        count = f"{summary.parameter_count:,} parameters"
+        if isinstance(summary, UntrainedSummary):
+            return f"{count}, in memory"
+        return f"{count}, {file_size((summary.path / WEIGHTS).stat().st_size)}"
+    except (ValueError, OSError) as problem:
+        return str(problem)
+
+
+def _badge(summary: Summary) -> str:
+    """That the files are what the card says, which is no word about the model's quality; or what is wrong with them."""
+    if isinstance(summary, UntrainedSummary):
+        return '<div class="vt-card-badge">new: never trained</div>'
+    wrong = _changed(str(summary.path), _times(summary), summary)
+    tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "read right")
+    icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'
+    return f'<div class="vt-card-badge vt-{tone}">{icon}{html.escape(words)}</div>'
+
+
+def _times(summary: Summary) -> tuple[float, ...]:
+    """When the files were written: another time means that they have to be read anew."""
+    return tuple(
+        (summary.path / name).stat().st_mtime if (summary.path / name).exists() else 0.0
+        for name in (CARD, CONFIG, WEIGHTS, *VOCABULARIES.values())
+    )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
+    """The first file whose SHA-256 is not the one in the card, as a sentence; "" if all are."""
+    names = [CONFIG, *(VOCABULARIES[side] for side in VOCABULARIES if _summary.codecs.get(side) is not None), WEIGHTS]
+    try:
+        for name in names:
+            check_digest(_summary.path, name, _summary.card)
+    except CheckpointError as error:
+        return str(error)
+    return ""
+
+
+def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The first measurement of a card: its best known number with what belongs to it, and what it was measured on.
+
+    That is BLEU for a model that translates, else exact matches with their 95 % interval, else the loss.
+    """
+    entry = next(iter(describe.metrics(card)), {})
+    lines = _bleu_lines(entry) or _match_lines(entry) or _loss_lines(entry)
+    if not lines:
+        return [("vt-card-value", "–"), ("vt-card-what", "not measured")]
+    return [("vt-card-value", lines[0]), *(("vt-card-what", line) for line in lines[1:])]
+
+
+def too_long_lines(card: Mapping[str, Any]) -> list[str]:
+    """What the first measurement leaves out as too long, and the share of right answers if that counts as wrong."""
+    entry = describe.with_too_long(card)
+    exact = None if entry is None else describe.measured(entry, "exact_match")
+    if exact is None:
+        return []
+    return [f"left out: {describe.left_out(card)}; counted as wrong: {percent(exact)}"]
+
+
+def _measured_on(entry: Mapping[str, Any]) -> str:
+    split = str(entry.get("split", "a split not stated"))
+    return f"{count} of {split}" if (count := describe.counted(entry)) else split
+
+
+def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
+    bleu, chrf = describe.measured(entry, "bleu"), describe.measured(entry, "chrf")
+    if bleu is None:
+        return []
+    tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
+    how = ["BLEU", f"sacrebleu {tokenizer}" if tokenizer else "", f"beam {width}" if width else "greedy"]
+    second = [] if chrf is None else [f"chrF {numerals.score(chrf)}"]
+    return [numerals.score(bleu), ", ".join(filter(None, how)), *second, _measured_on(entry)]
+
+
+def _match_lines(entry: Mapping[str, Any]) -> list[str]:
+    exact, low, high = (describe.measured(entry, f"exact_match{end}") for end in ("", "_low", "_high"))
+    if exact is None or low is None or high is None:
+        return []
+    interval = f"exact match, 95 % interval {percent(low, '')}–{percent(high, '')}"
+    lines = [percent(exact), interval, _measured_on(entry)]
+    if (equivalent := describe.measured(entry, "equivalent")) is not None:
+        lines.append(f"equal as expressions: {percent(equivalent)}")
+    if (unseen := describe.measured(entry, "exact_match_unseen")) is not None:
+        lines.append(f"sources not in the training data: {percent(unseen)}")
+    return lines
+
+
+def _loss_lines(entry: Mapping[str, Any]) -> list[str]:
+    loss, perplexity = describe.measured(entry, "loss"), describe.measured(entry, "perplexity")
+    if loss is None:
+        return []
+    second = "loss" if perplexity is None else f"loss, perplexity {numerals.share(perplexity, 2)}"
+    return [f"{numerals.number(loss, 2)} nats per token", second, _measured_on(entry)]
+
+
+def percent(share: Any, unit: str = " %") -> str:
+    """A share as a percentage with two decimals."""
+    return numerals.percent(float(share), 2, unit)
+
+
+def file_size(size: int) -> str:
+    """Bytes in the unit that suits them."""
+    return f"{numerals.number(size / 1e6, 1)} MB" if size >= 1e5 else f"{numerals.number(size / 1e3, 0)} kB"
+
+
+def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The configuration in the words of the config file, small things left together."""
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+    rows = [
+        ("kind", config.kind),
+        ("layers", " + ".join(f"{count} {stack}" for stack, count in layers.items() if count)),
+        ("d_model", str(config.d_model)),
+        ("heads", f"{config.n_heads}, head_dim {config.head_dim}"),
+        ("d_ff", f"{config.d_ff}, {config.activation}"),
+        ("norm", f"{config.norm}-norm, {'with' if config.final_norm else 'without'} final norm"),
+        ("positions", config.positions),
+        ("embedding scale", {"sqrt": "sqrt(d_model)", "one": "1"}.get(config.embedding_scale, config.embedding_scale)),
+        ("dropout in training", f"{numerals.significant(config.dropout, 6)}"),
+        ("output layer", "tied to the embedding" if config.tied_output else "of its own"),
+    ]
+    stated = {name for name, _ in rows}
+    rows += [row for row in describe.unusual_settings(config) if row[0] not in stated]
+    for side, most in (("source", config.max_source), ("target", config.max_target)):
+        size = getattr(config, f"{side}_vocab_size")
+        if size is not None:
+            tokenizer = ((codecs.get(side) or {}).get("tokenizer") or {}).get("kind", "ids only")
+            rows.append((f"{side}", f"{size:,} tokens ({tokenizer}), at most {most}"))
+    return rows
+
+
+def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Data, licences, and when it was trained."""
+    names = {
+        "data": "data",
+        "data_licence": "licence of the data",
+        "weights_terms": "terms of the weights",
+        "date": "trained on",
+        "seed": "seed",
+        "steps": "optimiser steps",
+    }
+    return [(label, _origin(name, card[name])) for name, label in names.items() if card.get(name) is not None]
+
+
+def _origin(name: str, value: Any) -> str:
+    """A count with commas, as everywhere; a seed is a name."""
+    return f"{value:,}" if name == "steps" and type(value) is int else str(value)
+
+
+def answer_lines(answers: Sequence[Answer], *, translates: bool) -> str:
+    """How many pairs were run, and how many of the answers are as asked for, in a sentence."""
+    right = sum(answer.right for answer in answers)
+    wrong = len(answers) - right
+    run = f"{len(answers)} test pairs were run, greedily, with the parameters that are loaded"
+    if not translates:
+        return f"{run}: {right} right, {wrong} wrong."
+    case = ", in lower case" if answers and answers[0].lower else ""
+    return f"{run}: {right} equal the reference letter by letter{case}, {wrong} differ."
+
+
+def answer_tables(answers: Sequence[Answer], shown: int, *, translates: bool) -> None:
+    """The first answers of each kind; of a translator all, to be read: one that is not the reference may be as good."""
+    right = [answer for answer in answers if answer.right]
+    wrong = [answer for answer in answers if not answer.right]
+    if translates:
+        _answer_table("Different from the reference", wrong, len(wrong), sides=("reference", "written"))
+        _answer_table("Equal to the reference", right, len(right))
+    else:
+        _answer_table("Wrong", wrong[:shown], len(wrong), tone="bad", sides=("asked for", "written"))
+        _answer_table("Right", right[:shown], len(right), tone="ok")
+
+
+def _answer_table(
+    title: str,
+    answers: Sequence[Answer],
+    total: int,
+    *,
+    tone: text.Tone = "plain",
+    sides: tuple[str, str] | None = None,
+) -> None:
+    """Sources with their answers; with `sides`, what was asked for stands above the answer, differences marked."""
+    if not answers:
+        return
+    rows = "".join(_answer_row(answer, sides) for answer in answers)
+    shown = f"{len(answers)} of {total}" if len(answers) < total else str(total)
+    sign = {"ok": "✓", "bad": "✕"}.get(tone)
+    icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>' if sign else ""
+    st.html(
+        f'<table class="vt-answers vt-answers-{tone}"><caption class="vt-{tone}">{icon}'
+        f"{html.escape(title)}, {shown} shown</caption>{rows}</table>"
+    )
+
+
+def _answer_row(answer: Answer, sides: tuple[str, str] | None) -> str:
+    source = f"<th>{html.escape(answer.source)}</th>"
+    if sides is None:
+        return f"<tr>{source}<td>{html.escape(answer.written)}</td></tr>"
+    wanted = "".join(_marked("".join(piece.wanted), "del", piece.same) for piece in answer.pieces)
+    written = "".join(_marked("".join(piece.written), "ins", piece.same) for piece in answer.pieces)
+    marked = zip(sides, (wanted, written or "(nothing)"), strict=True)
+    lines = "".join(f'<div class="vt-side"><span>{name}</span><span>{words}</span></div>' for name, words in marked)
+    return f"<tr>{source}<td>{lines}</td></tr>"
+
+
+def _marked(words: str, tag: str, same: bool) -> str:
+    return html.escape(words) if same or not words else f"<{tag}>{html.escape(words)}</{tag}>"

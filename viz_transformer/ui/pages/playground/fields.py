@@ -1,0 +1,51 @@
+"""What the page Playground has for itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.declaring import NUMBER, Reading, declared, number, one_number_of, one_of, some_of
+
+PLAY = ("attention", "simplex", "scaling", "norms", "rebuild", "copy")
+OPTIONS = ("self", "unscaled")
+MASKS = ("none", "causal", "padding", "own")
+MOST_SIZE, MOST_NUMBERS = 8, 60
+
+
+def _sizes(given: str) -> tuple[int, ...] | None:
+    sizes = [number(part) for part in given.split(",")]
+    known = tuple(size for size in sizes if size is not None and 1 <= size <= MOST_SIZE)
+    return known if len(known) == len(sizes) == 4 else None
+
+
+def _numbers(given: str) -> str | None:
+    words = given.split(",") if given else []
+    known = all(re.fullmatch(r"[qkvmxg][0-7]\.[0-7]=-?\d{1,3}(\.\d{1,4})?", word) for word in words)
+    return given if known and len(words) <= MOST_NUMBERS else None
+
+
+_SIZES = Reading(_sizes, f"four whole numbers from 1 to {MOST_SIZE} with commas between them")
+_NUMBERS = Reading(_numbers, f"at most {MOST_NUMBERS} edited cells such as q0.1=2.5 with commas between them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Playground:
+    """play: what is shown; play_seed: of its numbers; play_sizes: queries, keys, d_k, d_v.
+
+    play_options: some of OPTIONS; play_mask: which mask; play_numbers: cells that were edited ("q0.1=2.5"); play_keys:
+    of the simplex; play_heads: of the training that gives back its input.
+    """
+
+    play: str = declared("attention", one_of(PLAY))
+    play_seed: int = declared(0, NUMBER)
+    play_sizes: tuple[int, ...] = declared((5, 4, 4, 3), _SIZES)
+    play_options: tuple[str, ...] = declared((), some_of(OPTIONS))
+    play_mask: str = declared("none", one_of(MASKS))
+    play_numbers: str = declared("", _NUMBERS)
+    play_keys: int = declared(3, one_number_of((2, 3), "2 or 3"))
+    play_heads: int = declared(2, one_number_of((2, 4, 8), "2, 4 or 8"))
+
+
+FIELDS = state.declare(Playground)

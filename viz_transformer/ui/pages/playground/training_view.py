@@ -1,0 +1,357 @@
+"""Parts of the Playground that train: buttons, live curves, and what has been learned. The work is in other threads."""
+
+from __future__ import annotations
+
+import html
+import uuid
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.analysis.playground.background import Busy, Trainings
+from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.pages.playground import view
+from viz_transformer.ui.pages.playground.fields import FIELDS
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    import pandas as pd
+
+    from viz_transformer.analysis.playground.background import Training
+    from viz_transformer.analysis.playground.experiments import Copying, Rebuild
+
+EVERY = 1.0
+"""Seconds between two pictures of a training that goes on."""
+MOST_POINTS = 500
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+_OWNER, _PROBLEM = "play_owner", "play_problem"
+
+
+@cache
+def trainings() -> Trainings:
+    """All trainings of this server."""
+    return Trainings()
+
+
+def panel(
+    name: str,
+    settings: Hashable,
+    make: Callable[[], Any],
+    draw: Callable[[Any, bool], None],
+    *,
+    before: str,
+    steps: int,
+) -> None:
+    """Buttons and state of one training, and what `draw` makes of it; drawn again every while as long as it goes on.
+
+    before: what is said where there is none yet. `draw` gets the work, and whether it still goes on.
+    """
+    owner = (st.session_state.setdefault(_OWNER, uuid.uuid4().hex), name)
+    found = trainings().find(owner, settings)
+    ticking = found is not None and found.going
+
+    def whole() -> None:
+        training = trainings().find(owner, settings)
+        going = training is not None and training.going
+        if going != ticking:
+            st.rerun()  # of the whole page: only it can begin or end the repeating
+        if training is not None:
+            training.seen()
+        _buttons(owner, settings, make, training)
+        _state(training, before, steps)
+        if training is not None and training.work is not None:
+            draw(training.work, going)
+
+    st.fragment(whole, run_every=EVERY if ticking else None)()
+
+
+def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], training: Training[Any] | None) -> None:
+    def start() -> None:
+        try:
+            trainings().start(owner, settings, make)
+        except Busy as error:
+            st.session_state[_PROBLEM] = f"{error}."
+
+    def stop() -> None:
+        if training is not None:
+            training.stop()
+            training.join(2.0)
+
+    def again() -> None:
+        trainings().forget(owner)
+        start()
+
+    going = training is not None and training.going
+    done = training is not None and training.state == "done"
+    with st.container(horizontal=True, key=f"play_buttons_{owner[1]}"):  # type: ignore[index]
+        word = "Start" if training is None else "Go on"
+        st.button(word, key="play_start", on_click=start, disabled=going or done, type="primary")
+        st.button("Stop", key="play_stop", on_click=stop, disabled=not going)
+        st.button("From the start", key="play_again", on_click=again, disabled=training is None or going)
+
+
+def _state(training: Training[Any] | None, before: str, steps: int) -> None:
+    problem = st.session_state.pop(_PROBLEM, None)
+    if problem is not None:
+        text.paragraph(problem, tone="warning")
+    if training is None:
+        text.paragraph(before)
+        return
+    done = 0 if training.work is None else training.work.done
+    at = f"{done:,} of {steps:,} steps"
+    said = {
+        "starting": "Loading torch ...",
+        "running": f"Training: {at}.",
+        "stopped": f"Stopped after {at}. It can go on from here.",
+        "left": f"Stopped after {at}, because nobody was looking. It can go on from here.",
+        "done": f"Done: {at}.",
+        "failed": f"The training failed: {training.error}.",
+    }[training.state]
+    text.paragraph(said, tone="bad" if training.state == "failed" else "plain")
+
+
+# --- give back the input
+
+
+def rebuild() -> None:
+    """One head and several heads learn to give back the queries of the attention part."""
+    from viz_transformer.analysis.playground.experiments import RebuildSettings, new_rebuild
+
+    given = view.own_vectors().query
+    size = given.shape[1]
+    offered = [heads for heads in (2, 4, 8) if size % heads == 0]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+        view.seed_box()
+        view.size_boxes()
+        if offered:
+            wanted = FIELDS.now().play_heads
+            st.segmented_control(
+                "Heads of the second",
+                offered,
+                required=True,
+                **state.bind("play_heads", key="play_head_count", value=wanted if wanted in offered else offered[0]),
+            )
+    if not offered:
+        text.paragraph(f"{size} numbers cannot be split evenly into heads: choose an even d_k.", tone="warning")
+        return
+    heads = FIELDS.now().play_heads
+    settings = RebuildSettings(
+        vectors=tuple(tuple(map(float, vector)) for vector in given),
+        heads=heads if heads in offered else offered[0],
+        seed=FIELDS.now().play_seed,
+    )
+    panel(
+        "rebuild",
+        settings,
+        lambda: new_rebuild(settings),
+        _rebuilt,
+        before=(
+            f"One head without W_O, and {settings.heads} heads with it, each learn on their own to give back their"
+            f" {len(given)} input vectors: {settings.steps:,} steps of Adam, a learning rate of"
+            f" {numerals.significant(settings.learning_rate, 6)}, mean squared error, parameters from the seed."
+        ),
+        steps=settings.steps,
+    )
+
+
+def _rebuilt(work: Rebuild, going: bool) -> None:
+    from viz_transformer.figures.playground import Curve, curves
+
+    done = work.done
+    if done:
+        step = max(1, done // MOST_POINTS)
+        at = list(range(0, done, step))
+        lines = [
+            Curve(name, at, work.losses[place, at], ink=place, dash="solid" if place else "dash")
+            for place, name in enumerate(work.names)
+        ]
+        with st.container(key="play_picture"):
+            figure = curves(
+                lines,
+                title="Loss" if step == 1 else f"Loss, one step in {step}",
+                x_title="step",
+                y_title="mean squared error",
+                x_range=(0, work.total),
+                log_y=True,
+                y_range=_decades(work.losses[:, at]),
+                theme=frame.theme(),
+            )
+            view.chart(figure, key="play_loss", alt="Loss of one head and of several heads against steps")
+    with st.container(key="play_rest"):
+        _rebuilt_rest(work, going)
+
+
+def _rebuilt_rest(work: Rebuild, going: bool) -> None:
+    """Output beside input, and when it has ended the maps and the table."""
+    from viz_transformer.figures.playground import map_row, rebuilt_row
+
+    done, now = work.done, work.now
+    names = [f"x{i}" for i in range(len(work.x))]
+    outputs = [(f"{name}: {each.loss:.1e}", each.output) for name, each in zip(work.names, now, strict=True)]
+    figure = rebuilt_row(
+        work.x.numpy(), outputs, title=f"Output beside input, after {now[0].step:,} steps", theme=frame.theme()
+    )
+    view.chart(figure, key="play_outputs", alt="The input vectors and the outputs of both networks as tables")
+    if going:
+        return
+    kind: Any = "encoder"
+    for moment, found in (("before", work.before), ("now", now)):
+        maps = [("one head", found[0].weights[0])]
+        maps += [(f"head {h} of {len(found[1].weights)}", weights) for h, weights in enumerate(found[1].weights)]
+        title = "Attention maps before training" if moment == "before" else f"The same after {found[0].step:,} steps"
+        figure = map_row(maps, names=names, kind=kind, title=title, theme=frame.theme())
+        view.chart(figure, key=f"play_maps_{moment}", alt=title)
+    if done:
+        pictures.table(
+            lambda: loss_table({name: work.losses[place, :done] for place, name in enumerate(work.names)}),
+            note="The loss before each step, of every step.",
+            name="playground-rebuild",
+            key="play_loss_table",
+        )
+
+
+def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
+    """The loss of every step."""
+    import pandas as pd
+
+    made = pd.DataFrame(columns)
+    made.index = pd.RangeIndex(len(made), name="step")
+    return made
+
+
+def _decades(values: Any) -> tuple[float, float]:
+    """Powers of ten around all of the values above 0."""
+    import numpy as np
+
+    there = values[np.isfinite(values) & (values > 0)]
+    if not there.size:
+        return 0.1, 10.0
+    return float(10.0 ** np.floor(np.log10(there.min()))), float(10.0 ** np.ceil(np.log10(there.max()) + 1e-9))
+
+
+# --- copy with and without the mask
+
+
+def copying() -> None:
+    """Two equal decoders learn to copy, one with the causal mask and one without."""
+    from viz_transformer.analysis.playground.experiments import CopySettings, new_copying
+
+    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+        view.seed_box()
+    settings = CopySettings(seed=FIELDS.now().play_seed)
+    panel(
+        "copy",
+        settings,
+        lambda: new_copying(settings),
+        _copied,
+        before=(
+            f"Two equal decoders of one layer, 2 heads and d_model 32 learn to write a bar, {settings.length} random"
+            f" letters out of {settings.letters}, the same letters once more, and a bar. One has the causal mask, the"
+            f" other may read every position. {settings.steps} steps on batches of {settings.batch} texts."
+        ),
+        steps=settings.steps,
+    )
+
+
+def _copied(work: Copying, going: bool) -> None:
+    from viz_transformer.figures.playground import Curve, curves
+
+    done = work.done
+    if done:
+        at = list(range(done))
+        lines = [
+            Curve(
+                f"{what}, {name}",
+                at,
+                work.losses[place, kind, :done],
+                ink=place,
+                dash="dot" if kind else "solid",
+                width=1.5 if kind else 2.5,
+            )
+            for kind, what in ((0, "copied letters"), (1, "all"))
+            for place, name in enumerate(work.names)
+        ]
+        with st.container(key="play_picture"):
+            figure = curves(
+                lines,
+                title="Loss while the right letters are given",
+                x_title="step",
+                y_title="nats per letter",
+                x_range=(0, work.total),
+                log_y=True,
+                y_range=_decades(work.losses[:, :, :done]),
+                levels=[(work.floor, f"{numerals.number(work.floor, 2)}: least for all letters without reading ahead")],
+                theme=frame.theme(),
+            )
+            view.chart(figure, key="play_loss", alt="Loss of both decoders against steps")
+    if not going and done:
+        with st.container(key="play_rest"):
+            _copied_rest(work)
+
+
+def _copied_rest(work: Copying) -> None:
+    """What both have learned, in numbers, examples and maps, and the table of losses."""
+    from viz_transformer.figures.playground import map_row
+
+    done = work.done
+    letters = ALPHABET[: work.settings.letters] + "|"
+    copy_facts(work, letters)
+    tokens = [letters[i] for i in work.texts[0, :-1].tolist()]
+    maps = [
+        (f"{('with mask', 'without')[place]}, head {h}", weights)
+        for place, each in enumerate(work.now)
+        for h, weights in enumerate(each.weights)
+    ]
+    title = f"Attention on the first text, after {done:,} steps"
+    figure = map_row(maps, names=tokens, kind="decoder", title=title, theme=frame.theme())
+    view.chart(figure, key="play_copy_maps", alt=title)
+    text.paragraph(
+        "Rows read, columns are read; the row of a letter writes the next one. Below the diagonal stands what is"
+        " already written, above it what is still to come: the answer."
+    )
+    pictures.table(
+        lambda: loss_table(
+            {
+                f"{what}, {name}": work.losses[place, kind, :done]
+                for kind, what in ((0, "copied letters"), (1, "all"))
+                for place, name in enumerate(work.names)
+            }
+        ),
+        note="The loss before each step, in nats per letter, of every step.",
+        name="playground-copy",
+        key="play_loss_table",
+    )
+
+
+def copy_facts(work: Copying, letters: str) -> None:
+    """How often both are right when they are given the right letters and when they read their own, with examples."""
+    now, count = work.now, len(work.texts)
+    view.facts(
+        [f"{count} new texts", *work.names],
+        [
+            ["letters right, given the right ones before", *(numerals.percent(each.read) for each in now)],
+            ["letters right, reading its own", *(numerals.percent(each.written) for each in now)],
+            ["whole copies right, reading its own", *(numerals.percent(each.whole) for each in now)],
+            ["attention to later positions, first text", *(numerals.percent(each.ahead) for each in now)],
+        ],
+    )
+    length = work.settings.length
+    rows = []
+    for place, answers in enumerate(zip(*(each.answers for each in now), strict=True)):
+        wanted = work.texts[place, 1 : length + 1].tolist()
+        cells = "".join(f"<td>{_marked(answer, wanted, letters)}</td>" for answer in answers)
+        rows.append(f"<tr><th>{html.escape(''.join(letters[i] for i in wanted))}</th>{cells}</tr>")
+    head = "".join(f"<td>written {html.escape(name)}</td>" for name in work.names)
+    st.html(f'<table class="vt-answers vt-copies"><tr><th>to copy</th>{head}</tr>{"".join(rows)}</table>')
+
+
+def _marked(answer: tuple[int, ...], wanted: list[int], letters: str) -> str:
+    """The answer with wrong letters marked."""
+    return "".join(
+        html.escape(letters[got]) if got == want else f"<ins>{html.escape(letters[got])}</ins>"
+        for got, want in zip(answer, wanted, strict=True)
+    )

@@ -1,0 +1,581 @@
+"""Parts of the Playground that one edits: attention by hand, the simplex, what scaling is for, and norms."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
+from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.pages.playground import number_editor
+from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+    from viz_transformer.analysis.playground.by_hand import Attended, Growth, Normalised, Sizes, Vectors
+    from viz_transformer.figures.playground import Dot
+
+PARTS = {
+    "attention": "Attention",
+    "simplex": "Simplex",
+    "scaling": "Why scale",
+    "norms": "Norms",
+    "rebuild": "Learn to give back",
+    "copy": "Copy and mask",
+}
+MASKS = {"none": "No mask", "causal": "Causal", "padding": "Last key is padding", "own": "Own mask"}
+NORM_NAMES = {"layer": "layer norm", "batch": "batch norm", "positions-and-features": "positions and features"}
+PROJECTED, WIDER = 1.35, 1.2
+"""By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
+TALLEST = 600
+"""The height of a picture on a projector, in pixels: as much as leaves room for a sentence and the caption."""
+LARGEST_SEED = 999_999_999
+
+
+def part_choice() -> str:
+    """Which part of the page is shown."""
+    st.segmented_control(
+        "Part",
+        [*PARTS],
+        required=True,
+        format_func=PARTS.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("play", key="play_part"),
+    )
+    return str(FIELDS.now().play)
+
+
+def seed_box() -> None:
+    """The seed of all numbers, the next one at a click, and the way back to the numbers as they were drawn."""
+    bound = state.bind("play_seed", key="play_seed_box", value=min(FIELDS.now().play_seed, LARGEST_SEED))
+    st.number_input("Seed", 0, LARGEST_SEED, step=1, width=130, **bound)
+    st.button("New numbers", key="play_next", on_click=_next_seed, help="The numbers of the next seed")
+    if FIELDS.now().play_numbers:
+        st.button("As drawn", key="play_drawn", on_click=number_editor.forget, help="Take all edits back")
+
+
+def _next_seed() -> None:
+    state.select(play_seed=(FIELDS.now().play_seed + 1) % LARGEST_SEED, play_numbers="")
+
+
+# --- attention
+
+
+def attention_controls() -> None:
+    """Seed and sizes, self-attention, scaling and the mask."""
+    queries, keys, d_k, d_v = FIELDS.now().play_sizes
+    own = "self" in FIELDS.now().play_options
+    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+        seed_box()
+        _size("Vectors" if own else "Queries", 0, queries)
+        if not own:
+            _size("Keys", 1, keys)
+        _size("d_k", 2, d_k)
+        if not own:
+            _size("d_v", 3, d_v)
+    with st.container(horizontal=True, vertical_alignment="center", key="play_switches"):
+        st.segmented_control(
+            "Mask",
+            [*MASKS],
+            required=True,
+            format_func=MASKS.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("play_mask", key="play_mask_kind"),
+        )
+        _switch("self", "Self-attention: q = k = v", "Queries, keys and values are the same vectors")
+        _switch("unscaled", "Divide by √d_k", "Scores are products divided by the square root of d_k", turned=True)
+
+
+def _size(label: str, place: int, value: int) -> None:
+    def taken(new: int) -> tuple[int, ...]:
+        sizes: tuple[int, ...] = FIELDS.now().play_sizes
+        return (*sizes[:place], int(new), *sizes[place + 1 :])
+
+    bound = state.bind("play_sizes", key=f"play_size_{place}", value=value, taken=taken)
+    st.number_input(label, 1, MOST_SIZE, step=1, width=112, **bound)
+
+
+def _switch(option: str, label: str, explained: str, *, turned: bool = False) -> None:
+    """A box for one of the options; `turned`: it is ticked where the option is not chosen."""
+    options = FIELDS.now().play_options
+
+    def taken(on: bool) -> tuple[str, ...]:
+        chosen = {*FIELDS.now().play_options} - {option} | ({option} if on != turned else set())
+        return tuple(each for each in OPTIONS if each in chosen)
+
+    bound = state.bind("play_options", key=f"play_{option}", value=(option in options) != turned, taken=taken)
+    st.checkbox(label, help=explained, **bound)
+
+
+def size_boxes() -> None:
+    """How many queries, and of how many numbers."""
+    queries, _, d_k, _ = FIELDS.now().play_sizes
+    _size("Vectors", 0, queries)
+    _size("d_model", 2, d_k)
+
+
+def project() -> None:
+    """On a projector one scene of the part: its picture, or what stands below."""
+    chosen = FIELDS.now()
+    caption = f"Playground: {PARTS[chosen.play].lower()}, seed {chosen.play_seed}"
+    frame.scenes_of_page(("play_picture", "play_rest"), caption)
+
+
+def chart(figure: Figure, *, key: str, alt: str) -> None:
+    """A figure in its place; on a projector higher and with larger type."""
+    if projector.is_on():
+        from viz_transformer.figures.enlarged import enlarged
+
+        figure = enlarged(figure, PROJECTED)
+        figure.update_layout(height=min(figure.layout.height, TALLEST))
+        for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
+            numbers.textfont.size *= WIDER
+    frame.chart(figure, key=key, alt=alt, caption=f"Playground, seed {state.selection()['play_seed']}")
+
+
+def problems() -> tuple[str, ...]:
+    """What has to be said about the last edit."""
+    found = number_editor.problem()
+    return () if found is None else (found,)
+
+
+def sizes() -> Sizes:
+    """The chosen sizes; in self-attention there are as many keys as queries, and d_v is d_k."""
+    from viz_transformer.analysis.playground.by_hand import Sizes
+
+    queries, keys, d_k, d_v = FIELDS.now().play_sizes
+    if "self" in FIELDS.now().play_options:
+        keys, d_v = queries, d_k
+    return Sizes(queries=queries, keys=keys, d_k=d_k, d_v=d_v)
+
+
+def own_vectors() -> Vectors:
+    """The vectors of the seed with the edits on them."""
+    from viz_transformer.analysis.playground.by_hand import vectors
+
+    chosen = FIELDS.now()
+    return vectors(chosen.play_seed, sizes(), number_editor.edits(), self_attention="self" in chosen.play_options)
+
+
+def attended() -> Attended:
+    """Attention over the vectors as they stand."""
+    from viz_transformer.analysis.playground.by_hand import attend, mask_of
+
+    chosen = FIELDS.now()
+    given = own_vectors()
+    mask = mask_of(chosen.play_mask, len(given.query), len(given.key), number_editor.edits())
+    return attend(given, mask, scaled="unscaled" not in chosen.play_options)
+
+
+def attention() -> None:
+    """The row of tables, what it says about alignment, and the editors."""
+    from viz_transformer.figures.playground import attention_row
+
+    attention_controls()
+    found = attended()
+    own = "self" in FIELDS.now().play_options
+    title = "Self-attention, step by step" if own else "Attention, step by step"
+    figure = attention_row(
+        found,
+        kind="encoder" if own else "cross",
+        scaled="unscaled" not in FIELDS.now().play_options,
+        title=title,
+        theme=frame.theme(),
+    )
+    with st.container(key="play_picture"):
+        chart(figure, key="play_row", alt=f"{title}: Q, K, products, scores, weights, V and output as tables")
+    with st.container(key="play_rest"):
+        pictures.table(
+            lambda: attention_table(found),
+            note="Every number of the row of tables, in float64.",
+            name="playground-attention",
+            key="play_table",
+        )
+        if own:
+            text.paragraph(alignment_sentence(found))
+        _attention_editors(own)
+
+
+def alignment_sentence(found: Attended) -> str:
+    """Whether a vector of self-attention is more aligned with another than with itself."""
+    from viz_transformer.analysis.playground.by_hand import more_aligned_with_another
+
+    pairs = more_aligned_with_another(found.products)
+    if not pairs:
+        return "Here each vector is most aligned with itself; a longer vector in its direction would change that."
+    i, j = pairs[0]
+    products = found.products
+    return (
+        f"A vector can be more aligned with another than with itself: q{i} · k{j} = {labels.number(products[i, j])},"
+        f" q{i} · k{i} = {labels.number(products[i, i])}. A dot product grows with the other vector's length."
+    )
+
+
+def _attention_editors(own: bool) -> None:
+    from viz_transformer.analysis.playground.by_hand import drawn, mask_of
+
+    chosen, size = FIELDS.now(), sizes()
+    seed = chosen.play_seed
+    tables: list[tuple[Any, str, str, int, int]] = [
+        ("q", "x" if own else "q", "Vectors, one in a row" if own else "Queries", size.queries, size.d_k)
+    ]
+    if not own:
+        tables += [("k", "k", "Keys", size.keys, size.d_k), ("v", "v", "Values", size.keys, size.d_v)]
+    columns = st.columns(len(tables), gap="medium")
+    for column, (letter, name, label, rows, width) in zip(columns, tables, strict=True):
+        with column:
+            number_editor.editor(
+                letter,
+                drawn(letter, seed, rows, width),
+                label=f"{label}: edit a cell",
+                rows=[f"{name}{i}" for i in range(rows)],
+                columns=[str(f) for f in range(width)],
+                made_of=(seed, rows, width),
+            )
+    if chosen.play_mask == "own":
+        with st.columns(2, gap="medium")[0]:
+            number_editor.editor(
+                "m",
+                mask_of("none", size.queries, size.keys).astype(float),
+                label="Mask: ticked may be read",
+                rows=[f"q{i}" for i in range(size.queries)],
+                columns=[f"k{j}" for j in range(size.keys)],
+                made_of=(size.queries, size.keys),
+                boxes=True,
+            )
+
+
+def attention_table(found: Attended) -> pd.DataFrame:
+    """All numbers of attention by hand: table, row, column, value."""
+    import pandas as pd
+
+    given = found.vectors
+    tables = {
+        "query": given.query,
+        "key": given.key,
+        "value": given.value,
+        "products": found.products,
+        "scores": found.scores,
+        "mask": found.mask.astype(float),
+        "weights": found.weights,
+        "output": found.output,
+    }
+    rows = [
+        (name, row, column, float(value))
+        for name, table in tables.items()
+        for row, line in enumerate(table)
+        for column, value in enumerate(line)
+    ]
+    return pd.DataFrame(rows, columns=["table", "row", "column", "value"])
+
+
+# --- simplex
+
+
+def simplex() -> None:
+    """Each query's weights over the first two or three keys as a point, with scaling and without."""
+    from viz_transformer.analysis.playground import by_hand
+    from viz_transformer.figures.playground import simplex as drawn_simplex
+
+    own = "self" in FIELDS.now().play_options
+    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+        seed_box()
+        st.segmented_control("Keys", [2, 3], required=True, **state.bind("play_keys", key="play_corners"))
+        _size("Vectors" if own else "Queries", 0, FIELDS.now().play_sizes[0])
+        _size("d_k", 2, FIELDS.now().play_sizes[2])
+    with st.container(horizontal=True, key="play_switches"):
+        _switch("self", "Self-attention: q = k = v", "Queries, keys and values are the same vectors")
+    count, given = FIELDS.now().play_keys, own_vectors()
+    if len(given.key) < count:
+        shape, there = "segment" if count == 2 else "triangle", len(given.key)
+        said = f"A {shape} needs {count} keys, and there {'is' if there == 1 else 'are'} {there}: choose more."
+        text.paragraph(said, tone="warning")
+        if not own:
+            _size("Keys", 1, FIELDS.now().play_sizes[1])
+        return
+    few = by_hand.first_keys(given, count)
+    mask = by_hand.mask_of("none", len(few.query), count)
+    scaled, plain = by_hand.attend(few, mask), by_hand.attend(few, mask, scaled=False)
+    names = [(f"k{j}", vector_words(key)) for j, key in enumerate(few.key)]
+    shape = "segment" if count == 2 else "triangle"
+    left, right = st.columns([5, 3], gap="medium")
+    with left, st.container(key="play_picture"):
+        figure = drawn_simplex(
+            _dots(scaled, plain),
+            by_hand.corners(count),
+            names,
+            title=f"The weights of {len(few.query)} queries over {count} keys, as points of a {shape}",
+            theme=frame.theme(),
+        )
+        chart(figure, key="play_simplex", alt=f"Weights as points of a {shape} whose corners are the keys")
+        hollow = (
+            "in the same place, as √d_k is 1"
+            if scaled.divisor == 1
+            else "further from the middle, unless all scores of the query are equal"
+        )
+        text.paragraph(f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row.")
+    with right:
+        _simplex_numbers(scaled, plain)
+        if own:
+            text.paragraph(
+                alignment_sentence(by_hand.attend(given, by_hand.mask_of("none", len(given.key), len(given.key))))
+            )
+    with st.container(key="play_rest"):
+        _attention_editors(own)
+
+
+def vector_words(vector: Any) -> str:
+    """A vector as a label: its numbers with one decimal."""
+    return f"[{', '.join(numerals.number(float(number), 1) for number in vector)}]"
+
+
+def _dots(scaled: Attended, plain: Attended) -> list[Dot]:
+    from viz_transformer.analysis.playground.by_hand import simplex_points
+    from viz_transformer.figures.playground import Dot
+
+    def words(query: int, weights: Any, how: str) -> str:
+        shares = "<br>".join(f"k{j}: {labels.escape(labels.share(float(w)))}" for j, w in enumerate(weights))
+        return f"query {query}, {how}<br>{shares}"
+
+    first, second = simplex_points(scaled.weights), simplex_points(plain.weights)
+    return [
+        Dot(
+            f"q{i}",
+            first[i],
+            second[i],
+            words(i, scaled.weights[i], "scaled"),
+            words(i, plain.weights[i], "not scaled"),
+        )
+        for i in range(len(first))
+    ]
+
+
+def _simplex_numbers(scaled: Attended, plain: Attended) -> None:
+    from viz_transformer.analysis.playground.by_hand import entropy
+
+    keys = scaled.weights.shape[1]
+    bits, bits_plain = entropy(scaled.weights), entropy(plain.weights)
+    head = ["weight of", *(f"k{j}" for j in range(keys)), "bits", "not scaled"]
+    rows = [
+        [
+            f"q{i}",
+            *(labels.share(float(w), 3) for w in weights),
+            numerals.number(float(bits[i]), 2),
+            numerals.number(float(bits_plain[i]), 2),
+        ]
+        for i, weights in enumerate(scaled.weights)
+    ]
+    facts(head, rows)
+    nearer = "which is 1 here" if scaled.divisor == 1 else "which brings every point nearer to the middle"
+    text.paragraph(
+        f"Bits: entropy of the row, 0 at a corner and {labels.number(_even(keys), 2)} in the middle. Scaling divides"
+        f" by √d_k, {nearer}."
+    )
+
+
+def _even(keys: int) -> float:
+    import math
+
+    return math.log2(keys)
+
+
+def facts(head: list[str], rows: list[list[str]]) -> None:
+    """A quiet table of short texts, the first column at the left."""
+    top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    st.html(f'<table class="vt-play"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>')
+
+
+# --- why scale
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _growth(seed: int, keys: int) -> Growth:
+    from viz_transformer.analysis.playground.by_hand import growth
+
+    return growth(seed, keys)
+
+
+def scaling() -> None:
+    """What becomes of products, scores and the entropy of their softmax as d_k grows."""
+    from viz_transformer.figures.playground import Curve, curves
+
+    keys = FIELDS.now().play_sizes[1]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+        seed_box()
+        _size("Keys", 1, keys)
+    found = _growth(FIELDS.now().play_seed, keys)
+    with st.container(key="play_picture"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        figure = curves(
+            [
+                Curve("divided by √d_k", found.sizes, found.entropy[True], ink=0),
+                Curve("not divided", found.sizes, found.entropy[False], ink=1, dash="dash"),
+            ],
+            levels=[(found.even, f"even row: {numerals.number(found.even, 2)} bits")] if keys > 1 else [],
+            title="Entropy of a row of weights",
+            x_title="d_k",
+            y_title="bits, mean of a row",
+            log_x=True,
+            y_range=(-0.05 * max(found.even, 1.0), 1.12 * max(found.even, 1.0)),
+            theme=frame.theme(),
+        )
+        chart(figure, key="play_entropy", alt="Entropy of softmax rows against d_k, with and without scaling")
+    with right:
+        figure = curves(
+            [
+                Curve("score = product ÷ √d_k", found.sizes, found.score_variance, ink=0),
+                Curve("product", found.sizes, found.product_variance, ink=1, dash="dash"),
+            ],
+            levels=[(1.0, "variance 1")],
+            title="Variance of products and scores",
+            x_title="d_k",
+            y_title="variance",
+            log_x=True,
+            log_y=True,
+            theme=frame.theme(),
+        )
+        chart(figure, key="play_variance", alt="Variance of products and of scores against d_k")
+    with st.container(key="play_rest"):
+        growth_facts(found)
+        pictures.table(
+            lambda: growth_table(found),
+            note=f"Means of {found.rows:,} random rows over {found.keys} keys.",
+            name="playground-scaling",
+            key="play_growth_table",
+        )
+
+
+def growth_facts(found: Growth) -> None:
+    """A few of the sizes in numbers."""
+    shown = [place for place, size in enumerate(found.sizes) if size in (1, 4, 64, 512, 1024)]
+    head = ["d_k", *(f"{found.sizes[place]:,}" for place in shown)]
+    rows = [
+        ["variance of a product", *(significant(found.product_variance[p]) for p in shown)],
+        ["variance of a score", *(significant(found.score_variance[p]) for p in shown)],
+    ]
+    for scaled, how in ((True, "divided"), (False, "not divided")):
+        rows += [
+            [f"entropy, bits, {how}", *(numerals.number(found.entropy[scaled][p], 3) for p in shown)],
+            [f"largest weight, {how}", *(numerals.share(found.largest[scaled][p], 3) for p in shown)],
+            [f"1 − Σ w², {how}", *(numerals.share(found.answer[scaled][p], 3) for p in shown)],
+        ]
+    facts(head, rows)
+    text.paragraph(
+        f"{found.rows:,} rows, each of one random query before {found.keys} random key{'s' * (found.keys > 1)}; all"
+        " numbers standard normal. 1 − Σ w² is how much the weights of a row answer in all to a small change of their"
+        " own scores: near 0 hardly any gradient comes through the softmax."
+    )
+
+
+def growth_table(found: Growth) -> pd.DataFrame:
+    """The means for every size."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {
+        "variance of products": found.product_variance,
+        "variance of scores": found.score_variance,
+    }
+    for scaled, how in ((True, "divided"), (False, "not divided")):
+        columns[f"entropy in bits, {how}"] = found.entropy[scaled]
+        columns[f"largest weight, {how}"] = found.largest[scaled]
+        columns[f"1 - sum of squares, {how}"] = found.answer[scaled]
+    return pd.DataFrame(columns, index=pd.Index(found.sizes, name="d_k"))
+
+
+# --- norms
+
+
+def norms() -> None:
+    """A small table before and after three norms, the numbers that share a mean framed."""
+    from viz_transformer.analysis.playground.by_hand import AXES, gain_and_offset, normalised, table_of
+    from viz_transformer.figures.playground import norm_row
+
+    seed, edited = FIELDS.now().play_seed, number_editor.edits()
+    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+        seed_box()
+    x, affine = table_of(seed, edited), gain_and_offset(edited)
+    found = [normalised(x, norm, affine) for norm in AXES]
+    with st.container(key="play_picture"):
+        figure = norm_row(found, title="What shares one mean and one variance is framed", theme=frame.theme())
+        chart(figure, key="play_norms", alt="Numbers of two texts before and after layer norm, batch norm and a third")
+    with st.container(key="play_rest"):
+        _norm_rest(found, seed)
+
+
+def _norm_rest(found: list[Normalised], seed: int) -> None:
+    """Facts of the norms, all their numbers, and the editors."""
+    from viz_transformer.analysis.playground.by_hand import gain_and_offset, reach, table_of
+
+    x, affine = found[0].x, gain_and_offset(number_editor.edits())
+    head = ["", "numbers in a frame", "frames", "variance before", "variance after"]
+    head += [f"moved by another {what}" for what in ("feature", "token", "text")]
+    facts(head, [_norm_facts(each, reach(x, each.norm, affine)) for each in found])
+    text.paragraph(
+        "Moved by: how far the first number of text 0, token 0 goes when one other number is raised by 1: the next"
+        " feature of the same token, the same feature of the next token, or that of the other text. 0 is exact."
+        " After: behind gain and offset. Batch norm is as in training; in use it takes averages from training."
+    )
+    pictures.table(
+        lambda: norm_table(found),
+        note="Every number before and after each norm, with the mean and the variance that it was given.",
+        name="playground-norms",
+        key="play_norm_table",
+    )
+    left, right = st.columns([1, 1], gap="medium")
+    rows, features = x.shape[0] * x.shape[1], x.shape[2]
+    columns = [str(f) for f in range(features)]
+    with left:
+        names = [f"text {b}, token {t}" for b in range(x.shape[0]) for t in range(x.shape[1])]
+        drawn = table_of(seed).reshape(rows, features)
+        number_editor.editor("x", drawn, label="Numbers: edit a cell", rows=names, columns=columns, made_of=seed)
+    with right:
+        number_editor.editor(
+            "g",
+            gain_and_offset(),
+            label="Gain and offset of each feature, trained in a model",
+            rows=["gain", "offset"],
+            columns=columns,
+            made_of="start",
+        )
+
+
+def _norm_facts(found: Normalised, moved: Any) -> list[str]:
+    before, after = found.variance.ravel(), found.after()[1].ravel()
+
+    def span(values: Any) -> str:
+        ends = [numerals.number(float(end), 2) for end in (values.min(), values.max())]
+        return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+    return [
+        NORM_NAMES[found.norm],
+        str(found.pooled),
+        str(found.groups),
+        span(before),
+        span(after),
+        *(labels.number(each, 3) if each else "0" for each in (moved.feature, moved.token, moved.text)),
+    ]
+
+
+def norm_table(found: list[Normalised]) -> pd.DataFrame:
+    """All numbers before and after each norm, one row for each number."""
+    import numpy as np
+    import pandas as pd
+
+    x = found[0].x
+    places = pd.MultiIndex.from_product([range(size) for size in x.shape], names=["text", "token", "feature"])
+    columns: dict[str, Any] = {"before": x.ravel()}
+    for each in found:
+        name = NORM_NAMES[each.norm]
+        columns[f"mean, {name}"] = np.broadcast_to(each.mean, x.shape).ravel()
+        columns[f"variance, {name}"] = np.broadcast_to(each.variance, x.shape).ravel()
+        columns[f"after {name}"] = each.values.ravel()
+    return pd.DataFrame(columns, index=places)

@@ -1,0 +1,258 @@
+"""The Positions page of a model whose positions act in self-attention: rotary, or ALiBi."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.numerals import scientific, significant
+from viz_transformer.ui.frame import controls, frame, maps, pictures, text
+from viz_transformer.ui.pages.positions import orders_view
+from viz_transformer.ui.pages.positions.view import chart, height, short
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_transformer.analysis.positions.in_attention import Biases, Rotated
+    from viz_transformer.ui.session.runs import Shown
+
+Stack = Literal["encoder", "decoder"]
+ROUNDING = 1e-5
+"""Of a product, as a share of the largest: float32 adding in another order."""
+
+
+def is_needed(shown: Shown) -> bool:
+    """Whether this model's positions act in its self-attention, and there is no table."""
+    from viz_transformer.analysis.positions.table import IN_ATTENTION, scheme
+
+    return scheme(shown.trace.config) in IN_ATTENTION
+
+
+def draw(shown: Shown) -> list[str]:
+    """Controls, pictures and what stands below them; returns what applies to this model, in sentences."""
+    rotary = shown.trace.config.positions == "rotary"
+    with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
+        stack = _stack(shown)
+        layer, head = _layer_and_head(shown, stack)
+        query, key = (_position(shown, stack, which) for which in (0, 1))
+    site = f"{stack}.{layer}.self"
+    if rotary:
+        _rotary(shown, site, head, query, key)
+    else:
+        _alibi(shown, site, head)
+    with st.container(key="pos_orders"):
+        text.section("Two orders, one answer")
+        orders_view.orders(shown)
+    name = shown.summary.name
+    if rotary:
+        return [
+            f"{name} has rotary positions: nothing is added to its embeddings, and there is no table to show. Each"
+            " self-attention turns its queries and keys, pair by pair of neighbouring dimensions, by position times"
+            " frequency; values are not turned, and cross-attention knows no positions."
+        ]
+    return [
+        f"{name} has ALiBi: nothing is added to its embeddings, and there is no table to show. Each self-attention adds"
+        " minus slope times distance to its scores; cross-attention knows no positions."
+    ]
+
+
+def _stack(shown: Shown) -> Stack:
+    config = shown.trace.config
+    has: dict[Stack, bool] = {"encoder": config.has_encoder, "decoder": config.has_decoder}
+    stacks = [each for each in has if has[each]]
+    chosen = state.selection()["pos_stack"]
+    stack: Stack = chosen if chosen in stacks else stacks[0]
+    if len(stacks) > 1:
+        st.segmented_control("Stack", stacks, required=True, **state.bind("pos_stack", key="pos_stack", value=stack))
+    return stack
+
+
+def _layer_and_head(shown: Shown, stack: Stack) -> tuple[int, int]:
+    config, chosen = shown.trace.config, state.selection()
+    layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
+    layer = min(chosen["layer"], layers - 1)
+    if layer != chosen["layer"]:
+        state.remark(f"The {stack} has {layers} layers: layer {layer} is shown.")
+    heads = chosen["heads"]
+    head = 0 if isinstance(heads, str) else heads[0]
+    controls.number("Layer", layers, **state.bind("layer", key="pos_layer", value=layer))
+    bound = state.bind("heads", key="pos_head", value=head, taken=lambda new: (new,))
+    controls.number("Head", config.n_heads, **bound)
+    return layer, head
+
+
+def _position(shown: Shown, stack: Stack, which: int) -> int:
+    """The selected query (0) or key (1)."""
+    field = KINDS[stack].fields[which]
+    last = len(shown.trace.src if stack == "encoder" else shown.trace.tgt) - 1
+    position: int = min(state.selection()[field], last)
+    if last > 0:
+        label = f"{('Query', 'Key')[which]}, 0 to {last}"
+        st.number_input(
+            label, 0, last, step=1, width=130, **state.bind(field, key=f"pos_{field}_in_attention", value=position)
+        )
+    return position
+
+
+# --- rotary
+
+
+def _rotary(shown: Shown, site: str, head: int, query: int, key: int) -> None:
+    from viz_transformer.analysis.positions.in_attention import rotated
+    from viz_transformer.figures.distances import rotated_products, wavelength_curves
+
+    found = rotated(shown.trace, site, head, query, key)
+    left, right = st.columns([5, 3], gap="medium")
+    with left, st.container(key="pos_picture"):
+        figure = rotated_products(
+            found.distance,
+            found.product,
+            query - key,
+            found.recorded,
+            title=f"{site}, head {head}: query {query} times key {key}, as if they stood at other distances",
+            theme=frame.theme(),
+            height=height(460),
+        )
+        chart(figure, key="pos_rotated", alt=f"Query {query} times key {key} by the distance between them")
+        pictures.table(
+            lambda: _products_frame(found),
+            note=f"{shown.caption(f'{site}, head {head}: query {query} times key {key}, by distance')}. Undivided.",
+            name=maps.file_name(shown.summary.name, site, "rotated products"),
+            key="pos_rotated_table",
+        )
+    with right, st.container(key="pos_curves"):
+        length = max(2, len(shown.trace.src if site.startswith("encoder") else shown.trace.tgt))
+        figure = wavelength_curves(
+            {"rotary": 2 * math.pi / found.frequency},
+            length,
+            shown="rotary",
+            title="Positions in one turn, by pair",
+            whose="this run's",
+            theme=frame.theme(),
+            height=height(460),
+        )
+        chart(figure, key="pos_turns", alt="Positions in which each pair of dimensions turns once")
+    with st.container(key="pos_below"):
+        text.paragraph(
+            "The curve is this one query and this one key, turned pair by pair for each distance: the product knows the"
+            " difference of the two positions, not where they stand. The dot is the run’s own pair. Over all keys of"
+            f" this query the products differ from the recorded ones by at most {_gap(found.error)}.",
+            tone=_tone(found.error, abs(found.product).max()),
+        )
+        st.html(rotation_html(found))
+        text.paragraph(
+            f"Turned here in float64, all queries and keys of this head differ from the recorded ones by at most"
+            f" {_gap(found.turned_error)}.",
+            tone=_tone(found.turned_error, max(abs(found.query).max(), abs(found.key).max())),
+        )
+
+
+def _gap(value: float) -> str:
+    return "0" if value == 0 else scientific(value)
+
+
+def _tone(error: float, largest: float) -> text.Tone:
+    return "ok" if error <= ROUNDING * max(1.0, float(largest)) else "bad"
+
+
+def _products_frame(found: Rotated) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({"q · k": found.product}, index=pd.Index(found.distance, name="distance"))
+
+
+def rotation_html(found: Rotated) -> str:
+    """A row for each pair of dimensions: frequency, both angles, both pairs before and as recorded after it."""
+    i, j = found.positions
+    head = (
+        *("dimensions", "radians a position", "positions in one turn", f"angle at {i}", f"query {i}, made", "turned"),
+        *(f"angle at {j}", f"key {j}, made", "turned"),
+    )
+
+    def both(values: Sequence[float]) -> str:
+        return "<br>".join(html.escape(significant(float(value), 6)) for value in values)
+
+    body = ""
+    for pair, frequency in enumerate(found.frequency.tolist()):
+        at = slice(2 * pair, 2 * pair + 2)
+        cells = (
+            f"{2 * pair}, {2 * pair + 1}",
+            html.escape(short(frequency)),
+            html.escape(short(2 * math.pi / frequency)),
+            html.escape(short(i * frequency)),
+            both(found.query[at].tolist()),
+            both(found.turned_query[at].tolist()),
+            html.escape(short(j * frequency)),
+            both(found.key[at].tolist()),
+            both(found.turned_key[at].tolist()),
+        )
+        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
+
+
+# --- ALiBi
+
+
+def _alibi(shown: Shown, site: str, head: int) -> None:
+    from viz_transformer.analysis.positions.in_attention import biases
+    from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
+
+    found = biases(shown.trace, site, head)
+    encoder = site.startswith("encoder")
+    side: Literal["source", "target"] = "source" if encoder else "target"
+    tokens = [labels.visible(token) for token in (shown.trace.src if encoder else shown.trace.tgt).tokens]
+    left, right = st.columns([5, 3], gap="medium")
+    with left, st.container(key="pos_picture"):
+        figure = tensor_heatmap(
+            found.bias,
+            AxisLabels("query", f"queries: {side}", tokens, side),
+            AxisLabels("key", f"keys: {side}", tokens, side),
+            title=f"{site}, head {head}: what is added to each score",
+            theme=frame.theme(),
+            height=height(540),
+        )
+        chart(figure, key="pos_bias", alt=f"The bias of {site}, head {head}: rows are queries, columns are keys")
+        pictures.table(
+            lambda: _bias_frame(found),
+            note=f"{shown.caption(f'{site}, head {head}: bias')}. A row is a query, a column a key.",
+            name=maps.file_name(shown.summary.name, site, "bias"),
+            key="pos_bias_table",
+        )
+    with right, st.container(key="pos_curves"):
+        text.section("Slopes")
+        st.html(slopes_html(found.slopes, head))
+        text.paragraph("The last column is the distance, in positions, at which the bias alone halves a weight.")
+    with st.container(key="pos_below"):
+        future = "" if encoder else " Keys after the query are masked in a decoder; their bias is 0."
+        both = " An encoder, of which the paper does not speak, takes the distance to both sides." if encoder else ""
+        text.paragraph(
+            f"score = q · k / divisor + bias, bias = -{significant(found.slopes[head], 6)} × distance in head {head}."
+            f"{both}{future} The recorded bias differs from that by at most {_gap(found.error)}.",
+            tone=_tone(found.error, 1.0),
+        )
+
+
+def _bias_frame(found: Biases) -> pd.DataFrame:
+    import pandas as pd
+
+    size = len(found.bias)
+    return pd.DataFrame(found.bias, index=pd.RangeIndex(size, name="query"), columns=range(size))
+
+
+def slopes_html(slopes: Sequence[float], head: int) -> str:
+    """A row for each head: its slope, and how far away a weight is halved by the bias alone."""
+    body = "".join(
+        f"<tr{' class=vt-here' if at == head else ''}><th>{at}</th><td>{html.escape(significant(slope, 6))}</td>"
+        f"<td>{html.escape(short(math.log(2) / slope))}</td></tr>"
+        for at, slope in enumerate(slopes)
+    )
+    names = "<th>head</th><th>slope</th><th>halves in</th>"
+    return f'<table class="vt-steps"><tr>{names}</tr>{body}</table>'

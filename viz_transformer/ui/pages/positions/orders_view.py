@@ -1,0 +1,192 @@
+"""Two orders, one answer: the part of the Positions page where a text is read in another order, without positions."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.positions.fields import FIELDS
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from viz_transformer.analysis.positions.orders import Answer, Change, TwoOrders
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.model.config import ModelConfig
+    from viz_transformer.model.kinds import StackName
+    from viz_transformer.ui.session.runs import Shown
+
+_LISTED = 6
+_NOTHING = {
+    "none": "This model adds no positions: there is nothing to leave out.",
+    "rotary": "Positions turn queries and keys in each self-attention of this model: this page cannot leave that out.",
+    "alibi": "Positions lower the scores in each self-attention of this model: this page cannot leave that out. In"
+    " Python, edits do: vt.edits.Scale('encoder.0.self.bias', 0.0) for each layer.",
+}
+
+
+def orders(shown: Shown) -> None:
+    """Both texts, whose positions are left out, both answers each time, and the largest change of a logit."""
+    from viz_transformer.analysis.positions.orders import removable, reordered
+
+    config, codec = shown.trace.config, shown.ckpt.source_codec or shown.ckpt.target_codec
+    assert codec is not None
+    other = reordered(shown.text, codec, keep_last=not config.has_encoder)
+    given = FIELDS.now().pos_order
+    with st.container(key="pos_texts"):
+        left, right = st.columns(2, gap="medium")
+        left.text_input("A, the text of the run", autocomplete="off", **state.bind("text", key="pos_a"))
+        bound = state.bind(
+            "pos_order",
+            key="pos_b",
+            value=other or "" if given is None else given,
+            taken=lambda new: None if new == other else new,
+        )
+        right.text_input("B, the same in another order", autocomplete="off", **bound)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            removed = _removed(removable(config))
+            if given is not None:
+                st.button("Turn A round again", key="pos_again", on_click=_turn_round)
+    b = other if given is None else given
+    if b is None:
+        text.paragraph(f"All parts of “{_quoted(shown.text)}” are equal: there is no other order. Type one as B.")
+        return
+    place = st.empty()
+    try:
+        with waiting("Reading both orders ...", place):
+            found = _two_orders(shown.ckpt.weights_sha256, shown.ckpt.name, shown.text, b, removed, shown.ckpt)
+    except ValueError as error:
+        text.paragraph(str(error), tone="bad")
+        return
+    st.html(orders_html(found, shown.text, b))
+    for sentence, tone in said(found, config):
+        text.paragraph(sentence, tone=tone)
+
+
+def _removed(options: Sequence[tuple[StackName, ...]]) -> tuple[StackName, ...]:
+    """The stacks whose positions are left out; the control, if there is a choice."""
+    words = {"both" if len(stacks) > 1 else stacks[0]: stacks for stacks in options}
+    asked = FIELDS.now().pos_off
+    if asked and words and asked not in words:
+        state.remark(f"Positions cannot be left out of {asked} here: those of the {next(iter(words))} are.")
+    chosen = asked if asked in words else next(iter(words), "")
+    if len(words) > 1:
+        first = next(iter(words))
+        st.segmented_control(
+            "Positions left out",
+            [*words],
+            required=True,
+            **state.bind("pos_off", key="pos_off", value=chosen, taken=lambda new: "" if new == first else new),
+        )
+    return words.get(chosen, ())
+
+
+def _turn_round() -> None:
+    state.select(pos_order=None)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _two_orders(
+    weights: str, name: str, a: str, b: str, removed: tuple[StackName, ...], _ckpt: Checkpoint
+) -> TwoOrders:
+    from viz_transformer.analysis.positions.orders import two_orders
+
+    return two_orders(_ckpt, a, b, removed)
+
+
+def orders_html(found: TwoOrders, a: str, b: str) -> str:
+    """A row with positions and one without: both answers, the largest change, and where it is."""
+    rows = [("positions on", found.with_positions)]
+    if found.without is not None:
+        rows.append((f"positions off: {' and '.join(found.removed)}", found.without))
+    body = "".join(
+        f"<tr><th>{name}</th><td>{_answer(change.a)}</td><td>{_answer(change.b)}</td>"
+        f"<td><b>{number(change.change)}</b><br>{html.escape(_where(change))}</td>"
+        f"<td>{'told apart' if change.matters else 'the same, up to rounding'}</td></tr>"
+        for name, change in rows
+    )
+    texts = [f"<th>answer to {name}<br><q>{html.escape(_quoted(text))}</q></th>" for name, text in (("A", a), ("B", b))]
+    head = f"<th></th>{''.join(texts)}<th>largest change of a logit</th><th></th>"
+    return f'<table class="vt-orders"><tr>{head}</tr>{body}</table>'
+
+
+def said(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
+    """What the numbers say, and why."""
+    compared = (
+        f"Logits are compared in {found.rows} rows on one given target, A’s answer with positions"
+        if config.has_encoder
+        else "Logits are compared in the last row, which writes the next token"
+    )
+    changes = [found.with_positions, *([found.without] if found.without is not None else [])]
+    sentences: list[tuple[str, text.Tone]] = []
+    if not found.same_tokens:
+        parts = [
+            f"{what} {', '.join(labels.visible(token) for token in tokens[:_LISTED])}{', …' * (len(tokens) > _LISTED)}"
+            for what, tokens in (("it lacks", found.missing), ("it adds", found.added))
+            if tokens
+        ]
+        sentences.append(
+            (f"B does not have the tokens of A: {'; '.join(parts)}. A change is not one of order alone.", "warning")
+        )
+    elif found.without is None:
+        sentences.append((_NOTHING.get(config.positions, _NOTHING["none"]), "plain"))
+    else:
+        sentences.append((_verdict(found, found.without, config), "ok" if not found.without.matters else "plain"))
+    sentences.append(
+        (
+            f"{compared}; the largest logit is {numerals.number(max(change.largest for change in changes), 1)}."
+            " Changes of up to a hundred-thousandth of that are float32 adding the same numbers in another order.",
+            "plain",
+        )
+    )
+    if any(answer.cut for change in changes for answer in (change.a, change.b)):
+        from viz_transformer.analysis.positions.orders import MOST_STEPS
+
+        sentences.append((f"Answers that end in … were stopped after {MOST_STEPS} tokens.", "plain"))
+    return sentences
+
+
+def _verdict(found: TwoOrders, without: Change, config: ModelConfig) -> str:
+    """Why the model is blind to order without these positions, or is not."""
+    if not config.has_encoder:
+        if without.matters:
+            return (
+                "A causal decoder is not blind without positions: each row sees only those before it, so that the mask"
+                " alone tells later layers about order (Haviv et al. 2022)."
+            )
+        return "Without positions the last row does not tell the two orders apart."
+    if "encoder" not in found.removed:
+        return "The encoder still adds its positions, so it reads two different texts."
+    if not without.matters:
+        return (
+            "Two orders, one answer: without positions the encoder gives the same vectors in another order, and"
+            " cross-attention asks each of them alike."
+        )
+    why = ": its heads are merged by a raw reshape, which mixes positions" if config.merge == "raw-reshape" else ""
+    return f"This model tells the orders apart even without the encoder’s positions{why}."
+
+
+def _where(change: Change) -> str:
+    row = "" if change.row is None else f"at target position {change.row}, "
+    return f"{row}token “{labels.shorten(labels.visible(change.token), 20)}”"
+
+
+def _answer(answer: Answer) -> str:
+    written = "".join(labels.visible(c) if c == "\n" else c for c in answer.text) or "(nothing but the end token)"
+    return html.escape(written + "…" * answer.cut)
+
+
+def _quoted(given: str) -> str:
+    return labels.shorten(given.replace("\n", labels.SIGNS["\n"]), 60)
+
+
+def number(value: float) -> str:
+    """A change of a logit: two decimals, or a power of ten where these would be zero."""
+    return numerals.number(value, 2) if value >= 0.01 else numerals.scientific(value)

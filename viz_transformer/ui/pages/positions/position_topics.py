@@ -1,0 +1,367 @@
+"""What stands below the table of positions: its steps, products and distance, shift as rotation, and wavelengths."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.numerals import scientific
+from viz_transformer.ui.frame import frame, maps, pictures, text
+from viz_transformer.ui.pages.positions import orders_view
+from viz_transformer.ui.pages.positions.fields import FIELDS
+from viz_transformer.ui.pages.positions.view import NAMES, Table, chart, height, numbers_frame, short
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from viz_transformer.analysis.positions.table import Derivation, Float32, Products, Rotation
+
+TOPICS: Mapping[str, str] = {
+    "steps": "Five steps",
+    "distance": "Product and distance",
+    "shift": "Shift as rotation",
+    "waves": "Wavelengths, doubled exponent",
+    "orders": "Two orders, one answer",
+}
+ALL_COLUMNS, LISTED = 8, 10
+"""Tables with so few columns are written out in full; so many rows are listed."""
+
+
+def topic_control() -> str:
+    """What stands below the picture."""
+    chosen: str = FIELDS.now().pos_topic
+    with st.container(key="pos_topics"):
+        st.segmented_control(
+            "Topic",
+            [*TOPICS],
+            required=True,
+            format_func=TOPICS.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("pos_topic", key="pos_topic"),
+        )
+    return chosen
+
+
+def topic(table: Table, chosen: str) -> None:
+    """The chosen one of TOPICS."""
+    drawn: Mapping[str, Callable[[Table], None]] = {
+        "steps": steps,
+        "distance": distance,
+        "shift": shift,
+        "waves": waves,
+        "orders": lambda table: orders_view.orders(table.shown),
+    }
+    drawn[chosen](table)
+
+
+def steps(table: Table) -> None:
+    """The derivation, for one number large and for some in tables; of a learned table the lengths of its rows."""
+    if table.derived is None:
+        _row_lengths(table)
+        return
+    derived, position, column = table.derived, table.marks.position, table.picked[len(table.picked) // 2]
+    width = table.values.shape[1]
+    index, denominator = int(derived.index[column]), float(derived.denominator[column])
+    argument, encoding = float(derived.argument[position, column]), float(derived.encoding[position, column])
+    function = "cos" if column % 2 else "sin"
+    counted = "i = 0, 0, 1, 1…" if table.scheme == "standard" else "i = 0, 0, 2, 2…"
+    st.html(
+        '<div class="vt-ladder">'
+        + "".join(
+            f"<div><span>{number} {html.escape(name)}</span><code>{html.escape(formula)}</code><b>{value}</b></div>"
+            for number, name, formula, value in (
+                (1, "index", counted, index),
+                (2, "denominator", f"10000^(2·{index}/{width})", short(denominator)),
+                (3, "position", "of the token", position),
+                (4, "argument", f"{position} / {short(denominator)}", short(argument)),
+                (5, "encoding", f"{function}({short(argument)})", _escaped(encoding)),
+            )
+        )
+        + "</div>"
+    )
+    token = _token(table)
+    text.paragraph(f"Position {position}{token}, dimension {column}. {_agreement(table)}", tone=_tone(table))
+    columns = [*range(width)] if width <= ALL_COLUMNS else [*table.picked]
+    rows = listed(position, len(table.values))
+    st.html(steps_html(derived, columns, rows, position))
+    pictures.table(
+        lambda: numbers_frame(derived.argument),
+        note="Step 4, the argument in radians: a row is a position, a column a dimension. Step 5 is the table above.",
+        name=maps.file_name("positions", "argument", table.scheme, str(width)),
+        key="pos_arguments",
+    )
+
+
+def _token(table: Table) -> str:
+    side = table.shown.trace.src if table.stack == "encoder" else table.shown.trace.tgt
+    return f", where “{labels.shorten(labels.visible(side.tokens[table.marks.position]), 40)}” stands"
+
+
+def _agreement(table: Table) -> str:
+    """Whether step 5 is the model's table, and whether the run added its rows: both compared number by number."""
+    from viz_transformer.analysis.positions.table import agreement
+
+    if not table.is_own or table.own is None or table.derived is None:
+        return "This is not the model’s own table."
+    found = agreement(table.derived.table, table.own)
+    said = f"Step 5 and the model’s own table, {found.count:,} numbers: "
+    if not found.differing:
+        said += "identical as float32."
+    elif found.to_float32:
+        said += f"equal to float32, the largest difference {scientific(found.largest)} in {found.differing:,} of them."
+    else:
+        said += f"different, by up to {scientific(found.largest)}."
+    if table.added is not None:
+        run = agreement(table.added, table.own)
+        said += (
+            f" The {len(table.added)} rows that this run added are the table’s, number by number."
+            if not run.differing
+            else f" The rows that this run added differ from the table by up to {scientific(run.largest)}."
+        )
+    return said
+
+
+def _tone(table: Table) -> text.Tone:
+    from viz_transformer.analysis.positions.table import agreement
+
+    if not table.is_own or table.own is None or table.derived is None:
+        return "plain"
+    return "ok" if agreement(table.derived.table, table.own).to_float32 else "bad"
+
+
+def listed(position: int, length: int) -> range:
+    """The positions that are written out: at most LISTED, `position` among them."""
+    start = max(0, min(position - LISTED // 2, length - LISTED))
+    return range(start, min(length, start + LISTED))
+
+
+def steps_html(derived: Derivation, columns: Sequence[int], rows: Sequence[int], position: int) -> str:
+    """Steps 1 and 2 as rows over the columns, then steps 3 and 4 beside step 5; the selected position is marked."""
+    dimensions = _cells("th", columns, str)
+    index = _cells("td", columns, lambda column: str(derived.index[column]))
+    denominator = _cells("td", columns, lambda column: short(float(derived.denominator[column])))
+    function = _cells("td", columns, lambda column: "cos" if column % 2 else "sin")
+    first = (
+        f"<tr><th>dimension</th>{dimensions}</tr><tr><th>1 index i</th>{index}</tr>"
+        f"<tr><th>2 denominator</th>{denominator}</tr><tr><th>function</th>{function}</tr>"
+    )
+
+    def body(values: NDArray[Any]) -> str:
+        return "".join(
+            f"<tr{' class=vt-here' if row == position else ''}><th>{row}</th>"
+            + _cells("td", columns, lambda column, row=row: numerals.share(float(values[row, column])))  # type: ignore[misc]
+            + "</tr>"
+            for row in rows
+        )
+
+    tables = (
+        ("3 position, 4 argument: position / denominator", derived.argument),
+        ("5 encoding: sin or cos of the argument", derived.encoding),
+    )
+    return (
+        f'<table class="vt-steps">{first}</table><div class="vt-beside">'
+        + "".join(
+            f'<table class="vt-steps"><caption>{caption}</caption><tr><th>position</th>{dimensions}</tr>'
+            f"{body(values)}</table>"
+            for caption, values in tables
+        )
+        + "</div>"
+    )
+
+
+def _cells(tag: str, columns: Sequence[int], said: Callable[[int], str]) -> str:
+    return "".join(f"<{tag}>{html.escape(said(column))}</{tag}>" for column in columns)
+
+
+def _row_lengths(table: Table) -> None:
+    from viz_transformer.analysis.positions.table import row_norms
+    from viz_transformer.figures.positions import row_lengths
+
+    text.paragraph(
+        "A learned table has no steps: each number is drawn at random when the model is made, and training moves it as"
+        " all others. A row that no training text reaches keeps its random numbers, or shrinks with the decay of"
+        " weights. Choose the standard table above to see how a formula makes one."
+    )
+    figure = row_lengths(row_norms(table.values), table.marks, title="Length of each learned row", theme=frame.theme())
+    chart(figure, key="pos_row_lengths", alt="The length of each row of the learned table, by position")
+
+
+def distance(table: Table) -> None:
+    """Products of rows against the distance between them."""
+    from viz_transformer.analysis.positions.table import products
+    from viz_transformer.figures.distances import product_curves
+
+    frequency = None if table.derived is None else table.derived.frequency
+    found = products(table.values, table.marks.position, frequency)
+    figure = product_curves(
+        found.distance,
+        found.from_position,
+        found.low,
+        found.mean,
+        found.high,
+        position=found.position,
+        title="Product of two rows against the distance between them",
+        theme=frame.theme(),
+        height=height(400),
+    )
+    chart(figure, key="pos_products", alt="Products of rows of the table against their distance")
+    if found.error is None:
+        text.paragraph(
+            f"In a learned table two pairs at the same distance need not agree: here their products differ by up to"
+            f" {numerals.significant(found.spread)}. The grey band holds all pairs of rows."
+        )
+    else:
+        text.paragraph(
+            "The product of rows p and p + k is the sum of cos(k / denominator) over all pairs: it knows the distance,"
+            f" not the place. Over all pairs of rows the largest difference from that sum is {scientific(found.error)}."
+            f" At distance 0 it is d_model / 2 = {table.values.shape[1] // 2}."
+        )
+    pictures.table(
+        lambda: _products_frame(found),
+        note=f"{table.shown.caption(f'products with position {found.position}')}.",
+        name=maps.file_name(table.shown.summary.name, "position", "products"),
+        key="pos_products_table",
+    )
+
+
+def _products_frame(found: Products) -> pd.DataFrame:
+    import pandas as pd
+
+    places = abs(found.distance)
+    columns = {"distance": found.distance, f"product with {found.position}": found.from_position}
+    columns |= {name: getattr(found, name)[places] for name in ("low", "mean", "high")}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(places), name="position"))
+
+
+def shift(table: Table) -> None:
+    """Each pair of columns turned by the shift, beside the row that stands there."""
+    from viz_transformer.analysis.positions.table import rotation
+    from viz_transformer.figures.distances import turned_pairs
+
+    if table.derived is None:
+        text.paragraph(
+            "A learned table has no frequencies, so no matrix turns every row into the one k positions later. Where it"
+            " has fewer rows than columns some matrix always fits, which says nothing. Choose the standard table above"
+            " to see the rotation."
+        )
+        return
+    position, last, width = table.marks.position, len(table.values) - 1, table.values.shape[1]
+    most = last - position
+    if most < 1:
+        text.paragraph(f"Position {position} is the last of this table: choose an earlier one, or a longer table.")
+        return
+    asked: int = FIELDS.now().pos_shift
+    by = min(max(1, asked), most)
+    with st.container(key="pos_shift_tools"):
+        st.number_input(
+            f"Shift k, 1 to {most}", 1, most, step=1, width=130, **state.bind("pos_shift", key="pos_shift", value=by)
+        )
+    found = rotation(table.values, table.derived.frequency, by)
+    pairs = [*dict.fromkeys(column // 2 for column in table.picked)]
+    figure = turned_pairs(
+        [(f"{2 * pair}, {2 * pair + 1}", table.values[:, 2 * pair : 2 * pair + 2]) for pair in pairs],
+        position,
+        by,
+        title=f"Position {position} (dot) turned into {position + by} (ring), pair by pair of dimensions",
+        theme=frame.theme(),
+    )
+    chart(figure, key="pos_turned", alt=f"Pairs of dimensions turned from {position} to {position + by}")
+    st.html(rotation_html(table.values, found, pairs, position))
+    text.paragraph(
+        f"One matrix of {width} × {width}, with such blocks on its diagonal, turns every row into the one {by} later."
+        f" Over {len(found.turned):,} rows the largest difference from the table is {scientific(found.error)}; as"
+        f" float32 the table itself is rounded by up to {scientific(2.0**-25)}.",
+        tone="ok" if found.error < 1e-6 else "bad",
+    )
+
+
+def _escaped(value: float) -> str:
+    """A sine or a cosine with six decimals."""
+    return html.escape(numerals.share(value, 6))
+
+
+def rotation_html(values: Float32, found: Rotation, pairs: Sequence[int], position: int) -> str:
+    """A row for each pair: its angle, its matrix, the pair before, turned, in the table, and the difference."""
+
+    def vector(numbers: NDArray[Any]) -> str:
+        return "<br>".join(_escaped(number) for number in numbers)
+
+    head = ("dimensions", "angle k/denominator", "matrix", f"row {position}", "turned", f"row {position + found.shift}")
+    body = ""
+    for pair in pairs:
+        at = slice(2 * pair, 2 * pair + 2)
+        turned, stored = found.turned[position, at], values[position + found.shift, at]
+        matrix = "<br>".join(
+            " ".join(html.escape(numerals.share(number, 6).rjust(9)) for number in row) for row in found.matrix(pair)
+        )
+        cells = (
+            f"{2 * pair}, {2 * pair + 1}",
+            f"{short(float(found.angle[pair]))} rad",
+            f'<span class="vt-matrix">{matrix}</span>',
+            vector(values[position, at]),
+            vector(turned),
+            vector(stored),
+            f"{scientific(abs(turned - stored).max())}",
+        )
+        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    names = "".join(f"<th>{name}</th>" for name in (*head, "difference"))
+    return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
+
+
+def waves(table: Table) -> None:
+    """The wavelengths of both exponents, and both tables beside each other."""
+    from viz_transformer.analysis.positions.table import STILL, derivation, movement, wavelengths
+    from viz_transformer.figures.distances import wavelength_curves
+    from viz_transformer.figures.positions import tables_beside
+
+    length, width = table.values.shape
+    width += width % 2
+    both = {name: derivation(length, width, doubled=name == "doubled") for name in ("standard", "doubled")}
+    if table.scheme == "learned" or table.own_scheme == "none":
+        text.paragraph(
+            "This model’s positions have no wavelengths; these are the formula’s, with as many dimensions."
+            if table.scheme == "learned"
+            else "This model adds no positions; these are the formula’s, with as many dimensions."
+        )
+    strong = table.scheme if table.scheme in both else "standard"
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        figure = wavelength_curves(
+            {NAMES[name]: wavelengths(width, doubled=name == "doubled") for name in both},
+            length,
+            shown=NAMES[strong],
+            title="Positions in one turn, by dimension",
+            theme=frame.theme(),
+            height=height(420),
+        )
+        chart(figure, key="pos_waves", alt="Wavelength of each pair of dimensions, standard and doubled exponent")
+    with right:
+        figure = tables_beside(
+            {NAMES[name]: each.encoding for name, each in both.items()},
+            title=f"Both tables, {length} × {width}",
+            theme=frame.theme(),
+            height=height(420),
+        )
+        chart(figure, key="pos_beside", alt="The table with the standard and with the doubled exponent")
+    head = ("", "positions in one turn", f"turn less than once over {length} positions", f"move by less than {STILL}")
+    rows = ""
+    for name, each in both.items():
+        found, turns = movement(each), wavelengths(width, doubled=name == "doubled")
+        cells = (
+            f"{short(float(turns[0]))} to {short(float(turns[-1]))}",
+            f"{found.below_one_turn} of {found.columns} dimensions",
+            f"{found.still} of {found.columns} dimensions",
+        )
+        rows += f"<tr><th>{NAMES[name]}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    st.html(f'<table class="vt-steps">{"".join(f"<th>{name}</th>" for name in head)}{rows}</table>')
+    text.paragraph(
+        "With d_model growing, wavelengths reach from 2π = 6.283 towards 2π · 10⁴ = 62,832 positions; with the exponent"
+        " doubled towards 2π · 10⁸, and half of the dimensions hardly move: they say little about where a token stands."
+    )

@@ -1,0 +1,341 @@
+"""Parts of the Positions page: which table is shown, its picture and curves, and what stands below them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
+from viz_transformer.ui.frame import frame, maps, pictures, projector
+from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+    from plotly.graph_objects import Figure
+
+    from viz_transformer.analysis.positions.table import Derivation, Float32, Float64, Scheme
+    from viz_transformer.figures.positions import Marks
+    from viz_transformer.model.kinds import StackName
+    from viz_transformer.ui.session.runs import Shown
+
+NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent", "learned": "learned"}
+USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
+PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The table that is shown, [L, D], and what it has to do with the model. `derived` is None for a learned one."""
+
+    shown: Shown
+    stack: StackName
+    scheme: Scheme
+    values: Float32
+    derived: Derivation | None
+    own_scheme: Scheme
+    own: Float32 | None
+    added: Float32 | None
+    picked: tuple[int, ...]
+    marks: Marks
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the model's own kind of table and as wide as that."""
+        return self.own is not None and self.scheme == self.own_scheme and self.values.shape[1] == self.own.shape[1]
+
+    @property
+    def title(self) -> str:
+        length, width = self.values.shape
+        whose = (
+            f"{labels.shorten(self.shown.summary.name, 28)}, {self.stack}"
+            if self.is_own
+            else f"{NAMES[self.scheme]}, not the model's"
+        )
+        return f"Table of positions, {length} × {width}: {whose}"
+
+    def column_name(self, column: int) -> str:
+        """A dimension in words, with the positions of one turn where it has a wavelength."""
+        if self.derived is None:
+            return f"{column}"
+        turn = 2 * math.pi * float(self.derived.denominator[column])
+        return f"{column} {'cos' if column % 2 else 'sin'} {turn:{',.0f' if turn >= 1e4 else '.4g'}}"
+
+
+# --- which table
+
+
+def controls(shown: Shown) -> Table:
+    """The controls of the table, and the table that they ask for, brought into its bounds."""
+    from viz_transformer.analysis.positions.table import own_table, scheme
+
+    config = shown.trace.config
+    own_scheme = scheme(config)
+    with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
+        stack = _stack(shown)
+        chosen = _scheme(own_scheme)
+        own = own_table(shown.ckpt.model, stack)
+        reads_at_most = config.max_source if stack == "encoder" else config.max_target
+        width = _width(config.d_model, chosen)
+        length = _length(reads_at_most, chosen)
+        position = _position(shown, stack, length)
+    return _table(shown, stack, chosen, (length, width), position, own)
+
+
+def _table(
+    shown: Shown, stack: StackName, chosen: Scheme, size: tuple[int, int], position: int, own: Float32 | None
+) -> Table:
+    from viz_transformer.analysis.models.untrained import UntrainedSummary
+    from viz_transformer.analysis.positions.table import added_rows, derivation, scheme, trained_rows
+    from viz_transformer.figures.positions import Marks
+
+    length, width = size
+    own_scheme = scheme(shown.trace.config)
+    if chosen == "learned":
+        assert own is not None
+        derived, values = None, own[:length]
+    else:
+        derived = derivation(length, width, doubled=chosen == "doubled")
+        is_own = own is not None and chosen == own_scheme and own.shape[1] == width and length <= len(own)
+        values = own[:length] if is_own and own is not None else derived.table
+    read = len(shown.trace.src if stack == "encoder" else shown.trace.tgt)
+    trained = 0 if isinstance(shown.summary, UntrainedSummary) else trained_rows(shown.summary.card, stack)
+    marks = Marks(position=position, read=read, trained=trained)
+    added = added_rows(shown.trace, stack)
+    picked = _picked(values.shape[1], None if derived is None else derived.frequency, length)
+    return Table(shown, stack, chosen, values, derived, own_scheme, own, added, picked, marks)
+
+
+def _stack(shown: Shown) -> StackName:
+    """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
+    config = shown.trace.config
+    has: dict[StackName, bool] = {"encoder": config.has_encoder, "decoder": config.has_decoder}
+    stacks = [each for each in has if has[each]]
+    chosen = FIELDS.now().pos_stack
+    if chosen and chosen not in stacks:
+        state.remark(f"{shown.summary.name} has no {chosen}, so the {stacks[0]} is shown.")
+    stack: StackName = chosen if chosen in stacks else stacks[0]
+    if len(stacks) > 1:
+        st.segmented_control("Stack", stacks, required=True, **state.bind("pos_stack", key="pos_stack", value=stack))
+    return stack
+
+
+def _scheme(own: Scheme) -> Scheme:
+    """Which kind of table: the model's own, or a formula beside it."""
+    options: list[Scheme] = ["standard", "doubled"] if own != "learned" else ["learned", "standard", "doubled"]
+    usual: Scheme = options[0] if own == "none" else own
+    asked = FIELDS.now().pos_table
+    if asked and asked not in options:
+        state.remark(f"This model has no learned table, so the {NAMES[usual]} one is shown.")
+    chosen: Scheme = asked if asked in options else usual
+    st.segmented_control(
+        "Table",
+        options,
+        required=True,
+        format_func=lambda each: each + (" (model’s)" if each == own else ""),
+        **state.bind("pos_table", key="pos_table", value=chosen, taken=lambda new: "" if new == usual else new),
+    )
+    return chosen
+
+
+def _width(own: int, chosen: Scheme) -> int:
+    """The slider of d_model; a learned table has the model's."""
+    if chosen == "learned":
+        st.slider("d_model", 0, own, own, disabled=True, key="pos_width_learned", width=150)
+        return own
+    usual = own + own % 2
+    most = max(MOST_WIDTH, usual)
+    asked = FIELDS.now().pos_width
+    width = usual if asked is None else min(max(2, asked + asked % 2), most)
+    if asked is not None and asked != width:
+        state.remark(f"A table of pairs has 2 to {most} columns, an even number: {width} instead of {asked} are shown.")
+    bound = state.bind("pos_width", key="pos_width", value=width, taken=lambda new: None if new == usual else new)
+    st.slider("d_model", 2, most, step=2, width=150, **bound)
+    return width
+
+
+def _length(own: int, chosen: Scheme) -> int:
+    """The slider of the table's positions."""
+    most = min(own, MOST_LENGTH) if chosen == "learned" else MOST_LENGTH
+    usual = min(own, USUAL_LENGTH, most)
+    if most < 3:
+        return most
+    asked = FIELDS.now().pos_length
+    length = usual if asked is None else min(max(2, asked), most)
+    if asked is not None and asked != length:
+        state.remark(f"The table can have 2 to {most} positions: {length} instead of {asked} are shown.")
+    bound = state.bind("pos_length", key="pos_length", value=length, taken=lambda new: None if new == usual else new)
+    st.slider("Length", 2, most, width=150, **bound)
+    return length
+
+
+def _position(shown: Shown, stack: StackName, length: int) -> int:
+    """The selected position of the run, brought into the table."""
+    field = "i" if stack == "encoder" else "t"
+    side = shown.trace.src if stack == "encoder" else shown.trace.tgt
+    last = min(len(side), length) - 1
+    chosen: int = state.selection()[field]
+    if chosen > last:
+        state.remark(f"The table ends before position {chosen}: position {last} is shown.")
+    position = min(chosen, last)
+    if last > 0:
+        bound = state.bind(field, key=f"pos_{field}", value=position)
+        st.number_input(f"Position, 0 to {last}", 0, last, step=1, width=130, **bound)
+    return position
+
+
+def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ...]:
+    """The dimensions that are chosen, those left out that the table does not have."""
+    from viz_transformer.analysis.positions.table import starting_columns
+
+    asked: tuple[int, ...] = FIELDS.now().pos_columns
+    kept = tuple(column for column in asked if column < width)
+    if kept != asked:
+        missing = next(column for column in asked if column >= width)
+        state.remark(f"There is no dimension {missing}: the table has dimensions 0 to {width - 1}.")
+    return kept or starting_columns(width, frequency, length)
+
+
+def sentences(table: Table) -> list[str]:
+    """What applies to this model, and what the picture is."""
+    shown, stack = table.shown, table.stack
+    name, read = shown.summary.name, table.marks.read
+    said = []
+    if table.own_scheme == "none":
+        blind = (
+            "A causal decoder can still tell orders apart: each row sees only those before it (Haviv et al. 2022)."
+            if stack == "decoder"
+            else "An encoder is then blind to order."
+        )
+        said.append(f"{name} adds no positions. {blind} The table below is the formula alone, which it does not use.")
+    elif table.own_scheme == "learned":
+        assert table.own is not None
+        said.append(
+            f"{name} has a learned row of {table.own.shape[1]} numbers for each of the {len(table.own):,} positions of"
+            f" its {stack}. They follow no formula; this run adds rows 0 to {read - 1}. {_trained_sentence(table)}"
+        )
+    else:
+        assert table.own is not None
+        slip = " with the exponent doubled" if table.own_scheme == "doubled" else ""
+        said.append(
+            f"{name} adds a fixed table of sines and cosines{slip} to its embeddings; nothing in it is trained. Its"
+            f" {stack} holds {len(table.own):,} × {table.own.shape[1]} numbers, this run adds rows 0 to {read - 1}."
+        )
+        if table.marks.trained and table.marks.trained < len(table.own):
+            said.append(f"Training texts had at most {table.marks.trained:,} tokens: the model never met later rows.")
+    if table.own_scheme != "none" and not table.is_own:
+        said.append(f"What is drawn is another table, by its formula: {_kind(table)}.")
+    elif table.own is not None and len(table.values) > len(table.own):
+        said.append(
+            f"Rows from {len(table.own)} on are the formula’s: the model reads at most {len(table.own)} tokens."
+        )
+    return said
+
+
+def _kind(table: Table) -> str:
+    return f"{NAMES[table.scheme]}, {len(table.values)} positions, d_model {table.values.shape[1]}"
+
+
+def _trained_sentence(table: Table) -> str:
+    """Which rows of a learned table were trained, if that is known."""
+    trained, own = table.marks.trained, table.own
+    assert own is not None
+    if trained is None:
+        return "Its card does not say how long the training texts were, so no row is marked as never trained."
+    if trained == 0:
+        return "None of them was ever trained: they are random."
+    if trained >= len(own):
+        return f"Training texts reached all {len(own):,} of them."
+    return f"Training texts had at most {trained:,} tokens: rows from {trained} on were never trained, and are hatched."
+
+
+# --- the picture
+
+
+def heatmap(table: Table) -> None:
+    """The table as a picture, and its numbers."""
+    from viz_transformer.figures.positions import position_heatmap
+
+    marks, picked = table.marks, table.picked
+    if table.own_scheme != "learned" or not table.is_own:
+        marks = _untrained_unmarked(marks)
+    figure = position_heatmap(
+        table.values, marks, picked=picked, title=table.title, theme=frame.theme(), height=height(540)
+    )
+    chart(figure, key="pos_heatmap", alt=f"{table.title}: rows are positions, columns are dimensions")
+    pictures.table(
+        lambda: numbers_frame(table.values),
+        note=f"{table.shown.caption('positions')}. A row is a position, a column a dimension.",
+        name=maps.file_name(table.shown.summary.name, "positions", table.stack, table.scheme),
+        key="pos_numbers",
+    )
+
+
+def _untrained_unmarked(marks: Marks) -> Marks:
+    """Without the mark of training: rows of a formula are not trained."""
+    from dataclasses import replace
+
+    return replace(marks, trained=None)
+
+
+def curves(table: Table) -> None:
+    """The picked dimensions over the positions."""
+    from viz_transformer.analysis.positions.table import between
+    from viz_transformer.figures.positions import dimension_curves
+
+    bound = state.bind("pos_columns", key="pos_columns", value=list(table.picked), taken=tuple)
+    with st.container(key="pos_pick"):
+        st.multiselect(
+            "Dimensions as curves",
+            [*range(table.values.shape[1])],
+            max_selections=MOST_COLUMNS,
+            placeholder="Choose dimensions",
+            **bound,
+        )
+    picked = [*table.picked]
+    fine = None if table.derived is None else between(table.derived, picked, points=_points(table))
+    marks = table.marks if table.scheme == "learned" else _untrained_unmarked(table.marks)
+    names = [table.column_name(column) for column in picked]
+    title = "Dimensions over positions" if table.derived is None else "Dimensions, with positions in one turn"
+    figure = dimension_curves(
+        table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(464)
+    )
+    chart(figure, key="pos_curves_figure", alt=f"Dimensions {', '.join(map(str, picked))} over the positions")
+
+
+def _points(table: Table) -> int:
+    """Points of a thin curve: enough for the fastest one, which turns once in 6.28 positions."""
+    return min(2400, 12 * len(table.values))
+
+
+def chart(figure: Figure, *, key: str, alt: str) -> None:
+    """A figure in its place, enlarged on a projector."""
+    from viz_transformer.figures.enlarged import enlarged
+
+    frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt)
+
+
+def height(usual: int) -> int:
+    """Of a figure, in pixels; on a projector so low that it fits above the caption when it is enlarged."""
+    return min(usual, LOW) if projector.is_on() else usual
+
+
+def numbers_frame(values: NDArray[Any]) -> pd.DataFrame:
+    """The numbers as a table: a row for each position, a column for each dimension."""
+    import pandas as pd
+
+    return pd.DataFrame(values, index=pd.RangeIndex(len(values), name="position"), columns=range(values.shape[1]))
+
+
+def short(value: float) -> str:
+    """A number as it is said in a formula: six digits, no powers of ten."""
+    if value and abs(value) < 1e-4:
+        return numerals.scientific(value)
+    return f"{value:,.0f}" if abs(value) >= 1e5 else significant(value, 6)

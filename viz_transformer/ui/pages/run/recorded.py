@@ -1,0 +1,137 @@
+"""The recorded run of the opening view: drawn before torch is there, and compared with the live run afterwards.
+
+What is recorded is what the components get, byte by byte; `python -m viz_transformer.ui.pages.run.recorded` records it
+anew. Reading it needs numpy and safetensors only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from viz_transformer.ui.components import payload
+from viz_transformer.ui.session import state
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint.contents import Summary
+
+FILE = Path(__file__).with_name("recorded.safetensors")
+PARTS = ("chips", "matrix", "scrubber")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run as the components of the Run page draw it. `weights_sha256` says which weights wrote it."""
+
+    checkpoint: str
+    weights_sha256: str
+    text: str
+    answer: str
+    chips: bytes
+    matrix: bytes
+    scrubber: bytes
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of chips."""
+        rows: list[dict[str, Any]] = orjson.loads(self.chips)
+        return rows
+
+    @property
+    def first_row(self) -> int:
+        """The decoder row that writes the first token."""
+        header, _ = payload.unpack(self.scrubber)
+        return int(header["first_row"])
+
+    def difference(self, other: Recording) -> float:
+        """The largest difference of a number that is drawn; infinity if anything else differs.
+
+        0 means that both are drawn from the same bytes.
+        """
+        if self == other:
+            return 0.0
+        if (self.text, self.answer) != (other.text, other.answer):
+            return float("inf")
+        return max(
+            _largest_gap(payload.unpack(getattr(self, part)), payload.unpack(getattr(other, part)))
+            for part in ("matrix", "scrubber")
+        )
+
+    def save(self, path: Path) -> None:
+        """Write one safetensors file."""
+        parts = {part: np.frombuffer(getattr(self, part), np.uint8) for part in PARTS}
+        about = {name: getattr(self, name) for name in ("checkpoint", "weights_sha256", "text", "answer")}
+        save_file(parts, path, metadata=about)
+
+    @classmethod
+    def load(cls, path: Path) -> Recording:
+        with safe_open(path, framework="numpy") as file:
+            return cls(**file.metadata(), **{part: file.get_tensor(part).tobytes() for part in PARTS})
+
+
+def recording_of(summary: Summary, chosen: Mapping[str, Any]) -> Recording | None:
+    """The recording, if it shows this selection and was made with the weights of this model.
+
+    What other pages have for themselves does not decide; nor do the marked row and column, which are drawn on top.
+    """
+    if any(chosen[name] != state.DEFAULTS[name] for name in state.SHARED.names if name not in ("t", "i")):
+        return None
+    found = _bundled()
+    digests = summary.card.get("sha256")
+    digest = digests.get("model.safetensors") if isinstance(digests, Mapping) else None
+    return found if summary.name == found.checkpoint and digest == found.weights_sha256 else None
+
+
+@cache
+def _bundled() -> Recording:
+    return Recording.load(FILE)
+
+
+def _largest_gap(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
+    (header, arrays), (header_too, arrays_too) = one, other
+    if header != header_too or {n: a.shape for n, a in arrays.items()} != {n: a.shape for n, a in arrays_too.items()}:
+        return float("inf")
+    gaps = [np.abs(np.asarray(arrays[n], np.float64) - np.asarray(arrays_too[n], np.float64)) for n in arrays]
+    return max(float(np.nanmax(gap)) if gap.size else 0.0 for gap in gaps)
+
+
+def record() -> Recording:
+    """The run of the opening view, live."""
+    from viz_transformer.checkpoint import list_checkpoints, load
+    from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.running.decoding import decode
+    from viz_transformer.ui.session.runs import Shown
+
+    chosen = {**state.DEFAULTS}
+    summary = next(each for each in list_checkpoints() if each.name == chosen["checkpoint"])
+    assert isinstance(summary, Summary)
+    ckpt = load(summary.path)
+    return recorded(Shown("A", summary, chosen["text"], ckpt, decode(ckpt, chosen["text"])), chosen)
+
+
+def recorded(shown: Any, chosen: Mapping[str, Any]) -> Recording:
+    """What the components of the Run page get for a run (a `Shown`) and a selection."""
+    from viz_transformer.ui.frame import maps, steps
+    from viz_transformer.ui.frame.strip import answer_text, chip_data
+
+    return Recording(
+        checkpoint=shown.summary.name,
+        weights_sha256=shown.trace.weights_sha256,
+        text=shown.text,
+        answer="".join(answer_text(shown.ckpt, shown.run)),
+        chips=orjson.dumps(chip_data(shown.ckpt, shown.run)),
+        matrix=maps.picture(shown, chosen).matrix(),
+        scrubber=steps.scrubber_data(shown),
+    )
+
+
+if __name__ == "__main__":
+    record().save(FILE)

@@ -1,0 +1,293 @@
+"""Which traces the Tensors page looks at: the run, also in training mode, a file that was opened, or a difference."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.tensors.fields import FIELDS
+from viz_transformer.ui.session import passes, state
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.tensors.points import Entry, PointView
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.running.record import Trace
+    from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.session.runs import Shown
+
+RUN, FILE, DIFFERENCE = "run", "file", "difference"
+LARGEST_SEED = 999_999_999
+_FILE, _OPENED, _PROBLEM = "tensors_file", "tensors_opened", "tensors_problem"
+_CHOICE, _SEED = "tensors_choice", "tensors_last_seed"
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What the page looks at: one trace, or the first minus the second.
+
+    name, second_name: what they are called. vocabulary: the names of the logits' columns, where they are known.
+    key: names the numbers, equal for equal ones; what a file says of itself has no part in it.
+    """
+
+    trace: Trace
+    name: str
+    key: str
+    vocabulary: Sequence[str] | None
+    second: Trace | None = None
+    second_name: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        return self.name == FILE
+
+    @property
+    def minus(self) -> str:
+        """What a difference is called: "A − B"."""
+        return f"{self.name} − {self.second_name}"
+
+    @property
+    def caption(self) -> str | None:
+        """Whose numbers a saved picture has, by checkpoint and id; None for those of the run that the page shows."""
+        if self.second is None and not self.is_file and training_seed(self.trace) is None:
+            return None
+        return " − ".join(_cited(trace) for trace in (self.trace, self.second) if trace is not None)
+
+    def rows_of(self, name: str) -> str:
+        """Of which pass the rows of a point are, where that has to be said."""
+        from viz_transformer.model.tap import made_of_target
+
+        found = {passes.rows_of(trace): None for trace in (self.trace, self.second) if trace is not None}
+        return " − ".join(filter(None, found)) if made_of_target(name) else ""
+
+    @property
+    def passes(self) -> tuple[str, ...]:
+        """Of which passes the decoder's rows are, in sentences."""
+        traces = [trace for trace in (self.trace, self.second) if trace is not None]
+        return tuple(filter(None, dict.fromkeys(map(passes.sentence, traces))))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Its points; of a difference those that both traces have in one shape."""
+        from viz_transformer.analysis.tensors.points import entries, shared_entries
+
+        return entries(self.trace) if self.second is None else shared_entries(self.trace, self.second)
+
+    def view(self, name: str) -> PointView:
+        """A point. Raises ValueError if it cannot be shown."""
+        from viz_transformer.analysis.tensors.points import difference_view, point_view
+
+        if self.second is None:
+            return point_view(self.trace, name, vocabulary=self.vocabulary)
+        return difference_view(self.trace, self.second, name, vocabulary=self.vocabulary)
+
+
+def training_controls() -> None:
+    """The switch to training mode, and the seed of its dropout."""
+    seed = FIELDS.now().seed
+    st.session_state["tensors_training"] = seed is not None
+    st.session_state.setdefault(_SEED, 0)
+    st.toggle("Training mode, dropout seed", key="tensors_training", on_change=_take_training)
+    bound = state.bind("seed", key="tensors_seed", value=st.session_state[_SEED] if seed is None else seed)
+    st.number_input(
+        "Dropout seed",
+        0,
+        LARGEST_SEED,
+        step=1,
+        disabled=seed is None,
+        label_visibility="collapsed",
+        width=150,
+        **bound,
+    )
+
+
+def _take_training() -> None:
+    seed = FIELDS.now().seed
+    if seed is not None:
+        st.session_state[_SEED] = seed
+    state.select(seed=st.session_state[_SEED] if st.session_state["tensors_training"] else None)
+
+
+def looked_at(both: Runs) -> Looked:
+    """The run, the opened file, or the difference that is chosen; raises ValueError with one sentence."""
+    seed, choice = FIELDS.now().seed, st.session_state.get(_CHOICE, RUN)
+    opened = opened_trace()
+    if opened is not None and choice == FILE:
+        return Looked(opened, FILE, _file_key(), _vocabulary(both, opened))
+    main, key = _of_run(both.main, seed)
+    vocabulary = _vocabulary(both, main)
+    if opened is not None and choice == DIFFERENCE:
+        return Looked(main, RUN, f"{key}-{_file_key()}", vocabulary, opened, FILE)
+    if both.difference and both.b is not None:
+        second, second_key = _of_run(both.b, seed)
+        return Looked(main, "A", f"{key}-{second_key}", vocabulary, second, "B")
+    return Looked(main, RUN, key, vocabulary)
+
+
+def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:
+    """The trace of a run, in training mode if there is a seed; and a key for its numbers."""
+    trace = shown.trace
+    if seed is None:
+        return trace, f"{trace.id}-{trace.info['kind']}"
+    return _training(trace.id, shown.text, seed, shown.ckpt, trace), f"{trace.id}-{seed}"
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _training(trace_id: str, source: str, seed: int, _ckpt: Checkpoint, _trace: Trace) -> Trace:
+    """The run of this id again, token by token, in training mode."""
+    from viz_transformer.running.training_mode import training_trace
+
+    if _trace.config.kind == "encoder-decoder":
+        return training_trace(_ckpt, source, _trace.tgt_ids, seed)
+    return training_trace(_ckpt, _trace.tgt_ids, None, seed)
+
+
+def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
+    """That of the run whose weights the trace has."""
+    for shown in (both.main, both.a, both.b):
+        codec = None if shown is None else shown.ckpt.target_codec
+        if shown is not None and codec is not None and shown.trace.weights_sha256 == trace.weights_sha256:
+            return codec.vocabulary.tokens
+    return None
+
+
+def save_button(looked: Looked) -> None:
+    """The trace that is looked at, as a file; of a difference the first. Made when it is asked for."""
+    from viz_transformer.analysis.tensors.trace_files import saved
+
+    trace = looked.trace
+    words = [trace.checkpoint, trace.id, *(["seed", str(seed)] if (seed := training_seed(trace)) is not None else [])]
+    name = f"{file_name('-'.join(words))}.safetensors"
+    st.download_button("Save trace", partial(saved, trace), name, key="tensors_save", on_click="ignore")
+
+
+def file_controls() -> None:
+    """The box that opens a trace."""
+    with st.popover("Open a trace", key="tensors_open"):
+        st.file_uploader(
+            "A trace that was saved here or with trace.save(file)",
+            type="safetensors",
+            key=_FILE,
+            on_change=_take_file,
+            max_upload_size=_largest_megabytes(),
+        )
+
+
+def choice_controls() -> None:
+    """Which of the run, the opened file and their difference is looked at."""
+    opened = st.session_state.get(_OPENED)
+    if opened is None:
+        return
+    names = {RUN: "Run", FILE: "File", DIFFERENCE: "Run − file"}
+    st.session_state.setdefault(_CHOICE, FILE)
+    with st.container(horizontal=True, vertical_alignment="center", key="tensors_files"):
+        st.segmented_control(
+            "Looked at",
+            [*names],
+            required=True,
+            format_func=names.__getitem__,
+            key=_CHOICE,
+            label_visibility="collapsed",
+        )
+        text.paragraph(f"File: {labels.shorten(labels.visible(opened[0]), 60)}, {_described(opened_trace())}")
+        st.button("Close file", key="tensors_close", on_click=_close)
+
+
+def _largest_megabytes() -> int:
+    from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE
+
+    return LARGEST_FILE // 2**20
+
+
+def _take_file() -> None:
+    """Open what was uploaded, in a callback: the file goes when the page changes, the trace stays."""
+    file = st.session_state[_FILE]
+    if file is None:
+        _close()
+        return
+    data = file.getvalue()
+    name, digest = str(file.name), hashlib.sha256(data).hexdigest()
+    try:
+        _opened(digest, name, data)
+    except ValueError as error:
+        _close()
+        st.session_state[_PROBLEM] = str(error)
+    else:
+        st.session_state.update({_OPENED: (name, digest), _CHOICE: FILE})
+
+
+def _close() -> None:
+    for key in (_OPENED, _CHOICE):
+        st.session_state.pop(key, None)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _opened(digest: str, name: str, _data: bytes | None) -> Trace:
+    from viz_transformer.analysis.tensors.trace_files import opened
+
+    if _data is None:
+        raise ValueError(f"{name} is no longer kept: open it again")
+    return opened(_data, name)
+
+
+def _file_key() -> str:
+    return str(st.session_state[_OPENED][1])
+
+
+def opened_trace() -> Trace | None:
+    """The opened file's trace; None without one, or where it is no longer kept, which is then said."""
+    kept = st.session_state.get(_OPENED)
+    if kept is None:
+        return None
+    name, digest = kept
+    try:
+        return _opened(digest, name, None)
+    except ValueError as error:
+        _close()
+        st.session_state[_PROBLEM] = str(error)
+        return None
+
+
+def problem() -> str | None:
+    """What is wrong with the file that was given last; said once."""
+    found: str | None = st.session_state.pop(_PROBLEM, None)
+    return found
+
+
+def _described(trace: Trace | None) -> str:
+    if trace is None:
+        return ""
+    read = " ".join(labels.visible(token) for token in (trace.src_tokens or trace.tgt_tokens))
+    seed = training_seed(trace)
+    mode = "" if seed is None else f", training mode with seed {seed}"
+    name = labels.shorten(labels.visible(trace.checkpoint), 40)
+    return f"a run of {name} that reads {labels.shorten(read, 40)}{mode}"
+
+
+def file_is_shown() -> bool:
+    """Whether the opened file itself was looked at last."""
+    return bool(st.session_state.get(_CHOICE) == FILE)
+
+
+def _cited(trace: Trace) -> str:
+    seed = training_seed(trace)
+    mode = "" if seed is None else f" in training mode with dropout seed {seed}"
+    return f"{labels.shorten(labels.sentence(trace.checkpoint), 60)}, trace {trace.id}{mode}"
+
+
+def training_seed(trace: Trace) -> int | None:
+    """The seed of a run in training mode."""
+    seed = trace.info.get("seed")
+    return seed if isinstance(seed, int) else None
+
+
+def file_name(words: str) -> str:
+    """The words as a name for a file."""
+    return re.sub(r"[^\w.-]+", "-", words, flags=re.ASCII).strip("-.")[:120] or "trace"

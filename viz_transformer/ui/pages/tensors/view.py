@@ -1,0 +1,411 @@
+"""Parts of the Tensors page: the tree of points, a point's numbers, its picture, and the table of all points."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.figures import labels
+from viz_transformer.numerals import significant
+from viz_transformer.ui.frame import frame, projector, text
+from viz_transformer.ui.frame.number_columns import number_column
+from viz_transformer.ui.pages.tensors.fields import FIELDS
+from viz_transformer.ui.pages.tensors.tensor_sources import file_is_shown, file_name
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.analysis.tensors.points import Comparison, Entry, PointView, Slice, Statistics
+    from viz_transformer.figures.tensors import AxisLabels
+    from viz_transformer.running.record import Trace
+    from viz_transformer.ui.pages.tensors.tensor_sources import Looked
+
+MOST_LISTED = 200
+TREE_HEIGHT = 620
+SCENES = ("tensors_picture", "tensors_facts")
+PROJECTED, TALL, LOW = 1.55, 560, 380  # on a projector the smallest type, of 13 pixels, is 20 and the figure fits
+CHARTS = {"heatmap": "Heatmap", "histogram": "Histogram", "points": "All points"}
+_ORIGINS = {False: "recorded", True: "derived"}
+_SITE = "tensors_site"
+_ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\w+)")
+
+
+# --- the tree
+
+
+def selected_point(looked: Looked, listed: Sequence[Entry]) -> str:
+    """The selected point; where there is none of its name, another and a remark.
+
+    A point of an attention and the selection's kind and layer are one thing: where these were changed on another page
+    the point follows, else they follow the point. An opened file has layers of its own and leaves them alone.
+    """
+    chosen, memory = state.selection(), st.session_state
+    site = (chosen["kind"], chosen["layer"])
+    wanted = FIELDS.now().point
+    if not wanted or (not looked.is_file and memory.get(_SITE, site) != site):
+        wanted = _moved(wanted or "decoder.0.cross.weights", *site)
+    if wanted not in {entry.name for entry in listed}:
+        instead = next((entry.name for entry in listed if entry.short.endswith(".weights")), listed[0].name)
+        if FIELDS.now().point:
+            lacking = "here" if looked.second is None else f"of one shape in {looked.name} and {looked.second_name}"
+            state.remark(f"There is no point {wanted[:80]} {lacking}: {instead} is shown.")
+        wanted = instead
+    elif not looked.is_file:
+        state.correct(**_implied(wanted))
+    if not looked.is_file:
+        memory[_SITE] = (chosen["kind"], chosen["layer"])
+    return wanted
+
+
+def _moved(name: str, kind: str, layer: int) -> str:
+    """The same point of the attention of this kind and layer; a point of no attention stays."""
+    stack, attention = ("decoder", "cross") if kind == "cross" else (kind, "self")
+    return _ATTENTION.sub(rf"{stack}.{layer}.{attention}.\4", name)
+
+
+def _implied(name: str) -> dict[str, Any]:
+    """Kind and layer of an attention's point."""
+    found = _ATTENTION.fullmatch(name)
+    return {} if found is None else {"kind": "cross" if found[3] == "cross" else found[1], "layer": int(found[2])}
+
+
+def _select(name: str | None) -> None:
+    """Take over a point that a person chose, and with one of an attention its kind and layer."""
+    if name is not None:
+        state.select(point=name, **({} if file_is_shown() else _implied(name)))
+
+
+def point_tree(listed: Sequence[Entry], selected: str) -> None:
+    """All points: a part of the model, then its points in the order in which a run makes them; or those of a filter."""
+    from viz_transformer.analysis.tensors.points import matching
+
+    derived = sum(entry.derived for entry in listed)
+    words = st.text_input(
+        f"{len(listed)} points, {derived} of them derived",
+        key="tensors_filter",
+        placeholder="Filter: part of a name",
+        autocomplete="off",
+    )
+    if words.strip():
+        found = matching(listed, words)
+        if not found:
+            wanted = " ".join(map(labels.visible, words.split()))
+            text.paragraph(f"No name of a point holds “{labels.shorten(wanted, 60)}”.")
+            return
+        if len(found) > MOST_LISTED:
+            text.paragraph(f"The first {MOST_LISTED} of {len(found)} are listed: go on typing.")
+        _points(found[:MOST_LISTED], selected, whole_names=True)
+        return
+    parts = list(dict.fromkeys(entry.part for entry in listed))
+    here = next(entry for entry in listed if entry.name == selected)
+    st.session_state["tensors_part"] = here.part
+    st.selectbox("Part of the model", parts, key="tensors_part", on_change=_take_part, args=(listed, here.short))
+    _points([entry for entry in listed if entry.part == here.part], selected, whole_names=False)
+
+
+def _take_part(listed: Sequence[Entry], short: str) -> None:
+    """The point of the same name in the other part, or that part's first."""
+    inside = [entry for entry in listed if entry.part == st.session_state["tensors_part"]]
+    _select(next((entry.name for entry in inside if entry.short == short), inside[0].name))
+
+
+def _points(shown: Sequence[Entry], selected: str, *, whole_names: bool) -> None:
+    said = {
+        entry.name: f"`{entry.name if whole_names else entry.short}` :gray[{_ORIGINS[entry.derived]}]"
+        for entry in shown
+    }
+    key = "tensors_point"
+    st.session_state[key] = selected if selected in said else None
+    groups = [entry.part if whole_names else entry.short.rpartition(".")[0] for entry in shown]
+    starts = [place for place in range(2, len(groups) + 1) if groups[place - 1] != groups[place - 2]]
+    apart = ", ".join(f".st-key-tensors_tree [role=radiogroup] > :nth-child({place})" for place in starts)
+    with st.container(height=TREE_HEIGHT, border=False, key="tensors_tree"):
+        if apart:
+            st.html(f"<style>{apart} {{ margin-top: 8px; }}</style>")
+        st.radio(
+            "Point",
+            [*said],
+            index=None,
+            format_func=said.__getitem__,
+            key=key,
+            on_change=lambda: _select(st.session_state[key]),
+            label_visibility="collapsed",
+            width="stretch",
+        )
+
+
+# --- a point's numbers
+
+
+def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
+    """One point: its facts, the boxes and buttons, and its picture. Raises ValueError if it cannot be shown."""
+    from viz_transformer.analysis.tensors.points import shown_slice, statistics
+
+    view, whole = _viewed(looked.key, name, looked.vocabulary is not None, looked)
+    facts = st.container(key="tensors_facts")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="tensors_controls"):
+        shown = shown_slice(view, index_boxes(view, own_heads=looked.is_file))
+        chart = chart_control()
+        if chart != "points":
+            csv_button(view, shown)
+    with facts:
+        point_facts(looked, view, whole, shown, statistics(shown.values))
+    with st.container(key="tensors_picture"):
+        if chart == "heatmap":
+            heatmap(looked, view, shown, whole)
+        elif chart == "histogram":
+            bars(looked, view, shown)
+        else:
+            all_points(looked, status)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tuple[PointView, Statistics]:
+    """A point and its statistics; kept, since a derived point of a long text takes seconds and its heads are looked at
+    one after the other."""
+    from viz_transformer.analysis.tensors.points import statistics
+
+    view = _looked.view(name)
+    return view, statistics(view.values)
+
+
+def point_facts(looked: Looked, view: PointView, whole: Statistics, shown: Slice, part: Statistics) -> None:
+    """Name, meaning, and a row of statistics for the whole point and for what is drawn of it."""
+    origin = {"recorded": "recorded", "derived": "derived from recorded points", "difference": looked.minus}
+    st.html(
+        f'<h2 class="vt-point">{html.escape(view.name)} <span>{origin[view.origin]}</span></h2>'
+        f'<p class="vt-note">{html.escape(view.meaning)}</p>'
+    )
+    rows = [("whole", view.letters, view.sizes, whole)]
+    if part.count < whole.count:
+        rows.append(("picture", shown.letters, shown.sizes, part))
+    columns = _MASK_COLUMNS if view.scale == "mask" else _COLUMNS
+    head = "".join(f"<th>{name}</th>" for name in ("", "shape", "type", *columns))
+    body = "".join(
+        f"<tr><th>{name}</th><td><i>{html.escape(letters)}</i>{html.escape(sizes)}</td><td>{html.escape(view.type)}</td>"
+        + "".join(f"<td>{html.escape(value(numbers))}</td>" for value in columns.values())
+        + "</tr>"
+        for name, letters, sizes, numbers in rows
+    )
+    st.html(f'<table class="vt-facts"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    if whole.finite < whole.count:
+        text.paragraph("Minimum, mean, maximum and variance leave out what is NaN or infinite.")
+
+
+_COLUMNS: dict[str, Callable[[Statistics], str]] = {
+    "min": lambda found: number(found.minimum),
+    "mean": lambda found: number(found.mean),
+    "max": lambda found: number(found.maximum),
+    "variance": lambda found: number(found.variance),
+    "NaN": lambda found: f"{found.not_a_number:,}",
+    "inf": lambda found: f"{found.infinite:,}",
+    "zeros": lambda found: percent(found.zeros, found.count),
+}
+_MASK_COLUMNS: dict[str, Callable[[Statistics], str]] = {
+    "True": lambda found: f"{found.count - found.zeros:,}",
+    "False": lambda found: f"{found.zeros:,}",
+    "share of True": lambda found: percent(found.count - found.zeros, found.count),
+}
+
+
+def number(value: float) -> str:
+    """Four digits; "–" where there is no number."""
+    return "–" if value != value else significant(value)
+
+
+def percent(part: int, whole: int) -> str:
+    """A share with one decimal; nothing of nothing is 0 %."""
+    return numerals.percent(part / whole if whole else 0)
+
+
+# --- the picture
+
+
+def index_boxes(view: PointView, *, own_heads: bool) -> tuple[int, ...]:
+    """A box for each axis in front of the two that are drawn; that of the heads is the selection's head.
+
+    own_heads: the point is of another model, whose heads are not the selection's.
+    """
+    at = []
+    for axis in view.leading:
+        letter, last = axis.letter.lower() or "i", axis.size - 1
+        label = f"{letter}: {'for all heads' if letter == '1' else axis.name}, 0{f' to {last}' if last else ''}"
+        if not last:
+            st.number_input(label, 0, 1, 0, step=1, width=130, disabled=True, key=f"tensors_{letter}")
+            at.append(0)
+            continue
+        heads = state.selection()["heads"]
+        head = min(0 if isinstance(heads, str) else heads[0], last)
+        bound = state.bind("heads", key="tensors_head", value=head, taken=lambda new: (new,))
+        if own_heads or axis.letter != "H":
+            bound = {"key": f"tensors_own_{letter}"}
+            st.session_state[bound["key"]] = min(st.session_state.get(bound["key"], 0), last)
+        at.append(int(st.number_input(label, 0, last, step=1, width=130, **bound)))
+    return tuple(at)
+
+
+def chart_control() -> Literal["heatmap", "histogram", "points"]:
+    """Which picture is drawn."""
+    chosen: Literal["heatmap", "histogram", "points"] = FIELDS.now().chart
+    st.segmented_control(
+        "Picture",
+        [*CHARTS],
+        required=True,
+        format_func=CHARTS.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("chart", key="tensors_chart"),
+    )
+    return chosen
+
+
+def csv_button(view: PointView, shown: Slice) -> None:
+    """The slice that is drawn as CSV, made when it is asked for."""
+    from viz_transformer.analysis.tensors.points import slice_csv
+
+    def made() -> bytes:
+        return slice_csv(shown).encode("utf-8", "backslashreplace")  # half an emoji, which UTF-8 cannot write
+
+    name = file_name("-".join([view.name, *map(str, shown.at)])) + ".csv"
+    st.download_button("CSV", made, name, "text/csv", key="tensors_csv", on_click="ignore")
+
+
+def heatmap(looked: Looked, view: PointView, shown: Slice, whole: Statistics) -> None:
+    """The slice, on the scale of the whole point, so that its heads can be compared."""
+    from viz_transformer.figures.tensors import tensor_heatmap
+
+    figure = tensor_heatmap(
+        shown.values,
+        _axis(shown, "rows"),
+        _axis(shown, "columns"),
+        title=_title(looked, view, shown),
+        scale=view.scale,
+        scale_name=looked.minus if view.origin == "difference" else None,
+        largest=whole.largest,
+        kind=view.kind,
+        derived=view.origin != "recorded",
+        theme=frame.theme(),
+        height=LOW if projector.is_on() else TALL,
+    )
+    alt = f"Heatmap of {view.name}: rows are {shown.rows.title}, columns are {shown.columns.title}"
+    _chart(looked, view, figure, key="tensors_heatmap", alt=alt)
+
+
+def bars(looked: Looked, view: PointView, shown: Slice) -> None:
+    """How often which values occur in the slice."""
+    from viz_transformer.analysis.tensors.points import histogram
+    from viz_transformer.figures.tensors import value_histogram
+
+    counted = histogram(shown.values)
+    figure = value_histogram(
+        counted.counts,
+        counted.edges,
+        left_out=counted.left_out,
+        names=("False", "True") if view.scale == "mask" else None,
+        title=_title(looked, view, shown),
+        kind=view.kind,
+        derived=view.origin != "recorded",
+        theme=frame.theme(),
+        height=LOW if projector.is_on() else TALL,
+    )
+    _chart(looked, view, figure, key="tensors_histogram", alt=f"Histogram of {view.name}")
+
+
+def _chart(looked: Looked, view: PointView, figure: Figure, *, key: str, alt: str) -> None:
+    """A figure in its place, enlarged on a projector."""
+    from viz_transformer.figures.enlarged import enlarged
+
+    figure = enlarged(figure, PROJECTED) if projector.is_on() else figure
+    frame.chart(figure, key=key, alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
+
+
+def _title(looked: Looked, view: PointView, shown: Slice) -> str:
+    name = f"{looked.minus}, {view.name}" if view.origin == "difference" else view.name
+    return f"{name}[{', '.join([*map(str, shown.at), ':', ':'])}]"
+
+
+def _axis(shown: Slice, side: Literal["rows", "columns"]) -> AxisLabels:
+    from viz_transformer.figures.tensors import AxisLabels
+
+    axis = getattr(shown, side)
+    return AxisLabels(axis.name, axis.title, axis.labels, axis.side)
+
+
+# --- all points
+
+
+def all_points(looked: Looked, place: DeltaGenerator) -> None:
+    """A table of every recorded point; a row selects its point."""
+    if looked.second is not None:
+        _differences(looked, _compared(looked.key, looked.trace, looked.second))
+        return
+    with waiting("Adding up every recorded point ...", place):
+        table = _every_point(looked.key, looked.trace)
+    _table(table)
+    text.paragraph("Derived points are not in the table: each is computed when it is looked at.")
+
+
+def _differences(looked: Looked, found: Comparison) -> None:
+    names, differences = [name for name, _ in found.differences], [gap for _, gap in found.differences]
+    if names:
+        _table({"point": names, f"largest |{looked.minus}|": differences})
+    else:
+        text.paragraph("The two traces have no point of the same name and shape.")
+    for missing, where in ((found.only_first, looked.name), (found.only_second, looked.second_name)):
+        if missing:
+            text.paragraph(f"Only in {where}: {', '.join(missing)}.")
+    if found.reshaped:
+        text.paragraph(f"In two shapes, so not subtracted: {', '.join(found.reshaped)}.")
+
+
+def _table(columns: dict[str, list[Any]]) -> None:
+    numbers = [name for name, values in columns.items() if values and isinstance(values[0], float)]
+    st.dataframe(
+        columns,
+        hide_index=True,
+        height=520,
+        key="tensors_table",
+        on_select=lambda: _take_row(columns["point"]),
+        selection_mode="single-row",
+        column_config={name: number_column(columns[name], 4) for name in numbers},
+        alt="Every recorded point with its numbers; choose a row to look at the point",
+    )
+
+
+def _take_row(names: list[str]) -> None:
+    rows = st.session_state["tensors_table"].selection.rows
+    if rows:
+        _select(names[rows[0]])
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
+    from viz_transformer.analysis.tensors.points import point_view, statistics
+
+    views = [point_view(_trace, name) for name in _trace.points()]
+    found = [statistics(view.values) for view in views]
+    return {
+        "point": [view.name for view in views],
+        "shape": [view.sizes for view in views],
+        "min": [numbers.minimum for numbers in found],
+        "mean": [numbers.mean for numbers in found],
+        "max": [numbers.maximum for numbers in found],
+        "variance": [numbers.variance for numbers in found],
+        "NaN": [numbers.not_a_number for numbers in found],
+        "inf": [numbers.infinite for numbers in found],
+        "zeros": [percent(numbers.zeros, numbers.count) for numbers in found],
+    }
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _compared(key: str, _first: Trace, _second: Trace) -> Comparison:
+    from viz_transformer.analysis.tensors.points import compare
+
+    return compare(_first, _second)

@@ -1,0 +1,26 @@
+"""What the page One weight has for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.declaring import declared, one_of
+
+LINES = (
+    *("token", "stream", "norm", "maps", "shapes", "query", "key", "products", "divisor", "mask", "softmax"),
+    *("weight", "value", "head", "merge", "output", "residual"),
+)
+"""The names of the lines of a weight's ladder, as `analysis.weight.ladder` has them, which is too heavy to ask here."""
+BESIDE = ("weights", "out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weight:
+    """weight_line: which line of a weight's ladder is active; weight_beside: what is set beside torch's attention."""
+
+    weight_line: str = declared("products", one_of(LINES, "the name of a line of the ladder"))
+    weight_beside: str = declared("weights", one_of(BESIDE))
+
+
+FIELDS = state.declare(Weight)

@@ -1,0 +1,475 @@
+"""Parts of the One weight page: the row with its cell, the ladder, the active line's numbers, program and torch."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.checkpoint.files import WEIGHTS
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.numerals import significant
+from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
+from viz_transformer.ui.frame.number_columns import number_column
+from viz_transformer.ui.pages.weight.fields import FIELDS, LINES
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+    from viz_transformer.analysis.weight.ladder import Ladder
+    from viz_transformer.analysis.weight.torch_attention import Pair, TorchComparison
+    from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, Shape
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.ui.frame.frame import Runs
+
+BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
+_NOT_RECORDED = {
+    "products": "A run records no undivided score: the next line compares the divided one.",
+    "merge": "A run records no merged row: the next line compares what W_O makes of it.",
+}
+
+
+def choices(both: Runs) -> None:
+    """Kind, layer and head; the positions are picked in the chips and in the row."""
+    from viz_transformer.analysis.attention.maps import attention_kinds, layer_count
+
+    trace, chosen = both.main.trace, state.selection()
+    heads = chosen["heads"]
+    with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Kind",
+            attention_kinds(trace),
+            required=True,
+            format_func=lambda kind: KINDS[kind].label,
+            **state.bind("kind", key="weight_kind"),
+        )
+        controls.number("Layer", layer_count(trace, chosen["kind"]), **state.bind("layer", key="weight_layer"))
+        head = 0 if isinstance(heads, str) else heads[0]
+        bound = state.bind("heads", key="weight_head", value=head, taken=lambda new: (new,))
+        controls.number("Head", trace.config.n_heads, **bound)
+
+
+def ladder_of(both: Runs) -> Ladder:
+    """The ladder of the selected cell; what the page does not show of the selection is said."""
+    heads = state.selection()["heads"]
+    if isinstance(heads, str):
+        state.remark(f"A {heads} of heads has no query and no key: head 0 is shown.")
+    elif len(heads) > 1:
+        state.remark(f"One head at a time has a weight: head {heads[0]} is shown.")
+    if both.difference:
+        state.remark("Below the row of A stands A − B; a difference has no ladder of its own, so all else is of A.")
+    return _ladder(both.main.trace.id, _cell(), both.main)
+
+
+def _cell() -> Cell:
+    from viz_transformer.analysis.weight.weight_numbers import Cell
+
+    chosen = state.selection()
+    kind: KindName = chosen["kind"]
+    query, key = KINDS[kind].fields
+    head = 0 if isinstance(chosen["heads"], str) else chosen["heads"][0]
+    return Cell(kind=kind, layer=chosen["layer"], head=head, query=chosen[query], key=chosen[key])
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _ladder(run: str, cell: Cell, _shown: Shown) -> Ladder:
+    from viz_transformer.analysis.weight.ladder import ladder
+    from viz_transformer.analysis.weight.weight_numbers import parameters
+
+    return ladder(_shown.trace, parameters(_shown.ckpt.model, cell.kind, cell.layer), cell)
+
+
+def row(shown: Shown, found: Ladder) -> None:
+    """One query against all keys, the cell picked; a click picks another."""
+    from viz_transformer.ui.components.row import row as draw
+    from viz_transformer.ui.components.row import row_payload
+    from viz_transformer.ui.components.tokens import token_data
+
+    cell, numbers = found.cell, found.row
+    queries, keys = maps.axes(shown, cell.kind)
+    written = shown.trace.next_tokens[cell.query] if KINDS[cell.kind].writes else None
+    title = f"{_place(cell)}: query {cell.query} against all keys"
+    data = row_payload(
+        numbers.query,
+        numbers.keys,
+        numbers.scores,
+        numbers.weights,
+        numbers.mask,
+        queries=queries,
+        columns=keys,
+        position=cell.query,
+        writes=None if written is None else token_data([written])[0],
+        title=f"{KINDS[cell.kind].glyph}  {title}",
+        name=maps.file_name(shown.summary.name, title),
+        caption=shown.caption(title, rows=KINDS[cell.kind].writes),
+        scale=cell.kind,
+        fill=maps.FILLS.get(shown.trace.config.mask_fill, ""),
+    )
+    draw(data, key="weight_row_strips")
+    pictures.table(
+        lambda: row_table(shown, found),
+        note=f"{shown.caption(title, rows=cell.kind != 'encoder')}. Scores are worked out in float64 from the recorded"
+        " query and keys.",
+        name=maps.file_name(shown.summary.name, title),
+        key="weight_row_table",
+    )
+
+
+def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
+    """Each key of the row: token, undivided score, score, whether it may be read, and the recorded weight."""
+    import pandas as pd
+
+    numbers = found.row
+    tokens = [labels.visible(token) for token in _keys(shown, found.cell)]
+    columns = {
+        "token": tokens,
+        "sum of products": numbers.products.sum(axis=1),
+        "score": numbers.scores,
+        "may attend": numbers.mask,
+        "weight": numbers.weights,
+    }
+    if (own := own_weights(shown, found.cell)) is not None:
+        columns["weight in the query's own step"] = own
+    products = {f"q·k, dimension {d}": values for d, values in enumerate(numbers.products.T)}
+    return pd.DataFrame({**columns, **products}, index=pd.RangeIndex(len(tokens), name="key"))
+
+
+def cell_sentence(shown: Shown, found: Ladder) -> None:
+    """The cell in words, with its weight as recorded."""
+    cell = found.cell
+    queries, keys = _queries(shown, cell), _keys(shown, cell)
+    query, key = (labels.isolated(labels.visible(side[at])) for side, at in ((queries, cell.query), (keys, cell.key)))
+    recorded = str(found.row.weights[cell.key])  # the fewest digits that give the same float32
+    masked = "" if found.row.mask[cell.key] else " The cell is masked."
+    words = f"Query {cell.query} “{query}” gives key {cell.key} “{key}” the weight {recorded}.{masked}"
+    own = own_weights(shown, cell)
+    if own is not None:
+        in_step = "the key was not there yet" if own[cell.key] is None else f"it was {own[cell.key]}"
+        words += f" In the query's own step {in_step}."
+    text.paragraph(words, style="vt-cell")
+
+
+def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
+    """The weights of the row in the step that wrote its token, None for a key that came later.
+
+    None where the step had no other row than the ladder's, kept none, or is missing.
+    """
+    from viz_transformer.analysis.attention.maps import kept_cells, layer_weights
+    from viz_transformer.ui.session.passes import has_own_rows
+
+    own = shown.run.own_rows
+    there = kept_cells(own, cell.kind)
+    if there is None or not there[cell.query].any() or not has_own_rows(shown):
+        return None
+    weights = layer_weights(own, cell.kind, cell.layer)[0][cell.head, cell.query]
+    return [weight if is_there else None for weight, is_there in zip(weights, there[cell.query], strict=True)]
+
+
+def verdict(found: Ladder) -> None:
+    """Whether all lines give what was recorded; if not, which do not."""
+    checks = [check for line in found.lines.values() for check in line.checks]
+    wrong = [name for name, line in found.lines.items() if not line.agrees]
+    if wrong:
+        text.paragraph(f"These lines do not give what was recorded: {', '.join(wrong)}.", tone="bad")
+    else:
+        text.paragraph(
+            f"All {len(checks)} comparisons of the ladder with the recorded run agree up to the rounding of float32.",
+            tone="ok",
+        )
+
+
+def ladder(shown: Shown, found: Ladder) -> None:
+    """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
+    from viz_transformer.ui.pages.weight.weight_words import words
+
+    said = {}
+    for name in LINES:
+        line = words(found, shown.trace.config, name)
+        said[name] = f"${line.formula}$ :gray[{text.literal(line.result)}]"
+    st.radio(
+        "Line",
+        [*said],
+        format_func=said.__getitem__,
+        label_visibility="collapsed",
+        width="stretch",
+        **state.bind("weight_line", key="weight_line"),
+    )
+
+
+def line_panel(shown: Shown, found: Ladder) -> None:
+    """The active line: what it does, its formula with the numbers, its picture, and the comparison with the record."""
+    from viz_transformer.ui.pages.weight.weight_words import words
+
+    name = FIELDS.now().weight_line
+    line, said = found.lines[name], words(found, shown.trace.config, name)
+    text.section(said.title)
+    for sentence in said.sentences:
+        text.paragraph(sentence)
+    st.latex(said.equation or said.formula, width="stretch")
+    figure = _picture(shown, found, name)
+    if figure is not None:
+        alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
+        of = f"{shown.summary.name}, {shown.words()}, {_place(found.cell)}"
+        at = f"query {found.cell.query}, key {found.cell.key}"
+        rows = shown.whose_rows if KINDS[found.cell.kind].writes else ""
+        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows)
+    if line.shapes:
+        shape_table(line.shapes)
+    if line.checks:
+        check_table(line.checks)
+    elif name in _NOT_RECORDED:
+        text.paragraph(_NOT_RECORDED[name])
+    if line.vectors:
+        title = f"{_place(found.cell)}, query {found.cell.query}, key {found.cell.key}: {said.title}"
+        pictures.table(
+            lambda: line_table(line),
+            note=f"{shown.caption(title, rows=found.cell.kind != 'encoder')}. In float64, beside what was recorded"
+            " where it was.",
+            name=maps.file_name(shown.summary.name, title),
+            key="weight_line_table",
+        )
+
+
+def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
+    """The active line as strips of its vectors, or as bars where its numbers add up or share a row."""
+    from viz_transformer.figures.one_weight import bars, strips
+
+    cell, line = found.cell, found.lines[name]
+    look: dict[str, Any] = {"theme": frame.theme(), "type_size": 1.5 if projector.is_on() else 1.0}
+    by_key: dict[str, Any] = {"ticks": _keys(shown, cell), "picked": cell.key, "title": "by key", **look}
+    if name == "products":
+        products, running = line.vectors[2].values, line.vectors[3].values
+        hover = [f"dimension {d}\nq × k {significant(value, 6)}" for d, value in enumerate(products.tolist())]
+        title = "bars: products by dimension; line: their sum so far"
+        return bars(products, quantity="q × k", title=title, hover=hover, running=running, **look)
+    if name == "divisor":
+        return bars(line.vectors[-1].values, quantity="score", hover=_hover(shown, found, "score"), **by_key)
+    if name in ("softmax", "weight"):
+        even = found.lines["weight"].scalars["even"] if found.row.mask.any() else None
+        hover = _hover(shown, found, "weight")
+        quantity = "weight" if even is None else "weight; dotted: even over the allowed keys"
+        return bars(line.vectors[-1].values, quantity=quantity, hover=hover, kind=cell.kind, even=even, **by_key)
+    if name in ("mask", "shapes"):
+        return None
+    return strips(line.vectors, **look)
+
+
+def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
+    """Tooltips of the row's keys."""
+    softmax = [vector.values for vector in found.lines["softmax"].vectors]
+    said = []
+    for key, token in enumerate(_keys(shown, found.cell)):
+        lines = [f"key {key}: {labels.visible(token)}", f"score {significant(found.row.scores[key], 6)}"]
+        if what == "weight":
+            below, exponential, weight = (float(values[key]) for values in softmax)
+            lines += [
+                f"below the largest {significant(below, 6)}",
+                f"exponential {significant(exponential, 6)}",
+                f"weight {significant(weight, 6)}",
+            ]
+        said.append("\n".join(lines if found.row.mask[key] else [*lines, "masked"]))
+    return said
+
+
+def line_table(line: Line) -> pd.DataFrame:
+    """All numbers of a line, one to a row: those that were worked out, then those that were compared."""
+    import numpy as np
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for vector in line.vectors:
+        for at, value in np.ndenumerate(vector.values):
+            rows.append({"what": vector.name, "index": ", ".join(map(str, at)), "worked out": float(value)})
+    for check in line.checks:
+        if check.derived.ndim > 1:
+            continue  # whole tensors, which the Tensors page has
+        recorded = np.broadcast_to(check.recorded, check.derived.shape)
+        for at, value in np.ndenumerate(check.derived):
+            entry = {"what": f"{check.name}, compared", "index": ", ".join(map(str, at)), "worked out": float(value)}
+            rows.append({**entry, "recorded": float(recorded[at]), "difference": float(value - recorded[at])})
+    columns = ["what", "index", "worked out", "recorded", "difference"]
+    return pd.DataFrame(rows, columns=columns).set_index(["what", "index"])
+
+
+def shape_table(shapes: tuple[Shape, ...]) -> None:
+    """The trail of shapes, in letters and in numbers."""
+    body = "".join(
+        f"<tr><th>{html.escape(each.name)}</th><td>{html.escape(each.letters)}</td><td>{html.escape(each.sizes)}</td></tr>"
+        for each in shapes
+    )
+    st.html(f'<table class="vt-definitions vt-mono vt-shapes">{body}</table>')
+
+
+def check_table(checks: tuple[Check, ...]) -> None:
+    """What was worked out beside what was recorded, with the largest difference and the verdict."""
+    head = "".join(f"<th>{name}</th>" for name in ("", "worked out", "recorded", "difference", ""))
+    body = "".join(_check_row(check) for check in checks)
+    st.html(
+        '<table class="vt-facts vt-compared"><caption>float64 beside the recorded float32</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _check_row(check: Check) -> str:
+    import numpy as np
+
+    from viz_transformer.analysis.weight.printed_ladder import digits
+
+    if check.derived.ndim:
+        derived = recorded = f"{check.derived.size:,} number{'s' if check.derived.size > 1 else ''}"
+    else:
+        derived, recorded = digits(float(check.derived)), str(np.float32(check.recorded))
+    difference = _gap(check.difference)
+    tone, icon, word = ("ok", "✓", "agrees") if check.agrees else ("bad", "✕", "differs")
+    cells = "".join(f"<td>{html.escape(each)}</td>" for each in (derived, recorded, difference))
+    name = f'{html.escape(check.name)}<i title="{html.escape(check.point)}">{html.escape(check.point)}</i>'
+    return f'<tr><th>{name}</th>{cells}<td class="vt-{tone}">{icon} {word}</td></tr>'
+
+
+def python_panel(shown: Shown, found: Ladder) -> None:
+    """The program, the two files that it reads, and what it prints."""
+    from viz_transformer.analysis.tensors.trace_files import saved
+    from viz_transformer.analysis.weight.printed_ladder import printed
+    from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
+
+    text.section("Copy as Python")
+    text.paragraph(
+        "This program reads the saved trace and the model's parameters and works the whole ladder out again, from the"
+        " two tokens to the stream, with numpy alone: without this app and without torch. It prints the digits that"
+        " stand below it and above in the ladder."
+    )
+    trace, ckpt = shown.trace, shown.ckpt
+    program = python_copy(trace, found.cell)
+    files: tuple[tuple[str, Callable[[], bytes] | str, str, str], ...] = (
+        ("program", program, "one_weight.py", "text/x-python"),
+        ("trace", lambda: saved(trace), FILE, "application/octet-stream"),
+        ("model", lambda: model_file(ckpt), MODEL_FILE, "application/octet-stream"),
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for what, data, name, kind in files:
+            st.download_button(f"Save the {what}", data, name, kind, key=f"weight_{what}", on_click="ignore")
+    text.paragraph(_whose_file(ckpt))
+    st.code(program, language="python", height=420)
+    text.paragraph("It prints:")
+    st.code(printed(trace, found), language=None, height=420)
+
+
+def _whose_file(ckpt: Checkpoint) -> str:
+    """What “Save the model” gives: the checkpoint's own file, or one that is written for a model without any."""
+    if ckpt.path is None:
+        return (
+            "A trace holds no parameters. This model has no file of its own, it was made from its name: “Save the"
+            " model” writes its random parameters as one, in float32."
+        )
+    return (
+        f"A trace holds no parameters: “Save the model” copies the model's own file, {ckpt.path / WEIGHTS}. Put the"
+        " three files into one folder, or name them behind the program."
+    )
+
+
+def torch_panel(shown: Shown, found: Ladder) -> None:
+    """The same attention by nn.MultiheadAttention with the same weights, element by element."""
+    text.section("Beside nn.MultiheadAttention")
+    cell = found.cell
+    comparison = _torch(shown.trace.id, cell.kind, cell.layer, shown)
+    if comparison.weights is None:
+        text.paragraph(f"There is nothing to compare with nn.MultiheadAttention: {comparison.reason}.")
+        return
+    text.paragraph(
+        "A torch layer with this attention's W_Q, W_K, W_V and W_O reads the recorded input and mask. Largest"
+        f" difference in all heads, queries and keys: weights {_largest(comparison.weights)}"
+        + (f", output {_largest(comparison.out)}." if comparison.out is not None else ".")
+    )
+    st.segmented_control(
+        "Compared",
+        [*BESIDE],
+        required=True,
+        format_func=BESIDE.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("weight_beside", key="weight_beside"),
+    )
+    if FIELDS.now().weight_beside == "out" and comparison.out is None:
+        text.paragraph(f"The output does not compare with nn.MultiheadAttention: {comparison.out_reason}.")
+        return
+    if not found.row.mask.any():
+        text.paragraph(
+            "This row may attend to nothing: torch gives NaN there, and this model what its mask fill says.",
+            tone="warning",
+        )
+    numbers = torch_table(shown, found, comparison, FIELDS.now().weight_beside)
+    narrow = "masked" in numbers  # so many columns that each needs its width said, or numbers lose their first digits
+    st.dataframe(
+        numbers,
+        height=420,
+        key="weight_torch_table",
+        column_config={
+            **dict.fromkeys(
+                ("ours", "torch"), number_column(numbers[["ours", "torch"]], 7, width=106 if narrow else None)
+            ),
+            "_index": st.column_config.NumberColumn(width=40 if narrow else None),
+            "token": st.column_config.TextColumn(width=94 if narrow else None),
+            "masked": st.column_config.CheckboxColumn(width=56),
+            "difference": st.column_config.NumberColumn(format="%.1e", width=74 if narrow else None),
+        },
+    )
+    largest = numbers["difference"].abs().max()
+    if largest == largest:
+        text.paragraph(
+            f"Largest difference in this table: {_gap(largest)}. Both are float32 arithmetic, in another order."
+        )
+
+
+def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:
+    """Ours as recorded, torch's, and ours less torch's: a row of weights by key, or the output by feature."""
+    import numpy as np
+    import pandas as pd
+
+    cell = found.cell
+    pair = comparison.out if which == "out" else comparison.weights
+    assert pair is not None
+    at = (cell.query,) if which == "out" else (cell.head, cell.query)
+    ours, theirs = pair.ours[at], pair.torch[at]
+    columns: dict[str, Any] = {"ours": ours, "torch": theirs, "difference": ours.astype(np.float64) - theirs}
+    if which == "weights":
+        tokens = [labels.visible(token) for token in _keys(shown, cell)]
+        columns = {"token": tokens, "masked": ~found.row.mask, **columns}
+    name = "feature" if which == "out" else "key"
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(ours), name=name))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _torch(run: str, kind: KindName, layer: int, _shown: Shown) -> TorchComparison:
+    from viz_transformer.analysis.weight.torch_attention import torch_attention
+
+    return torch_attention(_shown.trace, _shown.ckpt.model, kind, layer)
+
+
+def _largest(pair: Pair) -> str:
+    rows = "" if pair.defined.all() else ", where a row may attend to anything"
+    return f"{_gap(pair.largest)}{rows}"
+
+
+def _gap(difference: float) -> str:
+    """A difference with two digits; 0 is said only of none."""
+    return f"{difference:.1e}" if difference else "0"
+
+
+def _place(cell: Cell) -> str:
+    """Where in the model, in words."""
+    return f"{cell.stack} layer {cell.layer}, head {cell.head}"
+
+
+def _queries(shown: Shown, cell: Cell) -> tuple[str, ...]:
+    return KINDS[cell.kind].queries.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
+
+
+def _keys(shown: Shown, cell: Cell) -> tuple[str, ...]:
+    return KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)

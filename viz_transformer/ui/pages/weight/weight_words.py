@@ -1,0 +1,418 @@
+"""The ladder in words and formulas: what each line is called, its LaTeX, its result in short, and its sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from viz_transformer.analysis.weight.printed_ladder import digits
+from viz_transformer.numerals import share, significant
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.weight.ladder import Ladder
+    from viz_transformer.analysis.weight.weight_numbers import Cell, Line
+    from viz_transformer.model.config import ModelConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """One line in words. formula: LaTeX for the ladder; result: what it gave, in short; equation: LaTeX with this
+    cell's numbers, "" where a picture says it better; sentences: what it does."""
+
+    title: str
+    formula: str
+    result: str = ""
+    equation: str = ""
+    sentences: tuple[str, ...] = ()
+
+
+def words(ladder: Ladder, config: ModelConfig, name: str) -> Words:
+    """One line of the ladder in words."""
+    return _WORDS[name](ladder.lines[name], ladder.cell, config)
+
+
+_IN_ATTENTION: Mapping[str, str] = {
+    "rotary": "positions turn queries and keys in self-attention, nothing is added here",
+    "alibi": "positions lower the scores in self-attention, nothing is added here",
+}
+
+
+def _is_turned(cell: Cell, config: ModelConfig) -> bool:
+    return config.positions == "rotary" and cell.kind != "cross"
+
+
+def _short(value: float) -> str:
+    """Four significant digits."""
+    return significant(value)
+
+
+def _math(value: float) -> str:
+    """The number for LaTeX, six significant digits, in parentheses if it is below 0."""
+    text = digits(value)
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        text = rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
+    text = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\text{not a number}"}.get(text, text)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _plain(value: float) -> str:
+    """The number for LaTeX without parentheses."""
+    text = _math(value)
+    return text[1:-1] if text.startswith("(") else text
+
+
+def _read_symbol(cell: Cell) -> str:
+    return "m" if cell.kind == "cross" else "n"
+
+
+def _token(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    positions = config.positions not in ("none", *_IN_ATTENTION)
+    sentence = "Each token starts as its row of the embedding table, scaled"
+    without = _IN_ATTENTION.get(config.positions, "this model has no positions")
+    sentence += ", plus the vector of its position." if positions else f"; {without}."
+    return Words(
+        title="Tokens and positions",
+        formula="x^0 = e + p" if positions else "x^0 = e",
+        result=f"query {cell.query}, key {cell.key}",
+        sentences=(sentence, *line.facts),
+    )
+
+
+def _stream(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    if cell.kind == "cross":
+        said = (
+            f"The query is the decoder's stream in layer {cell.layer}, after its self-attention. Keys and values are"
+            " made of the memory, the encoder's output: the same for every decoder layer."
+        )
+        return Words(title="The stream and the memory", formula=r"x,\ m", result="query, key", sentences=(said,))
+    if cell.layer == 0:
+        in_attention = config.positions in _IN_ATTENTION
+        said = f"In layer 0 the stream is still {'the token alone' if in_attention else 'token plus position'}."
+        return Words(title="The stream", formula="x = x^0", result="layer 0", sentences=(said,))
+    passed = "1 layer" if cell.layer == 1 else f"{cell.layer} layers"
+    said = f"The stream has passed {passed}: a position is no longer its token, it has seen its neighbours."
+    return Words(title="The stream", formula="x", result=f"after {passed}", sentences=(said,))
+
+
+def _norm(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    if config.norm == "post":
+        said = "Post-norm: the sub-layer reads the stream as it is; the norm stands behind the sum, in the last line."
+        return Words(title="No norm here", formula="n = x", result="post-norm", sentences=(said,))
+    mu, sigma = line.scalars["mu"], line.scalars["sigma"]
+    over = {
+        "layer": "Mean and scale are those of this position's features.",
+        "bessel": "Mean and scale are those of this position's features, the deviation with Bessel's correction.",
+        "positions-and-features": "Mean and scale are taken over all positions and features together: a slip.",
+    }[config.norm_kind]
+    key = "The key's position has the same norm."
+    if cell.kind == "cross":
+        key = f"The memory is read as it is{', behind the norm of the encoder' if config.final_norm else ''}."
+    return Words(
+        title="Norm",
+        formula=r"n = (x-\mu)/\sigma \cdot g + b",
+        result=f"σ {_short(sigma)}",
+        equation=rf"n = \frac{{x - {_math(mu)}}}{{{_plain(sigma)}}} \cdot g + b",
+        sentences=(over, key),
+    )
+
+
+def _maps(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    size = config.head_dim
+    first, last = cell.head * size, (cell.head + 1) * size - 1
+    d, row = int(line.scalars["d"]), int(line.scalars["row"])
+    n = _read_symbol(cell)
+
+    def one(letter: str, read: str) -> str:
+        total, bias, value = (line.scalars[f"{letter}_{part}"] for part in ("sum", "bias", "d"))
+        large = letter.upper()
+        terms, numbers = rf"\textstyle\sum_c W_{large}[{row},c]\,{read}_c", _plain(total)
+        if config.attention_bias:
+            terms, numbers = f"{terms} + b_{large}[{row}]", f"{numbers} + {_math(bias)}"
+        return rf"{letter}_{{{d}}} &= {terms} \\ &= {numbers} = {_plain(value)}"
+
+    said = (
+        f"Head {cell.head} owns rows {first} to {last} of W_Q and of W_K: {size} rows of {config.d_model} numbers, one"
+        f" for each dimension of the head. Dimension {d}, the one with the largest product, is row {row}."
+    )
+    return Words(
+        title="Rows of W_Q and W_K",
+        formula=rf"W_Q,\,W_K\,[{first}{{:}}{last}]",
+        result=f"{size} × {config.d_model}",
+        equation=rf"\begin{{aligned}} {one('q', 'n')} \\[4pt] {one('k', n)} \end{{aligned}}",
+        sentences=(said, *(("These are the numbers before positions turn them.",) if _is_turned(cell, config) else ())),
+    )
+
+
+def _shapes(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    cross = cell.kind == "cross"
+    letter = "S" if cross or cell.kind == "encoder" else "T"
+    count = 2 if cross else 3
+    said = (
+        "One map that makes all of them at once gives the same numbers, if it is cut in the right order: first into"
+        " maps and then into heads, or, its rows sorted by head, first into heads and then into maps. Both were"
+        " done here, for all positions and heads. B batch, H heads, E head_dim, D d_model."
+    )
+    more = (
+        ("In cross-attention key and value can be made together; the query is made of another text.",) if cross else ()
+    )
+    return Words(
+        title="Shapes, and the fused projection",
+        formula=rf"[B,{letter},{count}D] \to [B,H,{letter},E]",
+        result=f"{count * config.d_model} → {config.n_heads} × {config.head_dim}",
+        sentences=(said, *more),
+    )
+
+
+def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], Words]:
+    def made(line: Line, cell: Cell, config: ModelConfig) -> Words:
+        large = letter.upper()
+        read = _read_symbol(cell) if letter == "k" else "n"
+        bias = f" + b_{large}" if config.attention_bias else ""
+        what = {"q": "what this position looks for", "k": "what this position is found by"}[letter]
+        place = cell.query if letter == "q" else cell.key
+        said = f"The {title.lower()} of position {place}, {config.head_dim} numbers: {what}, in this head."
+        if _is_turned(cell, config):
+            turn = (
+                f"Each pair of neighbouring dimensions 2i, 2i+1 is turned by {place} · 10000^(-2i/{config.head_dim})"
+                " radians: rotary positions. Lengths stay, and q·k knows the distance of the two alone."
+            )
+            return Words(
+                title=title,
+                formula=rf"{letter} = R_{{{place}}}\,(W_{large}\,{read}{bias})",
+                result=f"‖{letter}‖ {_short(line.scalars['norm'])}",
+                sentences=(said, turn),
+            )
+        return Words(
+            title=title,
+            formula=rf"{letter} = W_{large}\,{read}{bias}",
+            result=f"‖{letter}‖ {_short(line.scalars['norm'])}",
+            sentences=(said,),
+        )
+
+    return made
+
+
+def _products(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    dot = line.scalars["dot"]
+    values = line.vectors[2].values
+    shown = [_math(value) for value in values[:3]]
+    terms = " + ".join(shown) + (r" + \dots" if len(values) > 3 else "")
+    return Words(
+        title="Products that add up",
+        formula=r"q \cdot k = \textstyle\sum_d q_d\,k_d",
+        result=_short(dot),
+        equation=rf"q \cdot k = {terms} = {_plain(dot)}",
+        sentences=(
+            f"{config.head_dim} products, one for each dimension of the head, add up to one number. A change of basis"
+            " leaves the sum as it is and changes every product: single dimensions are arithmetic, not meaning.",
+        ),
+    )
+
+
+def _divisor_formula(config: ModelConfig) -> str:
+    return {
+        "sqrt-head-dim": rf"\sqrt{{{config.head_dim}}}",
+        "sqrt-d-model": rf"\sqrt{{{config.d_model}}}",
+        "learned": r"c",
+    }[config.divisor]
+
+
+def _divisor(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    dot, divisor, s = (line.scalars[name] for name in ("dot", "divisor", "s"))
+    which = {
+        "sqrt-head-dim": "the square root of head_dim",
+        "sqrt-d-model": "the square root of d_model, which makes smaller scores than the paper's",
+        "learned": "a number that this attention has learned",
+    }[config.divisor]
+    if "bias" in line.scalars:
+        bias, slope, distance = (line.scalars[name] for name in ("bias", "slope", "distance"))
+        return Words(
+            title="Score",
+            formula=rf"s = q\cdot k \,/\, {_divisor_formula(config)} + b",
+            result=_short(s),
+            equation=rf"s = \frac{{{_plain(dot)}}}{{{_plain(divisor)}}} + {_math(bias)} = {_plain(s)}",
+            sentences=(
+                f"The sum is divided by {which}: {digits(divisor)}.",
+                f"ALiBi then adds minus slope times distance: this head's slope is {digits(slope)}, the distance"
+                f" here is {digits(distance)}.",
+                "It counts to both sides." if cell.kind == "encoder" else "Keys after the query, masked anyway, get 0.",
+            ),
+        )
+    return Words(
+        title="Score",
+        formula=rf"s = q\cdot k \,/\, {_divisor_formula(config)}",
+        result=_short(s),
+        equation=rf"s = \frac{{{_plain(dot)}}}{{{_plain(divisor)}}} = {_plain(s)}",
+        sentences=(f"The sum is divided by {which}: {digits(divisor)}.",),
+    )
+
+
+_FILLS: Mapping[str, str] = {
+    "zero-rows": "A masked score takes no part in the softmax; a row that may attend to nothing is all zeros.",
+    "-inf": "A masked score becomes minus infinity; a row that may attend to nothing is not a number.",
+    "-1e9": "A masked score becomes -1e9; a row that may attend to nothing is even over all keys.",
+    "-1e10": "A masked score becomes -1e10; a row that may attend to nothing is even over all keys.",
+    "added-1e9": "-1e9 is added to a masked score in float32, whose steps are 64 there: a multiple of 64 is left of the"
+    " score. A row that may attend to nothing is even only where these are equal.",
+}
+_MASKED: Mapping[str, str] = {
+    "zero-rows": r"s \to -\infty",
+    "-inf": r"s \to -\infty",
+    "-1e9": r"s \to -10^9",
+    "-1e10": r"s \to -10^{10}",
+    "added-1e9": r"s \to s + (-10^9)",
+}
+
+
+def _mask(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    is_open = bool(line.scalars["open"])
+    allowed, keys = int(line.scalars["allowed"]), int(line.scalars["keys"])
+    verdict = "This cell is open." if is_open else "This cell is masked."
+    equation = ""
+    if config.mask_fill == "added-1e9" and not is_open:
+        s, seen = (_plain(line.scalars[name]) for name in ("s", "seen"))
+        equation = rf"{s} + (-10^9)\ \xrightarrow{{\text{{float32}}}}\ {seen}"
+    return Words(
+        title="Mask",
+        formula=rf"{_MASKED[config.mask_fill]}\ \text{{where masked}}",
+        result="open" if is_open else "masked",
+        equation=equation,
+        sentences=(
+            f"{verdict} The query may attend to {allowed} of {keys} keys.",
+            *line.facts,
+            _FILLS[config.mask_fill],
+        ),
+    )
+
+
+def _softmax(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    largest, total = line.scalars["max"], line.scalars["total"]
+    return Words(
+        title="Softmax of the row",
+        formula=r"w = e^{s-\max s} \,/\, \textstyle\sum_j e^{s_j-\max s}",
+        result=f"Σ {share(line.scalars['sum'])}",
+        equation=rf"\max s = {_plain(largest)},\quad \textstyle\sum_j e^{{s_j-\max s}} = {_plain(total)}",
+        sentences=(
+            "A weight depends on every score of its row, and only on their differences: the largest is taken off first,"
+            " which changes nothing but keeps the exponentials small.",
+        ),
+    )
+
+
+def _weight(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    w, even = line.scalars["w"], line.scalars["even"]
+    rank = "" if w != w else f"Number {int(line.scalars['rank'])} of its row."
+    baseline = f"An even head would give {_short(even)} to each key that it may read"
+    beside = f"{baseline}; this is {_short(w / even)} times as much." if even == even else "The row may read no key."
+    return Words(
+        title="The weight",
+        formula=rf"w_{{{cell.query},{cell.key}}}",
+        result=_short(w),
+        equation=rf"w_{{{cell.query},{cell.key}}} = {_plain(w)}",
+        sentences=(f"{rank} {beside}".strip(),),
+    )
+
+
+def _value(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    bias = " + b_V" if config.attention_bias else ""
+    before, after = line.scalars["v_norm"], line.scalars["part_norm"]
+    return Words(
+        title="Weight times value",
+        formula=rf"w\,v,\quad v = W_V\,{_read_symbol(cell)}{bias}",
+        result=f"‖wv‖ {_short(after)}",
+        equation=rf"\lVert v \rVert = {_plain(before)},\quad \lVert w\,v \rVert = {_plain(after)}",
+        sentences=(
+            "What the key offers, and what the weight lets through. A large weight on a tiny value moves nothing.",
+        ),
+    )
+
+
+def _head(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    part, whole = line.scalars["part_norm"], line.scalars["norm"]
+    return Words(
+        title="The head's output",
+        formula=r"o = \textstyle\sum_j w_j\,v_j",
+        result=f"‖o‖ {_short(whole)}",
+        equation=rf"\lVert w\,v \rVert = {_plain(part)},\quad \lVert o \rVert = {_plain(whole)}",
+        sentences=("All values of the row, each times its weight, added up. Keys may cancel each other.",),
+    )
+
+
+def _merge(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    row, slot = int(line.scalars["row"]), int(line.scalars["slot"])
+    first, last = slot * config.head_dim, (slot + 1) * config.head_dim - 1
+    lands = f"It lands in row {row}, features {first} to {last}."
+    if config.merge == "raw-reshape":
+        said = (
+            "This model merges by a raw reshape: the numbers are read off head by head and cut into rows, so that"
+            " positions mix, a slip that it was trained with.",
+            lands,
+            *line.facts,
+        )
+        flat = r"h\,T + t"
+        return Words(
+            title="Merge: a raw reshape",
+            formula=rf"\lfloor ({flat})/H \rfloor",
+            result=f"row {row}, slot {slot}",
+            equation=rf"(h\,T+t)\ \mathrm{{divmod}}\ H = ({row}, {slot})",
+            sentences=said,
+        )
+    return Words(
+        title="Merge",
+        formula=rf"c = [\,o^0 | \dots | o^{{{config.n_heads - 1}}}\,]" if config.n_heads > 1 else "c = o^0",
+        result=f"row {row}, slot {slot}",
+        sentences=(f"The heads of one position stand beside each other. {lands}",),
+    )
+
+
+def _output(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    bias = " + b_O" if config.attention_bias else ""
+    part, head, norm = (line.scalars[name] for name in ("part_norm", "head_norm", "norm"))
+    return Words(
+        title="W_O: back to the stream's features",
+        formula=f"y = W_O\\,c{bias}",
+        result=f"‖y‖ {_short(norm)}",
+        equation=rf"\lVert W_O\,w\,v \rVert = {_plain(part)},\quad \lVert W_O\,o \rVert = {_plain(head)}"
+        rf",\quad \lVert y \rVert = {_plain(norm)}",
+        sentences=(
+            f"The output of row {int(line.scalars['row'])}: what this key adds, what this head adds, and the whole with"
+            " all heads.",
+        ),
+    )
+
+
+def _residual(line: Line, cell: Cell, config: ModelConfig) -> Words:
+    x, y, total = (line.scalars[name] for name in ("x_norm", "y_norm", "sum_norm"))
+    post = config.norm == "post"
+    behind = "Post-norm: the sum then goes through the norm." if post else "The next sub-layer reads this stream."
+    return Words(
+        title="Into the stream",
+        formula=r"\mathrm{norm}(x + y)" if post else "x + y",
+        result=f"‖x+y‖ {_short(total)}",
+        equation=rf"\lVert x \rVert = {_plain(x)},\quad \lVert y \rVert = {_plain(y)}"
+        rf",\quad \lVert x+y \rVert = {_plain(total)}",
+        sentences=(f"The sub-layer's output is added to row {int(line.scalars['row'])} of the stream. {behind}",),
+    )
+
+
+_WORDS: Mapping[str, Callable[[Line, Cell, ModelConfig], Words]] = {
+    "token": _token,
+    "stream": _stream,
+    "norm": _norm,
+    "maps": _maps,
+    "shapes": _shapes,
+    "query": _projected("q", "Query"),
+    "key": _projected("k", "Key"),
+    "products": _products,
+    "divisor": _divisor,
+    "mask": _mask,
+    "softmax": _softmax,
+    "weight": _weight,
+    "value": _value,
+    "head": _head,
+    "merge": _merge,
+    "output": _output,
+    "residual": _residual,
+}

@@ -1,0 +1,161 @@
+"""What is expensive and shared between sessions: loaded models, finished runs, answers to the example pairs.
+
+All of it is read, never changed. Everything is bounded, and the keys are texts, so a session holds no tensor.
+A checkpoint's key has the time at which its card was written: a model that was trained anew is loaded anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
+from viz_transformer.checkpoint import list_checkpoints
+from viz_transformer.checkpoint.files import CARD
+from viz_transformer.ui.session import new_models
+from viz_transformer.ui.session.how import How
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.models.answers import Answer
+    from viz_transformer.analysis.models.counting import Counted
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.checkpoint.contents import Summary, Unreadable
+    from viz_transformer.running.decoding import Run
+    from viz_transformer.running.search import Progress
+
+GREEDILY = How()
+MOST_RUNS = 24
+
+
+def summaries() -> tuple[Summary | Unreadable, ...]:
+    """The bundled checkpoints and the session's new models, without their weights; reads small JSON files only."""
+    bundled = list_checkpoints()
+    return (*bundled, *new_models.named(bundled))
+
+
+def is_warm() -> bool:
+    """Whether what a run needs has been imported in this process."""
+    return "viz_transformer.running.decoding" in sys.modules
+
+
+def warm_up() -> None:
+    """Import what a run needs, on one thread of torch; the first call takes seconds."""
+    import torch
+
+    import viz_transformer.running.decoding  # noqa: F401
+    from viz_transformer.ui.session.memory import leave_imports_alone
+
+    torch.set_num_threads(1)
+    leave_imports_alone()
+
+
+def checkpoint(summary: Summary) -> Checkpoint:
+    """The model, loaded. Raises CheckpointError with one sentence if it cannot be."""
+    return _checkpoint(_where(summary), _written(summary), summary)
+
+
+def run(
+    summary: Summary,
+    text: str,
+    target: str | None = None,
+    how: How = GREEDILY,
+    progress: Progress | None = None,
+) -> Run:
+    """The model's run on a text, written so, or the one in which it is given the target.
+
+    `progress` hears of each step; a run that it ends by raising something is not kept. Raises ValueError with one
+    sentence for what cannot be read, or cannot be written so.
+    """
+    key = (_where(summary), _written(summary), text, target, how)
+    kept = _runs()
+    if (found := kept.get(key)) is None:
+        from viz_transformer.running.decoding import decode
+
+        ckpt = checkpoint(summary)
+        if target is not None:
+            found = decode(ckpt, text, target=target, progress=progress)
+        else:
+            found = decode(
+                ckpt,
+                text,
+                strategy=how.value(),
+                prefix=how.prefix or None,
+                force=dict(how.force),
+                ban=how.ban,
+                progress=progress,
+            )
+        kept.put(key, found)
+    return found
+
+
+def example_answers(summary: Summary, count: int) -> tuple[Answer, ...]:
+    """What the model writes for the first `count` of its example pairs."""
+    return _example_answers(_where(summary), _written(summary), count, summary)
+
+
+def example_counts(summary: Summary, count: int) -> Counted:
+    """The same answers counted in several ways. Raises ValueError for targets that the model cannot read."""
+    return _example_counts(_where(summary), _written(summary), count, summary)
+
+
+def _where(summary: Summary) -> str:
+    """The folder; of a new model, which has none of its own, the name, which says all that it is made of."""
+    return summary.name if isinstance(summary, UntrainedSummary) else str(summary.path)
+
+
+def _written(summary: Summary) -> float:
+    return (summary.path / CARD).stat().st_mtime
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _checkpoint(where: str, written: float, _summary: Summary) -> Checkpoint:
+    warm_up()
+    from viz_transformer.checkpoint import load
+
+    if isinstance(_summary, UntrainedSummary):
+        return untrained(_summary.recipe, load(_summary.path))
+    return load(where)
+
+
+class Runs:
+    """The runs that were looked at last, at most MOST_RUNS, for all sessions."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[Hashable, Run] = OrderedDict()
+
+    def get(self, key: Hashable) -> Run | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: Hashable, run: Run) -> None:
+        with self._lock:
+            self._kept[key] = run
+            while len(self._kept) > MOST_RUNS:
+                self._kept.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def _runs() -> Runs:
+    return Runs()
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _example_answers(where: str, written: float, count: int, _summary: Summary) -> tuple[Answer, ...]:
+    from viz_transformer.analysis.models.answers import greedy_answers
+
+    return greedy_answers(_checkpoint(where, written, _summary), _summary.examples()[:count])
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _example_counts(where: str, written: float, count: int, _summary: Summary) -> Counted:
+    from viz_transformer.analysis.models.counting import counted
+
+    return counted(_checkpoint(where, written, _summary), _example_answers(where, written, count, _summary))

@@ -1,0 +1,45 @@
+"""The texts that a model was trained and tested on: read once, or a sentence that says what to put where."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_transformer.measuring.data import DATA_VARIABLE
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.inputs.dataset import Data
+    from viz_transformer.checkpoint import Checkpoint
+
+
+def data_key() -> str:
+    """What names the data folder in a cache: another one has other data."""
+    return os.path.abspath(os.path.expanduser(os.environ.get(DATA_VARIABLE) or "data"))
+
+
+def part(ckpt: Checkpoint, name: str) -> Data:
+    """The items of one part of the model's data. Raises ValueError for missing or bad files."""
+    return _part(ckpt.name, ckpt.weights_sha256, name, data_key(), ckpt)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _part(model: str, weights: str, name: str, folder: str, _ckpt: Checkpoint) -> Data:
+    from viz_transformer.analysis.inputs.dataset import read_part
+
+    return read_part(_ckpt, name)
+
+
+def missing_data(ckpt: Checkpoint, name: str, error: ValueError, what: str) -> str:
+    """What to put where, in a sentence; the error itself where the files are there."""
+    from viz_transformer.analysis.inputs.dataset import needed_files
+
+    files = needed_files(ckpt, name)
+    if not files or all(os.path.isfile(os.path.join(data_key(), file)) for file in files):
+        return f"{error}."
+    listed = " and ".join(files)
+    return (
+        f"{what}, which are not here: put {listed} into a folder, name that folder in {DATA_VARIABLE} (else ./data is"
+        " looked into), and start the app again."
+    )

@@ -1,0 +1,131 @@
+"""The fields that pages share: what is run, how its answer is written, what in the run is looked at, and the pin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.model.kinds import KindName
+from viz_transformer.ui.session.declaring import (
+    NUMBER,
+    TEXT,
+    Reading,
+    declared,
+    different_numbers,
+    one_of,
+    some_of,
+)
+from viz_transformer.ui.session.how import (
+    BEAM_BOUNDS,
+    BOUNDS,
+    SAMPLED,
+    SEARCHED,
+    STRATEGIES,
+    Branch,
+    How,
+    Sampled,
+    Searched,
+    parse_how,
+    read_beam,
+    read_branches,
+    read_ids,
+    read_sampling,
+    write_branches,
+)
+
+DERIVED = ("mean", "max", "rollout")
+KINDS: tuple[KindName, ...] = ("cross", "decoder", "encoder")
+POSITIONS = ("i", "j", "t", "u")
+SHOWN = ("A", "B", "A-B")
+OPTIONS = ("words", "hidden", "contribution")
+ROWS = ("last", "own")
+SCALES = ("fixed", "row", "map")
+
+ASKED = ("checkpoint", "text", "target")
+"""What a run is of."""
+WRITING = ("strategy", "sampling", "beam", "ban", "prefix")
+"""How the strategy writes an answer to it."""
+_NEW_ANSWER = ("checkpoint", "text", *WRITING)
+_NEW_POSITIONS = ("text", "target", *WRITING)
+
+
+def _heads() -> Reading:
+    """Numbers of heads, sorted, or the word of a picture that is derived from all of them."""
+    several = different_numbers(MOST_HEADS)
+
+    def read(given: str) -> tuple[int, ...] | str | None:
+        if given in DERIVED:
+            return given
+        found = several.read(given)
+        return None if found is None else tuple(sorted(found))
+
+    return Reading(read, f"{several.wanted}, or one of {', '.join(DERIVED)}", words=DERIVED)
+
+
+def _bounded(setting: tuple[str, tuple[float, float]]) -> str:
+    name, (low, high) = setting
+    return f"{name} {low:g} to {high:,.12g}"
+
+
+_SAMPLING = Reading(read_sampling, f"{', '.join(map(_bounded, BOUNDS.items()))}, with commas between them")
+_BEAM = Reading(
+    read_beam,
+    f"{', '.join(map(_bounded, BEAM_BOUNDS.items()))}, gnmt or power, end or no-end, and a stop rule, with commas"
+    " between them",
+)
+_BRANCHES = Reading(read_branches, "a list of branches", write_branches)
+_HOW = Reading(parse_how, "a way to write an answer", How.text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """What all pages show."""
+
+    checkpoint: str = declared("numbers-any", TEXT, always=True, brought_back=True)
+    text: str = declared("29,284.30", TEXT, always=True, brought_back=True, typed="A text")
+    # Kind of attention and layer; heads: their numbers, or one of DERIVED.
+    kind: KindName = declared("cross", one_of(KINDS), always=True, picked=True)
+    layer: int = declared(1, NUMBER, always=True, in_a_link=1, picked=True)
+    heads: tuple[int, ...] | str = declared((2,), _heads(), always=True, in_a_link=(0,), picked=True)
+    # Positions of the source (i, j) and of the target (t, u). The kind picks the pair: encoder (i, j), decoder (t, u),
+    # cross (t, i). t is None until a run is there to say which row writes the first token.
+    i: int = declared(0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="source position")
+    j: int = declared(0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="source position")
+    t: int | None = declared(
+        None, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="target position"
+    )
+    u: int = declared(0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="target position")
+    # The answer that is given to the model; None if it is to write one itself.
+    target: str | None = declared(
+        None, TEXT, forgotten_with=("checkpoint", "text"), brought_back=True, typed="A target"
+    )
+    # How an answer is written, with the settings of each strategy; ban: ids that are never written, of this vocabulary;
+    # prefix: what the answer begins with.
+    strategy: str = declared("greedy", one_of(STRATEGIES), brought_back=True)
+    sampling: Sampled = declared(SAMPLED, _SAMPLING, brought_back=True)
+    beam: Searched = declared(SEARCHED, _BEAM, brought_back=True)
+    ban: tuple[int, ...] = declared(
+        (), Reading(read_ids, "ids with commas between them"), forgotten_with=("checkpoint",), brought_back=True
+    )
+    prefix: str = declared("", TEXT, brought_back=True, typed="A beginning of the answer")
+    # Other ways to go on. branch: which is looked at, 0 is the strategy's own answer; branch_b: what it is compared
+    # with.
+    branches: tuple[Branch, ...] = declared(
+        (), _BRANCHES, forgotten_with=_NEW_ANSWER, brought_back=True, typed="What branches begin with"
+    )
+    branch: int = declared(0, NUMBER, forgotten_with=_NEW_ANSWER, brought_back=True)
+    branch_b: int | None = declared(None, NUMBER, forgotten_with=_NEW_ANSWER, brought_back=True)
+    # How a map is shown; rows: of which pass the decoder's rows are where each step had its own, of the last or each of
+    # its own step; scale: what has full colour.
+    options: tuple[str, ...] = declared((), some_of(OPTIONS))
+    rows: str = declared("last", one_of(ROWS))
+    scale: str = declared("fixed", one_of(SCALES), picked=True)
+    # The projector, and which of the page's scenes is on it.
+    projector: str = declared("off", one_of(("on", "off"), "on or off"), picked=True)
+    scene: int = declared(0, NUMBER, picked=True)
+    # The pinned run, B; None without one. shown: A (or None), B, or A-B.
+    pin_checkpoint: str | None = declared(None, TEXT)
+    pin_text: str | None = declared(None, TEXT, typed="A pinned text")
+    pin_target: str | None = declared(None, TEXT, typed="A pinned target")
+    pin_how: How | None = declared(None, _HOW, typed="What the pinned run was written with")
+    shown: str | None = declared(None, one_of(SHOWN))

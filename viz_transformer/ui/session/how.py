@@ -1,0 +1,205 @@
+"""How a run's answer is written, as plain values that stand in an address and in a cache's key: strategy and branch.
+
+Nothing heavy is imported before a strategy other than greedy is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from viz_transformer.running.strategies import Strategy
+
+STRATEGIES = ("greedy", "sampling", "beam")
+Sampled = tuple[float, int, float, float, float, int]
+"""temperature, top-k (0 = off), top-p, min-p, repetition penalty, seed"""
+Searched = tuple[int, float, str, str, str]
+"""width, length penalty, gnmt or power, whether |Y| counts the end token ("end") or not ("no-end"), stop rule"""
+BOUNDS = {
+    "temperature": (0.0, 100.0),
+    "top-k": (0, 10**6),
+    "top-p": (0.01, 1.0),
+    "min-p": (0.0, 1.0),
+    "repetition penalty": (0.1, 10.0),
+    "seed": (0, 10**9),
+}
+"""The least and the most of each setting of sampling, as the page offers them."""
+BEAM_BOUNDS = {"width": (1, 100), "length penalty": (0.0, 10.0)}
+"""The same of a beam search: what `strategies.Beam` takes."""
+SAMPLED: Sampled = (0.8, 0, 1.0, 0.0, 1.0, 0)
+SEARCHED: Searched = (4, 0.6, "gnmt", "end", "none-better")
+MOST_BRANCHES, MOST_IDS, LONGEST_NAME = 12, 800, 24
+
+
+@dataclass(frozen=True)
+class How:
+    """A strategy with its settings, banned ids, what the answer begins with, and the tokens that a branch has to write.
+
+    force: (step, id) in order. `branch` is what the branch is called, for captions; "" for the answer that the strategy
+    writes by itself.
+    """
+
+    strategy: str = "greedy"
+    settings: Sampled | Searched | tuple[()] = ()
+    ban: tuple[int, ...] = ()
+    prefix: str = ""
+    force: tuple[tuple[int, int], ...] = ()
+    branch: str = ""
+
+    def value(self) -> Strategy:
+        """The strategy. Raises ValueError with one sentence for settings that cannot be."""
+        from viz_transformer.running.strategies import Greedy
+
+        if self.strategy == "sampling":
+            return sampling(self.settings or SAMPLED)  # type: ignore[arg-type]
+        return searching(self.settings or SEARCHED) if self.strategy == "beam" else Greedy()  # type: ignore[arg-type]
+
+    def words(self) -> str:
+        """What a caption says of it; "" for greedy decoding without anything else."""
+        parts = [] if self.strategy == "greedy" else [str(self.value())]
+        parts += [f"{len(self.ban)} banned"] if self.ban else []
+        parts += [f"begun with “{self.prefix}”"] if self.prefix else []
+        parts += [f"branch “{self.branch}”"] if self.branch else []
+        return ", ".join(parts)
+
+    def text(self) -> str:
+        """All of it in one line, as `parse_how` reads it."""
+        numbers = (",".join(map(str, part)) for part in (self.settings, self.ban))
+        forced = ",".join(f"{step}:{token}" for step, token in self.force)
+        return "|".join([self.strategy, *numbers, forced, self.branch, self.prefix])
+
+
+def parse_how(given: str) -> How | None:
+    """The How of such a line; None for any other text."""
+    parts = given.split("|", 5)
+    if len(parts) != 6 or parts[0] not in STRATEGIES:
+        return None
+    strategy, settings, ban, force, branch, prefix = parts
+    read = {"sampling": read_sampling, "beam": read_beam}.get(strategy, lambda text: () if text == "" else None)(
+        settings
+    )
+    pairs = [part.split(":") for part in force.split(",")] if force else []
+    banned, forced = read_ids(ban), read_ids(",".join(number for pair in pairs for number in pair))
+    if read is None or banned is None or forced is None or name_of(branch) != branch:
+        return None
+    if any(len(pair) != 2 for pair in pairs):
+        return None
+    return How(strategy, read, banned, prefix, tuple(zip(forced[::2], forced[1::2], strict=True)), branch)
+
+
+def sampling(settings: Sampled) -> Strategy:
+    """The strategy with these settings. Raises ValueError for those that cannot be."""
+    from viz_transformer.running.strategies import Sampling
+
+    temperature, top_k, top_p, min_p, penalty, seed = settings
+    return Sampling(
+        temperature=temperature,
+        top_k=top_k or None,
+        top_p=top_p,
+        min_p=min_p,
+        repetition_penalty=penalty,
+        seed=seed,
+    )
+
+
+def searching(settings: Searched) -> Strategy:
+    """The beam search with these settings. Raises ValueError for those that cannot be."""
+    from viz_transformer.running.strategies import Beam
+
+    width, length_penalty, penalty, counted, stop = settings
+    return Beam(width, length_penalty=length_penalty, penalty=penalty, count_end=counted == "end", stop=stop)  # type: ignore[arg-type]
+
+
+def read_sampling(given: str) -> Sampled | None:
+    """Settings of sampling as an address has them; None for what is none, or cannot be."""
+    parts = given.split(",")
+    if len(parts) != 6:
+        return None
+    numbers = [_number(part) for part in parts]
+    whole = [_whole(parts[1]), _whole(parts[5])]
+    if None in numbers or None in whole:
+        return None
+    temperature, _, top_p, min_p, penalty, _ = (float(number or 0) for number in numbers)
+    found: Sampled = (temperature, whole[0] or 0, top_p, min_p, penalty, whole[1] or 0)
+    inside = all(low <= value <= high for value, (low, high) in zip(found, BOUNDS.values(), strict=True))
+    return found if inside else None
+
+
+def read_beam(given: str) -> Searched | None:
+    """Settings of a beam search as an address has them; None for what is none, or cannot be."""
+    parts = given.split(",")
+    if len(parts) != 5 or parts[3] not in ("end", "no-end"):
+        return None
+    width, length_penalty = _whole(parts[0]), _number(parts[1])
+    if width is None or length_penalty is None:
+        return None
+    found: Searched = (width, length_penalty, parts[2], parts[3], parts[4])
+    try:
+        searching(found)
+    except ValueError:
+        return None
+    return found
+
+
+def read_ids(given: str) -> tuple[int, ...] | None:
+    """Ids with commas between them; None for anything else, or too many."""
+    ids = [_whole(part) for part in given.split(",")] if given else []
+    known = tuple(number for number in ids if number is not None)
+    return known if len(known) == len(ids) <= MOST_IDS else None
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Another way to go on: from step `step` of branch `parent` (0 is the strategy's own answer) with these ids."""
+
+    parent: int
+    step: int
+    ids: tuple[int, ...]
+    name: str
+
+
+def read_branches(given: str) -> tuple[Branch, ...] | None:
+    """Branches as an address has them, each behind its parent: "0.3.17.pin;1.5.9-4.other"."""
+    found: list[Branch] = []
+    for word in given.split(";") if given else []:
+        match = re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,4})\.([0-9]{1,7}(?:-[0-9]{1,7})*)\.([^.;]+)", word)
+        if match is None:
+            return None
+        parent, step, name = int(match[1]), int(match[2]), match[4]
+        ids = tuple(map(int, match[3].split("-")))
+        if parent > len(found) or name_of(name) != name or len(ids) > MOST_IDS:
+            return None
+        found.append(Branch(parent, step, ids, name))
+    return tuple(found) if len(found) <= MOST_BRANCHES else None
+
+
+def write_branches(branches: Sequence[Branch]) -> str:
+    """Branches as `read_branches` reads them."""
+    return ";".join(f"{b.parent}.{b.step}.{'-'.join(map(str, b.ids))}.{b.name}" for b in branches)
+
+
+def name_of(text: str) -> str:
+    """The text as the name of a branch: its letters, digits, blanks and hyphens, at most 24."""
+    return " ".join(re.sub(r"[^\w\- ]", "", text).split())[:LONGEST_NAME].strip()
+
+
+def without(branches: Sequence[Branch], closed: int) -> tuple[Branch, ...]:
+    """The branches without branch `closed` (1 is the first) and those that grow from it, numbered anew."""
+    places = {0: 0}
+    kept: list[Branch] = []
+    for number, branch in enumerate(branches, start=1):
+        if number != closed and branch.parent in places:
+            kept.append(Branch(places[branch.parent], branch.step, branch.ids, branch.name))
+            places[number] = len(kept)
+    return tuple(kept)
+
+
+def _number(given: str) -> float | None:
+    return float(given) if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,20})?(e-[0-9]{2})?", given) else None
+
+
+def _whole(given: str) -> int | None:
+    return int(given) if re.fullmatch(r"[0-9]{1,18}", given) else None

@@ -1,0 +1,70 @@
+"""Of which pass the decoder's rows on a page are: the one sentence that says it, and the words of captions.
+
+Where a row depends on tokens behind it, every step of a run is a pass of its own, and the rows of the last one are not
+those that wrote the tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from viz_transformer.figures import labels
+
+if TYPE_CHECKING:
+    from viz_transformer.running.record import Trace
+    from viz_transformer.ui.session.runs import Shown
+
+ELSEWHERE = "Of its row each step kept attention weights and logits: Run, Decoding and Attention can show the weights."
+LONGEST = 200
+"""A reason may come out of a file."""
+
+
+def sentence(trace: Trace) -> str | None:
+    """Whose rows these are; None where no row depends on tokens behind it, so that there are no others."""
+    if trace.reads_ahead is None:
+        return None
+    because = labels.shorten(labels.sentence(trace.reads_ahead), LONGEST)
+    because = f"{because[:1].upper()}{because[1:]}"
+    if "written" not in trace.info:
+        return f"{because}: every row is of one pass over the whole text. No step was run, so none has rows of its own."
+    wrote = "was given" if trace.info.get("kind") == "teacher-forced" else "wrote"
+    begins = f"{because}: every step was a whole pass over the tokens so far, with rows and probabilities of its own."
+    if trace.of_steps:
+        return (
+            f"{begins} Each decoder row here is that of the step that {wrote} its token; a row without a step, and a"
+            " key that came later, is not there."
+        )
+    return (
+        f"{begins} Decoder rows here are those of the last pass: the step that {wrote} a token may have looked"
+        " elsewhere."
+    )
+
+
+def rows_of(trace: Trace) -> str:
+    """What a caption says of decoder rows; "" where there is nothing to tell apart."""
+    if trace.reads_ahead is None:
+        return ""
+    if "written" not in trace.info:
+        return "rows of one pass over the whole text"
+    return "each row of its own step" if trace.of_steps else "rows of the last pass"
+
+
+def said_of(shown: Shown, *, elsewhere: bool) -> str | None:
+    """The sentence for a run on a page; `elsewhere` adds which pages show each step's own rows, where there are any."""
+    said = sentence(shown.trace)
+    return f"{said} {ELSEWHERE}" if said and elsewhere and has_own_rows(shown) else said
+
+
+def has_own_rows(shown: Shown) -> bool:
+    """Whether steps had rows of their own and kept the weights of all of them."""
+    from viz_transformer.model.points import attention_sites
+
+    own = shown.run.own_rows
+    sites = attention_sites(own.config)
+    return own.of_steps and all(f"{site}.weights" in own for site in sites if site.startswith("decoder."))
+
+
+def with_own_rows(shown: Shown) -> Shown:
+    """The run with each step's own rows, if they were kept."""
+    return replace(shown, own=True) if has_own_rows(shown) else shown

@@ -1,0 +1,123 @@
+"""The run that a page shows, with what belongs to it: its model, its special tokens, and words for a caption."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from viz_transformer import __version__
+from viz_transformer.figures import labels
+from viz_transformer.ui.session import cached, passes, state
+from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.running.decoding import Run
+    from viz_transformer.running.record import Tokens, Trace
+    from viz_transformer.text.codec import Codec
+
+Name = Literal["A", "B"]
+QUOTED = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one.
+
+    `own`: its decoder rows are each step's own (`Run.own_rows`), not those of the last pass.
+    `target` is the answer that was given to the model; None if it wrote its own, as `how` says.
+    """
+
+    name: Name
+    summary: Summary
+    text: str
+    ckpt: Checkpoint
+    run: Run
+    target: str | None = None
+    how: How = cached.GREEDILY
+    own: bool = False
+
+    @property
+    def trace(self) -> Trace:
+        return self.run.own_rows if self.own else self.run.trace
+
+    @property
+    def source_special(self) -> frozenset[int]:
+        """The positions of the source's special tokens; unknown text is not special."""
+        return special_positions(self.trace.src, self.ckpt.source_codec)
+
+    @property
+    def target_special(self) -> frozenset[int]:
+        return special_positions(self.trace.tgt, self.ckpt.target_codec)
+
+    def caption(self, what: str, *, rows: bool = False) -> str:
+        """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
+        parts = (self.summary.name, self.words(), what, self.whose_rows if rows else "")
+        return f"{', '.join(filter(None, parts))} (Viz Transformer {__version__})"
+
+    @property
+    def whose_rows(self) -> str:
+        """Of which pass its decoder rows are, where that has to be said."""
+        return passes.rows_of(self.trace)
+
+    def words(self) -> str:
+        """The text between quotation marks, and the target if it was given, or how the answer was written."""
+        source, target = (
+            f"“{labels.isolated(labels.shorten(labels.sentence(text), QUOTED))}”"
+            for text in (self.text, self.target or "")
+        )
+        if self.target is not None:
+            return f"{source} with the given target {target}"
+        return ", ".join(filter(None, (source, self.how.words())))
+
+
+def special_positions(side: Tokens, codec: Codec | None) -> frozenset[int]:
+    """Where start, end and padding tokens stand."""
+    if codec is None:
+        return frozenset()
+    special = codec.vocabulary.special_ids - {codec.vocabulary.unk}
+    return frozenset(position for position, token_id in enumerate(side.ids) if token_id in special)
+
+
+def load(name: Name, summary: Summary, text: str, target: str | None, how: How, place: DeltaGenerator) -> Shown:
+    """The model's run of the text, written so, or with the target if one is given; `place` says what is waited for.
+
+    Raises ValueError with one sentence.
+    """
+    with waiting("Loading the model ...", place):
+        ckpt = cached.checkpoint(summary)
+    with waiting("Running the model ...", place):
+        run = cached.run(summary, text, target, how, Watched())
+    return Shown(name, summary, text, ckpt, run, target, how)
+
+
+class Watched:
+    """Shows the progress of a decode that takes long, with a button that stops it unless it is not `stoppable`.
+
+    Every call also lets Streamlit end the script: somebody chose something else, or closed or reloaded the page.
+    """
+
+    PATIENCE, EVERY = 0.5, 0.1  # seconds
+
+    def __init__(self, *, stoppable: bool = True) -> None:
+        self._stoppable = stoppable
+        self._begun = self._last = time.monotonic()
+        self._bar: DeltaGenerator | None = None
+
+    def __call__(self, done: int, most: int) -> None:
+        now = time.monotonic()
+        if now - self._begun < self.PATIENCE or now - self._last < self.EVERY:
+            return
+        self._last = now
+        if self._bar is None:
+            if self._stoppable:
+                st.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
+            self._bar = st.empty()
+        self._bar.progress(min(1.0, done / most), text=f"Step {done:,} of at most {most:,}")

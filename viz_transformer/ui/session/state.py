@@ -1,0 +1,345 @@
+"""What is selected: one plain dict per session, read from the address and written back to it on every run.
+
+Streamlit clears the address when the page changes and forgets the widgets of the page that was left; the dict stays.
+So pages never read their own widgets: they give a widget the dict's value (`bind`), and its change is taken into the
+dict before the next run.
+
+The address is believed when it is not the one that was written last (a link, a reload, the Back button), unless the
+run was caused by a widget: then the browser has only not seen the latest address yet.
+
+A text that was only offered goes with its model: when another is selected, the first text offered for that one takes
+its place. A text that a person typed, and one that stands in a link, stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+from viz_transformer.ui.session.declaring import Field, fields_of, joined
+from viz_transformer.ui.session.fields import ASKED, POSITIONS, Shared
+from viz_transformer.ui.session.how import How
+
+LONGEST_LINKED_TEXT = 1500
+
+V = TypeVar("V")
+_fields: dict[str, Field] = {}
+_owners: dict[str, str] = {}
+_defaults: dict[str, Any] = {}
+_view: dict[str, Any] = {}
+DEFAULTS: Mapping[str, Any] = MappingProxyType(_defaults)
+"""What each field that is known starts with."""
+VIEW: Mapping[str, Any] = MappingProxyType(_view)
+"""Fields that stand in the address only where they differ from this; one with a model and without them means this."""
+
+
+class Declared(Generic[V]):
+    """Some fields of the selection, as one value with types."""
+
+    def __init__(self, declaration: type[V]) -> None:
+        self._declaration, self.names = declaration, tuple(fields_of(declaration))
+
+    def now(self) -> V:
+        """Their values in this session."""
+        chosen = selection()
+        return self._declaration(**{name: chosen[name] for name in self.names})
+
+
+def declare(declaration: type[V]) -> Declared[V]:
+    """Make the fields of a frozen dataclass known; a page does so once, in its `fields.py`.
+
+    Raises ValueError for a name that is declared elsewhere.
+    """
+    owner = f"{declaration.__module__}.{declaration.__qualname__}"
+    for name, field in fields_of(declaration).items():
+        if _owners.setdefault(name, owner) != owner:
+            raise ValueError(f"the field {name} of {owner} is declared by {_owners[name]} already")
+        _fields[name] = field
+        _defaults[name] = field.start
+        if not field.always:
+            _view[name] = field.start
+    return Declared(declaration)
+
+
+def fields() -> Mapping[str, Field]:
+    """All fields that are known, by name."""
+    return MappingProxyType(_fields)
+
+
+SHARED = declare(Shared)
+PIN: Mapping[str, None] = dict.fromkeys(("pin_checkpoint", "pin_text", "pin_target", "pin_how", "shown"))
+"""The fields of the pinned run, as they are without one."""
+
+Offers = Callable[[str], Sequence[str]]
+"""The texts that are offered for the model of this name."""
+
+_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT = (
+    "selection",
+    "selection_model",
+    "address_written",
+    "selection_touched",
+    "selection_remarks",
+    "selection_begun",
+    "selection_good",
+    "selection_next",
+)
+
+
+def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
+    """Bring the selection up to date with the address; called once at the start of each run.
+
+    `offers` is asked when another model is selected than in the run before.
+    """
+    memory = st.session_state
+    memory[_REMARKS], memory[_BEGUN] = [said] if (said := memory.pop(_NEXT, None)) else [], True
+    first = _SELECTION not in memory
+    selection = memory.setdefault(_SELECTION, {})
+    selection.update({name: start for name, start in DEFAULTS.items() if name not in selection})
+    address, given = st.query_params.to_dict(), dict[str, Any]()
+    if not memory.pop(_TOUCHED, False) and address and address != memory.get(_WRITTEN):
+        given = _understood(address)
+        named = "checkpoint" in given
+        linked = {name: field.in_a_link for name, field in _fields.items() if field.in_a_link is not None}
+        selection.update({**(VIEW if named else {}), **(linked if named and first else {}), **given})
+    if checkpoints and selection["checkpoint"] not in checkpoints:
+        instead = DEFAULTS["checkpoint"] if DEFAULTS["checkpoint"] in checkpoints else checkpoints[0]
+        if address.get("checkpoint") == selection["checkpoint"]:
+            remark(f"There is no model named {_cited(selection['checkpoint'])} here: {instead} is shown.")
+        selection["checkpoint"] = instead
+    if "text" not in given:
+        _follow_model(memory.get(_MODEL), offers, {name: given[name] for name in POSITIONS if name in given})
+    memory[_MODEL] = selection["checkpoint"]
+    for name, field in _fields.items():
+        if field.typed and not text_fits_address(name):
+            remark(
+                f"{field.typed} of over {LONGEST_LINKED_TEXT:,} characters is not put into the address:"
+                " a link leaves it out."
+            )
+    if _WRITTEN in memory:
+        _write()  # already now: what follows may take long, and a reload should find the selection
+
+
+def end() -> None:
+    """Write the selection into the address; called once at the end of each run."""
+    _write()
+    st.session_state[_BEGUN] = False
+
+
+def begun() -> bool:
+    """Whether this run has called `begin`."""
+    return bool(st.session_state.get(_BEGUN))
+
+
+def selection() -> dict[str, Any]:
+    """The session's selection: the value of each field, by name; `fields.py`, here and of a page, says what it is."""
+    chosen: dict[str, Any] = st.session_state[_SELECTION]
+    return chosen
+
+
+def text_fits_address(name: str = "text") -> bool:
+    value = selection()[name]
+    return value is None or len(_fields[name].reading.write(value)) <= LONGEST_LINKED_TEXT
+
+
+def select(**changes: Any) -> None:
+    """Change the selection because of something that a person did, in a callback."""
+    selected = selection()
+    changed = {name for name, value in changes.items() if value != selected[name]}
+    while changed:
+        forgotten = {
+            name: field.start
+            for name, field in _fields.items()
+            if name not in changes and not changed.isdisjoint(field.forgotten_with)
+        }
+        changed = {name for name, start in forgotten.items() if start != selected[name]}
+        changes |= forgotten
+    selected.update(changes)
+    st.session_state[_TOUCHED] = True
+
+
+def correct(**values: Any) -> None:
+    """Put something that is there in the place of what is not, while a page is drawn: nobody has done anything."""
+    selection().update(values)
+
+
+def pick(given: Mapping[str, Any]) -> None:
+    """Take over what a person picked in a component: the fields that can be used, nothing else."""
+    known = {name: _fields[name].reading.read(joined(value)) for name, value in given.items() if name in picked()}
+    select(**{name: value for name, value in known.items() if value is not None})
+
+
+def picked() -> dict[str, Any]:
+    """The fields that components know: what is chosen inside a run."""
+    return {name: value for name, value in selection().items() if _fields[name].picked}
+
+
+def pin(how: How) -> None:
+    """Keep the run that is selected now, written so, as B, to compare others with."""
+    now = selection()
+    written = None if how == How() else how
+    select(
+        pin_checkpoint=now["checkpoint"],
+        pin_text=now["text"],
+        pin_target=now["target"],
+        pin_how=written,
+        shown="A",
+    )
+
+
+def how(given: Mapping[str, Any] | None = None) -> How:
+    """How the strategy of these fields writes an answer by itself; a given target leaves it nothing to write."""
+    now = selection() if given is None else given
+    if now["target"] is not None:
+        return How()
+    settings = {"sampling": now["sampling"], "beam": now["beam"]}.get(now["strategy"], ())
+    return How(now["strategy"], settings, now["ban"], now["prefix"])
+
+
+def last_good() -> Mapping[str, Any] | None:
+    """The fields that the last run which could be made was written with."""
+    found: Mapping[str, Any] | None = st.session_state.get(_GOOD)
+    return found
+
+
+def keep_good() -> None:
+    """Keep the fields that decide what is run: this run could be made."""
+    st.session_state[_GOOD] = {name: value for name, value in selection().items() if _fields[name].brought_back}
+
+
+def stop() -> None:
+    """Go back to what was shown before a run that takes too long; in a callback."""
+    starts = {name: DEFAULTS[name] for name, field in _fields.items() if field.brought_back and name not in ASKED}
+    selection().update(last_good() or starts)
+    st.session_state[_TOUCHED] = True
+    say_next("Stopped: what was shown before is shown.")
+
+
+def say_next(sentence: str) -> None:
+    """Something to say on the page that the next run draws; in a callback."""
+    st.session_state[_NEXT] = sentence
+
+
+def unpin() -> None:
+    select(**PIN)
+
+
+def bind(name: str, *, key: str, value: Any = None, taken: Callable[[Any], Any] = lambda new: new) -> dict[str, Any]:
+    """The arguments that tie a widget to a field: it shows the field's value (or `value`), and its change is kept.
+
+    `taken` turns what the widget says into the field's value.
+    """
+    st.session_state[key] = selection()[name] if value is None else value
+
+    def changed() -> None:
+        new = st.session_state[key]
+        select(**({} if new is None else {name: taken(new)}))
+
+    return {"key": key, "on_change": changed}
+
+
+def fit(name: str, count: int, owner: str) -> int:
+    """The field's number, brought into 0 to count - 1; a change is said."""
+    value: int = selection()[name]
+    if value >= count:
+        last = count - 1
+        what = _fields[name].noun or name
+        which = f"{what} 0" if last == 0 else f"{what}s 0 to {last}"
+        remark(f"There is no {what} {value}: {owner} has {which}, so {what} {last} is shown.")
+        selection()[name] = last
+    return int(selection()[name])
+
+
+def fit_heads(count: int, owner: str) -> tuple[int, ...] | str:
+    """The chosen heads, those left out that the model does not have; or the word of a derived picture."""
+    chosen = selection()["heads"]
+    if isinstance(chosen, str):
+        return chosen
+    kept = tuple(head for head in chosen if head < count)
+    if kept != chosen:
+        missing = next(head for head in chosen if head >= count)
+        kept = kept or (count - 1,)
+        last = "head 0" if count == 1 else f"heads 0 to {count - 1}"
+        shown = f"head{'s' if len(kept) > 1 else ''} {', '.join(map(str, kept))}"
+        remark(f"There is no head {missing}: {owner} has {last}, so {shown} {'are' if len(kept) > 1 else 'is'} shown.")
+        selection()["heads"] = kept
+    return kept
+
+
+def fit_kind(kinds: Sequence[str], owner: str) -> str:
+    """The chosen kind of attention, or the first that the model has."""
+    chosen: str = selection()["kind"]
+    if chosen not in kinds:
+        selection()["kind"] = kinds[0]
+        if chosen != DEFAULTS["kind"]:
+            remark(f"There is no {chosen} attention in {owner}, so {kinds[0]} attention is shown.")
+    return str(selection()["kind"])
+
+
+def start_at(first_row: int) -> None:
+    """Without a target position, choose the row of the first step."""
+    if selection()["t"] is None:
+        selection()["t"] = first_row
+
+
+def fit_positions(source: int, target: int, first_row: int) -> None:
+    """All four positions, brought into a run of `source` and `target` tokens; without one t is the first step's row."""
+    start_at(first_row)
+    for name, count in (("i", source), ("j", source), ("t", target), ("u", target)):
+        if count:
+            fit(name, count, "the run")
+        else:
+            selection()[name] = 0
+
+
+def remark(sentence: str) -> None:
+    """Something about the selection to say on the page."""
+    st.session_state[_REMARKS].append(sentence)
+
+
+def remarks() -> tuple[str, ...]:
+    return tuple(st.session_state[_REMARKS])
+
+
+def _follow_model(before: str | None, offers: Offers, given: Mapping[str, Any]) -> None:
+    """After a change of the model, put a text that fits it in the place of one that was only offered for the other."""
+    selected = selection()
+    model, text = selected["checkpoint"], selected["text"]
+    if model == before or (text != DEFAULTS["text"] and (before is None or text not in offers(before))):
+        return
+    offered = offers(model)
+    if offered and text not in offered:
+        selected.update({**{name: DEFAULTS[name] for name in POSITIONS}, **given}, text=offered[0])
+
+
+def _write() -> None:
+    stated = {name: value for name, value in selection().items() if name not in VIEW or value != VIEW[name]}
+    address = {name: _fields[name].reading.write(value) for name, value in stated.items() if value is not None}
+    for name in [*address]:
+        if _fields[name].typed and len(address[name]) > LONGEST_LINKED_TEXT:
+            del address[name]
+    if st.query_params.to_dict() != address:
+        st.query_params.from_dict(address)
+    st.session_state[_WRITTEN] = address
+
+
+def _understood(address: Mapping[str, str]) -> dict[str, Any]:
+    """The fields that the address gives in a form that can be used; what cannot is said and left out."""
+    found = {}
+    for name, given in address.items():
+        if name not in _fields:
+            remark(f"The address asks for {_cited(name)}, which means nothing here.")
+            continue
+        reading = _fields[name].reading
+        value = reading.read(given)
+        if value is None:
+            remark(f"The address asks for {name} {_cited(given)}, which is not {reading.wanted}.")
+        else:
+            found[name] = value
+    return found
+
+
+def _cited(given: str) -> str:
+    return f"“{given[:40]}{'…' if len(given) > 40 else ''}”"

@@ -1,0 +1,17 @@
+"""A sentence that says what is being waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+
+@contextmanager
+def waiting(sentence: str, place: DeltaGenerator) -> Iterator[None]:
+    """Say in `place` what is being waited for."""
+    with place.container(), st.spinner(sentence):
+        yield
+    place.empty()
