@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from viz_transformer.text.vocabulary import Vocabulary
 SPECIALS = {"pad": "<pad>", "bos": "<s>", "eos": "</s>", "unk": "<unk>"}
 SOURCE = ("<pad>", "<s>", "</s>", "<unk>", *"abcdefgh")
 TARGET = ("<pad>", "<s>", "</s>", "<unk>", *"uvwxyz0123456789")
+_ONE_AT_A_TIME = Lock()  # torch's seed belongs to the process: sessions of a served page make their models side by side
 
 
 def tiny_config(kind: str = "encoder-decoder", **changes: Any) -> ModelConfig:
@@ -31,11 +33,12 @@ def tiny_config(kind: str = "encoder-decoder", **changes: Any) -> ModelConfig:
 
 def tiny_model(config: ModelConfig, seed: int = 0) -> Transformer:
     """Random weights, every parameter moved away from its start value (gains, offsets and biases too), eval mode."""
-    torch.manual_seed(seed)
-    model = Transformer(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))
+    with _ONE_AT_A_TIME:
+        torch.manual_seed(seed)
+        model = Transformer(config)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.1 * torch.randn_like(parameter))
     return model.eval()
 
 
