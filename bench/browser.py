@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from viz_transformer.command.server import find_chrome
-from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.figures.components.source import javascript, style_sheet
 from viz_transformer.ui.frame import style
 
 ADDRESS = "http://bench.test/"

@@ -14,8 +14,8 @@ from bench.pictures import Pictures
 from bench.ratios import Result, measure
 from viz_transformer import decode
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.running.strategies import Sampling
-from viz_transformer.ui.components.shading import shading_payload
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown

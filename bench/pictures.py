@@ -13,10 +13,10 @@ from playwright.sync_api import Browser
 
 from bench.browser import chromium, plain_page
 from bench.ratios import Result, counted, measure
-from viz_transformer.ui.components.grid import GridScore, grid_payload
-from viz_transformer.ui.components.lines import lines_payload
-from viz_transformer.ui.components.matrix import Axis, matrix_payload
-from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.figures.components.lines import lines_payload
+from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.tokens import token_data
 
 LAYERS, HEADS, TOKENS = 12, 12, 64
 SCORES = 6

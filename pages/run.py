@@ -9,9 +9,7 @@ import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.components.chips import chip_rows
-from viz_transformer.ui.components.matrix import matrix
-from viz_transformer.ui.components.scrubber import scrubber
+from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.frame import controls, frame, pictures, steps, text
 from viz_transformer.ui.pages.run import notation_view, recorded
 from viz_transformer.ui.session import cached, examples, state

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, Page, Route
 
-from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.figures.components.source import javascript, style_sheet
 from viz_transformer.ui.frame import style
 
-PARTS = files("viz_transformer.ui.components").joinpath("parts")
+PARTS = files("viz_transformer.figures.components").joinpath("parts")
 ADDRESS = "http://component.test/"
 PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
 <body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""

@@ -23,7 +23,7 @@ SIDE_BY_SIDE = ("analysis", "ui.pages")
 # library -> the folders that may import it
 ONLY_IN = {
     "streamlit": {"ui.components", "ui.session", "ui.frame", "ui.pages", "command"},
-    "plotly": {"figures", "ui.frame", "ui.pages", "ui.components"},
+    "plotly": {"figures", "ui.frame", "ui.pages"},
     "lightning": {"train"},
     "spacy": {"text"},
     "typer": {"command"},

@@ -11,12 +11,11 @@ import streamlit as st
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Sampling
-from viz_transformer.ui.components.matrix import matrix
-from viz_transformer.ui.components.scrubber import scrubber
+from viz_transformer.ui.components.pictures import matrix, scrubber, shading
 from viz_transformer.ui.components.selection import join_selection
-from viz_transformer.ui.components.shading import shading, shading_payload
 from viz_transformer.ui.frame import maps, steps, style
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown

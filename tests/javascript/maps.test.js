@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { paintRow, steps } from "../../viz_transformer/ui/components/parts/maps.js"
+import { paintRow, steps } from "../../viz_transformer/figures/components/parts/maps.js"
 
 test("cells share the pixels without a gap, whichever there are more of", () => {
   for (const [size, count, first] of [[10, 3, 0], [3, 10, 0], [7, 7, 2], [1, 5, 4], [100, 1, 0], [640, 2048, 100]]) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { hatch } from "../../viz_transformer/ui/components/parts/marks.js"
+import { hatch } from "../../viz_transformer/figures/components/parts/marks.js"
 
 test("lines of a pattern end on the box's edges", () => {
   const found = []

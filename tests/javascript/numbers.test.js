@@ -1,7 +1,7 @@
-// tests/ui/components/test_source.py holds these against numerals.py with many numbers; here are the rules.
+// tests/figures/components/test_source.py holds these against numerals.py with many numbers; here are the rules.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { exponential, fixed, number, percent, share } from "../../viz_transformer/ui/components/parts/numbers.js"
+import { exponential, fixed, number, percent, share } from "../../viz_transformer/figures/components/parts/numbers.js"
 
 test("a tie is rounded to the even digit, as Python does", () => {
   const given = [[0.03125, 4], [0.09375, 4], [0.5, 0], [1.5, 0], [2.5, 0], [-0.5, 0], [-2.5, 0], [0.125, 2], [1e21, 2], [-1e21, 0]]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { unpack } from "../../viz_transformer/ui/components/parts/payload.js"
+import { unpack } from "../../viz_transformer/figures/components/parts/payload.js"
 
 /** A payload as payload.py packs it: the length of the header, the header, the arrays; it begins inside a larger buffer. */
 function packed(arrays) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { afterEach, beforeEach, mock, test } from "node:test"
-import { makePlayer } from "../../viz_transformer/ui/components/parts/player.js"
+import { makePlayer } from "../../viz_transformer/figures/components/parts/player.js"
 
 let shown, shows, player
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { beforeEach, mock, test } from "node:test"
-import { fieldOf, placeOn, positionAt, selection } from "../../viz_transformer/ui/components/parts/selection.js"
+import { fieldOf, placeOn, positionAt, selection } from "../../viz_transformer/figures/components/parts/selection.js"
 
 let sent = []
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { isolated, quoted, shorten, wrapped } from "../../viz_transformer/ui/components/parts/text.js"
+import { isolated, quoted, shorten, wrapped } from "../../viz_transformer/figures/components/parts/text.js"
 
 const context = { measureText: (text) => ({ width: 10 * [...new Intl.Segmenter().segment(text)].length }) } // all letters alike
 

@@ -11,8 +11,8 @@ from builders import tiny_checkpoint
 from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
 from viz_transformer.analysis.attention.maps import special_positions
 from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from viz_transformer.checkpoint import load
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.pages.decoding.fields import TABS
 from viz_transformer.ui.session import cached, how, runs, state
 

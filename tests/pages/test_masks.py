@@ -9,9 +9,9 @@ import pytest
 from viz_transformer.analysis.masks.influence import influence
 from viz_transformer.analysis.masks.parts import change_of, in_batch, parts_of, row_effects, with_masks
 from viz_transformer.checkpoint import contents, load
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import record
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.pages.masks import influence_view, masks_source, view
 from viz_transformer.ui.pages.masks.fields import MOST_CELLS, cells
 from viz_transformer.ui.session import state

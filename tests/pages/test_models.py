@@ -14,9 +14,9 @@ from viz_transformer.analysis.models.snapshots import snapshot_series
 from viz_transformer.analysis.models.untrained import recipe_of, untrained
 from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.figures.architecture import architecture
+from viz_transformer.figures.components import payload
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.pages.models import model_tabs, view
 from viz_transformer.ui.session import cached, examples
 

@@ -11,9 +11,9 @@ import pytest
 
 from viz_transformer.analysis.attention.maps import kept_cells
 from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.session import passes
 
 SLIPS = {"checkpoint": "en-it-slips", "text": "abc"}

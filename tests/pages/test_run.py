@@ -9,8 +9,8 @@ import pytest
 import streamlit as st
 
 from viz_transformer.checkpoint import contents, load
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.frame.text import literal
 from viz_transformer.ui.session import examples, state
 

@@ -15,8 +15,8 @@ import streamlit as st
 from viz_transformer.analysis.weight.ladder import LINES, ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import contents, load
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.frame import frame
 from viz_transformer.ui.pages.weight import view
 

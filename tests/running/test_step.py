@@ -11,12 +11,12 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, log_softmax
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.scrubber import scrubber_payload, steps_of
-from viz_transformer.ui.components.tokens import token_data
 
 SURE: dict[str, Strategy] = {
     "greedy": Greedy(),

@@ -15,10 +15,10 @@ from builders import tiny_checkpoint
 from viz_transformer import __version__
 from viz_transformer.analysis.attention.hidden_keys import hidden_keys
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.tracing import trace
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown

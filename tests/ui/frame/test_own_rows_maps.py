@@ -13,9 +13,9 @@ from viz_transformer.analysis.attention.maps import contribution_norms, kept_cel
 from viz_transformer.analysis.attention.rollout import rollout
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.record import OF_STEPS
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.pages.weight import view
 from viz_transformer.ui.session import passes, state

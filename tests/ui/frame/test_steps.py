@@ -7,9 +7,9 @@ import pytest
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.frame import steps
 from viz_transformer.ui.session.runs import Shown
 

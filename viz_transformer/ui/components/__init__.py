@@ -1,4 +1,4 @@
-"""Small views that one touches: plain ES modules and CSS, read from this folder; text is set as text, never as markup.
+"""What puts the pictures of `figures/components`, and the invisible helpers beside them, on a page of Streamlit.
 
 Each is one function, so that a test can stand in for it.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui.components.source import javascript
+from viz_transformer.figures.components.source import javascript
 
 _address = st.components.v2.component("viz_transformer_address", js=javascript("address"))
 

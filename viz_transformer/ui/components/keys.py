@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui.components.source import javascript, style_sheet
+from viz_transformer.figures.components.source import javascript, style_sheet
 
 _keys = st.components.v2.component("viz_transformer_keys", css=style_sheet("keys"), js=javascript("keys"))
 

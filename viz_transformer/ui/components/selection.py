@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_transformer.ui.components.source import javascript
+from viz_transformer.figures.components.source import javascript
 
 _KEY, _TOKEN = "selection_component", "selection_token"
 _selection = st.components.v2.component("viz_transformer_selection", js=javascript("selection"))

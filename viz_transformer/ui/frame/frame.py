@@ -18,8 +18,8 @@ from viz_transformer.figures.theme import Theme
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import quoted
 from viz_transformer.ui.components.address import keep_back_button
-from viz_transformer.ui.components.chips import chip_rows
 from viz_transformer.ui.components.keys import keys
+from viz_transformer.ui.components.pictures import chip_rows
 from viz_transformer.ui.components.selection import join_selection
 from viz_transformer.ui.frame import opening, projector, text
 from viz_transformer.ui.session import cached, examples, state

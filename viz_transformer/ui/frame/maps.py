@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viz_transformer import numerals
+from viz_transformer.figures.components.lines import WeightScale
+from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, matrix_payload
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
-from viz_transformer.ui.components.lines import WeightScale
-from viz_transformer.ui.components.matrix import HEIGHT, Axis, Scale, matrix_payload
-from viz_transformer.ui.components.tokens import token_data
 
 if TYPE_CHECKING:
     import pandas as pd

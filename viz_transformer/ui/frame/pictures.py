@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_transformer.ui.components.matrix import matrix
+from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import maps, text
 from viz_transformer.ui.frame.number_columns import number_columns
 from viz_transformer.ui.session import state

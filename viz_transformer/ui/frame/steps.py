@@ -18,8 +18,8 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
     strategy: with what the strategy made of them; takes: another candidate can be taken there.
     """
     from viz_transformer.analysis.attention.maps import step_row
-    from viz_transformer.ui.components.scrubber import scrubber_payload, steps_of
-    from viz_transformer.ui.components.tokens import token_data
+    from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+    from viz_transformer.figures.components.tokens import token_data
     from viz_transformer.ui.frame.maps import file_name
 
     config, codec = shown.trace.config, shown.ckpt.codec("target")
@@ -58,8 +58,8 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
     """
     import pandas as pd
 
+    from viz_transformer.figures.components.scrubber import steps_of
     from viz_transformer.running.strategies import Greedy
-    from viz_transformer.ui.components.scrubber import steps_of
 
     how = shown.run.steps[0].choosing
     chooses = how.banned or not isinstance(how.strategy, Greedy | None)

@@ -9,11 +9,11 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.positions.table import trained_rows
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.chips import Chip, ChipRow
 from viz_transformer.model.kinds import SOURCE, TARGET
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.step import Step
 from viz_transformer.text.notation import CARD_KEY
-from viz_transformer.ui.components.chips import Chip, ChipRow
 
 
 def chip_data(ckpt: Checkpoint, run: Run) -> list[dict[str, Any]]:

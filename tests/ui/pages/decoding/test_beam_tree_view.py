@@ -13,11 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
+from viz_transformer.figures.components import payload
 from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam
 from viz_transformer.running.tracing import trace
-from viz_transformer.ui.components import payload
 from viz_transformer.ui.pages.decoding import beam_tree_view
 from viz_transformer.ui.session.runs import Shown
 

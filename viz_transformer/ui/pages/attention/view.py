@@ -88,7 +88,7 @@ def _switch(option: str) -> dict[str, Any]:
 
 def head_grid(shown: Shown) -> None:
     """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these."""
-    from viz_transformer.ui.components.grid import grid
+    from viz_transformer.ui.components.pictures import grid
 
     kind = state.selection()["kind"]
     grid(_grid(shown.trace.id, shown.caption(""), kind, shown), key="attention_grid")
@@ -106,7 +106,7 @@ def _grid(run: str, caption: str, kind: KindName, _shown: Shown) -> bytes:
     import numpy as np
 
     from viz_transformer.analysis.attention.maps import kept_cells, layer_count, layer_weights
-    from viz_transformer.ui.components.grid import GridScore, grid_payload
+    from viz_transformer.figures.components.grid import GridScore, grid_payload
 
     shown = _shown
     layers = [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
@@ -213,7 +213,8 @@ def _other_map(both: Runs) -> None:
 
 
 def _lines(picture: Picture) -> None:
-    from viz_transformer.ui.components.lines import lines, lines_payload
+    from viz_transformer.figures.components.lines import lines_payload
+    from viz_transformer.ui.components.pictures import lines
 
     several = picture.heads is not None and picture.scale != "derived"
     payload = lines_payload(
@@ -236,7 +237,8 @@ def _lines(picture: Picture) -> None:
 
 
 def _text(picture: Picture) -> None:
-    from viz_transformer.ui.components.shading import shading, shading_payload
+    from viz_transformer.figures.components.shading import shading_payload
+    from viz_transformer.ui.components.pictures import shading
 
     payload = shading_payload(
         picture.values,

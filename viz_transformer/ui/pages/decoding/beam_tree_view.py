@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.ui.components.beam_tree import beam_tree, beam_tree_payload, penalty_words
+from viz_transformer.figures.components.beam_tree import beam_tree_payload, penalty_words
+from viz_transformer.ui.components.pictures import beam_tree
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state

@@ -32,7 +32,7 @@ def unread(shown: Shown) -> list[str]:
 
 def step(both: Runs) -> None:
     """The chosen step: what the model made of each token, what the strategy left of it, and another token to take."""
-    from viz_transformer.ui.components.scrubber import scrubber
+    from viz_transformer.ui.components.pictures import scrubber
 
     shown = both.main
     takes = shown.target is None and not both.difference and shown is both.a
@@ -62,7 +62,8 @@ def take(shown: Shown, step: int, token_id: int) -> None:
 
 def looked(both: Runs) -> None:
     """Where the chosen head looked: the source and the answer so far as shaded text, and the map growing row by row."""
-    from viz_transformer.ui.components.shading import shading, shading_payload
+    from viz_transformer.figures.components.shading import shading_payload
+    from viz_transformer.ui.components.pictures import shading
 
     shown, chosen = both.main, state.selection()
     which = "" if both.b is None else f" ({shown.name})"

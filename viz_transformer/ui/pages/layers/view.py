@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import significant
-from viz_transformer.ui.components.rail import rail, rail_data
+from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.maps import file_name
 from viz_transformer.ui.pages.layers.fields import FIELDS

@@ -9,8 +9,9 @@ import numpy as np
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName, SideName
-from viz_transformer.ui.components.matrix import Axis, matrix
+from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import of_no_run

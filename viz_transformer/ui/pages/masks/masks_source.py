@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.tokens import token_data
 from viz_transformer.ui.frame import maps, text
 from viz_transformer.ui.pages.masks.fields import FIELDS, LONGEST_BATCH
 from viz_transformer.ui.session import cached, examples, state

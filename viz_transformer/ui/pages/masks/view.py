@@ -10,9 +10,9 @@ import streamlit as st
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.components.masks import heard_token, masks, masks_payload
-from viz_transformer.ui.components.matrix import matrix
+from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
 from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Looked

@@ -181,7 +181,8 @@ def norms(config: ModelConfig, name: str) -> None:
 
 def _draw(found: Any, caption: str, name: str, key: str) -> None:
     from viz_transformer import __version__
-    from viz_transformer.ui.components.architecture import architecture_payload, architecture_view
+    from viz_transformer.figures.components.architecture import architecture_payload
+    from viz_transformer.ui.components.pictures import architecture_view
     from viz_transformer.ui.frame.maps import file_name
 
     caption = f"{caption} (Viz Transformer {__version__})"

@@ -45,7 +45,7 @@ def training(summary: Summary) -> None:
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:
         with st.container(key="training_slider"):
-            from viz_transformer.ui.components.snapshots import snapshots_view
+            from viz_transformer.ui.components.pictures import snapshots_view
 
             snapshots_view(
                 _payload(ckpt.weights_sha256, series.source, chosen["target"], series, shown), key="snapshots"
@@ -107,7 +107,7 @@ def _series(digest: str, source: str, target: str | None, _ckpt: Checkpoint) -> 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _payload(digest: str, source: str, target: str | None, _series: SnapshotSeries, _shown: Shown) -> bytes:
-    from viz_transformer.ui.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
+    from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
     from viz_transformer.ui.frame import maps
 
     def of(kind: Any) -> MapsOfKind:

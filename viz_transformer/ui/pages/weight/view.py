@@ -89,9 +89,9 @@ def _ladder(run: str, cell: Cell, _shown: Shown) -> Ladder:
 
 def row(shown: Shown, found: Ladder) -> None:
     """One query against all keys, the cell picked; a click picks another."""
-    from viz_transformer.ui.components.row import row as draw
-    from viz_transformer.ui.components.row import row_payload
-    from viz_transformer.ui.components.tokens import token_data
+    from viz_transformer.figures.components.row import row_payload
+    from viz_transformer.figures.components.tokens import token_data
+    from viz_transformer.ui.components.pictures import row as draw
 
     cell, numbers = found.cell, found.row
     queries, keys = maps.axes(shown, cell.kind)

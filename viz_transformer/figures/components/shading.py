@@ -6,15 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.lines import WeightScale
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.source import javascript, style_sheet
-
-_shading = st.components.v2.component("viz_transformer_shading", css=style_sheet("shading"), js=javascript("shading"))
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.lines import WeightScale
+from viz_transformer.figures.components.matrix import Axis
 
 
 def shading_payload(
@@ -75,8 +71,3 @@ def shading_payload(
         header["hidden"] = hidden.tolist()
     arrays = {"weights": payload.weights(grid)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
-
-
-def shading(data: bytes, *, key: str) -> None:
-    """Draw what `shading_payload` made. A picked token goes into the selection of the page."""
-    _shading(key=key, data=data)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from mounted import mounted
 
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.row import row_payload
-from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.row import row_payload
+from viz_transformer.figures.components.tokens import token_data
 
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
 QUERY = np.array([1.0, -2.0], np.float32)

@@ -9,11 +9,11 @@ from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention.maps import head_view
 from viz_transformer.figures import theme
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.shading import shading_payload
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.shading import shading_payload
-from viz_transformer.ui.components.tokens import token_data
 
 MARKUP = "<b>bold</b>&<img_src=x_onerror=alert(1)>"
 

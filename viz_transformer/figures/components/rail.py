@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
 from viz_transformer.figures import labels
-from viz_transformer.ui.components.source import javascript, style_sheet
 
 if TYPE_CHECKING:
     from viz_transformer.model.config import ModelConfig
 
-_rail = st.components.v2.component("viz_transformer_rail", css=style_sheet("rail"), js=javascript("rail"))
 
 NAMES = {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
 
@@ -59,8 +55,3 @@ def _stack(config: ModelConfig, name: str, layers: int, end: str, shares: Mappin
         "final": final if config.final_norm else None,
         "end": end,
     }
-
-
-def rail(data: Mapping[str, Any], *, key: str) -> None:
-    """Draw what `rail_data` made. A picked sub-layer goes into the selection of the page."""
-    _rail(key=key, data=dict(data))

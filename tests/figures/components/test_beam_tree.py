@@ -12,11 +12,11 @@ from builders import tiny_checkpoint
 from mounted import Mounted, mounting
 
 from viz_transformer.figures import labels, theme
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.beam_tree import beam_tree_payload, rows
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.beam_tree import beam_tree_payload, rows
 
 MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"
 WIDE = ("عالم", "世界世界", "👩‍👩‍👧", MARKUP, "</s>", " ")

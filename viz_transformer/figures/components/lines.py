@@ -6,22 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import HEIGHT, Axis
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KindName
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.matrix import HEIGHT, Axis
-from viz_transformer.ui.components.source import javascript, style_sheet
 
 WeightScale = KindName | Literal["derived"]
 MOST_TOKENS = 256
 """Above this many tokens a side there are no lines, only a sentence."""
 MOST_LINES = 20_000
 """The strongest lines are drawn, up to this many."""
-
-_lines = st.components.v2.component("viz_transformer_lines", css=style_sheet("lines"), js=javascript("lines"))
 
 
 def lines_payload(
@@ -97,11 +93,6 @@ def lines_payload(
         )
     arrays = {"weights": payload.exact(maps)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
-
-
-def lines(data: bytes, *, key: str) -> None:
-    """Draw what `lines_payload` made. A picked token or pair goes into the selection of the page."""
-    _lines(key=key, data=data)
 
 
 def _without_tokens(axis: Axis) -> dict[str, Any]:

@@ -7,22 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from viz_transformer.figures import labels
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.source import javascript, style_sheet
 
 MOST_EXACT = 2_000_000
 """Weights that are sent bit by bit, 8 MB of them; more are sent in 16 bits each."""
 LONGEST = 400
-
-_snapshots = st.components.v2.component(
-    "viz_transformer_snapshots", css=style_sheet("snapshots"), js=javascript("snapshots")
-)
 
 
 @dataclass(frozen=True)
@@ -99,11 +93,6 @@ def snapshots_payload(
         "name": name,
     }
     return payload.pack(header, **arrays)
-
-
-def snapshots_view(data: bytes, *, key: str) -> None:
-    """Draw what `snapshots_payload` made. Snapshot, kind, layer, head and cell go into the selection of the page."""
-    _snapshots(key=key, data=data)
 
 
 def _encoding(maps: Sequence[MapsOfKind]) -> Literal["float32", "sqrt-uint16"]:

@@ -6,7 +6,7 @@ import pytest
 from mounted import imported
 
 from viz_transformer.figures import labels
-from viz_transformer.ui.components.tokens import LONGEST, token_data
+from viz_transformer.figures.components.tokens import LONGEST, token_data
 
 
 def test_a_token_is_its_text():

@@ -5,10 +5,10 @@ import pytest
 from mounted import mounted
 
 from viz_transformer.analysis.masks.parts import change_of, mask_parts
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.masks import HEIGHT, MOST_CHANGES, masks_payload
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.masks import HEIGHT, MOST_CHANGES, masks_payload
+from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.tokens import token_data
 
 TOKENS = ("<s>", "a", "b", "<b>", "<pad>")
 KEEP = [True, True, True, True, False]

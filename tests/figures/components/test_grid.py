@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser
 
 from viz_transformer.figures import theme
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.grid import GridScore, grid_height, grid_payload
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.grid import GridScore, grid_height, grid_payload
 
 
 def softmax_rows(*shape: int, mask: NDArray[Any] | bool = True) -> NDArray[np.float32]:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from viz_transformer import numerals
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.source import javascript, style_sheet
-from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.tokens import token_data
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from viz_transformer.running.decoding import Run
     from viz_transformer.running.step import Step
-
-_scrubber = st.components.v2.component(
-    "viz_transformer_scrubber", css=style_sheet("scrubber"), js=javascript("scrubber")
-)
 
 
 @dataclass(frozen=True)
@@ -128,28 +122,6 @@ def scrubber_payload(
     if takes:
         header["ids"] = list(different)
     return payload.pack(header, **arrays)
-
-
-def scrubber(data: bytes, *, key: str, on_take: Callable[[int, int], None] | None = None) -> None:
-    """Draw what `scrubber_payload` made. The step's row goes into the selection of the page as its field `t`.
-
-    `on_take` gets the step and the id of the token that is to be written there instead, if the payload `takes`.
-    """
-
-    if on_take is None:
-        _scrubber(key=key, data=data)
-        return
-
-    def heard() -> None:
-        take = st.session_state[key].take
-        if isinstance(take, Mapping) and all(_is_place(take.get(name)) for name in ("step", "token_id")):
-            on_take(take["step"], take["token_id"])
-
-    _scrubber(key=key, data=data, on_take_change=heard)
-
-
-def _is_place(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _plain(step: Step) -> StepData:

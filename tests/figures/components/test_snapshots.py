@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from mounted import mounted
 
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
-from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
+from viz_transformer.figures.components.tokens import token_data
 
 MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"
 SOURCE = token_data(("<s>", "b", "a", "</s>"), special={0, 3})
@@ -75,7 +75,7 @@ def test_texts_are_visible_keep_their_blanks_and_have_an_end():
 
 
 def test_many_weights_are_sent_in_16_bits(monkeypatch):
-    monkeypatch.setattr("viz_transformer.ui.components.snapshots.MOST_EXACT", 10)
+    monkeypatch.setattr("viz_transformer.figures.components.snapshots.MOST_EXACT", 10)
     header, arrays = payload.unpack(sent())
     assert np.abs(arrays["maps_0"] - CROSS.weights).max() < 1.6e-5
     raw = sent()

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import streamlit as st
-
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SideName
-from viz_transformer.ui.components.source import javascript, style_sheet
 
-_chips = st.components.v2.component("viz_transformer_chips", css=style_sheet("chips"), js=javascript("chips"))
 SURE = 0.5
 LONGEST = 40
 
@@ -71,8 +67,3 @@ class ChipRow:
     def data(self) -> dict[str, Any]:
         picked = {} if self.field is None else {"field": self.field, "first": self.first}
         return {"label": self.label, "chips": [chip.data() for chip in self.chips], **picked}
-
-
-def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str) -> None:
-    """Draw rows of chips, as `ChipRow.data` makes them. A picked chip goes into the selection of the page."""
-    _chips(key=key, data={"rows": rows})

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike
 
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.source import javascript, style_sheet
 
 HEIGHT = 420
 MOST_CHANGES = 64
-_TOKEN = "masks_token"
-
-_masks = st.components.v2.component("viz_transformer_masks", css=style_sheet("masks"), js=javascript("masks"))
 
 
 def masks_payload(
@@ -62,21 +56,3 @@ def masks_payload(
         "panels": [{"title": title, "note": note} for title, note in zip(titles, notes, strict=True)],
     }
     return payload.pack(header, padding=payload.bits(grids[0]), causal=payload.bits(grids[1]))
-
-
-def heard_token() -> str:
-    """The token of the last click that this session has heard of."""
-    return str(st.session_state.get(_TOKEN, ""))
-
-
-def masks(data: bytes, *, key: str, on_cells: Callable[[Sequence[str], Mapping[str, Any]], None]) -> None:
-    """Draw what `masks_payload` made. `on_cells` gets all changed cells after a click, and where the click was."""
-
-    def heard() -> None:
-        told = st.session_state[key].cells
-        if isinstance(told, Mapping) and isinstance(told.get("cells"), list):
-            st.session_state[_TOKEN] = str(told.get("token", ""))
-            fields = told.get("fields")
-            on_cells([str(word) for word in told["cells"]], fields if isinstance(fields, Mapping) else {})
-
-    _masks(key=key, data=data, on_cells_change=heard)

@@ -7,22 +7,15 @@ from collections.abc import Collection
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.numerals import significant
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.source import javascript, style_sheet
-from viz_transformer.ui.components.tokens import token_data
 
 if TYPE_CHECKING:
     from viz_transformer.running.beam_tree import BeamTree
     from viz_transformer.running.strategies import Beam
 
 HEIGHT = 600
-
-_beam_tree = st.components.v2.component(
-    "viz_transformer_beam_tree", css=style_sheet("beam_tree"), js=javascript("beam_tree")
-)
 
 
 def beam_tree_payload(
@@ -100,11 +93,6 @@ def penalty_words(beam: Beam, length: int) -> str:
     """The penalty of a hypothesis of |Y| = `length` with its numbers, not yet worked out."""
     base = f"((5 + {length})/6)" if beam.penalty == "gnmt" else str(max(length, 1))
     return f"{base}^{significant(beam.length_penalty, 6)}"
-
-
-def beam_tree(data: bytes, *, key: str) -> None:
-    """Draw what `beam_tree_payload` made. A picked hypothesis goes into the selection of the page as `dec_node`."""
-    _beam_tree(key=key, data=data)
 
 
 def _count(number: int, what: str) -> str:

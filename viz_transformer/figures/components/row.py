@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike
 
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.lines import WeightScale
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.source import javascript, style_sheet
-
-_row = st.components.v2.component("viz_transformer_row", css=style_sheet("row"), js=javascript("row"))
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.lines import WeightScale
+from viz_transformer.figures.components.matrix import Axis
 
 
 def row_payload(
@@ -70,8 +66,3 @@ def row_payload(
         weights=payload.exact(by_key["weights"]),
         mask=payload.bits(by_key["mask"]),
     )
-
-
-def row(data: bytes, *, key: str) -> None:
-    """Draw what `row_payload` made. A picked key, and a step to another query, goes into the selection of the page."""
-    _row(key=key, data=data)

@@ -7,11 +7,11 @@ from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention.maps import head_views
 from viz_transformer.figures import labels, theme
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.lines import lines_payload
+from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.lines import lines_payload
-from viz_transformer.ui.components.matrix import Axis
-from viz_transformer.ui.components.tokens import token_data
 from viz_transformer.ui.frame import style
 
 MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer.figures.components import payload
 from viz_transformer.model.kinds import KindName, SideName
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.source import javascript, style_sheet
 
 Scale = KindName | Literal["derived", "diverging"]
 HEIGHT = 540
-
-_matrix = st.components.v2.component("viz_transformer_matrix", css=style_sheet("matrix"), js=javascript("matrix"))
 
 
 @dataclass(frozen=True)
@@ -112,8 +108,3 @@ def matrix_payload(
         header["hidden"] = hidden.tolist()
     arrays = {"values": payload.weights(grid)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)
-
-
-def matrix(data: bytes, *, key: str) -> None:
-    """Draw what `matrix_payload` made. A picked cell goes into the selection of the page."""
-    _matrix(key=key, data=data)

@@ -11,8 +11,8 @@ from mounted import imported, mounted
 
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN
-from viz_transformer.ui import components
-from viz_transformer.ui.components import source
+from viz_transformer.figures import components
+from viz_transformer.figures.components import source
 from viz_transformer.ui.frame import style
 
 FOLDER = Path(str(files(components)))

@@ -5,7 +5,7 @@ import json
 import pytest
 from mounted import mounted
 
-from viz_transformer.ui.components.chips import LONGEST, Chip, ChipRow
+from viz_transformer.figures.components.chips import LONGEST, Chip, ChipRow
 
 MARKUP = "<img/src=x/onerror=alert(1)>"
 

@@ -6,8 +6,8 @@ import pytest
 from builders import tiny_config
 from mounted import mounted
 
+from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.model.points import attention_sites
-from viz_transformer.ui.components.rail import rail_data
 
 
 def data(kind="encoder-decoder", **changes):

@@ -8,14 +8,12 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
+from viz_transformer.figures.components import payload
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KindName
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.source import javascript, style_sheet
 
 LARGEST_SIDE = 64
 """Maps of more tokens a side are max-pooled to this many."""
@@ -25,8 +23,6 @@ FINE_SIDE = 48
 
 WIDTH = 992
 """The content's width in a window of 1280, for which the height is reserved; elsewhere the browser fits what it can."""
-
-_grid = st.components.v2.component("viz_transformer_grid", css=style_sheet("grid"), js=javascript("grid"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +127,6 @@ def grid_payload(
             alike = bool((cells == cells[0, 0]).all())
             arrays[what] = payload.bits(cells[0, 0] if alike else cells)
     return payload.pack(header, **arrays)
-
-
-def grid(data: bytes, *, key: str) -> None:
-    """Draw what `grid_payload` made. What is picked goes into the selection of the page: layer and heads."""
-    _grid(key=key, data=data)
 
 
 def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: bool = True) -> int:

@@ -10,10 +10,10 @@ from mounted import mounted
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels, theme
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components.matrix import Axis, matrix_payload
-from viz_transformer.ui.components.tokens import token_data
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown

@@ -14,12 +14,12 @@ from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of
+from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
-from viz_transformer.ui.components import payload
-from viz_transformer.ui.components import scrubber as component
-from viz_transformer.ui.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of
-from viz_transformer.ui.components.tokens import token_data
+from viz_transformer.ui.components import pictures
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -232,19 +232,19 @@ TAKES = {
 def test_python_hears_which_token_is_taken_at_which_step_and_nothing_else(monkeypatch, wanted):
     heard, called = [], []
     state = {"place": SimpleNamespace(take=TAKES[wanted])}
-    monkeypatch.setattr(component, "st", SimpleNamespace(session_state=state))
-    monkeypatch.setattr(component, "_scrubber", lambda **given: called.append(given))
-    component.scrubber(b"data", key="place", on_take=lambda *take: heard.append(take))
+    monkeypatch.setattr(pictures, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(pictures, "_component", lambda name: lambda **given: called.append(given))
+    pictures.scrubber(b"data", key="place", on_take=lambda *take: heard.append(take))
     called[0]["on_take_change"]()
     assert heard == ([wanted] if isinstance(wanted, tuple) else [])
-    component.scrubber(b"data", key="place")
+    pictures.scrubber(b"data", key="place")
     assert called[1] == {"key": "place", "data": b"data"}
 
 
 def test_a_recorded_run_is_drawn_without_torch():
     code = """
 import sys
-from viz_transformer.ui.components.scrubber import CandidateData, StepData, scrubber_payload
+from viz_transformer.figures.components.scrubber import CandidateData, StepData, scrubber_payload
 one = CandidateData("one", 1, -0.5)
 steps = [StepData(one, [one])]
 scrubber_payload(steps, first_row=0, vocabulary=9, reads=[{"text": "<s>"}], caption="", name="")
