@@ -31,8 +31,8 @@ INNER = {
         *("models.counting", "models.doctor", "models.parameters", "models.snapshots", "models.untrained"),
         *("playground.background", "playground.by_hand", "playground.experiments"),
         *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),
-        *("weight.ladder", "weight.ladder_inputs", "weight.ladder_output", "weight.ladder_record"),
-        *("weight.ladder_weight", "weight.printed_ladder", "weight.python_copy", "weight.row_difference"),
+        *("weight.cell_facts", "weight.fused_projection", "weight.ladder", "weight.python_copy"),
+        *("weight.row_difference", "weight.told", "weight.told_inputs", "weight.told_output", "weight.told_weight"),
         *("weight.torch_attention", "weight.weight_numbers"),
     },
 }

@@ -12,7 +12,7 @@ from viz_transformer.model.kinds import KINDS
 
 
 def vector(values, name="query", axis="dimension", **more):
-    return Numbers("q", name, np.asarray(values, dtype=np.float64), axis, **more)
+    return Numbers(name, np.asarray(values, dtype=np.float64), axis, **more)
 
 
 def notes(figure):

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from viz_transformer.analysis.weight.ladder import LINES, ladder
+from viz_transformer.analysis.weight import LINES
+from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.figures.components import payload

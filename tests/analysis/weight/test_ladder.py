@@ -10,15 +10,14 @@ from builders import tiny_checkpoint, tiny_config, tiny_model
 from ladders import VARIANTS, cells, run_of
 
 from viz_transformer.analysis.attention.maps import contribution_norms
-from viz_transformer.analysis.weight.ladder import LINES, ladder
-from viz_transformer.analysis.weight.ladder_record import check_cell
-from viz_transformer.analysis.weight.weight_numbers import Cell, Check, masked_softmax, parameters
+from viz_transformer.analysis.weight import LINES, told_weight
+from viz_transformer.analysis.weight.ladder import ladder, telling
+from viz_transformer.analysis.weight.weight_numbers import Cell, Check, check_cell, parameters
 from viz_transformer.model import attention
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.edits import AblateHead
 from viz_transformer.running.tracing import trace
-from viz_transformer.ui.pages.weight import fields
 
 
 def of(ckpt, run, cell):
@@ -235,6 +234,15 @@ def test_a_raw_reshape_lands_where_counting_by_hand_says():
     assert line.facts == ("The row holds queries 4 to 5 of head 0, then queries 0 to 1 of head 1.",)
 
 
+def softmax(scores, mask, fill):
+    """The weights that the softmax's line makes of these scores."""
+    names = {"np": np, "scores": scores, "mask": mask, "key": 0, "site": "", "trace": ()}
+    names |= dict.fromkeys(("line", "show"), lambda *_: None)
+    with np.errstate(invalid="ignore"):
+        exec(told_weight.softmax(tiny_config(mask_fill=fill)).code, names)
+    return names["weights"]
+
+
 @pytest.mark.parametrize(
     ("fill", "mask", "weights"),
     [
@@ -251,13 +259,13 @@ def test_a_raw_reshape_lands_where_counting_by_hand_says():
     ],
 )
 def test_a_masked_softmax_of_two_by_hand(fill, mask, weights):
-    found = masked_softmax(np.array([0.0, math.log(3)]), np.array(mask), fill)[1]
+    found = softmax(np.array([0.0, math.log(3)]), np.array(mask), fill)
     np.testing.assert_allclose(found, weights, rtol=1e-15)
 
 
 def test_a_large_score_does_not_drown_in_an_added_number():
     scores = np.array([0.0, 100.0])
-    assert masked_softmax(scores, np.array([False, False]), "added-1e9")[1][1] == pytest.approx(1)
+    assert softmax(scores, np.array([False, False]), "added-1e9")[1] == pytest.approx(1)
 
 
 # ---- what a masked cell says, bad cells, names
@@ -303,5 +311,19 @@ def test_a_kind_or_a_layer_that_the_model_lacks_is_said():
         parameters(tiny_model(tiny_config()), "cross", 7)
 
 
-def test_the_address_knows_the_lines_by_the_same_names():
-    assert fields.LINES == LINES
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_each_line_of_a_cell_is_told_once_and_in_order(variant):
+    ckpt, run = run_of(variant)
+    for cell in cells(run):
+        assert tuple(of(ckpt, run, cell).lines) == tuple(telling(cell, run.config)) == LINES
+
+
+def test_what_runs_has_nothing_of_the_run_but_checked_numbers_and_words():
+    _, run = run_of("pre-norm")
+    cell = cells(run)[0]
+    other = replace(run, checkpoint="import os", src=replace(run.src, tokens=("import os",) * len(run.src.tokens)))
+    code = [told.code for told in telling(cell, other.config).values()]
+    assert code == [told.code for told in telling(cell, run.config).values()]
+    for name, value in (("norm_epsilon", "1 + __import__('os').getpid()"), ("source_pad", "0\nimport os")):
+        with pytest.raises(ValueError, match=name):
+            replace(run.config, **{name: value})

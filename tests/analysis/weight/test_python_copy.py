@@ -13,9 +13,10 @@ from builders import tiny_checkpoint
 from ladders import VARIANTS, cells, run_of
 
 from viz_transformer.analysis.models.untrained import Recipe, untrained
-from viz_transformer.analysis.weight.ladder import LINES, ladder
-from viz_transformer.analysis.weight.printed_ladder import IN_FULL, digits, printed
+from viz_transformer.analysis.weight import LINES
+from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
+from viz_transformer.analysis.weight.told import IN_FULL, digits
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import load, save_checkpoint
 from viz_transformer.checkpoint.layouts import split_interleaved, split_stacked
@@ -62,7 +63,7 @@ def output_of(program, ckpt, run, folder):
 
 
 def expected(ckpt, run, cell):
-    return printed(run, ladder(run, parameters(ckpt.model, cell.kind, cell.layer), cell))
+    return ladder(run, parameters(ckpt.model, cell.kind, cell.layer), cell).printed
 
 
 def check(ckpt, run, chosen, folder):

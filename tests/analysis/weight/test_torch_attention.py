@@ -6,8 +6,8 @@ from builders import tiny_checkpoint, tiny_model
 from ladders import VARIANTS, run_of
 
 from viz_transformer.analysis.weight.torch_attention import torch_attention
-from viz_transformer.analysis.weight.weight_numbers import site_of
 from viz_transformer.model import attention
+from viz_transformer.model.kinds import KINDS
 from viz_transformer.running.tracing import trace
 
 OTHER_DIVISOR = ("divided by the root of d_model", "learned divisor and scale")
@@ -30,7 +30,7 @@ def test_torch_gives_the_same_weights_and_the_same_output(variant, kind):
         assert "raw reshape" in found.out_reason
     else:
         assert found.out.largest < 1e-5
-        assert found.out.ours.shape == found.out.torch.shape == run[f"{site_of(kind, 1)}.out"][0].shape
+        assert found.out.ours.shape == found.out.torch.shape == run[f"{KINDS[kind].site(1)}.out"][0].shape
 
 
 @pytest.mark.parametrize("variant", OTHER_DIVISOR)

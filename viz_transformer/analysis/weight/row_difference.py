@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import layer_count, sides
-from viz_transformer.analysis.weight.ladder_record import CellRecord
-from viz_transformer.analysis.weight.weight_numbers import Cell, Floats, Row
+from viz_transformer.analysis.weight.weight_numbers import Cell, Floats, Row, row_of
 from viz_transformer.running.record import Trace
 
 
@@ -50,12 +49,12 @@ def below_largest(row: Row) -> Floats:
 
 def row_difference(a: Trace, b: Trace, cell: Cell) -> RowDifference:
     """The row of the cell in both runs. Raises ValueError with one sentence if B has no such row or another length."""
-    first = CellRecord(a, cell).row
+    first = row_of(a, cell)
     try:
         layer_count(b, cell.kind)  # first, whether B has this kind of attention
         keys = len(sides(b, cell.kind)[1])
         if keys != len(first.weights):
             raise ValueError(f"A's row has {len(first.weights)} keys and B's {keys}")
-        return RowDifference(first, CellRecord(b, cell).row)
+        return RowDifference(first, row_of(b, cell))
     except ValueError as error:
         raise ValueError(f"there is no A − B of this row: {error}") from None

@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from viz_transformer.analysis.weight.weight_numbers import site_of
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.transformer import Stack, Transformer
@@ -49,7 +48,7 @@ def torch_attention(trace: Trace, model: Transformer, kind: KindName, layer: int
     nn.MultiheadAttention reads the recorded inputs and mask in float32, and gives NaN for a row that may attend to
     nothing. Raises ValueError for a layer that the model lacks.
     """
-    site, config = site_of(kind, layer), trace.config
+    site, config = KINDS[kind].site(layer), trace.config
     stack: Stack = getattr(model, KINDS[kind].stack)
     if not 0 <= layer < len(stack.layers):
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {len(stack.layers) - 1}")

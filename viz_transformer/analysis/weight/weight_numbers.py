@@ -8,13 +8,16 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
+from viz_transformer.analysis.attention.maps import layer_count, sides
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.transformer import Stack, Transformer
+from viz_transformer.running.record import Trace
 
 Floats = NDArray[np.float64]
-AxisName = Literal["feature", "dimension", "key", "slot"]
+Parameters = Mapping[str, Floats]
+AxisName = Literal["feature", "dimension", "key"]
 
 ROUNDING = 2e-6
 """float32 arithmetic may differ from float64 by this part of the largest number in a line (of 1 if all are smaller)."""
@@ -33,7 +36,7 @@ class Cell:
     @property
     def site(self) -> str:
         """The attention's name: decoder.1.cross."""
-        return site_of(self.kind, self.layer)
+        return KINDS[self.kind].site(self.layer)
 
     @property
     def stack(self) -> StackName:
@@ -44,61 +47,33 @@ class Cell:
         """The stack that the keys come from."""
         return KINDS[self.kind].keys.stack
 
+    @property
+    def attention(self) -> str:
+        """The last word of its site: self or cross."""
+        return KINDS[self.kind].attention
 
-@dataclass(frozen=True, eq=False)
-class Map:
-    """A linear map, y = weight @ x + bias. weight: [D, D]; bias: [D], None without one."""
+    @property
+    def stream_point(self) -> str:
+        """What enters the sub-layer."""
+        return f"{self.stack}.{self.layer}.{'residual_after_self' if self.kind == 'cross' else 'residual_in'}"
 
-    weight: Floats
-    bias: Floats | None
+    @property
+    def read_point(self) -> str:
+        """What keys and values are made of."""
+        return "encoder.out" if self.kind == "cross" else f"{self.site}.in"
 
-    def __call__(self, x: Floats, rows: slice = slice(None)) -> Floats:
-        """These rows of the map, of a vector [D] or of rows [T, D]."""
-        y = x @ self.weight[rows].T
-        return y if self.bias is None else y + self.bias[rows]
-
-
-@dataclass(frozen=True, eq=False)
-class Norm:
-    """(x - mean) / scale * gain + offset; `kind` says what mean and scale are taken over, as in the config."""
-
-    gain: Floats
-    offset: Floats
-    epsilon: float
-    kind: str
-
-    def mean_and_scale(self, x: Floats) -> tuple[Floats, Floats]:
-        """x: [T, D] -> [T, 1] each, or [1, 1] each for a norm over positions and features."""
-        if self.kind == "bessel":  # "The Annotated Transformer": D - 1 below the root, epsilon behind it
-            return x.mean(axis=1, keepdims=True), x.std(axis=1, ddof=1, keepdims=True) + self.epsilon
-        axis = (0, 1) if self.kind == "positions-and-features" else 1
-        return x.mean(axis=axis, keepdims=True), np.sqrt(x.var(axis=axis, keepdims=True) + self.epsilon)
-
-    def __call__(self, x: Floats) -> Floats:
-        mean, scale = self.mean_and_scale(x)
-        return np.asarray((x - mean) / scale * self.gain + self.offset)
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters:
-    """The learned numbers of one attention, of its norm, and of the norm behind the encoder where keys are read."""
-
-    query: Map
-    key: Map
-    value: Map
-    out: Map
-    norm: Norm
-    memory_norm: Norm | None
+    def is_turned(self, config: ModelConfig) -> bool:
+        """Whether positions turn query and key behind their maps."""
+        return config.positions == "rotary" and self.kind != "cross"
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
     """A vector [N] or a matrix [R, N] of a line. axis: what N counts; R counts dimensions, or keys if `by_key`.
 
-    symbol: as formulas have it. picked: the place that the line is about, `span` the places (first, behind the last).
+    picked: the place that the line is about, `span` the places (first, behind the last).
     """
 
-    symbol: str
     name: str
     values: Floats
     axis: AxisName
@@ -179,53 +154,41 @@ class Row:
         return self.query * self.keys
 
 
-def site_of(kind: KindName, layer: int) -> str:
-    """The name of an attention: decoder.1.cross."""
-    return KINDS[kind].site(layer)
-
-
 def parameters(model: Transformer, kind: KindName, layer: int) -> Parameters:
-    """The learned numbers of this attention in float64. Raises ValueError for a layer that the model lacks."""
-    config = model.config
+    """The learned numbers of this attention, of its norm, and of the norm behind the encoder, as the model's file names
+    them, in float64. Raises ValueError for a layer that the model lacks."""
     stack: Stack = getattr(model, KINDS[kind].stack)
     if not 0 <= layer < len(stack.layers):
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {len(stack.layers) - 1}")
-    name = KINDS[kind].attention
-    attention = getattr(stack.layers[layer], f"{name}_attention")
-    maps = {part: _map(getattr(attention, f"to_{part}")) for part in ("query", "key", "value", "out")}
-    memory_norm = None
-    if kind == "cross" and model.encoder.norm is not None:
-        over = "layer" if config.encoder_final_norm == "torch" else config.norm_kind
-        memory_norm = _norm(model.encoder.norm, over)
-    norm = _norm(getattr(stack.layers[layer], f"{name}_residual").norm, config.norm_kind)
-    return Parameters(**maps, norm=norm, memory_norm=memory_norm)
+    place = f"{KINDS[kind].stack}.layers.{layer}.{KINDS[kind].attention}"
+    wanted = (f"{place}_attention.", f"{place}_residual.norm.", "encoder.norm.")
+    return {
+        name: np.asarray(tensor.detach().cpu().double().numpy())
+        for name, tensor in model.named_parameters()
+        if name.startswith(wanted)
+    }
 
 
-def masked_softmax(scores: Floats, mask: NDArray[np.bool_], fill: str) -> tuple[Floats, Floats]:
-    """The scores [K] as the softmax sees them, and the weights [K]. fill: the config's `mask_fill`.
-
-    A number that is added to a masked score is added in float32, as the model does it: it becomes a multiple of 64.
-    """
-    if fill == "added-1e9":
-        drowned = (scores.astype(np.float32) + np.float32(-1e9)).astype(np.float64)
-        seen = np.where(mask, scores, drowned)
-    else:
-        seen = np.where(mask, scores, {"-1e9": -1e9, "-1e10": -1e10}.get(fill, -np.inf))
-    if fill == "zero-rows" and not mask.any():
-        return seen, np.zeros_like(scores)
-    with np.errstate(invalid="ignore"):
-        exponentials = np.exp(seen - seen.max())
-        return seen, exponentials / exponentials.sum()
+def check_cell(trace: Trace, cell: Cell) -> None:
+    """Raise ValueError for a cell that the trace does not have."""
+    counts = [("layer", cell.layer, layer_count(trace, cell.kind)), ("head", cell.head, trace.config.n_heads)]
+    counts += [
+        (f"{name} position", place, len(side))
+        for (name, place), side in zip((("query", cell.query), ("key", cell.key)), sides(trace, cell.kind), strict=True)
+    ]
+    for name, given, count in counts:
+        if not 0 <= given < count:
+            raise ValueError(f"there is no {name} {given}: {name}s go from 0 to {count - 1}")
 
 
-def _map(linear: nn.Linear) -> Map:
-    return Map(_float64(linear.weight), None if linear.bias is None else _float64(linear.bias))
+def row_of(trace: Trace, cell: Cell) -> Row:
+    """The row that a cell stands in. Raises ValueError for a cell that the trace does not have."""
+    check_cell(trace, cell)
 
-
-def _norm(norm: nn.Module, kind: str) -> Norm:
-    return Norm(_float64(norm.gain), _float64(norm.offset), float(norm.epsilon), kind)  # type: ignore[arg-type]
-
-
-def _float64(parameter: object) -> Floats:
-    assert isinstance(parameter, nn.Parameter)
-    return np.asarray(parameter.detach().cpu().double().numpy())
+    query, keys = (trace[f"{cell.site}.{part}"][0, cell.head].double().numpy() for part in ("query", "key"))
+    scores = (keys * query[cell.query]).sum(axis=1) / trace.scalars[f"{cell.site}.divisor"]
+    if f"{cell.site}.bias" in trace:  # ALiBi
+        scores = scores + trace[f"{cell.site}.bias"][0, cell.head, cell.query].double().numpy()
+    weights = trace[f"{cell.site}.weights"]
+    mask, at = trace[f"{cell.site}.mask"].expand(weights.shape), (0, cell.head, cell.query)
+    return Row(query[cell.query], keys, scores, weights[at].numpy(), mask[at].numpy())

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from ladders import VARIANTS, cells, run_of
 
-from viz_transformer.analysis.weight.ladder import LINES, ladder
+from viz_transformer.analysis.weight import LINES
+from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.ui.pages.weight.weight_words import words
 

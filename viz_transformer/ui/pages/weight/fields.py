@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz_transformer.analysis.weight import LINES
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import declared, one_of
 
-LINES = (
-    *("token", "stream", "norm", "maps", "shapes", "query", "key", "products", "divisor", "mask", "softmax"),
-    *("weight", "value", "head", "merge", "output", "residual"),
-)
-"""The names of the lines of a weight's ladder, as `analysis.weight.ladder` has them, which is too heavy to ask here."""
 BESIDE = ("weights", "out")
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_transformer.analysis.weight import LINES
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
-from viz_transformer.ui.pages.weight.fields import FIELDS, LINES
+from viz_transformer.ui.pages.weight.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -321,7 +322,7 @@ def check_table(checks: tuple[Check, ...]) -> None:
 def _check_row(check: Check) -> str:
     import numpy as np
 
-    from viz_transformer.analysis.weight.printed_ladder import digits
+    from viz_transformer.analysis.weight.told import digits
 
     if check.derived.ndim:
         derived = recorded = f"{check.derived.size:,} number{'s' if check.derived.size > 1 else ''}"
@@ -337,7 +338,6 @@ def _check_row(check: Check) -> str:
 def python_panel(shown: Shown, found: Ladder) -> None:
     """The program, the two files that it reads, and what it prints."""
     from viz_transformer.analysis.tensors.trace_files import saved
-    from viz_transformer.analysis.weight.printed_ladder import printed
     from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
 
     text.section("Copy as Python")
@@ -359,7 +359,7 @@ def python_panel(shown: Shown, found: Ladder) -> None:
     text.paragraph(_whose_file(ckpt))
     st.code(program, language="python", height=420)
     text.paragraph("It prints:")
-    st.code(printed(trace, found), language=None, height=420)
+    st.code(found.printed, language=None, height=420)
 
 
 def _whose_file(ckpt: Checkpoint) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viz_transformer.analysis.weight.printed_ladder import digits
+from viz_transformer.analysis.weight.told import digits
+from viz_transformer.analysis.weight.told_weight import FILLS
 from viz_transformer.numerals import share, significant
 
 if TYPE_CHECKING:
@@ -36,10 +37,6 @@ _IN_ATTENTION: Mapping[str, str] = {
     "rotary": "positions turn queries and keys in self-attention, nothing is added here",
     "alibi": "positions lower the scores in self-attention, nothing is added here",
 }
-
-
-def _is_turned(cell: Cell, config: ModelConfig) -> bool:
-    return config.positions == "rotary" and cell.kind != "cross"
 
 
 def _short(value: float) -> str:
@@ -141,7 +138,7 @@ def _maps(line: Line, cell: Cell, config: ModelConfig) -> Words:
         formula=rf"W_Q,\,W_K\,[{first}{{:}}{last}]",
         result=f"{size} × {config.d_model}",
         equation=rf"\begin{{aligned}} {one('q', 'n')} \\[4pt] {one('k', n)} \end{{aligned}}",
-        sentences=(said, *(("These are the numbers before positions turn them.",) if _is_turned(cell, config) else ())),
+        sentences=(said, *(("These are the numbers before positions turn them.",) if cell.is_turned(config) else ())),
     )
 
 
@@ -173,7 +170,7 @@ def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], W
         what = {"q": "what this position looks for", "k": "what this position is found by"}[letter]
         place = cell.query if letter == "q" else cell.key
         said = f"The {title.lower()} of position {place}, {config.head_dim} numbers: {what}, in this head."
-        if _is_turned(cell, config):
+        if cell.is_turned(config):
             turn = (
                 f"Each pair of neighbouring dimensions 2i, 2i+1 is turned by {place} · 10000^(-2i/{config.head_dim})"
                 " radians: rotary positions. Lengths stay, and q·k knows the distance of the two alone."
@@ -249,25 +246,8 @@ def _divisor(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-_FILLS: Mapping[str, str] = {
-    "zero-rows": "A masked score takes no part in the softmax; a row that may attend to nothing is all zeros.",
-    "-inf": "A masked score becomes minus infinity; a row that may attend to nothing is not a number.",
-    "-1e9": "A masked score becomes -1e9; a row that may attend to nothing is even over all keys.",
-    "-1e10": "A masked score becomes -1e10; a row that may attend to nothing is even over all keys.",
-    "added-1e9": "-1e9 is added to a masked score in float32, whose steps are 64 there: a multiple of 64 is left of the"
-    " score. A row that may attend to nothing is even only where these are equal.",
-}
-_MASKED: Mapping[str, str] = {
-    "zero-rows": r"s \to -\infty",
-    "-inf": r"s \to -\infty",
-    "-1e9": r"s \to -10^9",
-    "-1e10": r"s \to -10^{10}",
-    "added-1e9": r"s \to s + (-10^9)",
-}
-
-
 def _mask(line: Line, cell: Cell, config: ModelConfig) -> Words:
-    is_open = bool(line.scalars["open"])
+    is_open, fill = bool(line.scalars["open"]), FILLS[config.mask_fill]
     allowed, keys = int(line.scalars["allowed"]), int(line.scalars["keys"])
     verdict = "This cell is open." if is_open else "This cell is masked."
     equation = ""
@@ -276,13 +256,13 @@ def _mask(line: Line, cell: Cell, config: ModelConfig) -> Words:
         equation = rf"{s} + (-10^9)\ \xrightarrow{{\text{{float32}}}}\ {seen}"
     return Words(
         title="Mask",
-        formula=rf"{_MASKED[config.mask_fill]}\ \text{{where masked}}",
+        formula=rf"{fill.formula}\ \text{{where masked}}",
         result="open" if is_open else "masked",
         equation=equation,
         sentences=(
             f"{verdict} The query may attend to {allowed} of {keys} keys.",
             *line.facts,
-            _FILLS[config.mask_fill],
+            fill.sentence,
         ),
     )
 
