@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
-from viz_transformer.ui.frame import frame, pictures, text
-from viz_transformer.ui.pages.attention import view
+from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "A weight is the share that a key has in this head's mix of values; the baseline of an even head is 1 divided by"
@@ -30,8 +24,16 @@ NOT = (
     " nothing here: its share of what is added stands beside it. One sentence proves no head's role."
 )
 
+frame.title("Attention")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status, rows="chosen")
 
-def show(both: Runs) -> None:
+from viz_transformer.ui.frame import pictures
+from viz_transformer.ui.pages.attention import view
+
+
+def show(both: frame.Runs) -> None:
     """Kinds and switches, all heads small, the selected one large, and beside it lines, text and scores."""
     view.choices(both)
     with st.container(key="heads"):
@@ -52,10 +54,6 @@ def show(both: Runs) -> None:
         view.scores(both.main)
 
 
-frame.title("Attention")
-strip = frame.place("strip")
-status = st.empty()
-both = frame.runs(status, rows="chosen")
 if both is not None:
     with strip:
         frame.strip(both)

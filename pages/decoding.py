@@ -6,7 +6,6 @@ import streamlit as st
 
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.frame import controls, frame, text
-from viz_transformer.ui.pages.decoding import strategy_bar, view
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -21,11 +20,18 @@ NOT = (
     " (Stahlberg and Byrne 2019)."
 )
 
+frame.title("Decoding")
+bar = frame.place("decoding_bar")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status, rows="chosen")
+
+from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.ui.pages.decoding import strategy_bar, view
+
 
 def head_controls(both: frame.Runs) -> None:
     """Kind, layer and head whose rows are shown."""
-    from viz_transformer.analysis.attention.maps import attention_kinds
-
     config, kind = both.main.trace.config, state.selection()["kind"]
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
         st.segmented_control(
@@ -40,11 +46,6 @@ def head_controls(both: frame.Runs) -> None:
         controls.rows(both, key="decoding_rows")
 
 
-frame.title("Decoding")
-bar = frame.place("decoding_bar")
-strip = frame.place("strip")
-status = st.empty()
-both = frame.runs(status, rows="chosen")
 with bar:
     strategy_bar.show(None if both is None else both.a.ckpt.target_codec)
 if both is not None:

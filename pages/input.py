@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.input import data_view, input_sum_view, tokens_view, view, vocabulary_view
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "Text is cut into tokens, each token is looked up in the vocabulary, and its id picks a row of the embedding table."
@@ -28,8 +20,17 @@ NOT = (
     " context."
 )
 
+frame.title("Input")
+strip = frame.place("strip")
+status = st.empty()
+wait = st.empty()
+both = frame.runs(status, rows="none")
 
-def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.ui.pages.input import data_view, input_sum_view, tokens_view, view, vocabulary_view
+
+
+def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
     """Tokens and the sum on the left, vocabulary and neighbours on the right, data and words below."""
     side = view.side_choice(ckpt)
     if side is None:
@@ -58,11 +59,6 @@ def show(both: Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
         vocabulary_view.nearest(ckpt, side, entry, counted)
 
 
-frame.title("Input")
-strip = frame.place("strip")
-status = st.empty()
-wait = st.empty()
-both = frame.runs(status, rows="none")
 ckpt = view.model(both)
 if both is not None:
     with strip:

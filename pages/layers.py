@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.layers import lens_view, view
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "The line is the residual stream, one vector for each token; each sub-layer reads it and adds to it. In a pre-norm"
@@ -27,8 +21,15 @@ NOT = (
     " a hidden unit that is silent in one text may speak in another."
 )
 
+frame.title("Layers")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
 
-def show(both: Runs) -> tuple[str, ...]:
+from viz_transformer.ui.pages.layers import lens_view, view
+
+
+def show(both: frame.Runs) -> tuple[str, ...]:
     """The rail, beside it the selected sub-layer; below the whole depth, the lens, and the sub-layer's norm.
 
     Returns the key of the norm's container; nothing where the norm itself is what is selected above.
@@ -55,10 +56,6 @@ def show(both: Runs) -> tuple[str, ...]:
     return ("layers_norm",)
 
 
-frame.title("Layers")
-strip = frame.place("strip")
-status = st.empty()
-both = frame.runs(status)
 if both is not None:
     with strip:
         frame.strip(both)

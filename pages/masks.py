@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.masks import influence_view, masks_source, view
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.pages.masks.masks_source import Looked
 
 HOW = (
     "Hatched is closed, colour is open: the query of the row may attend to the key of the column. Padding closes what"
@@ -32,8 +24,16 @@ NOT = (
     " cell of a trained model is not training without the mask."
 )
 
+frame.title("Masks")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
 
-def show(both: Runs, status: DeltaGenerator) -> None:
+from viz_transformer.ui.pages.masks import influence_view, masks_source, view
+from viz_transformer.ui.pages.masks.masks_source import Looked
+
+
+def show(both: frame.Runs, status: DeltaGenerator) -> None:
     """The masks, the weights before and after, the fills, and the influence matrix."""
     looked = masks_source.looked_at(both.main, status)
     with st.container(key="masks_picture"):
@@ -52,7 +52,7 @@ def show(both: Runs, status: DeltaGenerator) -> None:
         view.fills(looked)
 
 
-def weights(both: Runs, looked: Looked, status: DeltaGenerator) -> None:
+def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
     """The weights before and after, of one run or as A − B, and what the change did to what is written."""
     if not both.difference:
         view.two_weights(looked)
@@ -66,10 +66,6 @@ def weights(both: Runs, looked: Looked, status: DeltaGenerator) -> None:
     view.effect(looked)
 
 
-frame.title("Masks")
-strip = frame.place("strip")
-status = st.empty()
-both = frame.runs(status)
 if both is not None:
     with strip:
         frame.strip(both)

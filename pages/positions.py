@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.positions import attention_view, position_topics, view
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -25,6 +24,9 @@ frame.title("Positions")
 strip = frame.place("strip")
 status = frame.place("status").empty()
 both = frame.runs(status, rows="none")
+
+from viz_transformer.ui.pages.positions import attention_view, position_topics, view
+
 if both is not None:
     with strip:
         frame.strip(both)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.tensors import tensor_sources, view
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.ui.pages.tensors.tensor_sources import Looked
 
 HOW = (
     "A point is a value that has a name while the model runs; layers, heads and positions count from 0. Letters of a"
@@ -26,6 +19,13 @@ NOT = (
     "Two points are not on one scale of colours, and a single feature has no meaning of its own. In training mode the"
     " numbers change with the seed, and rows of weights need not sum to 1."
 )
+
+frame.title("Tensors")
+status = frame.place("status").empty()
+both = frame.runs(status, rows="none")  # what is looked at may be another trace
+
+from viz_transformer.ui.pages.tensors import tensor_sources, view
+from viz_transformer.ui.pages.tensors.tensor_sources import Looked
 
 
 def training_sentence(looked: Looked) -> str | None:
@@ -61,9 +61,6 @@ def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status:
     return name
 
 
-frame.title("Tensors")
-status = frame.place("status").empty()
-both = frame.runs(status, rows="none")  # what is looked at may be another trace
 if both is not None:
     with frame.place("strip"):
         frame.strip(both)

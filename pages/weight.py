@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.weight import view, weight_difference
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from viz_transformer.ui.frame.frame import Runs
 
 HOW = (
     "On top stands one query against all keys: click a key, or a token above, and the ladder follows. Below it, one"
@@ -26,8 +20,15 @@ NOT = (
     " change of basis leaves every score as it is; what stays is W_Q and W_K together, and W_V and W_O together."
 )
 
+frame.title("One weight")
+strip = frame.place("strip")
+status = st.empty()
+both = frame.runs(status)
 
-def show(both: Runs) -> None:
+from viz_transformer.ui.pages.weight import view, weight_difference
+
+
+def show(both: frame.Runs) -> None:
     """The row, the ladder with its active line, and the two ways to check it elsewhere."""
     view.choices(both)
     try:
@@ -57,10 +58,6 @@ def show(both: Runs) -> None:
         view.torch_panel(shown, found)
 
 
-frame.title("One weight")
-strip = frame.place("strip")
-status = st.empty()
-both = frame.runs(status)
 if both is not None:
     with strip:
         frame.strip(both)

@@ -30,6 +30,9 @@ ONLY_IN = {
     "transformers": {"huggingface"},
 }
 
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+MOST_LATE = 159  # imports inside functions of the package
+
 
 def modules() -> Iterator[tuple[str, Path]]:
     """(name, file) of every module of the package; __init__.py names everything lazily and is left out."""
@@ -110,6 +113,16 @@ def test_a_part_of_a_large_library_is_imported_after_the_whole(library: str) -> 
             if isinstance(scope, ast.Module | ast.FunctionDef):
                 first = next((name for node in scope.body for name in whole_names(node, library)), library)
                 assert first == library, f"{path.relative_to(ROOT)} begins with {first}: import {library} before it"
+
+
+def late_imports(path: Path) -> int:
+    """How many imports stand inside functions of a file."""
+    scopes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, FUNCTIONS)]
+    return len({node for each in scopes for node in ast.walk(each) if isinstance(node, ast.Import | ast.ImportFrom)})
+
+
+def test_imports_stand_at_the_top_of_files() -> None:
+    assert sum(late_imports(path) for path in (ROOT / PACKAGE).rglob("*.py")) <= MOST_LATE
 
 
 def whole_names(node: ast.stmt, library: str) -> list[str]:

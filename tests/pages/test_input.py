@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import spacy
 
-from viz_transformer.analysis.inputs import dataset
 from viz_transformer.analysis.inputs.dataset import Source
 from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours, spread
 from viz_transformer.checkpoint import contents, load
@@ -540,7 +539,7 @@ def test_fields_of_the_page_are_restored_from_the_address(app, data):
 def test_input_says_which_training_pairs_are_left_out_and_that_symbols_are_renamed(app, monkeypatch):
     renamed = "the symbols of each pair are renamed at random"
     found = (Source("train", ("train.gz", "generated:x"), 3910, 1415, 2774, made=400, alike=120, varied=renamed),)
-    monkeypatch.setattr(dataset, "sources", lambda _: found)
+    monkeypatch.setattr(data_view, "sources", lambda _: found)
     shown = words(opened(app, input_below="data"))
     assert "Training 3,910 + 400 made 1,415 2,774" in " ".join(shown.split())
     assert "In training the symbols of each pair are renamed at random; here they stand as in the file." in shown

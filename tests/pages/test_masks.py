@@ -503,7 +503,7 @@ def test_several_changes_of_the_selection_run_no_model_anew(app, monkeypatch):
         raise AssertionError("a pass was run")
 
     monkeypatch.setattr("viz_transformer.analysis.masks.parts.record", no_run)
-    monkeypatch.setattr("viz_transformer.analysis.masks.influence.influence", no_run)
+    monkeypatch.setattr(influence_view, "influence_of", no_run)
     for change in ({"heads": "2"}, {"layer": "0"}, {"kind": "cross"}, {"t": "1"}, {"heads": "mean"}):
         goes_to(app, **change)
     assert len(maps_of(app)) == 3

@@ -127,10 +127,8 @@ def test_the_ladder_is_walked_by_its_buttons_and_stands_in_the_address(app):
 
 
 def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monkeypatch):
-    from viz_transformer.analysis.weight import weight_numbers
-
     other = parameters(load(bundled / "numbers-tiny").model, "cross", 1)
-    monkeypatch.setattr(weight_numbers, "parameters", lambda model, kind, layer: other)
+    monkeypatch.setattr(view, "parameters", lambda model, kind, layer: other)
     opened(app, text="0.07", weight_line="query")
     said = html_of(app)
     assert "These lines do not give what was recorded: stream, norm, maps, shapes, query, key, value, output" in said

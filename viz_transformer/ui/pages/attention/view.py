@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
+from viz_transformer.analysis.attention.head_scores import Score, head_scores, key_shares
+from viz_transformer.analysis.attention.maps import attention_kinds, kept_cells, layer_count, layer_weights
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.figures.components.lines import lines_payload
+from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.ui.components.pictures import grid, lines, shading
 from viz_transformer.ui.frame import controls, maps, pictures, text
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.attention.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from viz_transformer.analysis.attention.head_scores import Score
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.frame.maps import Picture
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 PICTURES = {"head": "head", "mean": "mean", "max": "maximum", "rollout": "rollout"}
 SWITCHES = {
@@ -45,8 +47,6 @@ SWITCHES = {
 
 def choices(both: Runs) -> None:
     """Which kind of attention, what of its heads, and how the map is shown."""
-    from viz_transformer.analysis.attention.maps import attention_kinds
-
     chosen = state.selection()
     heads = chosen["heads"]
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
@@ -88,8 +88,6 @@ def _switch(option: str) -> dict[str, Any]:
 
 def head_grid(shown: Shown) -> None:
     """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these."""
-    from viz_transformer.ui.components.pictures import grid
-
     kind = state.selection()["kind"]
     grid(_grid(shown.trace.id, shown.caption(""), kind, shown), key="attention_grid")
     pictures.table(
@@ -103,11 +101,6 @@ def head_grid(shown: Shown) -> None:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _grid(run: str, caption: str, kind: KindName, _shown: Shown) -> bytes:
     """The payload of the grid; what it depends on is in the first three."""
-    import numpy as np
-
-    from viz_transformer.analysis.attention.maps import kept_cells, layer_count, layer_weights
-    from viz_transformer.figures.components.grid import GridScore, grid_payload
-
     shown = _shown
     layers = [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
     mask, there = np.stack([mask for _, mask in layers]), kept_cells(shown.trace, kind)
@@ -131,8 +124,6 @@ def _caption(shown: Shown, what: str, kind: KindName) -> str:
 
 def score_table(scored: Sequence[Score]) -> pd.DataFrame:
     """The scores of all heads, with what an even head has and the rows behind each."""
-    import pandas as pd
-
     layers, heads = scored[0].values.shape
     places = pd.MultiIndex.from_product([range(layers), range(heads)], names=["layer", "head"])
     columns: dict[str, Any] = {}
@@ -150,8 +141,6 @@ def scores_of(shown: Shown, kind: KindName) -> tuple[Score, ...]:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _scores(run: str, kind: KindName, _shown: Shown) -> tuple[Score, ...]:
-    from viz_transformer.analysis.attention.head_scores import head_scores
-
     return head_scores(_shown.trace, kind, **_specials(_shown))
 
 
@@ -213,9 +202,6 @@ def _other_map(both: Runs) -> None:
 
 
 def _lines(picture: Picture) -> None:
-    from viz_transformer.figures.components.lines import lines_payload
-    from viz_transformer.ui.components.pictures import lines
-
     several = picture.heads is not None and picture.scale != "derived"
     payload = lines_payload(
         picture.heads if several and picture.heads is not None else picture.values[None],
@@ -237,9 +223,6 @@ def _lines(picture: Picture) -> None:
 
 
 def _text(picture: Picture) -> None:
-    from viz_transformer.figures.components.shading import shading_payload
-    from viz_transformer.ui.components.pictures import shading
-
     payload = shading_payload(
         picture.values,
         picture.rows,
@@ -286,8 +269,6 @@ def scores(shown: Shown) -> None:
 
 def _special_tokens(shown: Shown, kind: KindName, layer: int, head: int) -> None:
     """Where the first or the end token has more than an even share of the weight, what it has of what the head adds."""
-    from viz_transformer.analysis.attention.head_scores import key_shares
-
     try:
         found = key_shares(shown.trace, kind, layer, head, **_specials(shown))
     except ValueError:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.beam_tree import beam_tree_payload, penalty_words
+from viz_transformer.running.beam_tree import BeamTree, Hypothesis
+from viz_transformer.running.decoding import Run, follow
 from viz_transformer.ui.components.pictures import beam_tree
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.running.beam_tree import BeamTree, Hypothesis
-    from viz_transformer.running.decoding import Run
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 NO_TREE = (
     "This answer was not searched for, so there is no tree. Choose beam search above: what the search looks at in each"
@@ -68,8 +64,6 @@ def show(shown: Shown, on_continue: Callable[[int], None]) -> None:
 
 def table(shown: Shown, tree: BeamTree) -> pd.DataFrame:
     """A row for each hypothesis, in the order of the tree."""
-    import pandas as pd
-
     rows = [
         {
             "index": node.index,
@@ -232,7 +226,5 @@ def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _followed(run: str, ids: tuple[int, ...], _shown: Shown) -> Run:
     """The run that writes these ids instead, recorded in one pass; what it depends on is in the first two."""
-    from viz_transformer.running.decoding import follow
-
     assert _shown.run.tree is not None
     return follow(_shown.ckpt, _shown.text, ids, strategy=_shown.run.tree.beam, edits=_shown.trace.edits)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
+from viz_transformer.running.forks import unsure
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.decoding.branch_views import comparison
 from viz_transformer.ui.session import branches, cached, state
-from viz_transformer.ui.session.how import LONGEST_NAME
+from viz_transformer.ui.session.how import LONGEST_NAME, Branch
 from viz_transformer.ui.session.runs import Shown, Watched
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from viz_transformer.ui.session.how import Branch
 
 SHORT = 90
 EMPTY = (
@@ -53,9 +50,6 @@ def show(shown: Shown) -> None:
 
 def _fork(shown: Shown) -> None:
     """A branch at the first step where the model is unsure, with its second choice."""
-    from viz_transformer.analysis.attention.maps import step_row
-    from viz_transformer.running.forks import unsure
-
     with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
         below = st.number_input(
             "Fork where p is below", min_value=0.0, max_value=1.0, value=0.5, step=0.05, width=160, key="branch_below"

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.decoding.branches import (
+    DEFINITION,
+    ROUNDING,
+    Comparison,
+    DecoderKind,
+    Variation,
+    compare_runs,
+)
 from viz_transformer.figures import labels
+from viz_transformer.figures.branches import branch_curves
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.frame import frame, maps, pictures, projector, text
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.analysis.decoding.branches import Comparison, DecoderKind, Variation
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 Letter = Literal["A", "B"]
 LONGEST = 24
@@ -25,8 +32,6 @@ LONGEST = 24
 
 def comparison(a: Shown, b: Shown) -> None:
     """The first run as A, the second as B; a sentence where the two cannot be compared."""
-    from viz_transformer.analysis.decoding.branches import compare_runs
-
     try:
         found = compare_runs(a.run, b.run)
     except ValueError as error:
@@ -112,9 +117,6 @@ def _writes(shown: Shown, index: int) -> str:
 
 
 def _curves(found: Comparison, a: Shown, b: Shown) -> None:
-    from viz_transformer.figures.branches import branch_curves
-    from viz_transformer.figures.enlarged import enlarged
-
     figure = branch_curves(
         (a.run.tokens, found.log_probs[0].tolist()),
         (b.run.tokens, found.log_probs[1].tolist()),
@@ -137,8 +139,6 @@ def _curves(found: Comparison, a: Shown, b: Shown) -> None:
 
 def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
     """A row for each step of each run."""
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     for letter, shown, log_probs, sums in zip("AB", (a, b), found.log_probs, found.cumulative, strict=True):
         rows += [
@@ -161,8 +161,6 @@ def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
 
 def _attention(found: Comparison, a: Shown, b: Shown) -> None:
     """Total variation of the selected attention's heads, and the largest of all with its place."""
-    from viz_transformer.analysis.decoding.branches import DEFINITION, ROUNDING
-
     text.section("Attention on the common prefix")
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(said_of_attention(found, a)))
@@ -179,8 +177,6 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
 
 def said_of_attention(found: Comparison, a: Shown) -> list[str]:
     """The largest of all, the selected one, and why they are what they are."""
-    from viz_transformer.analysis.decoding.branches import ROUNDING
-
     last = found.rows - 1
     rows = "row 0" if last == 0 else f"rows 0 to {last}"
     largest, chosen = found.largest, _selected(found)
@@ -214,9 +210,6 @@ def said_of_attention(found: Comparison, a: Shown) -> list[str]:
 
 
 def _heatmap(found: Comparison, chosen: Variation, a: Shown) -> None:
-    from viz_transformer.figures.enlarged import enlarged
-    from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
-
     heads, rows = chosen.values.shape
     figure = tensor_heatmap(
         chosen.values,
@@ -237,8 +230,6 @@ def _heatmap(found: Comparison, chosen: Variation, a: Shown) -> None:
 
 def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:
     """A row for each head of each attention, a column for each row that is compared."""
-    import pandas as pd
-
     columns = [f"{row} {labels.visible(token)}" for row, token in enumerate(a.trace.tgt_tokens[: found.rows])]
     parts = []
     for each in found.variations:

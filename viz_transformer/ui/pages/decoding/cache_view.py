@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.decoding.caching import (
+    CacheStep,
+    UncachedDifference,
+    Work,
+    cache_of_run,
+    convention,
+    uncached_difference,
+)
 from viz_transformer.figures import labels
+from viz_transformer.figures.caching import work_curves
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.joined import JoinedSteps
 from viz_transformer.ui.frame import frame, maps, pictures, projector, text
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from viz_transformer.analysis.decoding.caching import CacheStep, UncachedDifference, Work
-    from viz_transformer.running.decoding import Run
-    from viz_transformer.ui.session.runs import Shown
 
 MOST_CELLS = 256
 _NAMED = 24  # positions whose tokens stand over the picture; with more only some of their numbers do
@@ -38,8 +44,6 @@ STATES = {"now": "computed in this step", "old": "reused", "not": "not yet"}
 
 def show(shown: Shown) -> None:
     """The selected step with the cache, or the reason why this model has none."""
-    from viz_transformer.analysis.decoding.caching import cache_of_run
-
     if not shown.trace.info.get("cached"):
         text.paragraph(no_cache(shown.run))
         return
@@ -50,8 +54,6 @@ def show(shown: Shown) -> None:
 
 def _step(steps: Sequence[CacheStep], index: int, shown: Shown) -> None:
     """What was computed in a step and what was reused, and the work of all steps."""
-    from viz_transformer.analysis.decoding.caching import convention
-
     counted = convention(shown.trace.config)
     token = labels.isolated(labels.visible(shown.run.steps[index].token))
     text.section(f"Step {index}, which writes “{token}”")
@@ -79,8 +81,6 @@ def no_cache(run: Run) -> str:
 
 def selected_step(run: Run) -> int:
     """The step whose row is selected; the nearest one for a row without a step."""
-    from viz_transformer.analysis.attention.maps import step_row
-
     row = state.selection()["t"] or 0
     return min(max(row - step_row(run, 0), 0), len(run.steps) - 1)
 
@@ -200,9 +200,6 @@ def work_html(steps: Sequence[CacheStep], index: int) -> str:
 
 
 def _curves(steps: Sequence[CacheStep], index: int) -> None:
-    from viz_transformer.figures.caching import work_curves
-    from viz_transformer.figures.enlarged import enlarged
-
     figure = work_curves(
         [step.cached.total for step in steps],
         [step.whole.total for step in steps],
@@ -217,7 +214,6 @@ def _curves(steps: Sequence[CacheStep], index: int) -> None:
 
 def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
     """All numbers of all steps."""
-    import pandas as pd
 
     def parts(work: Work, name: str) -> dict[str, int]:
         return {f"{name}: {words}": getattr(work, part) for part, words in PARTS.items()}
@@ -291,8 +287,6 @@ def said_of_difference(found: UncachedDifference, run: Run) -> list[str]:
 
 def difference_table(found: UncachedDifference, run: Run) -> pd.DataFrame:
     """A row for each step."""
-    import pandas as pd
-
     return pd.DataFrame(
         {
             "token": [labels.visible(step.token) for step in run.steps],
@@ -309,14 +303,10 @@ def _compare(name: str) -> None:
 
 def _name(run: Run) -> str:
     """Names the run with all its tokens and how it was recorded: a trace's id has only what was read."""
-    from viz_transformer.running.joined import JoinedSteps
-
     how = "steps" if isinstance(run.trace.values, JoinedSteps) else "pass"
     return f"{run.trace.id} {how} {','.join(str(step.token_id) for step in run.steps)}"
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _difference(name: str, _shown: Shown) -> UncachedDifference:
-    from viz_transformer.analysis.decoding.caching import uncached_difference
-
     return uncached_difference(_shown.ckpt, _shown.run)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore, run_score, target_score
 from viz_transformer.figures import labels
 from viz_transformer.ui.frame import maps, pictures, text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 LONGEST = 24
 MOST_ROWS = 200
@@ -29,8 +26,6 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
 
     `on_continue` is called with the step from which the model is to write on, behind the tokens before it.
     """
-    from viz_transformer.analysis.decoding.scoring import run_score, target_score
-
     if scored is None:
         text.paragraph(
             "Type an answer: each of its tokens gets the probability that the model gives it behind those before it,"
@@ -92,8 +87,6 @@ def _row(token: ScoredToken, typed: str | None) -> str:
 
 def _typed(token: ScoredToken, scored: Shown) -> str | None:
     """What was typed where the model reads something else."""
-    from viz_transformer.analysis.attention.maps import step_row
-
     row = step_row(scored.run, token.index) + 1
     originals = scored.trace.tgt_originals
     typed = originals[row] if row < len(originals) else ""
@@ -106,8 +99,6 @@ def _shown(token: str) -> str:
 
 def score_table(found: TargetScore) -> pd.DataFrame:
     """All numbers of all tokens."""
-    import pandas as pd
-
     rows = [
         {
             "step": token.index,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, STRATEGIES
-
-if TYPE_CHECKING:
-    from viz_transformer.text.codec import Codec
 
 STOPS = {
     "none-better": "none is better",

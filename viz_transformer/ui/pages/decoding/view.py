@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import streamlit as st
 
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.components.pictures import scrubber, shading
 from viz_transformer.ui.frame import maps, pictures, steps, text
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.strip import unknown_sentence
+from viz_transformer.ui.pages.decoding import beam_tree_view, branch_list, cache_view, score_view
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import branches, cached, state
 from viz_transformer.ui.session.runs import Shown, Watched
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from viz_transformer.ui.frame.frame import Runs
 
 TABS = {"branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
 
@@ -24,16 +25,12 @@ _TITLES = {"cross": "The source, by cross-attention", "decoder": "The answer so 
 
 def unread(shown: Shown) -> list[str]:
     """Which words of the source, and of what the answer begins with, the model does not know."""
-    from viz_transformer.ui.frame.strip import unknown_sentence
-
     sentence = unknown_sentence(shown.ckpt, shown.run)
     return [f"{sentence}."] if sentence else []
 
 
 def step(both: Runs) -> None:
     """The chosen step: what the model made of each token, what the strategy left of it, and another token to take."""
-    from viz_transformer.ui.components.pictures import scrubber
-
     shown = both.main
     takes = shown.target is None and not both.difference and shown is both.a
     scrubber(
@@ -51,8 +48,6 @@ def step(both: Runs) -> None:
 
 def take(shown: Shown, step: int, token_id: int) -> None:
     """Another token instead of the one written at a step: a branch of its own, named after the token."""
-    from viz_transformer.analysis.attention.maps import step_row
-
     if step >= len(shown.run.steps):
         return
     token = shown.run.steps[step].vocabulary[token_id] if token_id < len(shown.run.steps[step].vocabulary) else None
@@ -62,9 +57,6 @@ def take(shown: Shown, step: int, token_id: int) -> None:
 
 def looked(both: Runs) -> None:
     """Where the chosen head looked: the source and the answer so far as shaded text, and the map growing row by row."""
-    from viz_transformer.figures.components.shading import shading_payload
-    from viz_transformer.ui.components.pictures import shading
-
     shown, chosen = both.main, state.selection()
     which = "" if both.b is None else f" ({shown.name})"
     kinds = (["cross"] if shown.trace.config.has_encoder else []) + ["decoder"]
@@ -119,8 +111,6 @@ def tabs(both: Runs) -> None:
 
 
 def _branches(shown: Shown) -> None:
-    from viz_transformer.ui.pages.decoding import branch_list
-
     if shown.target is not None:
         text.paragraph("The answer is given: branches grow from an answer that the model writes.")
     else:
@@ -128,9 +118,6 @@ def _branches(shown: Shown) -> None:
 
 
 def _tree(shown: Shown) -> None:
-    from viz_transformer.analysis.attention.maps import step_row
-    from viz_transformer.ui.pages.decoding import beam_tree_view
-
     def go_on(node: int) -> None:
         tree = shown.run.tree
         assert tree is not None
@@ -149,16 +136,11 @@ def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) ->
 
 
 def _cache(shown: Shown) -> None:
-    from viz_transformer.ui.pages.decoding import cache_view
-
     cache_view.show(shown)
 
 
 def _score(shown: Shown) -> None:
     """A text of the reader's own, token by token."""
-    from viz_transformer.analysis.attention.maps import step_row
-    from viz_transformer.ui.pages.decoding import score_view
-
     st.text_input(
         "A text to score",
         autocomplete="off",

@@ -5,25 +5,38 @@ from __future__ import annotations
 import html
 import random
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
+from viz_transformer.analysis.inputs.dataset import (
+    Data,
+    Measured,
+    PaddedBatch,
+    Source,
+    item_codecs,
+    keep,
+    length_facts,
+    measure,
+    parts,
+    shuffled_batch,
+    sources,
+)
+from viz_transformer.analysis.inputs.vocabulary import rebuild
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.figures.lengths import length_histogram
+from viz_transformer.running.record import Tokens
+from viz_transformer.text import linguistics
+from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.pages.input import tokens_view, view
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import data_files, state
+from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.analysis.inputs.dataset import Data, Measured, PaddedBatch, Source
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.text.codec import Codec
-    from viz_transformer.ui.session.runs import Shown
 
 Side = Literal["source", "target"]
 BELOW = {"data": "Data set", "build": "Build a vocabulary", "words": "Words and grammar"}
@@ -54,8 +67,6 @@ def below_choice() -> str:
 
 def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
     """One part of the data: its items by index, lengths, what a filter keeps, and a batch."""
-    from viz_transformer.analysis.inputs.dataset import parts
-
     names = parts(ckpt)
     if not names:
         text.paragraph(f"{ckpt.name} came without data: its card names none, and no example pairs were kept with it.")
@@ -113,8 +124,6 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _measured(model: str, weights: str, part: str, folder: str, _data: Data, _ckpt: Checkpoint) -> Measured:
-    from viz_transformer.analysis.inputs.dataset import item_codecs, measure
-
     return measure(_data.items, item_codecs(_ckpt))
 
 
@@ -166,8 +175,6 @@ def _at_random(count: int) -> None:
 
 
 def _item_text(codec: Codec | None, said: str, side: Side) -> None:
-    from viz_transformer.running.record import Tokens
-
     if codec is None:
         text.paragraph(said)
         return
@@ -216,8 +223,6 @@ def _sources(ckpt: Checkpoint) -> None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _where_from(model: str, weights: str, folder: str, _ckpt: Checkpoint) -> tuple[Source, ...]:
-    from viz_transformer.analysis.inputs.dataset import sources
-
     return sources(_ckpt)
 
 
@@ -237,8 +242,6 @@ def _sides(data: Data, ckpt: Checkpoint) -> tuple[Side, ...]:
 
 def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[Side, int]:
     """Lengths in numbers, and how many items a filter by length and known words keeps; the filter's limits."""
-    from viz_transformer.analysis.inputs.dataset import keep, length_facts
-
     text.section("Lengths, and what a filter keeps")
     sides = _sides(data, ckpt)
     facts = {side: length_facts(measured.lengths[:, column]) for column, side in enumerate(sides)}
@@ -284,8 +287,6 @@ def _share(part: int, whole: int) -> str:
 
 
 def _lengths(data: Data, measured: Measured, limits: Mapping[Side, int]) -> None:
-    from viz_transformer.figures.lengths import length_histogram
-
     sides = {side: measured.lengths[:, column] for column, side in enumerate(limits)}
     cut = {side: limit for side, limit in limits.items() if limit < int(sides[side].max())}
     title = (
@@ -298,8 +299,6 @@ def _lengths(data: Data, measured: Measured, limits: Mapping[Side, int]) -> None
 
 def _batch(ckpt: Checkpoint, data: Data) -> None:
     """A shuffled batch of the part as ids, with the padding marked."""
-    from viz_transformer.analysis.inputs.dataset import shuffled_batch
-
     text.section("A shuffled batch")
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_batch_row"):
         st.number_input(
@@ -343,8 +342,6 @@ def _batch_table(codec: Codec, made: PaddedBatch, side: Side, noun: str) -> str:
 
 def build(ckpt: Checkpoint, side: Side) -> None:
     """A vocabulary made now from a few sentences, with a minimum count and the special tokens in the chosen order."""
-    from viz_transformer.analysis.inputs.vocabulary import rebuild
-
     codec = view.codec_of(ckpt, side)
     assert codec is not None
     own = f"{ckpt.name}_{side}"
@@ -428,8 +425,6 @@ def _sentences(ckpt: Checkpoint, side: Side) -> str:
 
 def words(shown: Shown, side: Side) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
-    from viz_transformer.text import linguistics
-
     codec = view.codec_of(shown.ckpt, side)
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
     said = shown.text if side == "source" or not shown.trace.config.has_encoder else (shown.target or shown.run.text)
@@ -475,8 +470,6 @@ def words(shown: Shown, side: Side) -> None:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _rules(language: str, said: str) -> tuple[Any, Any, str]:
-    from viz_transformer.text import linguistics
-
     return (
         linguistics.text_facts(language, said),
         linguistics.words(language, said),
@@ -486,8 +479,6 @@ def _rules(language: str, said: str) -> tuple[Any, Any, str]:
 
 def _grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> None:
     """Part of speech and dependencies by an installed pipeline, or the sentence that says how to get one."""
-    from viz_transformer.text import linguistics
-
     text.section("Part of speech and dependencies")
     if not pipelines:
         get = f": “python -m spacy download {PIPELINES[language]}” installs one" if language in PIPELINES else ""

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from viz_transformer import numerals
+from viz_transformer.analysis.inputs.embeddings import (
+    InputDifference,
+    InputSum,
+    embedding_table,
+    input_difference,
+    input_sum,
+    spread,
+)
 from viz_transformer.figures import labels
+from viz_transformer.figures.embeddings import Strip, input_strips
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, maps, pictures, text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import POSITION, Side, chart, tokens_of
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from viz_transformer.analysis.inputs.embeddings import InputDifference, InputSum
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 STACK_NAMES: dict[Side, str] = {"source": "encoder", "target": "decoder"}
 ROWS = {"one": "One token", "all": "All tokens"}
@@ -96,8 +100,6 @@ def _draw(
     scale: float = 0.0,
 ) -> None:
     """The figure; `compared` names both runs where the strips are those of A − B."""
-    from viz_transformer.figures.embeddings import Strip, input_strips
-
     where = f"position {row}" if row is not None else f"{len(rows)} positions"
     where += ", A − B" if compared else ""
     figure = input_strips(
@@ -127,8 +129,6 @@ def _table(shown: Shown, side: Side, row: int, numbers: Callable[[], pd.DataFram
 
 def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
     """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both."""
-    from viz_transformer.analysis.inputs.embeddings import input_difference
-
     first = _input_sum(a, side, row)
     try:
         second = _input_sum(b, side, row)
@@ -212,8 +212,6 @@ def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: Side) 
 
 
 def _difference_table(found: InputDifference) -> pd.DataFrame:
-    import pandas as pd
-
     columns: dict[str, NDArray[np.float32]] = {}
     for name, first, second, less in (
         ("embedding x scale", found.a.scaled, found.b.scaled, found.scaled),
@@ -234,8 +232,6 @@ def scaled_name(scale: float) -> str:
 
 
 def _input_sum(shown: Shown, side: Side, row: int | None) -> InputSum:
-    from viz_transformer.analysis.inputs.embeddings import embedding_table, input_sum
-
     return input_sum(shown.trace, embedding_table(shown.ckpt, side), side, row)
 
 
@@ -250,8 +246,6 @@ def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
 
 def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
     """Mean and variances of each of these."""
-    from viz_transformer.analysis.inputs.embeddings import spread
-
     head = "".join(f"<th>{name}</th>" for name in ("", "mean", "variance", "variance, n − 1", "numbers"))
     body = ""
     for name, values in rows:
@@ -280,8 +274,6 @@ def _verdict(made: InputSum) -> None:
 
 
 def _strip_table(made: InputSum) -> pd.DataFrame:
-    import pandas as pd
-
     columns = {"embedding": made.embedding[0], "embedding x scale": made.scaled[0]}
     if made.position is not None:
         columns["position"] = made.position[0]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import streamlit as st
 
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.inputs.vocabulary import fixed_length
 from viz_transformer.figures import labels
+from viz_transformer.running.record import Tokens
+from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.view import POSITION, Side, codec_of, tokens_of
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from viz_transformer.running.record import Tokens
-    from viz_transformer.text.codec import Codec
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 USUAL_LENGTH, LONGEST = 60, 1000
 
@@ -103,8 +103,6 @@ def _unknown_remark(codec: Codec, read: Tokens) -> str | None:
 
 def padded_row(shown: Shown, side: Side) -> None:
     """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
-    from viz_transformer.analysis.inputs.vocabulary import fixed_length
-
     ckpt, codec = shown.ckpt, codec_of(shown.ckpt, side)
     assert codec is not None
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
@@ -142,6 +140,5 @@ def _text_ids(shown: Shown, side: Side) -> list[int]:
     """The ids of the whole text of one side; for the target with the last token that was written."""
     if side == "source":
         return [*shown.trace.src.ids]
-    from viz_transformer.analysis.attention.maps import step_row
 
     return [*shown.trace.tgt.ids[: step_row(shown.run, 0) + 1], *(step.token_id for step in shown.run.steps)]

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import streamlit as st
+from plotly.graph_objects import Figure
 
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.running.record import Tokens
+from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import frame, projector, text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import cached, state
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.running.record import Tokens
-    from viz_transformer.text.codec import Codec
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 Side = Literal["source", "target"]
 SIDE_NAMES = {"source": "Source, encoder", "target": "Target, decoder"}
@@ -77,6 +75,4 @@ def selected_id(both: Runs | None, side: Side) -> int | None:
 
 def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> None:
     """A figure in its place, enlarged on a projector."""
-    from viz_transformer.figures.enlarged import enlarged
-
     frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt, caption=caption)

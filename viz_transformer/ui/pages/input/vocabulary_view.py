@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
+from viz_transformer.analysis.inputs.dataset import parts
+from viz_transformer.analysis.inputs.embeddings import Neighbours, embedding_table, neighbours
+from viz_transformer.analysis.inputs.vocabulary import Counts, count_tokens, find_entries
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
@@ -17,14 +22,6 @@ from viz_transformer.ui.pages.input.view import POSITION, Side, codec_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.data_files import data_key, missing_data, part
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.analysis.inputs.embeddings import Neighbours
-    from viz_transformer.analysis.inputs.vocabulary import Counts
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.text.codec import Codec
 
 MOST_LISTED = 500
 NEAREST = 12
@@ -43,8 +40,6 @@ class Missing:
 
 def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Missing:
     """How often each entry stands in the training texts, or why that is not known; `place` says what is waited for."""
-    from viz_transformer.analysis.inputs.dataset import parts
-
     if "train" not in parts(ckpt):
         return Missing(
             "How often these stand in the training texts is not known: the card names no data of this program."
@@ -60,8 +55,6 @@ def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Miss
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _counts(model: str, weights: str, side: Side, folder: str, _ckpt: Checkpoint) -> Counts:
-    from viz_transformer.analysis.inputs.vocabulary import count_tokens
-
     codec = codec_of(_ckpt, side)
     assert codec is not None
     column = 1 if side == "target" and _ckpt.config.has_encoder else 0
@@ -98,8 +91,6 @@ def _entries_of(ckpt: Checkpoint, side: Side) -> Sequence[str]:
 
 def vocabulary(ckpt: Checkpoint, side: Side, counted: Counts | Missing) -> None:
     """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
-    from viz_transformer.analysis.inputs.vocabulary import find_entries
-
     codec = codec_of(ckpt, side)
     assert codec is not None
     entries = codec.vocabulary
@@ -231,6 +222,4 @@ _OWN = {"input_entry": None}
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _neighbours(model: str, weights: str, side: Side, entry: int, _ckpt: Checkpoint) -> Neighbours:
-    from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours
-
     return neighbours(embedding_table(_ckpt, side), entry, NEAREST)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from viz_transformer.analysis.attention.maps import added_padding
+from viz_transformer.analysis.layers.sublayers import Flow, tokens_of
 from viz_transformer.figures import labels
+from viz_transformer.model.kinds import StackName
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.analysis.layers.sublayers import Flow
-    from viz_transformer.model.kinds import StackName
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 MOST_ROWS = 200
 LONGEST = 24
@@ -63,8 +61,6 @@ def _number_cell(name: str, value: float, digits: int) -> str:
 
 def row_head(shown: Shown, stack: StackName, row: int) -> str:
     """A position and its token; for unknown text, what was typed and what the model reads in its place."""
-    from viz_transformer.analysis.layers.sublayers import tokens_of
-
     tokens = tokens_of(shown.trace, stack)
     token, typed = tokens.tokens[row], tokens.originals[row]
     noted = ""
@@ -80,24 +76,16 @@ def token_html(token: str, stack: StackName = "decoder") -> str:
 
 def token_name(shown: Shown, stack: StackName, row: int) -> str:
     """What the model reads at a position."""
-    from viz_transformer.analysis.layers.sublayers import tokens_of
-
     return tokens_of(shown.trace, stack).tokens[row]
 
 
 def drawn_rows(shown: Shown, stack: StackName) -> list[int]:
     """The positions that have a row: no padding, and the first 200 of a long text."""
-    from viz_transformer.analysis.attention.maps import added_padding
-    from viz_transformer.analysis.layers.sublayers import tokens_of
-
     padding = added_padding(tokens_of(shown.trace, stack))
     return [row for row, is_padding in enumerate(padding) if not is_padding][:MOST_ROWS]
 
 
 def say_what_is_left_out(shown: Shown, stack: StackName, drawn: Sequence[int]) -> None:
-    from viz_transformer.analysis.attention.maps import added_padding
-    from viz_transformer.analysis.layers.sublayers import tokens_of
-
     padding = added_padding(tokens_of(shown.trace, stack))
     own = int((~padding).sum())
     if padding.any():
@@ -108,15 +96,11 @@ def say_what_is_left_out(shown: Shown, stack: StackName, drawn: Sequence[int]) -
 
 def flow_table(shown: Shown, stack: StackName, columns: Sequence[tuple[str, Any]]) -> pd.DataFrame:
     """Columns of numbers by token, padding included."""
-    import pandas as pd
-
     return pd.DataFrame(dict(columns), index=token_index(shown, stack))
 
 
 def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.DataFrame:
     """Every number of the stream: a row for each token and sub-layer."""
-    import pandas as pd
-
     fields = ("came", "read", "added", "total", "left", "share", "cosine")
     parts = []
     for flow in found:
@@ -128,9 +112,5 @@ def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.Da
 
 
 def token_index(shown: Shown, stack: StackName) -> Any:
-    import pandas as pd
-
-    from viz_transformer.analysis.layers.sublayers import tokens_of
-
     tokens = tokens_of(shown.trace, stack).tokens
     return pd.Index([f"{row} {labels.visible(token)}" for row, token in enumerate(tokens)], name="token")

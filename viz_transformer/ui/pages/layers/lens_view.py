@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from viz_transformer.analysis.layers.lens import OWN_STEP, Lens, lens, lens_remarks, undefined_lens
+from viz_transformer.analysis.layers.sublayers import stacks
 from viz_transformer.figures import labels
+from viz_transformer.model.kinds import StackName
 from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.frame.maps import file_name
 from viz_transformer.ui.pages.layers.layers_tables import (
@@ -19,27 +23,16 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_html,
     token_index,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.analysis.layers.lens import Lens
-    from viz_transformer.model.kinds import StackName
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _lens(run: str, _shown: Shown) -> Lens:
-    from viz_transformer.analysis.layers.lens import lens
-
     return lens(_shown.trace, _shown.ckpt.model, own=_shown.run.own_rows)
 
 
 def lens_panel(shown: Shown) -> None:
     """What the output layer would say of the stream behind each layer, or the sentence why there is no lens."""
-    from viz_transformer.analysis.layers.lens import lens_remarks, undefined_lens
-    from viz_transformer.analysis.layers.sublayers import stacks
-
     config = shown.trace.config
     text.section("Logit lens")
     for stack in stacks(config):
@@ -83,8 +76,6 @@ def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
 
 def _has_own(found: Lens) -> bool:
     """Whether the logits that wrote the tokens stand in a column of their own."""
-    from viz_transformer.analysis.layers.lens import OWN_STEP
-
     return found.stations[-1] == OWN_STEP
 
 
@@ -154,8 +145,6 @@ def _vocabulary(shown: Shown) -> Callable[[int], str]:
 
 def lens_table(shown: Shown, stack: StackName, found: Lens) -> pd.DataFrame:
     """A row for each token and station: the best token, the divergence, and where the written token stands."""
-    import pandas as pd
-
     name = _vocabulary(shown)
     index = token_index(shown, stack)
     parts = []

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import streamlit as st
 
+from viz_transformer.analysis.layers.sublayers import (
+    PART_NAMES,
+    Activity,
+    Flow,
+    NormView,
+    Place,
+    activity,
+    final_norm_view,
+    flows,
+    norm_view,
+    place_of,
+    stacks,
+)
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.rail import rail_data
-from viz_transformer.model.kinds import KINDS
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
+from viz_transformer.model.kinds import KINDS, StackName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.maps import file_name
 from viz_transformer.ui.pages.layers.fields import FIELDS
 from viz_transformer.ui.pages.layers.layers_tables import (
@@ -23,12 +40,7 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_table,
 )
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from viz_transformer.analysis.layers.sublayers import Activity, Flow, NormView, Place
-    from viz_transformer.model.kinds import StackName
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 PROJECTED = 1.4
 """By how much letters grow on a projector."""
@@ -47,8 +59,6 @@ def chosen_stack() -> StackName:
 
 def chosen_place(shown: Shown) -> Place | None:
     """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
-    from viz_transformer.analysis.layers.sublayers import place_of
-
     chosen = state.selection()
     config = shown.trace.config
     if FIELDS.now().part == "final" and not config.final_norm:
@@ -62,8 +72,6 @@ def chosen_place(shown: Shown) -> Place | None:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _flows(run: str, stack: StackName, _shown: Shown) -> tuple[Flow, ...]:
-    from viz_transformer.analysis.layers.sublayers import flows
-
     return flows(_shown.trace, stack)
 
 
@@ -77,8 +85,6 @@ def flows_of(shown: Shown, stack: StackName) -> tuple[Flow, ...]:
 
 def model_rail(shown: Shown) -> None:
     """The sub-layers of the model; one can be picked."""
-    from viz_transformer.analysis.layers.sublayers import stacks
-
     config = shown.trace.config
     found = [flow for stack in stacks(config) for flow in flows_of(shown, stack)]
     rail(rail_data(config, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
@@ -87,8 +93,6 @@ def model_rail(shown: Shown) -> None:
 
 def mean(flow: Flow, values: Any) -> float:
     """The mean over the tokens that count: padding does not."""
-    import numpy as np
-
     own = np.asarray(values)[flow.counted]
     own = own[np.isfinite(own)]
     return float(own.mean()) if own.size else float("nan")
@@ -99,8 +103,6 @@ def mean(flow: Flow, values: Any) -> float:
 
 def sublayer(shown: Shown, place: Place) -> None:
     """What the selected sub-layer read, added and left, a row for each token."""
-    from viz_transformer.analysis.layers.sublayers import activity
-
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
     active = activity(shown.trace, place) if place.part == "ffn" else None
     text.section(sentence(place.title))
@@ -131,8 +133,6 @@ def sublayer(shown: Shown, place: Place) -> None:
 
 def _how_it_joins(place: Place, norm: str) -> str:
     """The sub-layer's formula, with its norm where this model has it."""
-    from viz_transformer.analysis.layers.sublayers import PART_NAMES
-
     name = PART_NAMES[place.part]
     other = ", memory" if place.part == "cross" else ""
     if norm == "pre":
@@ -159,10 +159,6 @@ def norm_panel(shown: Shown, place: Place | None, stack: StackName) -> None:
 
     A final norm stands beside the rail, where there is room for one thing below the other; so it is on a projector.
     """
-    from viz_transformer.analysis.layers.sublayers import final_norm_view, norm_view
-    from viz_transformer.figures.enlarged import enlarged
-    from viz_transformer.figures.layers import gain_chart
-
     trace, model = shown.trace, shown.ckpt.model
     view = final_norm_view(trace, model, stack) if place is None else norm_view(trace, model, place)
     text.section(sentence(view.title))
@@ -209,10 +205,6 @@ def norm_columns(view: NormView) -> list[tuple[str, Any]]:
 
 def along_the_stream(both: Runs, place: Place | None) -> None:
     """Length, share added and cosine at every sub-layer of the stack, for the selected token and all others."""
-    import numpy as np
-
-    from viz_transformer.figures.layers import Panel, stream_chart
-
     shown, stack = both.main, chosen_stack()
     found = flows_of(shown, stack)
     other = _other_flows(both, found, stack)
@@ -269,8 +261,6 @@ def along_the_stream(both: Runs, place: Place | None) -> None:
 
 def _other_flows(both: Runs, found: Sequence[Flow], stack: StackName) -> tuple[Flow, ...] | None:
     """The flows of B where A − B is looked at and both models have the same sub-layers; else a remark says why not."""
-    from viz_transformer.analysis.layers.sublayers import stacks
-
     if not both.difference or both.b is None:
         return None
     if stack in stacks(both.b.trace.config):

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from viz_transformer.analysis.masks.influence import Influence, Plan, influence_plan, verdict
+from viz_transformer.analysis.masks.influence import influence as influence_of
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName, SideName
+from viz_transformer.running.record import Trace
 from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks.fields import FIELDS
-from viz_transformer.ui.pages.masks.masks_source import of_no_run
+from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, of_no_run
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.analysis.masks.influence import Influence, Plan
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.running.record import Trace
-    from viz_transformer.ui.frame.maps import Picture
-    from viz_transformer.ui.pages.masks.masks_source import Compared, Looked
 
 QUICK = 5_000_000_000
 """Multiplications up to which the influence matrix is worked out without being asked for."""
@@ -48,7 +44,6 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         bound = state.bind("mask_swap", key="masks_swap")
         with st.container(key="masks_beside_swap"):
             st.segmented_control("Swapped are", [*names], required=True, format_func=names.__getitem__, **bound)
-    from viz_transformer.analysis.masks.influence import influence_plan
 
     plan = influence_plan(compared.ckpt, compared.after.trace, side=side)
     key = (*compared.key, side)
@@ -78,9 +73,7 @@ def _ask(key: tuple[Any, ...]) -> None:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _influence(key: tuple[Any, ...], side: SideName, _ckpt: Checkpoint, _trace: Trace) -> Influence:
     """The influence matrix; the key names text, checkpoint, fill, rule and changed cells."""
-    from viz_transformer.analysis.masks.influence import influence as matrix
-
-    return matrix(_ckpt, _trace, side=side)
+    return influence_of(_ckpt, _trace, side=side)
 
 
 def influence_picture(compared: Compared, found: Influence) -> Picture:
@@ -115,8 +108,6 @@ def _at(axis: Axis, positions: Sequence[int]) -> Axis:
 
 
 def _verdict(found: Influence, plan: Plan, compared: Compared) -> None:
-    from viz_transformer.analysis.masks.influence import verdict
-
     said = verdict(found, changed=not compared.own)
     tone: text.Tone = "plain" if said.good is None else "ok" if said.good else "bad"
     text.paragraph(said.sentence, style="vt-verdict", tone=tone)

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.analysis.masks.parts import (
+    Change,
+    MaskParts,
+    batch_lengths,
+    can_pad,
+    change_of,
+    in_batch,
+    mask_parts,
+    parts_of,
+    with_masks,
+)
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.running.record import Trace
 from viz_transformer.ui.frame import maps, text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.masks.fields import FIELDS, LONGEST_BATCH
 from viz_transformer.ui.session import cached, examples, state
+from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.analysis.masks.parts import Change, MaskParts
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.running.record import Trace
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.session.runs import Shown
 
 LARGEST_SIZE = 64
 OTHER_TEXTS, MOST_OTHERS = 2, 5
@@ -89,8 +97,6 @@ class Looked:
 
 def choices(shown: Shown) -> None:
     """Whose masks, which kind, which padding rule and which fill."""
-    from viz_transformer.analysis.attention.maps import attention_kinds
-
     config = shown.trace.config
     rules = [*dict.fromkeys(["key", "key-or-query", config.padding_mask])]
     if FIELDS.now().mask_padding not in ("", *rules):
@@ -145,8 +151,6 @@ def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
 
 def _offered(shown: Shown) -> tuple[str, ...]:
     """The first examples that the model can read, other than its text; none if a person typed the batch."""
-    from viz_transformer.analysis.masks.parts import can_pad
-
     if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.config):
         return ()
     found: list[str] = []
@@ -163,8 +167,6 @@ def _offered(shown: Shown) -> tuple[str, ...]:
 
 def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     """The other texts of the batch, and the box in which they stand; nobody having typed any, those offered."""
-    from viz_transformer.analysis.masks.parts import can_pad
-
     if not can_pad(shown.trace.config):
         text.paragraph(
             f"{shown.summary.name} has no padding token: texts of different lengths cannot stand in one batch, and"
@@ -211,8 +213,6 @@ def _text_control(batch: list[Shown]) -> int:
 
 
 def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
-    from viz_transformer.analysis.masks.parts import batch_lengths
-
     looked, kind = batch[index], state.selection()["kind"]
     parts, compared = _two_passes(looked, batch_lengths([each.trace for each in batch]))
     _say_left_out(compared.key[-1], looked)
@@ -236,8 +236,6 @@ def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
 
 def _two_passes(looked: Shown, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
     """A run, padded to these lengths, with its model's own masks and with the chosen ones; and those of the kind."""
-    from viz_transformer.analysis.masks.parts import parts_of
-
     view, own, kind = FIELDS.now(), looked.trace.config, state.selection()["kind"]
     fill, rule = view.mask_fill or own.mask_fill, view.mask_padding or own.padding_mask
     changes = _changes()
@@ -273,14 +271,10 @@ def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Compared:
 
 
 def _kinds(trace: Trace) -> tuple[KindName, ...]:
-    from viz_transformer.analysis.attention.maps import attention_kinds
-
     return attention_kinds(trace)
 
 
 def _changes() -> tuple[Change, ...]:
-    from viz_transformer.analysis.masks.parts import change_of
-
     return tuple(change_of(word) for word in FIELDS.now().mask_cells)
 
 
@@ -295,10 +289,6 @@ def _say_left_out(words: Sequence[str], looked: Shown) -> None:
 
 def _plain(shown: Shown) -> Looked:
     """Masks of a size without any text. Scores are taken as equal, so that a weight is 1/n."""
-    import numpy as np
-
-    from viz_transformer.analysis.masks.parts import mask_parts
-
     chosen, own = state.selection(), shown.trace.config
     size = min(max(1, FIELDS.now().mask_size), LARGEST_SIZE)
     padded = min(FIELDS.now().mask_padded, size)
@@ -343,8 +333,6 @@ def _pass(looked: Shown, ckpt: Checkpoint, lengths: tuple[int, int], edits: tupl
 @st.cache_resource(max_entries=24, show_spinner=False)
 def _passed(key: tuple[Any, ...], _ckpt: Checkpoint, _trace: Trace) -> Trace:
     """One pass over the run's tokens, padded as in the batch; what it depends on is in the key."""
-    from viz_transformer.analysis.masks.parts import in_batch
-
     _, lengths, _, _, edits = key
     return in_batch(_ckpt, _trace, lengths, edits=edits)
 
@@ -352,6 +340,4 @@ def _passed(key: tuple[Any, ...], _ckpt: Checkpoint, _trace: Trace) -> Trace:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _variant(weights: str, name: str, fill: str, rule: str, _ckpt: Checkpoint) -> Checkpoint:
     """The model with another fill or rule; kept, because whether it is causal is found out once for each."""
-    from viz_transformer.analysis.masks.parts import with_masks
-
     return with_masks(_ckpt, fill=fill, rule=rule)

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.masks.parts import (
+    Change,
+    FilledRow,
+    RowEffect,
+    even_weights,
+    filled_rows,
+    row_effects,
+    sites,
+)
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import controls, maps, pictures, text
+from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
-from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Looked
+from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Compared, Looked
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-
-    from viz_transformer.analysis.masks.parts import FilledRow, RowEffect
-    from viz_transformer.ui.frame.maps import Picture
-    from viz_transformer.ui.pages.masks.masks_source import Compared
 
 WEIGHTS_HEIGHT = 440
 FILL_MEANINGS = {
@@ -88,8 +92,6 @@ def row_controls(looked: Looked) -> None:
 
 
 def _row_word(looked: Looked) -> str:
-    from viz_transformer.analysis.masks.parts import Change
-
     return Change(looked.kind, looked.query).word
 
 
@@ -192,8 +194,6 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
 
 def difference_pictures(looked: Looked, other: Compared) -> tuple[Picture, Picture]:
     """A − B before and after, full colour for the largest difference of both. Raises ValueError for other sizes."""
-    import numpy as np
-
     assert looked.compared is not None
     ours = _pictures_of(looked, looked.compared)
     try:
@@ -207,10 +207,6 @@ def difference_pictures(looked: Looked, other: Compared) -> tuple[Picture, Pictu
 
 def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:
     """Equal scores without and with the mask."""
-    import numpy as np
-
-    from viz_transformer.analysis.masks.parts import even_weights
-
     mask = looked.parts.changed
     every = np.ones_like(mask)
     titles = ("Before: equal scores, no mask", f"After: equal scores, masked, {FILL_NAMES[looked.fill]}")
@@ -255,8 +251,6 @@ def effect(looked: Looked) -> None:
 
 
 def _effects(compared: Compared) -> tuple[RowEffect, ...]:
-    from viz_transformer.analysis.masks.parts import row_effects
-
     codec = compared.ckpt.codec("target")
     return row_effects(compared.before.trace, compared.after.trace, codec.vocabulary.tokens)
 
@@ -291,8 +285,6 @@ def effect_in_words(effects: Sequence[RowEffect]) -> str:
 
 def effect_table(effects: Sequence[RowEffect]) -> pd.DataFrame:
     """The rows as a table."""
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {
@@ -341,10 +333,6 @@ def fills(looked: Looked) -> None:
 
 def filled_row(looked: Looked) -> tuple[FilledRow, ...]:
     """The chosen row under each fill."""
-    import numpy as np
-
-    from viz_transformer.analysis.masks.parts import filled_rows, sites
-
     row = looked.query
     scores: Any = np.zeros(len(looked.columns.tokens), dtype=np.float32)
     if looked.compared is not None:
@@ -361,8 +349,6 @@ def _score_head() -> int:
 
 
 def _masked_row_words(each: FilledRow, looked: Looked) -> str:
-    import numpy as np
-
     mask = looked.parts.changed[looked.query]
     if not mask.any():
         return "every key is closed already"

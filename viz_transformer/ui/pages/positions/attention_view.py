@@ -5,23 +5,23 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import pandas as pd
 import streamlit as st
 
+from viz_transformer.analysis.positions.in_attention import Biases, Rotated, biases, rotated
+from viz_transformer.analysis.positions.table import IN_ATTENTION, scheme
 from viz_transformer.figures import labels
+from viz_transformer.figures.distances import rotated_products, wavelength_curves
+from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.frame import controls, frame, maps, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
 from viz_transformer.ui.pages.positions.view import chart, height, short
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.analysis.positions.in_attention import Biases, Rotated
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 Stack = Literal["encoder", "decoder"]
 ROUNDING = 1e-5
@@ -30,8 +30,6 @@ ROUNDING = 1e-5
 
 def is_needed(shown: Shown) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
-    from viz_transformer.analysis.positions.table import IN_ATTENTION, scheme
-
     return scheme(shown.trace.config) in IN_ATTENTION
 
 
@@ -105,9 +103,6 @@ def _position(shown: Shown, stack: Stack, which: int) -> int:
 
 
 def _rotary(shown: Shown, site: str, head: int, query: int, key: int) -> None:
-    from viz_transformer.analysis.positions.in_attention import rotated
-    from viz_transformer.figures.distances import rotated_products, wavelength_curves
-
     found = rotated(shown.trace, site, head, query, key)
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="pos_picture"):
@@ -163,8 +158,6 @@ def _tone(error: float, largest: float) -> text.Tone:
 
 
 def _products_frame(found: Rotated) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame({"q · k": found.product}, index=pd.Index(found.distance, name="distance"))
 
 
@@ -202,9 +195,6 @@ def rotation_html(found: Rotated) -> str:
 
 
 def _alibi(shown: Shown, site: str, head: int) -> None:
-    from viz_transformer.analysis.positions.in_attention import biases
-    from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
-
     found = biases(shown.trace, site, head)
     encoder = site.startswith("encoder")
     side: Literal["source", "target"] = "source" if encoder else "target"
@@ -241,8 +231,6 @@ def _alibi(shown: Shown, site: str, head: int) -> None:
 
 
 def _bias_frame(found: Biases) -> pd.DataFrame:
-    import pandas as pd
-
     size = len(found.bias)
     return pd.DataFrame(found.bias, index=pd.RangeIndex(size, name="query"), columns=range(size))
 

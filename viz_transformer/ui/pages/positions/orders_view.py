@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.positions.orders import (
+    MOST_STEPS,
+    Answer,
+    Change,
+    TwoOrders,
+    removable,
+    reordered,
+    two_orders,
+)
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.kinds import StackName
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from viz_transformer.analysis.positions.orders import Answer, Change, TwoOrders
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.model.config import ModelConfig
-    from viz_transformer.model.kinds import StackName
-    from viz_transformer.ui.session.runs import Shown
 
 _LISTED = 6
 _NOTHING = {
@@ -34,8 +38,6 @@ _NOTHING = {
 
 def orders(shown: Shown) -> None:
     """Both texts, whose positions are left out, both answers each time, and the largest change of a logit."""
-    from viz_transformer.analysis.positions.orders import removable, reordered
-
     config, codec = shown.trace.config, shown.ckpt.source_codec or shown.ckpt.target_codec
     assert codec is not None
     other = reordered(shown.text, codec, keep_last=not config.has_encoder)
@@ -96,8 +98,6 @@ def _turn_round() -> None:
 def _two_orders(
     weights: str, name: str, a: str, b: str, removed: tuple[StackName, ...], _ckpt: Checkpoint
 ) -> TwoOrders:
-    from viz_transformer.analysis.positions.orders import two_orders
-
     return two_orders(_ckpt, a, b, removed)
 
 
@@ -147,8 +147,6 @@ def said(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
         )
     )
     if any(answer.cut for change in changes for answer in (change.a, change.b)):
-        from viz_transformer.analysis.positions.orders import MOST_STEPS
-
         sentences.append((f"Answers that end in … were stopped after {MOST_STEPS} tokens.", "plain"))
     return sentences
 

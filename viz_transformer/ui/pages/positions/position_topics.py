@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from viz_transformer import numerals
+from viz_transformer.analysis.positions.table import (
+    STILL,
+    Derivation,
+    Float32,
+    Products,
+    Rotation,
+    agreement,
+    derivation,
+    movement,
+    products,
+    rotation,
+    row_norms,
+    wavelengths,
+)
 from viz_transformer.figures import labels
+from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
+from viz_transformer.figures.positions import row_lengths, tables_beside
 from viz_transformer.numerals import scientific
 from viz_transformer.ui.frame import frame, maps, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.pages.positions.view import NAMES, Table, chart, height, numbers_frame, short
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from viz_transformer.analysis.positions.table import Derivation, Float32, Products, Rotation
 
 TOPICS: Mapping[str, str] = {
     "steps": "Five steps",
@@ -106,8 +118,6 @@ def _token(table: Table) -> str:
 
 def _agreement(table: Table) -> str:
     """Whether step 5 is the model's table, and whether the run added its rows: both compared number by number."""
-    from viz_transformer.analysis.positions.table import agreement
-
     if not table.is_own or table.own is None or table.derived is None:
         return "This is not the model’s own table."
     found = agreement(table.derived.table, table.own)
@@ -129,8 +139,6 @@ def _agreement(table: Table) -> str:
 
 
 def _tone(table: Table) -> text.Tone:
-    from viz_transformer.analysis.positions.table import agreement
-
     if not table.is_own or table.own is None or table.derived is None:
         return "plain"
     return "ok" if agreement(table.derived.table, table.own).to_float32 else "bad"
@@ -181,9 +189,6 @@ def _cells(tag: str, columns: Sequence[int], said: Callable[[int], str]) -> str:
 
 
 def _row_lengths(table: Table) -> None:
-    from viz_transformer.analysis.positions.table import row_norms
-    from viz_transformer.figures.positions import row_lengths
-
     text.paragraph(
         "A learned table has no steps: each number is drawn at random when the model is made, and training moves it as"
         " all others. A row that no training text reaches keeps its random numbers, or shrinks with the decay of"
@@ -195,9 +200,6 @@ def _row_lengths(table: Table) -> None:
 
 def distance(table: Table) -> None:
     """Products of rows against the distance between them."""
-    from viz_transformer.analysis.positions.table import products
-    from viz_transformer.figures.distances import product_curves
-
     frequency = None if table.derived is None else table.derived.frequency
     found = products(table.values, table.marks.position, frequency)
     figure = product_curves(
@@ -232,8 +234,6 @@ def distance(table: Table) -> None:
 
 
 def _products_frame(found: Products) -> pd.DataFrame:
-    import pandas as pd
-
     places = abs(found.distance)
     columns = {"distance": found.distance, f"product with {found.position}": found.from_position}
     columns |= {name: getattr(found, name)[places] for name in ("low", "mean", "high")}
@@ -242,9 +242,6 @@ def _products_frame(found: Products) -> pd.DataFrame:
 
 def shift(table: Table) -> None:
     """Each pair of columns turned by the shift, beside the row that stands there."""
-    from viz_transformer.analysis.positions.table import rotation
-    from viz_transformer.figures.distances import turned_pairs
-
     if table.derived is None:
         text.paragraph(
             "A learned table has no frequencies, so no matrix turns every row into the one k positions later. Where it"
@@ -317,10 +314,6 @@ def rotation_html(values: Float32, found: Rotation, pairs: Sequence[int], positi
 
 def waves(table: Table) -> None:
     """The wavelengths of both exponents, and both tables beside each other."""
-    from viz_transformer.analysis.positions.table import STILL, derivation, movement, wavelengths
-    from viz_transformer.figures.distances import wavelength_curves
-    from viz_transformer.figures.positions import tables_beside
-
     length, width = table.values.shape
     width += width % 2
     both = {name: derivation(length, width, doubled=name == "doubled") for name in ("standard", "doubled")}

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
+from plotly.graph_objects import Figure
 
 from viz_transformer import numerals
+from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.analysis.positions.table import (
+    Derivation,
+    Float32,
+    Float64,
+    Scheme,
+    added_rows,
+    between,
+    derivation,
+    own_table,
+    scheme,
+    starting_columns,
+    trained_rows,
+)
 from viz_transformer.figures import labels
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap
+from viz_transformer.model.kinds import StackName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, maps, pictures, projector
 from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-    from plotly.graph_objects import Figure
-
-    from viz_transformer.analysis.positions.table import Derivation, Float32, Float64, Scheme
-    from viz_transformer.figures.positions import Marks
-    from viz_transformer.model.kinds import StackName
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent", "learned": "learned"}
 USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
@@ -74,8 +85,6 @@ class Table:
 
 def controls(shown: Shown) -> Table:
     """The controls of the table, and the table that they ask for, brought into its bounds."""
-    from viz_transformer.analysis.positions.table import own_table, scheme
-
     config = shown.trace.config
     own_scheme = scheme(config)
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
@@ -92,10 +101,6 @@ def controls(shown: Shown) -> Table:
 def _table(
     shown: Shown, stack: StackName, chosen: Scheme, size: tuple[int, int], position: int, own: Float32 | None
 ) -> Table:
-    from viz_transformer.analysis.models.untrained import UntrainedSummary
-    from viz_transformer.analysis.positions.table import added_rows, derivation, scheme, trained_rows
-    from viz_transformer.figures.positions import Marks
-
     length, width = size
     own_scheme = scheme(shown.trace.config)
     if chosen == "learned":
@@ -193,8 +198,6 @@ def _position(shown: Shown, stack: StackName, length: int) -> int:
 
 def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ...]:
     """The dimensions that are chosen, those left out that the table does not have."""
-    from viz_transformer.analysis.positions.table import starting_columns
-
     asked: tuple[int, ...] = FIELDS.now().pos_columns
     kept = tuple(column for column in asked if column < width)
     if kept != asked:
@@ -261,8 +264,6 @@ def _trained_sentence(table: Table) -> str:
 
 def heatmap(table: Table) -> None:
     """The table as a picture, and its numbers."""
-    from viz_transformer.figures.positions import position_heatmap
-
     marks, picked = table.marks, table.picked
     if table.own_scheme != "learned" or not table.is_own:
         marks = _untrained_unmarked(marks)
@@ -280,16 +281,11 @@ def heatmap(table: Table) -> None:
 
 def _untrained_unmarked(marks: Marks) -> Marks:
     """Without the mark of training: rows of a formula are not trained."""
-    from dataclasses import replace
-
     return replace(marks, trained=None)
 
 
 def curves(table: Table) -> None:
     """The picked dimensions over the positions."""
-    from viz_transformer.analysis.positions.table import between
-    from viz_transformer.figures.positions import dimension_curves
-
     bound = state.bind("pos_columns", key="pos_columns", value=list(table.picked), taken=tuple)
     with st.container(key="pos_pick"):
         st.multiselect(
@@ -317,8 +313,6 @@ def _points(table: Table) -> int:
 
 def chart(figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
-    from viz_transformer.figures.enlarged import enlarged
-
     frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt)
 
 
@@ -329,8 +323,6 @@ def height(usual: int) -> int:
 
 def numbers_frame(values: NDArray[Any]) -> pd.DataFrame:
     """The numbers as a table: a row for each position, a column for each dimension."""
-    import pandas as pd
-
     return pd.DataFrame(values, index=pd.RangeIndex(len(values), name="position"), columns=range(values.shape[1]))
 
 

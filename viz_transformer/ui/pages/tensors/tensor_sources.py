@@ -7,21 +7,28 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer.analysis.tensors.points import (
+    Entry,
+    PointView,
+    difference_view,
+    entries,
+    point_view,
+    shared_entries,
+)
+from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, opened, saved
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.model.tap import made_of_target
+from viz_transformer.running.record import Trace
+from viz_transformer.running.training_mode import training_trace
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.session import passes, state
-
-if TYPE_CHECKING:
-    from viz_transformer.analysis.tensors.points import Entry, PointView
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.running.record import Trace
-    from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 RUN, FILE, DIFFERENCE = "run", "file", "difference"
 LARGEST_SEED = 999_999_999
@@ -62,8 +69,6 @@ class Looked:
 
     def rows_of(self, name: str) -> str:
         """Of which pass the rows of a point are, where that has to be said."""
-        from viz_transformer.model.tap import made_of_target
-
         found = {passes.rows_of(trace): None for trace in (self.trace, self.second) if trace is not None}
         return " − ".join(filter(None, found)) if made_of_target(name) else ""
 
@@ -76,14 +81,10 @@ class Looked:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """Its points; of a difference those that both traces have in one shape."""
-        from viz_transformer.analysis.tensors.points import entries, shared_entries
-
         return entries(self.trace) if self.second is None else shared_entries(self.trace, self.second)
 
     def view(self, name: str) -> PointView:
         """A point. Raises ValueError if it cannot be shown."""
-        from viz_transformer.analysis.tensors.points import difference_view, point_view
-
         if self.second is None:
             return point_view(self.trace, name, vocabulary=self.vocabulary)
         return difference_view(self.trace, self.second, name, vocabulary=self.vocabulary)
@@ -142,8 +143,6 @@ def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _training(trace_id: str, source: str, seed: int, _ckpt: Checkpoint, _trace: Trace) -> Trace:
     """The run of this id again, token by token, in training mode."""
-    from viz_transformer.running.training_mode import training_trace
-
     if _trace.config.kind == "encoder-decoder":
         return training_trace(_ckpt, source, _trace.tgt_ids, seed)
     return training_trace(_ckpt, _trace.tgt_ids, None, seed)
@@ -160,8 +159,6 @@ def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
 
 def save_button(looked: Looked) -> None:
     """The trace that is looked at, as a file; of a difference the first. Made when it is asked for."""
-    from viz_transformer.analysis.tensors.trace_files import saved
-
     trace = looked.trace
     words = [trace.checkpoint, trace.id, *(["seed", str(seed)] if (seed := training_seed(trace)) is not None else [])]
     name = f"{file_name('-'.join(words))}.safetensors"
@@ -201,8 +198,6 @@ def choice_controls() -> None:
 
 
 def _largest_megabytes() -> int:
-    from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE
-
     return LARGEST_FILE // 2**20
 
 
@@ -230,8 +225,6 @@ def _close() -> None:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _opened(digest: str, name: str, _data: bytes | None) -> Trace:
-    from viz_transformer.analysis.tensors.trace_files import opened
-
     if _data is None:
         raise ValueError(f"{name} is no longer kept: open it again")
     return opened(_data, name)

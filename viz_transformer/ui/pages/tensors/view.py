@@ -5,28 +5,38 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import streamlit as st
+from plotly.graph_objects import Figure
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
+from viz_transformer.analysis.tensors.points import (
+    Comparison,
+    Entry,
+    PointView,
+    Slice,
+    Statistics,
+    compare,
+    histogram,
+    matching,
+    point_view,
+    shown_slice,
+    slice_csv,
+    statistics,
+)
 from viz_transformer.figures import labels
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap, value_histogram
 from viz_transformer.numerals import significant
+from viz_transformer.running.record import Trace
 from viz_transformer.ui.frame import frame, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.tensors.fields import FIELDS
-from viz_transformer.ui.pages.tensors.tensor_sources import file_is_shown, file_name
+from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.analysis.tensors.points import Comparison, Entry, PointView, Slice, Statistics
-    from viz_transformer.figures.tensors import AxisLabels
-    from viz_transformer.running.record import Trace
-    from viz_transformer.ui.pages.tensors.tensor_sources import Looked
 
 MOST_LISTED = 200
 TREE_HEIGHT = 620
@@ -85,8 +95,6 @@ def _select(name: str | None) -> None:
 
 def point_tree(listed: Sequence[Entry], selected: str) -> None:
     """All points: a part of the model, then its points in the order in which a run makes them; or those of a filter."""
-    from viz_transformer.analysis.tensors.points import matching
-
     derived = sum(entry.derived for entry in listed)
     words = st.text_input(
         f"{len(listed)} points, {derived} of them derived",
@@ -147,8 +155,6 @@ def _points(shown: Sequence[Entry], selected: str, *, whole_names: bool) -> None
 
 def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
     """One point: its facts, the boxes and buttons, and its picture. Raises ValueError if it cannot be shown."""
-    from viz_transformer.analysis.tensors.points import shown_slice, statistics
-
     view, whole = _viewed(looked.key, name, looked.vocabulary is not None, looked)
     facts = st.container(key="tensors_facts")
     with st.container(horizontal=True, vertical_alignment="bottom", key="tensors_controls"):
@@ -171,8 +177,6 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
 def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tuple[PointView, Statistics]:
     """A point and its statistics; kept, since a derived point of a long text takes seconds and its heads are looked at
     one after the other."""
-    from viz_transformer.analysis.tensors.points import statistics
-
     view = _looked.view(name)
     return view, statistics(view.values)
 
@@ -268,7 +272,6 @@ def chart_control() -> Literal["heatmap", "histogram", "points"]:
 
 def csv_button(view: PointView, shown: Slice) -> None:
     """The slice that is drawn as CSV, made when it is asked for."""
-    from viz_transformer.analysis.tensors.points import slice_csv
 
     def made() -> bytes:
         return slice_csv(shown).encode("utf-8", "backslashreplace")  # half an emoji, which UTF-8 cannot write
@@ -279,8 +282,6 @@ def csv_button(view: PointView, shown: Slice) -> None:
 
 def heatmap(looked: Looked, view: PointView, shown: Slice, whole: Statistics) -> None:
     """The slice, on the scale of the whole point, so that its heads can be compared."""
-    from viz_transformer.figures.tensors import tensor_heatmap
-
     figure = tensor_heatmap(
         shown.values,
         _axis(shown, "rows"),
@@ -300,9 +301,6 @@ def heatmap(looked: Looked, view: PointView, shown: Slice, whole: Statistics) ->
 
 def bars(looked: Looked, view: PointView, shown: Slice) -> None:
     """How often which values occur in the slice."""
-    from viz_transformer.analysis.tensors.points import histogram
-    from viz_transformer.figures.tensors import value_histogram
-
     counted = histogram(shown.values)
     figure = value_histogram(
         counted.counts,
@@ -320,8 +318,6 @@ def bars(looked: Looked, view: PointView, shown: Slice) -> None:
 
 def _chart(looked: Looked, view: PointView, figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
-    from viz_transformer.figures.enlarged import enlarged
-
     figure = enlarged(figure, PROJECTED) if projector.is_on() else figure
     frame.chart(figure, key=key, alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
 
@@ -332,8 +328,6 @@ def _title(looked: Looked, view: PointView, shown: Slice) -> str:
 
 
 def _axis(shown: Slice, side: Literal["rows", "columns"]) -> AxisLabels:
-    from viz_transformer.figures.tensors import AxisLabels
-
     axis = getattr(shown, side)
     return AxisLabels(axis.name, axis.title, axis.labels, axis.side)
 
@@ -387,8 +381,6 @@ def _take_row(names: list[str]) -> None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
-    from viz_transformer.analysis.tensors.points import point_view, statistics
-
     views = [point_view(_trace, name) for name in _trace.points()]
     found = [statistics(view.values) for view in views]
     return {
@@ -406,6 +398,4 @@ def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _compared(key: str, _first: Trace, _second: Trace) -> Comparison:
-    from viz_transformer.analysis.tensors.points import compare
-
     return compare(_first, _second)

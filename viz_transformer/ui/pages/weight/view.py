@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
+from plotly.graph_objects import Figure
 
+from viz_transformer.analysis.attention.maps import attention_kinds, kept_cells, layer_count, layer_weights
+from viz_transformer.analysis.tensors.trace_files import saved
 from viz_transformer.analysis.weight import LINES
+from viz_transformer.analysis.weight.ladder import Ladder
+from viz_transformer.analysis.weight.ladder import ladder as worked_out
+from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
+from viz_transformer.analysis.weight.told import digits
+from viz_transformer.analysis.weight.torch_attention import Pair, TorchComparison, torch_attention
+from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, Shape, parameters
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.row import row_payload
+from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.one_weight import bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
+from viz_transformer.ui.components.pictures import row as draw
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.weight.fields import FIELDS
+from viz_transformer.ui.pages.weight.weight_words import words
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.passes import has_own_rows
 from viz_transformer.ui.session.runs import Shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    import pandas as pd
-    from plotly.graph_objects import Figure
-
-    from viz_transformer.analysis.weight.ladder import Ladder
-    from viz_transformer.analysis.weight.torch_attention import Pair, TorchComparison
-    from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, Shape
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.ui.frame.frame import Runs
 
 BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
 _NOT_RECORDED = {
@@ -40,8 +47,6 @@ _NOT_RECORDED = {
 
 def choices(both: Runs) -> None:
     """Kind, layer and head; the positions are picked in the chips and in the row."""
-    from viz_transformer.analysis.attention.maps import attention_kinds, layer_count
-
     trace, chosen = both.main.trace, state.selection()
     heads = chosen["heads"]
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
@@ -71,8 +76,6 @@ def ladder_of(both: Runs) -> Ladder:
 
 
 def _cell() -> Cell:
-    from viz_transformer.analysis.weight.weight_numbers import Cell
-
     chosen = state.selection()
     kind: KindName = chosen["kind"]
     query, key = KINDS[kind].fields
@@ -82,18 +85,11 @@ def _cell() -> Cell:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _ladder(run: str, cell: Cell, _shown: Shown) -> Ladder:
-    from viz_transformer.analysis.weight.ladder import ladder
-    from viz_transformer.analysis.weight.weight_numbers import parameters
-
-    return ladder(_shown.trace, parameters(_shown.ckpt.model, cell.kind, cell.layer), cell)
+    return worked_out(_shown.trace, parameters(_shown.ckpt.model, cell.kind, cell.layer), cell)
 
 
 def row(shown: Shown, found: Ladder) -> None:
     """One query against all keys, the cell picked; a click picks another."""
-    from viz_transformer.figures.components.row import row_payload
-    from viz_transformer.figures.components.tokens import token_data
-    from viz_transformer.ui.components.pictures import row as draw
-
     cell, numbers = found.cell, found.row
     queries, keys = maps.axes(shown, cell.kind)
     written = shown.trace.next_tokens[cell.query] if KINDS[cell.kind].writes else None
@@ -126,8 +122,6 @@ def row(shown: Shown, found: Ladder) -> None:
 
 def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
     """Each key of the row: token, undivided score, score, whether it may be read, and the recorded weight."""
-    import pandas as pd
-
     numbers = found.row
     tokens = [labels.visible(token) for token in _keys(shown, found.cell)]
     columns = {
@@ -163,9 +157,6 @@ def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
 
     None where the step had no other row than the ladder's, kept none, or is missing.
     """
-    from viz_transformer.analysis.attention.maps import kept_cells, layer_weights
-    from viz_transformer.ui.session.passes import has_own_rows
-
     own = shown.run.own_rows
     there = kept_cells(own, cell.kind)
     if there is None or not there[cell.query].any() or not has_own_rows(shown):
@@ -189,8 +180,6 @@ def verdict(found: Ladder) -> None:
 
 def ladder(shown: Shown, found: Ladder) -> None:
     """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
-    from viz_transformer.ui.pages.weight.weight_words import words
-
     said = {}
     for name in LINES:
         line = words(found, shown.trace.config, name)
@@ -207,8 +196,6 @@ def ladder(shown: Shown, found: Ladder) -> None:
 
 def line_panel(shown: Shown, found: Ladder) -> None:
     """The active line: what it does, its formula with the numbers, its picture, and the comparison with the record."""
-    from viz_transformer.ui.pages.weight.weight_words import words
-
     name = FIELDS.now().weight_line
     line, said = found.lines[name], words(found, shown.trace.config, name)
     text.section(said.title)
@@ -241,8 +228,6 @@ def line_panel(shown: Shown, found: Ladder) -> None:
 
 def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
     """The active line as strips of its vectors, or as bars where its numbers add up or share a row."""
-    from viz_transformer.figures.one_weight import bars, strips
-
     cell, line = found.cell, found.lines[name]
     look: dict[str, Any] = {"theme": frame.theme(), "type_size": 1.5 if projector.is_on() else 1.0}
     by_key: dict[str, Any] = {"ticks": _keys(shown, cell), "picked": cell.key, "title": "by key", **look}
@@ -282,9 +267,6 @@ def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
 
 def line_table(line: Line) -> pd.DataFrame:
     """All numbers of a line, one to a row: those that were worked out, then those that were compared."""
-    import numpy as np
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     for vector in line.vectors:
         for at, value in np.ndenumerate(vector.values):
@@ -320,10 +302,6 @@ def check_table(checks: tuple[Check, ...]) -> None:
 
 
 def _check_row(check: Check) -> str:
-    import numpy as np
-
-    from viz_transformer.analysis.weight.told import digits
-
     if check.derived.ndim:
         derived = recorded = f"{check.derived.size:,} number{'s' if check.derived.size > 1 else ''}"
     else:
@@ -337,9 +315,6 @@ def _check_row(check: Check) -> str:
 
 def python_panel(shown: Shown, found: Ladder) -> None:
     """The program, the two files that it reads, and what it prints."""
-    from viz_transformer.analysis.tensors.trace_files import saved
-    from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
-
     text.section("Copy as Python")
     text.paragraph(
         "This program reads the saved trace and the model's parameters and works the whole ladder out again, from the"
@@ -429,9 +404,6 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
 
 def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:
     """Ours as recorded, torch's, and ours less torch's: a row of weights by key, or the output by feature."""
-    import numpy as np
-    import pandas as pd
-
     cell = found.cell
     pair = comparison.out if which == "out" else comparison.weights
     assert pair is not None
@@ -447,8 +419,6 @@ def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _torch(run: str, kind: KindName, layer: int, _shown: Shown) -> TorchComparison:
-    from viz_transformer.analysis.weight.torch_attention import torch_attention
-
     return torch_attention(_shown.trace, _shown.ckpt.model, kind, layer)
 
 

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from viz_transformer.analysis.weight.row_difference import RowDifference, below_largest, row_difference
+from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.figures import labels
+from viz_transformer.figures.one_weight import two_rows as draw
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, maps, pictures, projector, text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from viz_transformer.analysis.weight.row_difference import RowDifference
-    from viz_transformer.analysis.weight.weight_numbers import Cell
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 WEIGHTS, SCORES = "weight", "score below the row's largest"
 
 
 def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
     """Weights and scores of the row in A and in B and their difference, or one sentence that says why there is none."""
-    from viz_transformer.analysis.weight.row_difference import row_difference
-
     text.section("A − B of this row")
     try:
         found = row_difference(a.trace, b.trace, cell)
@@ -52,9 +47,6 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
 
 
 def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str) -> None:
-    from viz_transformer.analysis.weight.row_difference import below_largest
-    from viz_transformer.figures.one_weight import two_rows as draw
-
     first, second = (row.weights if quantity == WEIGHTS else below_largest(row) for row in (found.a, found.b))
     tokens = [keys_of(shown, cell) for shown in (a, b)]
     figure = draw(
@@ -123,10 +115,6 @@ def in_words(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> list[str]:
 def difference_table(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> pd.DataFrame:
     """Each key in both runs: token, weight, whether it is masked, and score; a masked key's score is empty, for it is
     not measured from the largest open one."""
-    import pandas as pd
-
-    from viz_transformer.analysis.weight.row_difference import below_largest
-
     columns: dict[str, Any] = {
         f"token, {name}": [labels.visible(token) for token in keys_of(shown, cell)]
         for name, shown in (("A", a), ("B", b))

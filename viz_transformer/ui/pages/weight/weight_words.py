@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.analysis.weight.told import digits
 from viz_transformer.analysis.weight.told_weight import FILLS
+from viz_transformer.analysis.weight.weight_numbers import Cell, Line
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.numerals import share, significant
-
-if TYPE_CHECKING:
-    from viz_transformer.analysis.weight.ladder import Ladder
-    from viz_transformer.analysis.weight.weight_numbers import Cell, Line
-    from viz_transformer.model.config import ModelConfig
 
 
 @dataclass(frozen=True, kw_only=True)
