@@ -50,8 +50,7 @@ def endless_checkpoint(**changes: int) -> Checkpoint:
     return Checkpoint(
         name="endless",
         path=None,
-        model=model,
-        config=config,
+        instrument=model,
         source_codec=source,
         target_codec=target,
         card={},
@@ -134,7 +133,7 @@ def marian_checkpoint() -> Checkpoint:
         model.decoder.embedding.token.weight[0] = 0
     names = ("</s>", *(f"entry{i}" for i in range(1, MARIAN_ENTRIES - 1)), "<s>")
     codec = Codec(Characters(), Vocabulary(names, {"bos": "<s>", "eos": "</s>"}))
-    return Checkpoint("marian", None, model, config, codec, codec, {}, "")
+    return Checkpoint("marian", None, model, codec, codec, {}, "")
 
 
 def marian_ratios() -> Iterator[Result]:

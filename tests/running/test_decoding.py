@@ -493,10 +493,11 @@ def test_a_step_says_what_the_cache_holds_behind_it(kind: str, changes: dict[str
     with torch.no_grad():
         for step, new in zip(run.steps, [read, *([i] for i in run.trace.tgt_ids[-3:])], strict=True):
             state.step([new])
-            assert state.cache is not None and step.cache is not None
-            caches = [*state.cache.self_attention, *(state.cache.cross_attention if src else [])]
+            cache = state.decoding.cache
+            assert cache is not None and step.cache is not None
+            caches = [*cache.self_attention, *(cache.cross_attention if src else [])]
             assert step.cache.bytes == sum(4 * (each.key.numel() + each.value.numel()) for each in caches)
-            assert step.cache.self_positions == state.cache.length
+            assert step.cache.self_positions == cache.length
             assert step.cache.cross_positions == (5 if src else 0)
 
 

@@ -112,7 +112,7 @@ def ours(theirs: Any) -> Checkpoint:
     model.load_state_dict(copied)  # strict: nothing is missing, nothing is left
     vocabulary = Vocabulary(NAMES, {"bos": "<s>", "eos": "</s>"})
     codec = Codec(Characters(), vocabulary)
-    return Checkpoint("marian", None, model.eval(), config, codec, codec, {}, "random")
+    return Checkpoint("marian", None, model.eval(), codec, codec, {}, "random")
 
 
 @torch.no_grad()

@@ -46,6 +46,7 @@ from viz_transformer.checkpoint.files import (
 )
 from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
+from viz_transformer.model.instrument import Anatomy, Instrument, NotTold
 from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.text import Codec, Vocabulary
 
@@ -67,12 +68,28 @@ class Checkpoint:
 
     name: str
     path: Path | None
-    model: Transformer
-    config: ModelConfig
+    instrument: Instrument
     source_codec: Codec | None
     target_codec: Codec | None
     card: dict[str, Any]
     weights_sha256: str
+
+    @property
+    def anatomy(self) -> Anatomy:
+        """What the model is made of, and what a run of it records."""
+        return self.instrument.anatomy
+
+    @property
+    def config(self) -> ModelConfig:
+        """That of our own Transformer. Raises NotTold for another model."""
+        return self.anatomy.own
+
+    @property
+    def model(self) -> Transformer:
+        """Our own Transformer. Raises NotTold for another model."""
+        if not isinstance(self.instrument, Transformer):
+            raise NotTold("This looks into this program's own Transformer: of another model it is not told.")
+        return self.instrument
 
     @property
     def parameter_count(self) -> int:
@@ -100,7 +117,7 @@ class Checkpoint:
             kept = ", ".join(map(str, steps)) or "none"
             raise CheckpointError(f"{self.name} has no snapshot of step {step}: choose one that it has ({kept})")
         model, digest = _read_model(self.path, snapshot_file(step), self.config, self.card)
-        return replace(self, name=f"{self.path.absolute().name}@{step}", model=model, weights_sha256=digest)
+        return replace(self, name=f"{self.path.absolute().name}@{step}", instrument=model, weights_sha256=digest)
 
     def history(self) -> list[dict[str, float]]:
         """The rows of history.csv by column, NaN for blank cells; no rows if none was kept."""
@@ -199,9 +216,7 @@ def _load(folder: Path) -> Checkpoint:
     _check_size(summary.config, folder / CONFIG, folder / WEIGHTS)
     codecs = {side: _read_codec(summary, side) for side in VOCABULARIES}
     model, digest = _read_model(folder, WEIGHTS, summary.config, summary.card)
-    return Checkpoint(
-        summary.name, folder, model, summary.config, codecs["source"], codecs["target"], summary.card, digest
-    )
+    return Checkpoint(summary.name, folder, model, codecs["source"], codecs["target"], summary.card, digest)
 
 
 def _read_codec(summary: Summary, side: str) -> Codec | None:

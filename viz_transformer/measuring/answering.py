@@ -12,8 +12,9 @@ import torch.nn.functional as F
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import Pair, fits
 from viz_transformer.model.causality import padding_matters
+from viz_transformer.model.stepping import padded
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.running.search import decode_batch, padded
+from viz_transformer.running.search import decode_batch
 from viz_transformer.text.codec import Codec
 
 Progress = Callable[[int, int], None]

@@ -11,16 +11,16 @@ import copy
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.instrument import Instrument
 
 _LENGTH = 12  # tokens of a trial
-_causal: WeakKeyDictionary[Transformer, bool] = WeakKeyDictionary()
-_padding: WeakKeyDictionary[Transformer, bool] = WeakKeyDictionary()
+_causal: WeakKeyDictionary[Instrument, bool] = WeakKeyDictionary()
+_padding: WeakKeyDictionary[Instrument, bool] = WeakKeyDictionary()
 
 
-def is_causal(model: Transformer) -> bool:
+def is_causal(model: Instrument) -> bool:
     """True if in none of the trials a changed token changed a logit of an earlier row, not by one bit.
 
     Tokens are exchanged for others, with and without padding before them, and for padding. Tried once for each model,
@@ -28,12 +28,11 @@ def is_causal(model: Transformer) -> bool:
     """
     verdict = _causal.get(model)
     if verdict is None:
-        tried = copy.deepcopy(model).eval() if model.training else model
-        verdict = _causal[model] = not _leaks(tried)
+        verdict = _causal[model] = not _leaks(_evaluating(model))
     return verdict
 
 
-def padding_matters(model: Transformer) -> bool:
+def padding_matters(model: Instrument) -> bool:
     """True if padding behind a text changes what the model gives out for its tokens by more than rounding.
 
     Texts of several lengths may then not stand in one batch. Never true of a model with `pad_to`, which always has the
@@ -41,15 +40,14 @@ def padding_matters(model: Transformer) -> bool:
     """
     verdict = _padding.get(model)
     if verdict is None:
-        tried = copy.deepcopy(model).eval() if model.training else model
-        verdict = _padding[model] = _moves_under_padding(tried)
+        verdict = _padding[model] = _moves_under_padding(_evaluating(model))
     return verdict
 
 
 @torch.no_grad()
-def _leaks(model: Transformer) -> bool:
+def _leaks(model: Instrument) -> bool:
     """True if a later token changes an earlier row of what the model gives out."""
-    last_side = "target" if model.config.has_decoder else "source"
+    last_side = "target" if model.anatomy.has_decoder else "source"
     before, after, places = _trials(model, last_side)
     if not places:
         return False
@@ -60,8 +58,8 @@ def _leaks(model: Transformer) -> bool:
 
 
 @torch.no_grad()
-def _moves_under_padding(model: Transformer) -> bool:
-    config = model.config
+def _moves_under_padding(model: Instrument) -> bool:
+    config = model.anatomy
     side = "target" if config.has_decoder else "source"
     pad = getattr(config, f"{side}_pad")
     if config.pad_to is not None or pad is None:
@@ -76,21 +74,22 @@ def _moves_under_padding(model: Transformer) -> bool:
     return bool(moved > 1e-4 * alone.abs().nan_to_num().max())  # rounding moves it by less than a tenth of that
 
 
-def _rows(model: Transformer, source: list[int], tokens: list[list[int]]) -> Tensor:
-    """What the model gives out for each of these rows: [B, T, V or D]. An encoder-decoder reads `source` once."""
-    device = next(model.parameters()).device
-    ids = torch.tensor(tokens, device=device)
-    if model.config.kind != "encoder-decoder":
-        out: Tensor = model(ids)
-        return out
-    memory, keep = model.encode(torch.tensor([source], device=device))
-    return model.decode(ids, memory.expand(len(tokens), -1, -1), keep.expand(len(tokens), -1))
+def _evaluating(model: Instrument) -> Instrument:
+    """The model in evaluation mode: itself, or a copy of one that is being trained."""
+    return copy.deepcopy(model).eval() if isinstance(model, nn.Module) and model.training else model
 
 
-def _trials(model: Transformer, side: str) -> tuple[list[list[int]], list[list[int]], list[int]]:
+def _rows(model: Instrument, source: list[int], tokens: list[list[int]]) -> Tensor:
+    """What the model gives out for each of these rows, [B, T, V or D]; an encoder-decoder reads `source` with each."""
+    if not model.anatomy.has_decoder:
+        return model.whole(tokens, None)
+    return model.whole([source] * len(tokens) if model.anatomy.has_encoder else None, tokens)
+
+
+def _trials(model: Instrument, side: str) -> tuple[list[list[int]], list[list[int]], list[int]]:
     """Ids before the change, ids after it, and the position that changes, for each trial."""
     tokens = _tokens(model, side, _LENGTH)
-    pad = getattr(model.config, f"{side}_pad")
+    pad = getattr(model.anatomy, f"{side}_pad")
     length = len(tokens)
     before, after, places = [], [], []
     for place in sorted({1, length // 4, length // 2, 3 * length // 4, length - 1} - {0}):
@@ -105,9 +104,9 @@ def _trials(model: Transformer, side: str) -> tuple[list[list[int]], list[list[i
     return before, after, places
 
 
-def _tokens(model: Transformer, side: str, length: int) -> list[int]:
+def _tokens(model: Instrument, side: str, length: int) -> list[int]:
     """Ids of one side without padding, neighbours different where the vocabulary has two tokens."""
-    config = model.config
+    config = model.anatomy
     size = getattr(config, f"{side}_vocab_size") or 1
     length = config.pad_to or min(length, getattr(config, f"max_{side}"))
     some = [i for i in range(min(size, length + 1)) if i != getattr(config, f"{side}_pad")] or [0]

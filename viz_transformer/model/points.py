@@ -7,20 +7,29 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.sentences import quoted
+
+Growth = Literal["never", "rows", "rows and keys"]
 
 
 @dataclass(frozen=True)
 class Point:
     """One recorded value. Shape letters: B batch, T positions of this stack, H heads, E head_dim, D d_model,
-    F d_ff, V vocabulary, Q queries and K keys of this attention, 1 an axis of length one."""
+    F d_ff, V vocabulary, Q queries and K keys of this attention, 1 an axis of length one; of other programs' models
+    also G heads that hold keys, shared by several that ask, and U features of a head's values.
+
+    `grows` says what a token that is written adds: nothing where the source alone decides the point, a row, or a row
+    and one more key. Of a kind of point that stands in several places it is decided by the place.
+    """
 
     name: str
     shape: tuple[str, ...]
     meaning: str
+    grows: Growth = "never"
 
 
 _ROW = ("B", "T", "D")
@@ -101,9 +110,9 @@ def recorded_points(config: ModelConfig) -> Iterator[Point]:
         if config.final_norm:
             alone = stack == "encoder" and config.encoder_final_norm == "torch"
             yield from (_under(stack, point) for point in (NORM if alone else _norm_points(config)))
-        yield Point(f"{stack}.out", _ROW, STACK_OUT[stack])
+        yield _under("", Point(f"{stack}.out", _ROW, STACK_OUT[stack]))
     if config.target_vocab_size is not None:
-        yield LOGITS
+        yield replace(LOGITS, grows="rows" if config.has_decoder else "never")
 
 
 def derived_points(config: ModelConfig) -> Iterator[Point]:
@@ -123,24 +132,17 @@ def attention_sites(config: ModelConfig) -> tuple[str, ...]:
     return (*encoder, *decoder)
 
 
-def point_shape(point: Point, config: ModelConfig, *, batch: int, source: int, target: int) -> tuple[int, ...]:
-    """The point's shape in numbers, for a whole pass over `source` and `target` tokens."""
-    own = source if point.name.startswith("encoder.") or not config.has_decoder else target
-    keys = source if ".cross." in point.name else own
-    sizes: dict[str, int | None] = {"B": batch, "T": own, "Q": own, "K": keys, "1": 1, "V": config.target_vocab_size}
-    sizes |= {"H": config.n_heads, "E": config.head_dim, "D": config.d_model, "F": config.d_ff}
-    return tuple(size for letter in point.shape if (size := sizes[letter]) is not None)
-
-
-def undefined_point(name: str, config: ModelConfig) -> str | None:
-    """The sentence why a model of this config has no such point though others do; None for any other name."""
-    stack, _, what = name.partition(".")
-    has = {"encoder": config.has_encoder, "decoder": config.has_decoder}
-    if what == "embed.position" and has.get(stack) and (instead := _INSTEAD.get(config.positions)):
-        return f"{quoted(name)} is undefined: this model adds no positions to its embeddings; {instead}"
-    site, _, what = name.rpartition(".")
-    reason = _undefined(what, config)
-    return f"{quoted(name)} is undefined: {reason}" if reason and site in attention_sites(config) else None
+def undefined_points(config: ModelConfig) -> dict[str, str]:
+    """Why a model of this config has no such point though others do: a sentence by the point's name."""
+    found = {}
+    if instead := _INSTEAD.get(config.positions):
+        for stack in ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder:
+            name = f"{stack}.embed.position"
+            found[name] = f"{quoted(name)} is undefined: this model adds no positions to its embeddings; {instead}"
+    for name in (f"{site}.{point.name}" for site in attention_sites(config) for point in DERIVED):
+        if reason := _undefined(name.rpartition(".")[2], config):
+            found[name] = f"{quoted(name)} is undefined: {reason}"
+    return found
 
 
 _INSTEAD = {
@@ -197,8 +199,8 @@ def points_table() -> str:
 def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[Point]:
     def residual(name: str) -> Iterator[Point]:
         if config.norm == "post" and name != "residual_in":
-            yield Point(f"{layer}.{name}_sum", _ROW, f"the sum that the norm behind {name} reads")
-        yield Point(f"{layer}.{name}", _ROW, RESIDUAL[name])
+            yield _under(layer, Point(f"{name}_sum", _ROW, f"the sum that the norm behind {name} reads"))
+        yield _under(layer, Point(name, _ROW, RESIDUAL[name]))
 
     yield from residual("residual_in")
     for kind in _kinds(config, stack):
@@ -229,4 +231,8 @@ def _kinds(config: ModelConfig, stack: str) -> tuple[str, ...]:
 
 
 def _under(prefix: str, point: Point) -> Point:
-    return Point(f"{prefix}.{point.name}", point.shape, point.meaning)
+    """The point at this place. What the encoder makes, and keys and values of the memory, are made once."""
+    name = f"{prefix}.{point.name}".lstrip(".")
+    once = name.startswith("encoder.") or (prefix.endswith(".cross") and "K" in point.shape[:-1])
+    keys = not prefix.endswith(".cross") and point.shape[-1] == "K"
+    return replace(point, name=name, grows="never" if once else "rows and keys" if keys else "rows")

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from torch import Tensor
@@ -21,11 +21,6 @@ class Tap(Protocol):
     def inside(self, part: str) -> Tap:
         """The tap for one part of the model: names said to it get `part.` in front."""
         ...
-
-
-def made_of_target(name: str) -> bool:
-    """True for a point with a row for each token of the target, False for one that the source alone decides."""
-    return not name.startswith("encoder.") and not name.endswith((".cross.key", ".cross.value"))
 
 
 class _Off:
@@ -61,12 +56,13 @@ class Recorder:
     """Stores every point of one run, by full name, after the edits registered there.
 
     A recorded tensor is the very tensor that the model goes on with. A Recorder belongs to one run; it is not shared.
+    `grows` says which points a decoding step has rows of, as `Anatomy.grows` does; a run of one pass needs it not.
     A run of several passes calls `begin` before each: `values` is then a new dictionary, `start` the position of the
     pass's first decoder row (0 for a whole pass, the step for a cached step).
     """
 
-    def __init__(self, edits: Sequence[PointEdit] = ()) -> None:
-        self._store = _Store(edits)
+    def __init__(self, edits: Sequence[PointEdit] = (), *, grows: Callable[[str], str] | None = None) -> None:
+        self._store = _Store(edits, grows)
         self._whole = (_EditedPart if edits else _Part)(self._store, "")
 
     @property
@@ -95,9 +91,10 @@ class _Store:
     """What a Recorder and its parts write into. It knows neither: where things hold each other in a circle, the
     tensors of a run stay after its end until Python searches for such circles."""
 
-    __slots__ = ("edits", "ran", "start", "values")
+    __slots__ = ("edits", "grows", "ran", "start", "values")
 
-    def __init__(self, edits: Sequence[PointEdit]) -> None:
+    def __init__(self, edits: Sequence[PointEdit], grows: Callable[[str], str] | None) -> None:
+        self.grows = grows or (lambda name: "rows")
         self.values: dict[str, Tensor] = {}
         self.ran: set[int] = set()
         self.start = 0
@@ -113,7 +110,7 @@ class _Store:
         return value
 
     def _changed(self, name: str, value: Tensor, index: int, edit: PointEdit) -> Tensor:
-        changed = edit.apply(value, self.start if made_of_target(name) else 0, self.values)
+        changed = edit.apply(value, 0 if self.grows(name) == "never" else self.start, self.values)
         if changed is None:
             return value
         same_shape = changed.shape == value.shape or name.endswith(".mask")  # a mask may become one per head

@@ -8,11 +8,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from viz_transformer.model.attention import Attention
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import (
+    Anatomy,
+    AttentionParameters,
+    Linear,
+    NotTold,
+    Rows,
+    TableName,
+    anatomy_of,
+)
+from viz_transformer.model.kinds import StackName
 from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
 from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
+from viz_transformer.model.stepping import Stepping, padded
 from viz_transformer.model.tap import OFF, Tap
 
 
@@ -146,6 +158,65 @@ class Transformer(nn.Module):
             )
         assert self.output is not None
         return tap("logits", self.output(self.decoder.finish(x, inner)))
+
+    # --- as an instrument (`viz_transformer.model.instrument`)
+
+    @property
+    def anatomy(self) -> Anatomy:
+        return anatomy_of(self.config)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def batch(self, rows: Rows, pad: int | None) -> Tensor:
+        """Rows of ids as the model reads them, [B, T] on its device. Raises ValueError without a needed pad id."""
+        return padded(rows, pad, self.device, length=self.config.pad_to)
+
+    def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Stepping:
+        return Stepping(self, sources, cached=cached, tap=tap)
+
+    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+        given = ((sources, self.config.source_pad), (targets, self.config.target_pad))
+        logits: Tensor = self(*(self.batch(rows, pad) for rows, pad in given if rows is not None), tap=tap)
+        return logits
+
+    def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
+        if self.output is None:
+            raise NotTold("this model has no output layer, so no vector of it has logits")
+        logits: Tensor = self.output(self._stack(stack).finish(stream.to(self.device), OFF))
+        return logits
+
+    def parameters_of(self, site: str) -> AttentionParameters:
+        attention = self._attention(site)
+        maps = (getattr(attention, f"to_{part}") for part in ("query", "key", "value", "out"))
+        return AttentionParameters(*(Linear(each.weight, each.bias) for each in maps))
+
+    def table(self, what: TableName, stack: StackName) -> Tensor:
+        embedding = self._stack(stack).embedding
+        if what == "tokens":
+            return embedding.token.weight
+        if embedding.position is None:
+            raise NotTold("this model adds no positions to its embeddings, so it has no table of them")
+        rows: Tensor = embedding.position.table  # type: ignore[assignment]
+        return rows
+
+    def scalars(self) -> dict[str, float]:
+        stacks = [name for name in ("encoder", "decoder") if hasattr(self, name)]
+        found = {f"{name}.embed.scale": getattr(self, name).embedding.scale for name in stacks}
+        found |= {f"{site}.divisor": self._attention(site).divisor for site in self.anatomy.attentions}
+        return {name: value.item() if isinstance(value, Tensor) else value for name, value in found.items()}
+
+    def _stack(self, name: StackName) -> Stack:
+        stack: Stack | None = getattr(self, name, None)
+        if stack is None:
+            raise NotTold(f"a model of kind {self.config.kind} has no {name}")
+        return stack
+
+    def _attention(self, site: str) -> Attention:
+        stack, layer, kind = site.split(".")
+        attention: Attention = getattr(getattr(self, stack).layers[int(layer)], f"{kind}_attention")
+        return attention
 
 
 def _kept(ids: Tensor, pad: int | None) -> Tensor:

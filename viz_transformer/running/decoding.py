@@ -206,19 +206,19 @@ def follow(
 
 def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: tuple[Edit, ...]) -> _Job:
     """A decode of this source without anything given. Raises ValueError for what the model cannot read."""
-    config = ckpt.config
-    if not config.has_decoder:
+    anatomy = ckpt.anatomy
+    if not anatomy.has_decoder:
         raise ValueError("an encoder-only model writes nothing: record it with trace()")
-    check_edits(edits, config)
+    check_edits(edits, anatomy)
     codec = ckpt.codec("target")
-    if config.has_encoder:
+    if anatomy.has_encoder:
         src = encode_source(ckpt, source)
         if codec.vocabulary.bos is None:
             raise ValueError("the target vocabulary has no start token, so the decoder has nothing to begin with")
         start = _tokens_of(ckpt, [codec.vocabulary.bos])
     else:
         src, (start, _) = Tokens(), decoder_input(ckpt, source)
-    return _Job(ckpt, src, start, config.max_target - len(start) + 1, edits, strategy)
+    return _Job(ckpt, src, start, anatomy.max_target - len(start) + 1, edits, strategy)
 
 
 class DecodeStream:
@@ -285,7 +285,7 @@ class _Job:
     @cached_property
     def whole_passes(self) -> str | None:
         """Why every step is a whole pass; None if the steps are cached."""
-        return whole_passes_because(self.ckpt.model, self.start.ids, self.edits)
+        return whole_passes_because(self.ckpt.instrument, self.start.ids, self.edits)
 
     def stopped(self, ids: Sequence[int]) -> Stopped:
         return "end token" if ids and ids[-1] == self.end else "maximum length"
@@ -306,10 +306,12 @@ class _Job:
         """What the cache holds behind a step, in the model's float32."""
         if self.whole_passes is not None:
             return None
-        config, positions = self.ckpt.config, len(self.start) + step
-        cross = len(self.src)
-        values = 2 * config.decoder_layers * config.d_model * (positions + cross)
-        return Held(positions, cross, 4 * values)
+        held = {"self": len(self.start) + step, "cross": len(self.src)}
+        values = 0
+        for site, heads in self.ckpt.anatomy.attentions.items():
+            if site.startswith("decoder."):
+                values += held[site.rpartition(".")[2]] * heads.key * (heads.size + heads.value_size)
+        return Held(held["self"], held["cross"], 4 * values)
 
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
         """What the trace says about how it was made."""
@@ -330,7 +332,7 @@ class _Job:
         return padded_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
 
     def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
-        return padded_next_ids(self.ckpt.config, (*self.start.ids[1:], *ids))
+        return padded_next_ids(self.ckpt.anatomy, (*self.start.ids[1:], *ids))
 
 
 def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None = None) -> Iterator[Step | Run]:
@@ -341,7 +343,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
     passes: list[Mapping[str, Tensor]] = []
     steps: list[Step] = []
     src = [job.src.ids] if len(job.src) else None
-    state = DecoderState(job.ckpt.model, src, cached=job.whole_passes is None, edits=job.edits)
+    state = DecoderState(job.ckpt.instrument, src, cached=job.whole_passes is None, edits=job.edits)
     read = list(job.start.ids)
     fed = list(read)
     choosing = job.choosing(read)
@@ -369,7 +371,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
     check_edits_ran(job.edits, state.recorder.ran)
     trace = make_trace(
         job.ckpt,
-        JoinedSteps(state.values, passes),
+        JoinedSteps(state.values, passes, grows=job.ckpt.anatomy.grows),
         job.src,
         job.read(ids),
         job.next_ids(ids),
@@ -390,7 +392,7 @@ def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
     (found,) = beam_search(
-        job.ckpt.model,
+        job.ckpt.instrument,
         [job.src.ids] if len(job.src) else None,
         job.start.ids,
         beam,

@@ -17,14 +17,8 @@ import torch
 from torch import Tensor
 
 from viz_transformer import numerals
-from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.points import (
-    attention_sites,
-    derived_points,
-    recorded_points,
-    undefined_point,
-    unknown_point,
-)
+from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.points import unknown_point
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
 
@@ -306,13 +300,13 @@ def edit_from_dict(values: Mapping[str, Any]) -> Edit:
     return kind(**given)
 
 
-def check_edits(edits: Sequence[Edit], config: ModelConfig) -> None:
-    """Raise ValueError for an edit of a site, a head or a point that a model of this config does not have."""
+def check_edits(edits: Sequence[Edit], anatomy: Anatomy) -> None:
+    """Raise ValueError for an edit of a site, a head or a point that a model of this anatomy does not have."""
     if not edits:
         return
-    recorded = {point.name for point in recorded_points(config)}
-    derived = {point.name for point in derived_points(config)}
-    sites = attention_sites(config)
+    recorded = {point.name for point in anatomy.recorded}
+    derived = {point.name for point in anatomy.derived}
+    sites = anatomy.attentions
     for edit in edits:
         site = getattr(edit, "site", None)
         if site is not None and site not in sites:
@@ -322,10 +316,10 @@ def check_edits(edits: Sequence[Edit], config: ModelConfig) -> None:
                 f"{quoted(edit.point)} is derived: nothing in the run is made from it, so it cannot be edited"
             )
         if edit.point not in recorded:
-            raise ValueError(undefined_point(edit.point, config) or unknown_point(edit.point, recorded))
+            raise ValueError(anatomy.missing.get(edit.point) or unknown_point(edit.point, recorded))
         head = getattr(edit, "head", None)
         if head is not None:
-            _checked(head, config.n_heads, "head")
+            _checked(head, sites[edit.point.rpartition(".")[0]].query, "head")
 
 
 def _checked(index: int, size: int, what: str) -> int:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
+from viz_transformer.model.points import Growth
 from viz_transformer.running.record import trace_value
 
 
 class JoinedSteps(Mapping[str, Tensor]):
     """Rows of all steps below each other, put together when a point is first looked at.
 
-    before: what was recorded once, ahead of the steps (the encoder); steps: the points of each step. The rows of a
-    causal attention get ever longer: keys that a row did not have yet are 0 in weights and in a bias, False in masks.
+    before: what was recorded once, ahead of the steps (the encoder); steps: the points of each step; grows: what a
+    step adds to a point, as `Anatomy.grows` says. The rows of a causal attention get ever longer: keys that a row did
+    not have yet are 0 in weights and in a bias, False in masks.
     """
 
-    def __init__(self, before: Mapping[str, Tensor], steps: Sequence[Mapping[str, Tensor]]) -> None:
+    def __init__(
+        self,
+        before: Mapping[str, Tensor],
+        steps: Sequence[Mapping[str, Tensor]],
+        *,
+        grows: Callable[[str], Growth],
+    ) -> None:
+        self._grows = grows
         self._before = before
         self._steps = steps
         self._names = dict.fromkeys((*before, *steps[0]))  # an ordered set
@@ -42,12 +51,11 @@ class JoinedSteps(Mapping[str, Tensor]):
     def _join(self, name: str) -> Tensor:
         if name in self._before:
             return self._before[name]
-        if name.endswith((".cross.key", ".cross.value")):  # made once, in the first step
+        grows = self._grows(name)
+        if grows == "never":  # made once, in the first step
             return self._steps[0][name]
         parts = [step[name] for step in self._steps]
-        if name.endswith((".self.weights", ".self.mask", ".self.bias")):
-            return _triangle(parts)
-        return torch.cat(parts, dim=-2)
+        return _triangle(parts) if grows == "rows and keys" else torch.cat(parts, dim=-2)
 
 
 def _triangle(parts: Sequence[Tensor]) -> Tensor:

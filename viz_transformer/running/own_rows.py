@@ -8,7 +8,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from viz_transformer.model.tap import made_of_target
 from viz_transformer.running.record import OF_STEPS, Trace, trace_value
 from viz_transformer.running.step import Step, attention_rows
 
@@ -17,7 +16,7 @@ def own_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
     """What `Run.own_rows` says, of the run with this trace and these steps."""
     if trace.reads_ahead is None or not steps:
         return trace
-    values = {name: trace[name] for name in trace.points() if not made_of_target(name)}
+    values = {name: trace[name] for name in trace.points() if trace.anatomy.grows(name) == "never"}
     found = [attention_rows(step.recorded, step.row) for step in steps]  # each [B, H, 1, K]
     for name in found[-1]:
         if not all(name in rows for rows in found):  # the later passes were so long that they ran fused

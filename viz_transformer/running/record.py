@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,20 +20,12 @@ from torch import Tensor
 
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MOST_VALUES, check_header, json_values, regular_size
 from viz_transformer.checkpoint.writing import replace_file
-from viz_transformer.model.attention import DIVISORS, Attention, attention_scores, split_heads
+from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
+from viz_transformer.model.instrument import Anatomy, Instrument, NotTold, anatomy_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
-from viz_transformer.model.points import (
-    IN_ATTENTION,
-    attention_sites,
-    derived_points,
-    point_shape,
-    recorded_points,
-    undefined_point,
-    unknown_point,
-)
-from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.points import IN_ATTENTION, unknown_point
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
 from viz_transformer.sentences import in_one_line, quoted
 
@@ -72,7 +65,7 @@ class Trace:
     """
 
     values: Mapping[str, Tensor] = field(repr=False)
-    config: ModelConfig
+    anatomy: Anatomy = field(repr=False)
     checkpoint: str
     weights_sha256: str
     src: Tokens
@@ -82,7 +75,12 @@ class Trace:
     edits: tuple[Edit, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
     output_maps: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
-    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as `model_scalars` names them
+    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as `Instrument.scalars` names them
+
+    @property
+    def config(self) -> ModelConfig:
+        """That of our own Transformer. Raises NotTold for a run of another model."""
+        return self.anatomy.own
 
     @property
     def src_ids(self) -> tuple[int, ...]:
@@ -127,11 +125,9 @@ class Trace:
             return self.values[name]
         if name in self._derived:
             return self._derive(name)
-        if self.of_steps and name in {
-            point.name for point in (*recorded_points(self.config), *derived_points(self.config))
-        }:
+        if self.of_steps and name in self.anatomy.point:
             raise KeyError(f"{name!r} of each step was not kept, only attention weights and logits: see the last pass")
-        raise KeyError(undefined_point(name, self.config) or unknown_point(name, self.points(derived=True)))
+        raise KeyError(self.anatomy.missing.get(name) or unknown_point(name, self.points(derived=True)))
 
     def __contains__(self, name: object) -> bool:
         return name in self.values or name in self._derived
@@ -146,14 +142,15 @@ class Trace:
         edits = [edit.to_dict() for edit in self.edits]
         parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
         parts += [OF_STEPS] if self.of_steps else []
-        if self.config.positions in IN_ATTENTION:  # which add no parameter that would tell them apart
-            parts.append(self.config.positions)
+        config = self.anatomy.config
+        if config is not None and config.positions in IN_ATTENTION:  # which add no parameter that would tell them apart
+            parts.append(config.positions)
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
     @cached_property
     def _derived(self) -> tuple[str, ...]:
-        names, derived = [], [point.name for point in derived_points(self.config)]
-        for site in attention_sites(self.config):
+        names, derived = [], [point.name for point in self.anatomy.derived]
+        for site in self.anatomy.attentions:
             if f"{site}.query" not in self.values:
                 continue
             if f"{site}.weights" not in self.values:  # a long attention ran fused
@@ -166,15 +163,16 @@ class Trace:
         site, what = name.rsplit(".", 1)
         if what == "contribution":
             head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
-            by_head = split_heads(self.output_maps[site][None], self.config.n_heads)  # W_O's columns: [1, H, D, E]
+            by_head = split_heads(self.output_maps[site][None], head_out.size(1))  # W_O's columns: [1, H, D, E]
             return head_out @ by_head.transpose(-2, -1)
         divisor = self.scalars[f"{site}.divisor"]
         query, key, bias = (self.values.get(f"{site}.{part}") for part in ("query", "key", "bias"))
         assert query is not None and key is not None
+        key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)  # heads that share a key
         scores = attention_scores(query, key, divisor, bias)
         if what == "scores":
             return scores
-        return MASK_FILLS[self.config.mask_fill](scores, self.values[f"{site}.mask"])
+        return MASK_FILLS[self.anatomy.own.mask_fill](scores, self.values[f"{site}.mask"])
 
     def diff(self, other: Trace) -> dict[str, float]:
         """The largest absolute difference of each recorded point that both have in the same shape.
@@ -197,7 +195,7 @@ class Trace:
         """
         about = {
             "format_version": FORMAT_VERSION,
-            "config": self.config.to_dict(),
+            "config": self.anatomy.own.to_dict(),
             "checkpoint": self.checkpoint,
             "weights_sha256": self.weights_sha256,
             "src": [self.src.ids, self.src.tokens, self.src.originals],
@@ -246,10 +244,11 @@ class Trace:
                 if len(set(about["points"])) < len(about["points"]):
                     raise _NoTrace(f"{path} is not a whole trace: it names a point twice")
                 stored = set(file.keys())
-                maps = {site: name for site in attention_sites(config) if (name := _OUTPUT_MAP.format(site)) in stored}
+                anatomy = anatomy_of(config)
+                maps = {site: name for site in anatomy.attentions if (name := _OUTPUT_MAP.format(site)) in stored}
                 empty = cls(
                     values={name: _shape_of(file.get_slice(name)) for name in about["points"]},
-                    config=config,
+                    anatomy=anatomy,
                     checkpoint=about["checkpoint"],
                     weights_sha256=about["weights_sha256"],
                     src=_tokens(about["src"]),
@@ -261,7 +260,7 @@ class Trace:
                     output_maps={site: _shape_of(file.get_slice(name)) for site, name in maps.items()},
                     scalars=about.get("scalars") or _constant_scalars(config),
                 )
-                check_edits(empty.edits, config)
+                check_edits(empty.edits, anatomy)
                 if problem := _problem(empty):
                     raise _NoTrace(f"{path} is not a whole trace: {problem}")
                 return replace(
@@ -302,34 +301,24 @@ def trace_value(value: Tensor) -> Tensor:
     return value if value.dtype == torch.bool else value.float()
 
 
-def output_maps(model: Transformer) -> dict[str, Tensor]:
-    """W_O [D, D] of each attention, by site; the model's own tensors, not copies."""
-    return {site: _attention(model, site).to_out.weight.detach() for site in attention_sites(model.config)}
-
-
-def model_scalars(model: Transformer) -> dict[str, float]:
-    """What each attention divides its scores by, `{site}.divisor`, and each stack multiplies its embeddings by,
-    `{stack}.embed.scale`: a constant or a learned number, as the config says."""
-    scalars = {f"{stack}.embed.scale": getattr(model, stack).embedding.scale for stack in _stacks(model.config)}
-    scalars |= {f"{site}.divisor": _attention(model, site).divisor for site in attention_sites(model.config)}
-    return {name: value.item() if isinstance(value, Tensor) else value for name, value in scalars.items()}
+def output_maps(model: Instrument) -> dict[str, Tensor]:
+    """W_O [D, D] of each attention that tells it, by site; the model's own tensors, not copies."""
+    maps = {}
+    for site in model.anatomy.attentions:
+        with suppress(NotTold):
+            maps[site] = model.parameters_of(site).out.weight.detach()
+    return maps
 
 
 def _constant_scalars(config: ModelConfig) -> dict[str, float]:
     """Those of a trace from before there were learned ones."""
     scale, divisor = EMBEDDING_SCALES[config.embedding_scale](config), DIVISORS[config.divisor](config)
     scalars = {f"{stack}.embed.scale": float(scale) for stack in _stacks(config)}
-    return scalars | {f"{site}.divisor": float(divisor) for site in attention_sites(config)}
+    return scalars | {f"{site}.divisor": float(divisor) for site in anatomy_of(config).attentions}
 
 
 def _stacks(config: ModelConfig) -> tuple[str, ...]:
     return ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder
-
-
-def _attention(model: Transformer, site: str) -> Attention:
-    stack, layer, kind = site.split(".")
-    attention: Attention = getattr(getattr(model, stack).layers[int(layer)], f"{kind}_attention")
-    return attention
 
 
 def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
@@ -354,18 +343,16 @@ def _problem(trace: Trace) -> str | None:
         return "its tokens do not fit its config"
     if not isinstance(trace.info, dict) or not _all(str, (trace.checkpoint, trace.weights_sha256)):
         return "what it says about its run is not text"
-    known = {point.name: point for point in recorded_points(trace.config)}
+    known = {point.name for point in trace.anatomy.recorded}
     for name, value in trace.values.items():
         if name not in known:
             return f"it has a point {name!r:.80}, which a model of its config does not"
-        shape = point_shape(known[name], trace.config, batch=1, source=len(trace.src), target=len(trace.tgt))
+        shape = trace.anatomy.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
         shapes = [shape, (1, trace.config.n_heads, *shape[2:])] if name.endswith(".mask") else [shape]  # one per head
         kind = torch.bool if name.endswith(".mask") else torch.float32
         if tuple(value.shape) not in shapes or value.dtype != kind:
             return f"its point {name} is {value.dtype} {list(value.shape)}, and not {kind} {list(shape)}"
-    return next(
-        (f"{site} lacks what it is made of" for site in attention_sites(trace.config) if _lacks(trace, site)), None
-    )
+    return next((f"{site} lacks what it is made of" for site in trace.anatomy.attentions if _lacks(trace, site)), None)
 
 
 def _lacks(trace: Trace, site: str) -> bool:
@@ -382,7 +369,7 @@ def _lacks(trace: Trace, site: str) -> bool:
 
 def _tokens_fit(trace: Trace) -> bool:
     """Whether each side that the model has, and no other, has tokens with ids, names and originals."""
-    has = (trace.config.has_encoder, trace.config.has_decoder)
+    has = (trace.anatomy.has_encoder, trace.anatomy.has_decoder)
     for side, expected in zip((trace.src, trace.tgt), has, strict=True):
         columns = ((int, side.ids), (str, side.tokens), (str, side.originals))
         if bool(len(side)) != expected or not all(_all(kind, c) and len(c) == len(side) for kind, c in columns):

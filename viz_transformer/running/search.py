@@ -9,31 +9,31 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.causality import is_causal, padding_matters
-from viz_transformer.model.tap import OFF, Recorder, Tap, made_of_target
-from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.instrument import Instrument, Rows
+from viz_transformer.model.tap import OFF, Recorder
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.edits import Edit
 from viz_transformer.running.strategies import Beam, log_softmax
 
 
-def whole_passes_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
+def whole_passes_because(model: Instrument, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
     """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first."""
-    if model.config.pad_to is not None:
-        return f"the model reads {model.config.pad_to} tokens at a time, padding included"
+    if model.anatomy.pad_to is not None:
+        return f"the model reads {model.anatomy.pad_to} tokens at a time, padding included"
     if because := reads_ahead_because(model, start):
         return because
     return _needs_all_rows(edits)
 
 
-def reads_ahead_because(model: Transformer, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
+def reads_ahead_because(model: Instrument, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
     """Why a decoder row may depend on tokens behind it, so that each pass has rows of its own; None if none does."""
     if not is_causal(model):
         return "later tokens change earlier rows of this model"
-    if start[0] == model.config.target_pad and model.config.mask_fill != "zero-rows":
+    config = model.anatomy.config
+    if start[0] == model.anatomy.target_pad and config is not None and config.mask_fill != "zero-rows":
         return "the text begins with padding, which attends to later tokens in this model"
-    return _needs_all_rows([edit for edit in edits if made_of_target(edit.point)])
+    return _needs_all_rows([edit for edit in edits if model.anatomy.grows(edit.point) != "never"])
 
 
 def _needs_all_rows(edits: Sequence[Edit]) -> str | None:
@@ -51,53 +51,26 @@ class DecoderState:
 
     def __init__(
         self,
-        model: Transformer,
-        src: Sequence[Sequence[int]] | None,
+        model: Instrument,
+        src: Rows | None,
         *,
         cached: bool = True,
         edits: Sequence[Edit] | None,
     ) -> None:
-        config = model.config
-        self.model = model
         self.cached = cached
-        self.device = next(model.parameters()).device
-        self.recorder = Recorder(edits or ())
-        self.tap: Tap = OFF if edits is None else self.recorder
-        self.memory: Tensor | None = None
-        self.keep: Tensor | None = None
-        if src is not None:
-            self.memory, self.keep = model.encode(self._padded(src, config.source_pad), self.tap)
+        self.recorder = Recorder(edits or (), grows=model.anatomy.grows)
+        self.decoding = model.begin(src, cached=cached, tap=OFF if edits is None else self.recorder)
         self.values = self.recorder.values  # the encoder's points
-        self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
-        self._read: list[list[int]] = []
-        self._source_of = list(range(len(src or [()])))  # which of the sources each row of the batch reads
 
     def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, Mapping[str, Tensor]]:
         """Read these new tokens, [B] rows of one length: logits [B, V] after the last, and what was recorded."""
-        if self.cache is None:
-            self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
-            new = self._read
-        self.recorder.begin(self.cache.length if self.cache is not None else 0)
-        tgt = self._padded(new, self.model.config.target_pad)
-        logits = self.model.decode(tgt, self.memory, self.keep, cache=self.cache, tap=self.tap)
-        return logits[:, len(new[0]) - 1], self.recorder.values
-
-    def _padded(self, rows: Sequence[Sequence[int]], pad: int | None) -> Tensor:
-        return padded(rows, pad, self.device, length=self.model.config.pad_to)
+        self.recorder.begin(self.decoding.length)
+        logits = self.decoding.step(new)
+        return logits, self.recorder.values
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows of the batch, in this order."""
-        if list(rows) == list(range(len(self._source_of))):
-            return
-        index = torch.tensor(rows, dtype=torch.long, device=self.device)
-        source_of = [self._source_of[row] for row in rows]
-        same_memory, self._source_of = source_of == self._source_of, source_of
-        if self.memory is not None and self.keep is not None and not same_memory:
-            self.memory, self.keep = self.memory.index_select(0, index), self.keep.index_select(0, index)
-        if self.cache is not None:
-            self.cache.select(index, same_memory=same_memory)
-        elif self._read:
-            self._read = [self._read[row] for row in rows]
+        self.decoding.select(rows)
 
 
 @dataclass
@@ -200,7 +173,7 @@ class Found:
 
 
 def beam_search(
-    model: Transformer,
+    model: Instrument,
     src: Sequence[Sequence[int]] | None,
     start: Sequence[int],
     beam: Beam,
@@ -222,14 +195,14 @@ def beam_search(
     state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
     recorded = vocabulary is not None
     searches = [_Search(beam, end, TreeRecorder(beam, end) if recorded else None) for _ in src or [()]]
-    out = torch.tensor(sorted(banned), dtype=torch.long, device=state.device)
+    out = torch.tensor(sorted(banned), dtype=torch.long)
     going = searches
     fed = [list(start) for _ in going]
     for step in range(most):
         log_probs = log_softmax(state.step(fed)[0])  # [all hypotheses, V]
         token = (forced or {}).get(step)
         if len(out):
-            log_probs = log_probs.index_fill(1, out, -math.inf)
+            log_probs = log_probs.index_fill(1, out.to(log_probs.device), -math.inf)
         rows: list[int] = []
         fed, left, row = [], [], 0
         for search in going:
@@ -255,7 +228,7 @@ def _found(search: _Search, vocabulary: Sequence[str], start: Sequence[int]) -> 
 
 
 def decode_batch(
-    model: Transformer,
+    model: Instrument,
     src_ids: Sequence[Sequence[int]],
     *,
     bos: int,
@@ -270,7 +243,7 @@ def decode_batch(
 
     src_ids: ids as the encoder reads them. Greedy unless `beam` is a width. Sort by length to waste little on padding.
     """
-    most = min(max_steps or model.config.max_target, model.config.max_target)
+    most = min(max_steps or model.anatomy.max_target, model.anatomy.max_target)
     with torch.no_grad():
         answers: list[list[int]] = [[] for _ in src_ids]
         for places in _batches(model, src_ids):
@@ -286,7 +259,7 @@ def decode_batch(
         return answers
 
 
-def _batches(model: Transformer, src_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+def _batches(model: Instrument, src_ids: Sequence[Sequence[int]]) -> list[list[int]]:
     """The places of the sources that may stand in one batch: all, or those of one length if padding changes numbers."""
     if not padding_matters(model):
         return [list(range(len(src_ids)))]
@@ -297,7 +270,7 @@ def _batches(model: Transformer, src_ids: Sequence[Sequence[int]]) -> list[list[
 
 
 def _greedy_batch(
-    model: Transformer, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
+    model: Instrument, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
 ) -> list[list[int]]:
     state = DecoderState(model, src_ids, cached=not whole_passes_because(model, [bos]), edits=None)
     answers: list[list[int]] = [[] for _ in src_ids]
@@ -315,16 +288,3 @@ def _greedy_batch(
             going = [going[row] for row in rows]
         fed = [[chosen[row]] for row in rows]
     return answers
-
-
-def padded(
-    rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None, *, length: int | None = None
-) -> Tensor:
-    """Rows of ids as one int64 tensor [B, length or the longest], the shorter ones filled up at the end with `pad`.
-
-    Raises ValueError if they need padding and there is no id for it.
-    """
-    longest = max(map(len, rows)) if length is None else length
-    if pad is None and any(len(row) < longest for row in rows):
-        raise ValueError("texts of different lengths need a pad token: take them one by one")
-    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)

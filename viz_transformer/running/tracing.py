@@ -10,10 +10,10 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.causality import is_causal
-from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.tap import Recorder
 from viz_transformer.running.edits import Edit, check_edits
-from viz_transformer.running.record import Tokens, Trace, model_scalars, output_maps, trace_value
+from viz_transformer.running.record import Tokens, Trace, output_maps, trace_value
 from viz_transformer.running.search import reads_ahead_because
 from viz_transformer.text.codec import Codec
 
@@ -30,19 +30,19 @@ def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, 
     step that writes by itself does; decode() with the same target has such steps.
     Raises ValueError for empty or too long input, a missing or needless target, and an edit that fits nothing.
     """
-    config = ckpt.config
-    if config.kind == "encoder-decoder" and target is None:
+    anatomy = ckpt.anatomy
+    if anatomy.kind == "encoder-decoder" and target is None:
         raise ValueError("an encoder-decoder needs a target: give one, or let the model write it with decode()")
-    if config.kind != "encoder-decoder" and target is not None:
-        raise ValueError(f"a model of kind {config.kind} reads one text: leave the target out")
+    if anatomy.kind != "encoder-decoder" and target is not None:
+        raise ValueError(f"a model of kind {anatomy.kind} reads one text: leave the target out")
     src, tgt = Tokens(), Tokens()
     next_ids: tuple[int | None, ...] = ()
-    if config.has_encoder:
+    if anatomy.has_encoder:
         src = encode_source(ckpt, source)
-    if config.has_decoder:
+    if anatomy.has_decoder:
         given = target if target is not None else source
         tgt, next_ids = decoder_input(ckpt, given)
-        tgt, next_ids = padded_tokens(ckpt, tgt, "target"), padded_next_ids(config, next_ids)
+        tgt, next_ids = padded_tokens(ckpt, tgt, "target"), padded_next_ids(anatomy, next_ids)
     return record(ckpt, src, tgt, next_ids, edits=edits, info={"kind": "teacher-forced"})
 
 
@@ -52,23 +52,23 @@ def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
     Raises ValueError if it is empty, too long or outside the vocabulary.
     """
     tokens = _encode(ckpt.codec("source"), source, "source")
-    check_length(len(tokens), ckpt.config.max_source, "source")
+    check_length(len(tokens), ckpt.anatomy.max_source, "source")
     return padded_tokens(ckpt, tokens, "source")
 
 
 def padded_tokens(ckpt: Checkpoint, tokens: Tokens, side: Literal["source", "target"]) -> Tokens:
     """The tokens, and padding up to `pad_to` for a model that reads a fixed number of them."""
-    missing = (ckpt.config.pad_to or 0) - len(tokens)
+    missing = (ckpt.anatomy.pad_to or 0) - len(tokens)
     if missing <= 0:
         return tokens
-    codec, pad = getattr(ckpt, f"{side}_codec"), getattr(ckpt.config, f"{side}_pad")
+    codec, pad = getattr(ckpt, f"{side}_codec"), getattr(ckpt.anatomy, f"{side}_pad")
     name = codec.vocabulary.tokens[pad]
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 
 
-def padded_next_ids(config: ModelConfig, next_ids: tuple[int | None, ...]) -> tuple[int | None, ...]:
+def padded_next_ids(anatomy: Anatomy, next_ids: tuple[int | None, ...]) -> tuple[int | None, ...]:
     """None for each row of padding: what it writes is nobody's next token."""
-    return next_ids + (None,) * ((config.pad_to or 0) - len(next_ids))
+    return next_ids + (None,) * ((anatomy.pad_to or 0) - len(next_ids))
 
 
 def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int | None, ...]]:
@@ -77,12 +77,12 @@ def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int
     Text: the end token, which is written and not read, is left out. Ids: as given.
     """
     codec = ckpt.codec("target")
-    what = "target" if ckpt.config.has_encoder else "source"
+    what = "target" if ckpt.anatomy.has_encoder else "source"
     tokens = _encode(codec, given, what)
     ends = isinstance(given, str) and codec.add_eos and codec.vocabulary.eos is not None
     next_ids: tuple[int | None, ...] = tokens.ids[1:] if ends else (*tokens.ids[1:], None)
     read = tokens.without_last() if ends else tokens
-    check_length(len(read), ckpt.config.max_target, what)
+    check_length(len(read), ckpt.anatomy.max_target, what)
     return read, next_ids
 
 
@@ -105,11 +105,10 @@ def record(
 ) -> Trace:
     """The trace of one whole pass over these tokens. Raises ValueError for an edit that fits nothing or never ran."""
     edits = tuple(edits)
-    check_edits(edits, ckpt.config)
+    check_edits(edits, ckpt.anatomy)
     recorder = Recorder(edits)
-    inputs = [_batch(ckpt, side) for side in (src, tgt) if len(side)]
     with torch.no_grad():
-        ckpt.model(*inputs, tap=recorder)
+        ckpt.instrument.whole(*([side.ids] if len(side) else None for side in (src, tgt)), tap=recorder)
     check_edits_ran(edits, recorder.ran)
     values = {name: trace_value(value) for name, value in recorder.values.items()}
     return make_trace(ckpt, values, src, tgt, next_ids, edits=edits, info=info)
@@ -135,13 +134,13 @@ def make_trace(
     """The frozen record of these values, which are as `trace_value` leaves them."""
     codec = ckpt.target_codec
     names = codec.vocabulary.tokens if codec is not None else ()
-    if ckpt.config.has_decoder:
-        info = {**info, "causal": is_causal(ckpt.model)}
-        if because := reads_ahead_because(ckpt.model, tgt.ids, edits):
+    if ckpt.anatomy.has_decoder:
+        info = {**info, "causal": is_causal(ckpt.instrument)}
+        if because := reads_ahead_because(ckpt.instrument, tgt.ids, edits):
             info["reads_ahead"] = because  # why these rows depend on the tokens after them
     return Trace(
         values=values,
-        config=ckpt.config,
+        anatomy=ckpt.anatomy,
         checkpoint=ckpt.name,
         weights_sha256=ckpt.weights_sha256,
         src=src,
@@ -150,15 +149,9 @@ def make_trace(
         next_tokens=tuple(None if i is None else names[i] for i in next_ids),
         edits=tuple(edits),
         info=info,
-        output_maps=output_maps(ckpt.model),
-        scalars=model_scalars(ckpt.model),
+        output_maps=output_maps(ckpt.instrument),
+        scalars=ckpt.instrument.scalars(),
     )
-
-
-def _batch(ckpt: Checkpoint, side: Tokens) -> Tensor:
-    """The ids as a batch of one, [1, T], where the model's weights are."""
-    device = next(ckpt.model.parameters()).device
-    return torch.tensor([side.ids], dtype=torch.long, device=device)
 
 
 def _encode(codec: Codec, given: TextOrIds, what: str) -> Tokens:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.measuring.data import Pair
-from viz_transformer.running.search import padded
+from viz_transformer.model.stepping import padded
 from viz_transformer.text.codec import Codec
 
 Batch = tuple[Tensor | None, Tensor]  # source ids [B, S] (None for a decoder alone) and target ids [B, T]

@@ -319,8 +319,7 @@ def _right(material: Material, weights: Mapping[str, Tensor]) -> int:
     ckpt = Checkpoint(
         name="candidate",
         path=None,
-        model=model.eval(),
-        config=material.model,
+        instrument=model.eval(),
         source_codec=material.codecs[0],
         target_codec=material.codecs[1],
         card={},

@@ -6,6 +6,7 @@ import torch
 from builders import tiny_checkpoint, tiny_config
 
 from viz_transformer.analysis.attention.rollout import rollout, rollout_view
+from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import FixRow, SetMask
 from viz_transformer.running.record import Tokens, Trace
@@ -21,7 +22,7 @@ def handmade(weights, **changes):
     two = Tokens((4, 5), ("a", "b"), ("a", "b"))
     return Trace(
         values=values,
-        config=tiny_config(**{"n_heads": 1, **changes}),
+        anatomy=anatomy_of(tiny_config(**{"n_heads": 1, **changes})),
         checkpoint="handmade",
         weights_sha256="",
         src=two,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from viz_transformer.model.attention import split_heads
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
-from viz_transformer.model.points import undefined_point
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace
 from viz_transformer.text import Vocabulary
@@ -179,7 +178,7 @@ def value_lengths(trace: Trace, kind: KindName, layer: int) -> NDArray[np.float6
 def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
     """v_j W_O of each head, [H, K, D] float64."""
     site = _site(trace, kind, layer)
-    if undefined := undefined_point(f"{site}.contribution", trace.config):
+    if undefined := trace.anatomy.missing.get(f"{site}.contribution"):
         raise ValueError(undefined)
     if site not in trace.output_maps:
         raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")

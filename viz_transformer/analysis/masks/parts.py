@@ -209,7 +209,7 @@ def with_masks(ckpt: Checkpoint, *, fill: str | None = None, rule: str | None = 
         if isinstance(module, Attention):
             module.mask_fill = config.mask_fill
             module.masked_softmax = MASK_FILLS[config.mask_fill]
-    return replace(ckpt, model=model, config=config)
+    return replace(ckpt, instrument=model)
 
 
 def can_pad(config: ModelConfig) -> bool:

@@ -233,8 +233,7 @@ def untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> C
         like,
         name=name or recipe.name,
         path=None,
-        model=model,
-        config=config,
+        instrument=model,
         card=_card(recipe, like),
         weights_sha256=digest.hexdigest(),
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -16,9 +15,8 @@ import orjson
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KindName
-from viz_transformer.model.points import Point, derived_points, point_shape, recorded_points
 from viz_transformer.running.record import Trace
 
 Array = NDArray[Any]
@@ -262,7 +260,7 @@ def point_view(trace: Trace, name: str, *, vocabulary: Sequence[str] | None = No
     except KeyError as error:
         raise ValueError(error.args[0]) from None
     axes = _axes(trace, name, tuple(values.shape), vocabulary)
-    return PointView(name, _meaning(trace.config, name), "derived" if derived else "recorded", values, axes)
+    return PointView(name, _meaning(trace.anatomy, name), "derived" if derived else "recorded", values, axes)
 
 
 def difference_view(first: Trace, second: Trace, name: str, *, vocabulary: Sequence[str] | None = None) -> PointView:
@@ -406,7 +404,7 @@ def _sizes(axes: Iterable[Axis]) -> str:
 
 
 def _axes(trace: Trace, name: str, shape: tuple[int, ...], vocabulary: Sequence[str] | None) -> tuple[Axis, ...]:
-    point = _table(trace.config).get(name)
+    point = trace.anatomy.point.get(name)
     letters = point.shape if point is not None and len(point.shape) == len(shape) else ("",) * len(shape)
     return tuple(_axis(trace, name, letter, size, vocabulary) for letter, size in zip(letters, shape, strict=True))
 
@@ -424,18 +422,13 @@ def _axis(trace: Trace, name: str, letter: str, size: int, vocabulary: Sequence[
     return Axis(letter, size, "source" if from_source else "target", tokens if len(tokens) == size else None)
 
 
-def _meaning(config: ModelConfig, name: str) -> str:
-    point = _table(config).get(name)
+def _meaning(anatomy: Anatomy, name: str) -> str:
+    point = anatomy.point.get(name)
     return "" if point is None else point.meaning
 
 
-@lru_cache(maxsize=8)
-def _table(config: ModelConfig) -> dict[str, Point]:
-    return {point.name: point for points in (recorded_points, derived_points) for point in points(config)}
-
-
 def _check_derived_size(trace: Trace, name: str) -> None:
-    shape = point_shape(_table(trace.config)[name], trace.config, batch=1, source=len(trace.src), target=len(trace.tgt))
+    shape = trace.anatomy.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
     if (numbers := math.prod(shape)) > LARGEST_DERIVED:
         raise ValueError(f"{name} would be computed now, and has {numbers:,} numbers: the limit is {LARGEST_DERIVED:,}")
 

@@ -21,7 +21,6 @@ from viz_transformer.analysis.tensors.points import (
 from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, opened, saved
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
-from viz_transformer.model.tap import made_of_target
 from viz_transformer.running.record import Trace
 from viz_transformer.running.training_mode import training_trace
 from viz_transformer.ui.frame import text
@@ -70,7 +69,7 @@ class Looked:
     def rows_of(self, name: str) -> str:
         """Of which pass the rows of a point are, where that has to be said."""
         found = {passes.rows_of(trace): None for trace in (self.trace, self.second) if trace is not None}
-        return " − ".join(filter(None, found)) if made_of_target(name) else ""
+        return " − ".join(filter(None, found)) if self.trace.anatomy.grows(name) != "never" else ""
 
     @property
     def passes(self) -> tuple[str, ...]:

@@ -1,0 +1,213 @@
+"""What the rest of the program knows of a model: what it is made of, and what it can be asked.
+
+Decoding, tracing, analysis and pages read an `Anatomy` and ask an `Instrument`. Our `Transformer` is one; a model of
+another program becomes one by saying the same of itself. What it cannot say is a sentence (`NotTold`), never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Protocol
+
+from torch import Tensor
+
+from viz_transformer.model.config import ModelConfig, ModelKind
+from viz_transformer.model.kinds import StackName
+from viz_transformer.model.points import (
+    Growth,
+    Point,
+    attention_sites,
+    derived_points,
+    recorded_points,
+    undefined_points,
+)
+from viz_transformer.model.tap import OFF, Tap
+
+Rows = Sequence[Sequence[int]]
+OutputKind = Literal["next token", "masked token", "class", "none"]
+TableName = Literal["tokens", "positions"]
+
+
+class NotTold(ValueError):
+    """A model does not tell this of itself: one sentence, to be shown where the picture would stand."""
+
+
+@dataclass(frozen=True)
+class Heads:
+    """One attention: how many heads ask, how many hold keys and values (fewer where query heads share one), the
+    features of a query or key and of a value in a head, and how many keys a query can reach back to (None: all)."""
+
+    query: int
+    key: int
+    size: int
+    value_size: int
+    window: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Anatomy:
+    """What a model is made of and what a run of it records.
+
+    attentions: by site, in the order of the forward pass. recorded, derived: every point by its full name. missing: why
+    it has no such point or fact though other models do, a sentence by name. Sizes of vocabularies, limits and padding
+    as in `ModelConfig`; `config` is that of our own Transformer, None for any other model.
+    """
+
+    kind: ModelKind
+    encoder_layers: int
+    decoder_layers: int
+    d_model: int
+    d_ff: int | None = None
+    attentions: Mapping[str, Heads]
+    recorded: tuple[Point, ...]
+    derived: tuple[Point, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    output: OutputKind
+    norm: Literal["pre", "post"]
+    final_norm: bool
+    source_vocab_size: int | None = None
+    target_vocab_size: int | None = None
+    max_source: int
+    max_target: int
+    source_pad: int | None = None
+    target_pad: int | None = None
+    pad_to: int | None = None
+    config: ModelConfig | None = None
+
+    @property
+    def has_encoder(self) -> bool:
+        return self.encoder_layers > 0
+
+    @property
+    def has_decoder(self) -> bool:
+        return self.decoder_layers > 0
+
+    @property
+    def own(self) -> ModelConfig:
+        """The config of our own Transformer. Raises NotTold for a model that is none."""
+        if self.config is None:
+            raise NotTold("This is told of this program's own models only: another one does not state it.")
+        return self.config
+
+    @cached_property
+    def point(self) -> Mapping[str, Point]:
+        """Every point, recorded and derived, by its name."""
+        return MappingProxyType({each.name: each for each in (*self.recorded, *self.derived)})
+
+    def sizes(self, name: str, *, batch: int, source: int, target: int) -> tuple[int, ...]:
+        """The shape of this point in numbers, for a whole pass over `source` and `target` tokens."""
+        own = source if name.startswith("encoder.") or not self.has_decoder else target
+        keys = source if ".cross." in name else own
+        sizes: dict[str, int | None] = {"B": batch, "T": own, "Q": own, "K": keys, "1": 1, "V": self.target_vocab_size}
+        sizes |= {"D": self.d_model, "F": self.d_ff}
+        if (heads := self.attentions.get(name.rpartition(".")[0])) is not None:
+            sizes |= {"H": heads.query, "G": heads.key, "E": heads.size, "U": heads.value_size}
+        return tuple(size for letter in self.point[name].shape if (size := sizes[letter]) is not None)
+
+    def grows(self, name: str) -> Growth:
+        """What a token that is written adds to the point of this name."""
+        return self.point[name].grows
+
+
+class Decoding(Protocol):
+    """A decoder in the middle of its work, for a batch of B rows."""
+
+    @property
+    def length(self) -> int:
+        """Positions that the cache holds; 0 where every step reads all tokens anew."""
+        ...
+
+    def step(self, new: Sequence[Sequence[int]]) -> Tensor:
+        """Read these new tokens, B rows of one length: logits [B, V] after the last of them."""
+        ...
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows of the batch, in this order: hypotheses of a beam."""
+        ...
+
+
+class Linear(NamedTuple):
+    """A linear map: weight [out, in], bias [out] if it has one."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+
+@dataclass(frozen=True)
+class AttentionParameters:
+    """Learned maps of one attention. Rows of query, key and value belong to the heads in turn, so do columns of out."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    out: Linear
+
+
+class Instrument(Protocol):
+    """A model that can be run and looked at. What it is asked for and does not have raises `NotTold`."""
+
+    @property
+    def anatomy(self) -> Anatomy: ...
+
+    def begin(self, sources: Sequence[Sequence[int]] | None, *, cached: bool = True, tap: Tap = OFF) -> Decoding:
+        """Read the sources, one for each row (None: a decoder alone), ready to write. Each pass says its points to tap.
+
+        cached: a step reads the new tokens only; else all of them anew.
+        """
+        ...
+
+    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+        """One pass over rows of ids: logits [B, T, V] at all positions, or what a model without logits gives out.
+
+        Raises ValueError where rows of different lengths need padding and the model has none.
+        """
+        ...
+
+    def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
+        """The logits [B, T, V] of a stream [B, T, D], by the final norm and the output layer."""
+        ...
+
+    def parameters_of(self, site: str) -> AttentionParameters:
+        """The maps of this attention; the model's own tensors, so read them only."""
+        ...
+
+    def table(self, what: TableName, stack: StackName) -> Tensor:
+        """The vectors of all tokens [V, D] or of all positions [N, D]; the model's own, so read them only."""
+        ...
+
+    def scalars(self) -> Mapping[str, float]:
+        """What each attention divides its scores by, `{site}.divisor`, and each stack multiplies its embeddings by,
+        `{stack}.embed.scale`, as far as the model tells them."""
+        ...
+
+
+@lru_cache(maxsize=256)
+def anatomy_of(config: ModelConfig) -> Anatomy:
+    """The anatomy of our own Transformer with this config."""
+    heads = Heads(config.n_heads, config.n_heads, config.head_dim, config.head_dim)
+    output: OutputKind = "next token" if config.has_decoder else "none" if config.target_vocab_size is None else "class"
+    return Anatomy(
+        kind=config.kind,
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        d_model=config.d_model,
+        d_ff=config.d_ff,
+        attentions=MappingProxyType(dict.fromkeys(attention_sites(config), heads)),
+        recorded=tuple(recorded_points(config)),
+        derived=tuple(derived_points(config)),
+        missing=undefined_points(config),
+        output=output,
+        norm=config.norm,
+        final_norm=config.final_norm,
+        source_vocab_size=config.source_vocab_size,
+        target_vocab_size=config.target_vocab_size,
+        max_source=config.max_source,
+        max_target=config.max_target,
+        source_pad=config.source_pad,
+        target_pad=config.target_pad,
+        pad_to=config.pad_to,
+        config=config,
+    )

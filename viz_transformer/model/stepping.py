@@ -1,0 +1,71 @@
+"""Our decoder in the middle of its work: what it has read, and with a cache what it keeps of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.tap import Tap
+
+if TYPE_CHECKING:
+    from viz_transformer.model.transformer import Transformer
+
+
+class Stepping:
+    """For a batch: with a cache each step reads the new tokens only, without one all of them anew."""
+
+    def __init__(self, model: Transformer, sources: Sequence[Sequence[int]] | None, *, cached: bool, tap: Tap) -> None:
+        config = model.config
+        self._model, self._tap = model, tap
+        self._memory: Tensor | None = None
+        self._keep: Tensor | None = None
+        if sources is not None:
+            self._memory, self._keep = model.encode(model.batch(sources, config.source_pad), tap)
+        self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
+        self._read: list[list[int]] = []
+        self._source_of = list(range(len(sources or [()])))  # which of the sources each row of the batch reads
+
+    @property
+    def length(self) -> int:
+        """Positions that the cache holds; 0 without one."""
+        return self.cache.length if self.cache is not None else 0
+
+    def step(self, new: Sequence[Sequence[int]]) -> Tensor:
+        """Read these new tokens, [B] rows of one length: logits [B, V] after the last."""
+        if self.cache is None:
+            self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
+            new = self._read
+        tgt = self._model.batch(new, self._model.config.target_pad)
+        logits = self._model.decode(tgt, self._memory, self._keep, cache=self.cache, tap=self._tap)
+        return logits[:, len(new[0]) - 1]
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows of the batch, in this order."""
+        if list(rows) == list(range(len(self._source_of))):
+            return
+        index = torch.tensor(rows, dtype=torch.long, device=self._model.device)
+        source_of = [self._source_of[row] for row in rows]
+        same_memory, self._source_of = source_of == self._source_of, source_of
+        if self._memory is not None and self._keep is not None and not same_memory:
+            self._memory, self._keep = self._memory.index_select(0, index), self._keep.index_select(0, index)
+        if self.cache is not None:
+            self.cache.select(index, same_memory=same_memory)
+        elif self._read:
+            self._read = [self._read[row] for row in rows]
+
+
+def padded(
+    rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None, *, length: int | None = None
+) -> Tensor:
+    """Rows of ids as one int64 tensor [B, length or the longest], the shorter ones filled up at the end with `pad`.
+
+    Raises ValueError if they need padding and there is no id for it.
+    """
+    longest = max(map(len, rows)) if length is None else length
+    if pad is None and any(len(row) < longest for row in rows):
+        raise ValueError("texts of different lengths need a pad token: take them one by one")
+    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)
