@@ -6,12 +6,24 @@ as truncated power series; no computer algebra is needed.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import factorial
+
+from viz_transformer.measuring.expression_trees import (
+    Call,
+    ExpressionError,
+    Name,
+    Number,
+    Order,
+    Power,
+    Product,
+    Sum,
+    Tree,
+    parse,
+)
 
 ORDER = 6
 """The first power that is left out."""
@@ -131,29 +143,33 @@ class _Reader:
         found = {tuple(int(name == symbol) for symbol in self.symbols): factor} if factor else {}
         return _Series(power, [found, *({} for _ in range(self.known - power))])
 
-    def value(self, node: ast.expr, text: str) -> _Series:
-        """The series of a part of an expression; `text` is the whole."""
-        match node:
-            case ast.Constant(value=int(value)):
-                return self.monomial(Fraction(value))
-            case ast.Name(id="x"):
+    def value(self, tree: Tree) -> _Series:
+        """The series of a part of an expression."""
+        match tree:
+            case Number(number):
+                return self.monomial(Fraction(number))
+            case Name("x"):
                 return self.monomial(Fraction(1), 1)
-            case ast.Name(id=name) if len(name) == 1:
+            case Name(name) if len(name) == 1:
                 return self.monomial(Fraction(1), 0, name)
-            case ast.UnaryOp(op=ast.USub(), operand=of):
-                return self.value(of, text).times(Fraction(-1))
-            case ast.Call() | ast.BinOp(op=ast.Pow()):
-                return _factor(text[node.col_offset : node.end_col_offset], self.symbols, self.known)
-            case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=int(number))):
-                return self.value(left, text).times(Fraction(1, number))
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as sign, right=right):
-                first, second = (self.value(each, text) for each in (left, right))
-                if isinstance(sign, ast.Add):
-                    return first + second
-                if isinstance(sign, ast.Sub):
-                    return first + second.times(Fraction(-1))
-                return first * (second.inverse() if isinstance(sign, ast.Div) else second)
-        raise _unreadable(text)
+            case Call() | Power():
+                return _factor(tree, self.symbols, self.known)
+            case Product(factors):
+                found = self.value(factors[0][1])
+                for divides, factor in factors[1:]:
+                    if divides and isinstance(factor, Number):
+                        found = found.times(Fraction(1, factor.value))
+                    else:
+                        value = self.value(factor)
+                        found = found * (value.inverse() if divides else value)
+                return found
+            case Sum(terms):
+                values = [(negative, self.value(term)) for negative, term in terms]
+                return reduce(_Series.__add__, [v.times(Fraction(-1)) if negative else v for negative, v in values])
+            case Name(name):
+                raise ExpressionError(f"has the constant {name}: a constant is a single letter")
+            case Order():
+                raise ExpressionError("has an O term, which belongs into the series")
 
     def function(self, name: str, inner: _Series) -> _Series:
         """A function of a series that starts with an x."""
@@ -175,40 +191,28 @@ class _Reader:
 
 
 @lru_cache(maxsize=2**14)
-def _factor(text: str, symbols: str, known: int) -> _Series:
+def _factor(tree: Call | Power, symbols: str, known: int) -> _Series:
     """The series of a function's value or of a power."""
     reader = _Reader(symbols, known)
-    match _parsed(text):
-        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in FUNCTIONS:
-            return reader.function(name, reader.value(argument, text))
-        case ast.BinOp(left=base, right=ast.Constant(value=int(exponent))) if exponent:
-            return reduce(_Series.__mul__, [reader.value(base, text)] * exponent)
-        case ast.BinOp(left=base, right=ast.UnaryOp(ast.USub(), ast.Constant(value=int(exponent)))) if exponent:
-            return reduce(_Series.__mul__, [reader.value(base, text)] * exponent).inverse()
-    raise _unreadable(text)
-
-
-def _parsed(text: str) -> ast.expr:
-    try:
-        return ast.parse(text, mode="eval").body
-    except SyntaxError:
-        raise _unreadable(text) from None
-
-
-def _unreadable(text: str) -> ValueError:
-    return ValueError(f"{text!r:.80} is no expression of this grammar")
+    match tree:
+        case Call(function, argument):
+            return reader.function(function, reader.value(argument))
+        case Power(base, exponent) if exponent:
+            found = reduce(_Series.__mul__, [reader.value(base)] * abs(exponent))
+            return found.inverse() if exponent < 0 else found
+    raise ExpressionError("has a power of 0")
 
 
 @lru_cache(maxsize=2**17)
 def series_of(text: str) -> str:
     """The Taylor series of an expression of x, or its Laurent series, up to x**6, printed as in the data sets.
 
-    The constants are single letters. Raises ValueError for what is no such expression, ZeroDivisionError where there is
-    no series with coefficients of these constants.
+    The constants are single letters. Raises ExpressionError for what is no such expression, ZeroDivisionError where
+    there is no series with coefficients of these constants.
     """
     symbols = "".join(symbols_of(text))
     reader = _Reader(symbols, _KNOWN if re.search(r"/[^0-9]|\*\*\(-", text) else ORDER - 1)
-    found = reader.value(_parsed(text), text)
+    found = reader.value(parse(text).tree)
     terms: list[str] = []
     for power in range(found.low, ORDER):
         products = sorted(found.at(power).items(), reverse=True)

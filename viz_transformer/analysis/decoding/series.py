@@ -1,6 +1,6 @@
 """The Taylor series of an expression about x = 0, exact, and what is wrong with an answer that should be it.
 
-Texts are read by a parser of this module and calculated with sympy's polynomials; nothing of a text is ever evaluated.
+Calculated with sympy's polynomials; nothing of a text is ever evaluated.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
-from viz_transformer.measuring.expressions import (
-    FUNCTIONS,
-    MOST_BITS,
-    MOST_CHARACTERS,
-    MOST_DIGITS,
-    MOST_EXPONENT,
-    MOST_NAMES,
-    MOST_NESTING,
+from viz_transformer.measuring.expression_trees import (
+    Call,
+    ExpressionError,
+    Name,
+    Number,
+    Order,
+    Power,
+    Product,
+    Sum,
+    Tree,
+    parse,
 )
+from viz_transformer.measuring.expressions import MOST_BITS, bits
 
 ORDER = 6
 """A series goes to x**5 and ends with O(x**6)."""
@@ -84,243 +88,12 @@ def series(source: str) -> dict[int, str]:
     return {power: _text(found, power) for power in sorted(found.terms) if power < ORDER}
 
 
-class ExpressionError(ValueError):
-    """What is wrong with a text, in words that go on after its name: `divides by zero`."""
-
-
 class _SeriesError(ExpressionError):
     """The text is an expression, but its series was not found."""
 
 
 class _MorePowersError(Exception):
     """The powers of x that were looked at are not enough."""
-
-
-# --- Reading -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Number:
-    value: int
-
-
-@dataclass(frozen=True)
-class Name:
-    name: str
-
-
-@dataclass(frozen=True)
-class Call:
-    function: str
-    argument: Tree
-
-
-@dataclass(frozen=True)
-class Power:
-    base: Tree
-    exponent: int
-
-
-@dataclass(frozen=True)
-class Product:
-    """Factors as written, each with whether it divides."""
-
-    factors: tuple[tuple[bool, Tree], ...]
-
-
-@dataclass(frozen=True)
-class Sum:
-    """Terms as written, each with whether it is taken away; one term alone is a negative one."""
-
-    terms: tuple[tuple[bool, Tree], ...]
-
-
-@dataclass(frozen=True)
-class Order:
-    """The term `O(variable**power)`."""
-
-    variable: str
-    power: int
-
-    def __str__(self) -> str:
-        return f"O({self.variable}**{self.power})" if self.power != 1 else f"O({self.variable})"
-
-
-Tree = Number | Name | Call | Power | Product | Sum | Order
-
-
-@dataclass(frozen=True)
-class Expression:
-    """A text that was read: its tree, names, functions in the order of their first use, and O term."""
-
-    tree: Tree
-    names: frozenset[str]
-    functions: tuple[str, ...]
-    order: Order | None
-
-
-def parse(text: str) -> Expression:
-    """A text as a tree, in the order in which it is written; the grammar is that of `same_expression`.
-
-    An exponent is a whole number. Raises ExpressionError.
-    """
-    tokens = _tokens(text)
-    words = [token for token in tokens if token.isalpha()]
-    names = frozenset(words) - {"O", *FUNCTIONS}
-    if len(names) > MOST_NAMES:
-        raise ExpressionError(f"has more than {MOST_NAMES} names")
-    reader = _Reader(tokens)
-    tree = reader.whole_text()
-    return Expression(tree, names, tuple(dict.fromkeys(word for word in words if word in FUNCTIONS)), reader.order)
-
-
-_TOKEN = re.compile(r"\s*(\*\*|[-+*/()]|[0-9]+|[A-Za-z]+)")
-
-
-def _tokens(text: str) -> list[str]:
-    """Names, numbers and signs of a text."""
-    text = text.strip()
-    if len(text) > MOST_CHARACTERS:
-        raise ExpressionError(f"has more than {MOST_CHARACTERS:,} characters")
-    if not text:
-        raise ExpressionError("is empty")
-    tokens, end = [], 0
-    while end < len(text):
-        match = _TOKEN.match(text, end)
-        if match is None:
-            raise ExpressionError(f"has {_quoted(text[end:].strip()[0])}, which is no sign of an expression")
-        tokens.append(match[1])
-        end = match.end()
-    return tokens
-
-
-def _quoted(token: str) -> str:
-    return f"“{token}”" if token.isprintable() else f"the character U+{ord(token):04X}"
-
-
-class _Reader:
-    """A recursive-descent parser; precedence as in Python."""
-
-    def __init__(self, tokens: list[str]) -> None:
-        self.tokens, self.place, self.depth = tokens, 0, 0
-        self.order: Order | None = None
-
-    def whole_text(self) -> Tree:
-        tree = self._sum()
-        if self.place < len(self.tokens):
-            raise self._unexpected("a sign")
-        return tree
-
-    def _next(self, *wanted: str) -> str | None:
-        """The next token if it is one of these, and then it is read."""
-        if self.place < len(self.tokens) and self.tokens[self.place] in wanted:
-            self.place += 1
-            return self.tokens[self.place - 1]
-        return None
-
-    def _unexpected(self, wanted: str) -> ExpressionError:
-        if self.place == len(self.tokens):
-            return ExpressionError(f"ends where {wanted} should follow")
-        return ExpressionError(f"has “{_short(self.tokens[self.place])}” where {wanted} should stand")
-
-    def _sum(self) -> Tree:
-        sign = self._next("+", "-")
-        terms = []
-        while True:
-            terms.append((sign == "-", self._order() if self._next("O") else self._product()))
-            sign = self._next("+", "-")
-            if sign is None:
-                return terms[0][1] if len(terms) == 1 and not terms[0][0] else Sum(tuple(terms))
-
-    def _order(self) -> Order:
-        """`(x**6)` behind an O."""
-        if self.depth or self.order:
-            raise ExpressionError("has an O term inside another term" if self.depth else "has two O terms")
-        self._parenthesis("(")
-        variable = self._name()
-        if variable is None:
-            raise self._unexpected("a name")
-        power = self._exponent() if self._next("**") else 1
-        if power < 1:
-            raise ExpressionError("has an O term with a power below 1")
-        self._parenthesis(")")
-        self.order = Order(variable, power)
-        return self.order
-
-    def _name(self) -> str | None:
-        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
-        return self._next(token) if token.isalpha() and token not in ("O", *FUNCTIONS) else None
-
-    def _parenthesis(self, sign: str) -> None:
-        if self._next(sign) is None:
-            raise self._unexpected(f"“{sign}”")
-
-    def _product(self) -> Tree:
-        factors = [(False, self._factor())]
-        while (sign := self._next("*", "/")) is not None:
-            factors.append((sign == "/", self._factor()))
-        return factors[0][1] if len(factors) == 1 else Product(tuple(factors))
-
-    def _factor(self) -> Tree:
-        self.depth += 1
-        if self.depth > MOST_NESTING:
-            raise ExpressionError(f"is nested more than {MOST_NESTING} deep")
-        if (sign := self._next("+", "-")) is not None:
-            tree = self._factor()
-            tree = Sum(((True, tree),)) if sign == "-" else tree
-        else:
-            tree = self._atom()
-            tree = Power(tree, self._exponent()) if self._next("**") else tree
-        self.depth -= 1
-        return tree
-
-    def _exponent(self) -> int:
-        exponent = _whole(self._factor())
-        if exponent is None:
-            raise ExpressionError(f"has an exponent that is no whole number from -{MOST_EXPONENT} to {MOST_EXPONENT}")
-        return exponent
-
-    def _atom(self) -> Tree:
-        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
-        if token.isdigit():
-            if len(token) > MOST_DIGITS:
-                raise ExpressionError(f"has a number of more than {MOST_DIGITS} digits")
-            self.place += 1
-            return Number(int(token))
-        if (name := self._name()) is not None:
-            return Name(name)
-        function = self._next(*FUNCTIONS)
-        if function is None and token != "(":
-            if token == "O":
-                raise ExpressionError("has an O term inside another term")
-            raise self._unexpected("a number, a name or a parenthesis")
-        self._parenthesis("(")
-        tree = self._sum()
-        self._parenthesis(")")
-        return tree if function is None else Call(function, tree)
-
-
-def _short(token: str) -> str:
-    return token if len(token) <= 12 else f"{token[:12]}…"
-
-
-def _whole(tree: Tree) -> int | None:
-    """The whole number that an exponent writes, if it is small enough."""
-    match tree:
-        case Number(value):
-            found: int | None = value
-        case Sum(((True, term),)):
-            found = _whole(term)
-            found = None if found is None else -found
-        case Power(base, exponent) if exponent >= 0:
-            found = _whole(base)
-            found = None if found is None else found**exponent
-        case _:
-            found = None
-    return found if found is not None and abs(found) <= MOST_EXPONENT else None
-
-
-# --- Series ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -504,14 +277,9 @@ class _Arithmetic:
 
     def _product(self, a: Any, b: Any) -> Any:
         self.products_left -= len(a) * len(b)
-        if self.products_left < 0 or _bits(a) + _bits(b) > MOST_BITS:
+        if self.products_left < 0 or bits(a) + bits(b) > MOST_BITS:
             raise _SeriesError("is too large to be worked out")
         return a * b
-
-
-def _bits(a: Any) -> int:
-    """The length of the longest coefficient."""
-    return max((c.numerator.bit_length() + c.denominator.bit_length() for c in a.itercoeffs()), default=0)
 
 
 @lru_cache(maxsize=1024)
@@ -529,9 +297,6 @@ def _coefficients(function: str, count: int) -> tuple[Fraction, ...]:
 
 # The k-th derivatives at 0, which repeat after four.
 _SIGNS = {"exp": (1, 1, 1, 1), "sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0), "sinh": (0, 1, 0, 1), "cosh": (1, 0, 1, 0)}
-
-
-# --- Verdict -----------------------------------------------------------------------------------------------------
 
 
 def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, order: Order | None) -> Verdict:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz_transformer.analysis.decoding.series import parse, series
+from viz_transformer.analysis.decoding.series import series
+from viz_transformer.measuring.expression_trees import parse
 from viz_transformer.ui.pages.run.formula import LINE, equation, latex
 from viz_transformer.ui.session import examples
 
@@ -197,7 +198,7 @@ def test_a_source_that_cannot_be_read_is_only_said_to_be_so():
     app = drawn("<b>x</b>", "x")
     assert not app.latex
     (body,) = [element.proto.body for element in app.get("html")]
-    assert "Cannot be read: the source has “&lt;”, which is no sign of an expression." in body
+    assert "Cannot be read: the source has “&lt;”, which is not a sign of an expression." in body
 
 
 @pytest.mark.parametrize("source", sorted({*examples.examples("taylor"), *examples.examples("taylor-2terms")}))

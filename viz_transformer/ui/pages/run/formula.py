@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from viz_transformer.analysis.decoding.series import (
+from viz_transformer.analysis.decoding.series import verdict
+from viz_transformer.measuring.expression_trees import (
     Call,
     Expression,
     ExpressionError,
@@ -19,7 +20,6 @@ from viz_transformer.analysis.decoding.series import (
     Sum,
     Tree,
     parse,
-    verdict,
 )
 from viz_transformer.ui.frame import text
 

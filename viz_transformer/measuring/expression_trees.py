@@ -1,0 +1,255 @@
+"""Mathematical expressions as trees: the one parser of what tasks of series read and answer. Nothing is evaluated.
+
+Sums of rational numbers, names, `+ - * / **`, parentheses, functions of something, and at the end perhaps `O(x**6)`;
+precedence as in Python, an exponent is a whole number. Each limit bounds the work that comes after it: no honest text
+meets one, and no hostile one gets around it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+FUNCTIONS = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+MOST_CHARACTERS = 2_000
+MOST_NAMES = 20
+MOST_DIGITS = 30
+MOST_NESTING = 40
+MOST_EXPONENT = 100
+
+
+class ExpressionError(ValueError):
+    """What is wrong with a text, in words that go on after its name: `divides by zero`."""
+
+
+@dataclass(frozen=True)
+class Number:
+    value: int
+
+
+@dataclass(frozen=True)
+class Name:
+    name: str
+
+
+@dataclass(frozen=True)
+class Call:
+    function: str
+    argument: Tree
+
+
+@dataclass(frozen=True)
+class Power:
+    base: Tree
+    exponent: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """Factors as written, each with whether it divides."""
+
+    factors: tuple[tuple[bool, Tree], ...]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Terms as written, each with whether it is taken away; one term alone is a negative one."""
+
+    terms: tuple[tuple[bool, Tree], ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """The term `O(variable**power)`."""
+
+    variable: str
+    power: int
+
+    def __str__(self) -> str:
+        return f"O({self.variable}**{self.power})" if self.power != 1 else f"O({self.variable})"
+
+
+Tree = Number | Name | Call | Power | Product | Sum | Order
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A text that was read: its tree, names, functions as often and in the order in which they stand, and O term."""
+
+    tree: Tree
+    names: frozenset[str]
+    functions: tuple[str, ...]
+    order: Order | None
+
+
+def parse(text: str) -> Expression:
+    """A text as a tree, in the order in which it is written. Raises ExpressionError for what is no such expression."""
+    tokens = _tokens(text)
+    words = [token for token in tokens if token.isalpha()]
+    names = frozenset(words) - {"O", *FUNCTIONS}
+    if len(names) > MOST_NAMES:
+        raise ExpressionError(f"has more than {MOST_NAMES} names")
+    reader = _Reader(tokens)
+    tree = reader.whole_text()
+    return Expression(tree, names, tuple(word for word in words if word in FUNCTIONS), reader.order)
+
+
+_TOKEN = re.compile(r"\s*(\*\*|[-+*/()]|[0-9]+|[A-Za-z]+)")
+
+
+def _tokens(text: str) -> list[str]:
+    """Names, numbers and signs of a text."""
+    text = text.strip()
+    if len(text) > MOST_CHARACTERS:
+        raise ExpressionError(f"has more than {MOST_CHARACTERS:,} characters")
+    if not text:
+        raise ExpressionError("is empty")
+    tokens, end = [], 0
+    while end < len(text):
+        match = _TOKEN.match(text, end)
+        if match is None:
+            raise ExpressionError(f"has {_quoted(text[end:].strip()[0])}, which is not a sign of an expression")
+        tokens.append(match[1])
+        end = match.end()
+    return tokens
+
+
+def _quoted(token: str) -> str:
+    return f"“{token}”" if token.isprintable() else f"the character U+{ord(token):04X}"
+
+
+class _Reader:
+    """A recursive-descent parser; precedence as in Python."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens, self.place, self.depth = tokens, 0, 0
+        self.order: Order | None = None
+
+    def whole_text(self) -> Tree:
+        tree = self._sum()
+        if self.place < len(self.tokens):
+            raise self._unexpected("a sign")
+        return tree
+
+    def _next(self, *wanted: str) -> str | None:
+        """The next token if it is one of these, and then it is read."""
+        if self.place < len(self.tokens) and self.tokens[self.place] in wanted:
+            self.place += 1
+            return self.tokens[self.place - 1]
+        return None
+
+    def _unexpected(self, wanted: str) -> ExpressionError:
+        if self.place == len(self.tokens):
+            return ExpressionError(f"ends where {wanted} should follow")
+        return ExpressionError(f"has “{_short(self.tokens[self.place])}” where {wanted} should stand")
+
+    def _sum(self) -> Tree:
+        sign = self._next("+", "-")
+        terms = []
+        while True:
+            terms.append((sign == "-", self._order() if self._next("O") else self._product()))
+            sign = self._next("+", "-")
+            if sign is None:
+                return terms[0][1] if len(terms) == 1 and not terms[0][0] else Sum(tuple(terms))
+
+    def _order(self) -> Order:
+        """`(x**6)` behind an O."""
+        if self.depth or self.order:
+            raise ExpressionError("has an O term inside another term" if self.depth else "has two O terms")
+        self._parenthesis("(")
+        variable = self._name()
+        if variable is None:
+            raise self._unexpected("a name")
+        power = self._exponent() if self._next("**") else 1
+        if power < 1:
+            raise ExpressionError("has an O term with a power below 1")
+        self._parenthesis(")")
+        self.order = Order(variable, power)
+        return self.order
+
+    def _name(self) -> str | None:
+        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
+        return self._next(token) if token.isalpha() and token not in ("O", *FUNCTIONS) else None
+
+    def _parenthesis(self, sign: str) -> None:
+        if self._next(sign) is None:
+            raise self._unexpected(f"“{sign}”")
+
+    def _product(self) -> Tree:
+        factors = [(False, self._factor())]
+        while (sign := self._next("*", "/")) is not None:
+            factors.append((sign == "/", self._factor()))
+        return factors[0][1] if len(factors) == 1 else Product(tuple(factors))
+
+    def _factor(self) -> Tree:
+        self.depth += 1
+        if self.depth > MOST_NESTING:
+            raise ExpressionError(f"is nested more than {MOST_NESTING} deep")
+        if (sign := self._next("+", "-")) is not None:
+            tree = self._factor()
+            tree = Sum(((True, tree),)) if sign == "-" else tree
+        else:
+            tree = self._atom()
+            tree = Power(tree, self._exponent()) if self._next("**") else tree
+        self.depth -= 1
+        return tree
+
+    def _exponent(self) -> int:
+        tree = self._factor()
+        try:
+            exponent = _number(tree)
+        except ArithmeticError:
+            exponent = None
+        if exponent is None or exponent.denominator != 1 or abs(exponent) > MOST_EXPONENT:
+            raise ExpressionError(
+                f"has an exponent that is not a whole number from -{MOST_EXPONENT} to {MOST_EXPONENT}"
+            )
+        return int(exponent)
+
+    def _atom(self) -> Tree:
+        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
+        if token.isdigit():
+            if len(token) > MOST_DIGITS:
+                raise ExpressionError(f"has a number of more than {MOST_DIGITS} digits")
+            self.place += 1
+            return Number(int(token))
+        if (name := self._name()) is not None:
+            return Name(name)
+        function = self._next(*FUNCTIONS)
+        if function is None and token != "(":
+            if token == "O":
+                raise ExpressionError("has an O term inside another term")
+            raise self._unexpected("a number, a name or a parenthesis")
+        self._parenthesis("(")
+        tree = self._sum()
+        self._parenthesis(")")
+        return tree if function is None else Call(function, tree)
+
+
+def _short(token: str) -> str:
+    return token if len(token) <= 12 else f"{token[:12]}…"
+
+
+def _number(tree: Tree) -> Fraction:
+    """The number that a tree writes. Raises ArithmeticError for names, for a division by 0, and for a large number."""
+    match tree:
+        case Number(value):
+            found = Fraction(value)
+        case Power(base, exponent):
+            found = _number(base) ** exponent
+        case Product(factors):
+            found = Fraction(1)
+            for divides, factor in factors:
+                number = _number(factor)
+                found = found / number if divides else found * number
+        case Sum(terms):
+            found = Fraction(0)
+            for negative, term in terms:
+                number = _number(term)
+                found = found - number if negative else found + number
+        case _:
+            raise ArithmeticError
+    if max(abs(found.numerator), found.denominator) >= 10**MOST_DIGITS:
+        raise ArithmeticError
+    return found
