@@ -36,7 +36,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
         raise OutputError(f"{path} cannot be written: the folder {parent} may not be changed: write somewhere else")
 
 
-def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+def write_file(path: str | os.PathLike[str], content: bytes | memoryview) -> None:
     """Make the file hold this content, as `replace_file` does."""
     replace_file(path, lambda new: new.write_bytes(content))
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint.contents import HISTORY_COLUMNS, SECONDS
-from viz_transformer.checkpoint.writing import replace_file, write_file
+from viz_transformer.checkpoint.writing import write_file
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
 from viz_transformer.train.module import TrainingModule, predicted
@@ -186,4 +186,4 @@ class WholeFiles(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         buffer = io.BytesIO()
         torch.save(checkpoint, buffer)
-        replace_file(path, lambda new: new.write_bytes(buffer.getbuffer()))
+        write_file(path, buffer.getbuffer())
