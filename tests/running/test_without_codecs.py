@@ -53,3 +53,12 @@ def test_a_model_of_one_stack_does_too(kind: str, side: str, given: Any) -> None
     ckpt = without(side, kind)
     with pytest.raises(ValueError, match=f"has no {side} vocabulary, so it cannot be run: save it with its codecs"):
         trace(ckpt, given)
+
+
+def test_a_checkpoint_lists_the_codecs_that_it_has() -> None:
+    assert [*tiny_checkpoint().codecs] == ["source", "target"]
+    assert [*without("source").codecs] == ["target"]
+    assert [*tiny_checkpoint("decoder-only").codecs] == ["target"]
+    assert without("both").codecs == {}
+    ckpt = tiny_checkpoint()
+    assert ckpt.codec("source") is ckpt.source_codec and ckpt.codec("target") is ckpt.target_codec

@@ -47,6 +47,7 @@ from viz_transformer.checkpoint.files import (
 from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import Anatomy, Instrument, NotTold
+from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.text import Codec, Vocabulary
 
@@ -96,12 +97,17 @@ class Checkpoint:
         """Trained numbers, shared ones counted once."""
         return parameter_count(self.model)
 
-    def codec(self, side: Literal["source", "target"]) -> Codec:
+    @property
+    def codecs(self) -> dict[SideName, Codec]:
+        """The codecs that it has, by their sides."""
+        given: dict[SideName, Codec | None] = {"source": self.source_codec, "target": self.target_codec}
+        return {side: codec for side, codec in given.items() if codec is not None}
+
+    def codec(self, side: SideName) -> Codec:
         """The codec of a side. Raises ValueError if there is none: no text and no ids can be given to it then."""
-        codec: Codec | None = getattr(self, f"{side}_codec")
-        if codec is None:
+        if side not in self.codecs:
             raise ValueError(f"{self.name} has no {side} vocabulary, so it cannot be run: save it with its codecs")
-        return codec
+        return self.codecs[side]
 
     def snapshots(self) -> tuple[int, ...]:
         """The training steps of which the weights are kept, in order."""

@@ -161,7 +161,7 @@ def influence(
         for (column, _), largest in zip(part, moved, strict=False):
             change[:, column] = np.maximum(change[:, column], largest.numpy())
     change[as_it_is[0].isnan().any(dim=-1).numpy()] = np.nan
-    codec = SIDES[side].of(ckpt.source_codec, ckpt.target_codec)
+    codec = ckpt.codecs.get(side)
     return Influence(
         side=side,
         change=change,
@@ -260,7 +260,7 @@ def _moved(before: Tensor, after: Tensor) -> Tensor:
 
 def _ordinary(ckpt: Checkpoint, side: SideName) -> list[int]:
     """The ids of the side's vocabulary without special tokens."""
-    codec = SIDES[side].of(ckpt.source_codec, ckpt.target_codec)
+    codec = ckpt.codecs.get(side)
     size = (ckpt.config.target_vocab_size if side == "target" else ckpt.config.source_vocab_size) or 0
     special = codec.vocabulary.special_ids if codec is not None else {getattr(ckpt.config, f"{side}_pad")}
     return [token_id for token_id in range(size) if token_id not in special]

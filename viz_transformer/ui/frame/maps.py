@@ -386,7 +386,7 @@ def _words(shown: Shown, axis: Axis) -> Words:
     from viz_transformer.analysis.attention.words import word_groups
 
     side = SIDES[axis.side].of(shown.trace.src, shown.trace.tgt)
-    codec = SIDES[axis.side].of(shown.ckpt.source_codec, shown.ckpt.target_codec)
+    codec = shown.ckpt.codecs.get(axis.side)
     special = _specials(shown, axis.side)
     at = axis.starts or tuple(range(len(side)))
     characters = codec is not None and codec.tokenizer.kind == "characters"

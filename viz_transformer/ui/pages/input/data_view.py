@@ -150,7 +150,7 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
     if target and ckpt.config.kind == "encoder-decoder":
         sides.append(("target", target))
     for side, said in sides:
-        _item_text(view.codec_of(ckpt, side), said, side)
+        _item_text(ckpt.codecs.get(side), said, side)
     if target and ckpt.config.kind == "decoder-only":
         text.paragraph(target, lead="The original goes on: ")
     with st.container(horizontal=True, key="input_open"):
@@ -311,10 +311,8 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
         text.paragraph(f"{error}.")
         return
     for side, ids in made.ids.items():
-        codec = view.codec_of(ckpt, side)
-        assert codec is not None
         text.paragraph(f"{side}: {ids.shape[0]} × {ids.shape[1]} ids")
-        st.html(_batch_table(codec, made, side, _noun(data).lower()))
+        st.html(_batch_table(ckpt.codec(side), made, side, _noun(data).lower()))
     share = made.padding_share
     length = f" This model fills every text up to {ckpt.config.pad_to}." if ckpt.config.pad_to else ""
     sorted_ = (
@@ -342,8 +340,7 @@ def _batch_table(codec: Codec, made: PaddedBatch, side: Side, noun: str) -> str:
 
 def build(ckpt: Checkpoint, side: Side) -> None:
     """A vocabulary made now from a few sentences, with a minimum count and the special tokens in the chosen order."""
-    codec = view.codec_of(ckpt, side)
-    assert codec is not None
+    codec = ckpt.codec(side)
     own = f"{ckpt.name}_{side}"
     roles = {token: role for role, token in codec.vocabulary.specials.items()}
     specials = sorted(roles, key=codec.vocabulary.id)
@@ -425,7 +422,7 @@ def _sentences(ckpt: Checkpoint, side: Side) -> str:
 
 def words(shown: Shown, side: Side) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
-    codec = view.codec_of(shown.ckpt, side)
+    codec = shown.ckpt.codecs.get(side)
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
     said = shown.text if side == "source" or not shown.trace.config.has_encoder else (shown.target or shown.run.text)
     try:

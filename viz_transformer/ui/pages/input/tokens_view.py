@@ -14,7 +14,7 @@ from viz_transformer.running.record import Tokens
 from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.pages.input.view import POSITION, Side, codec_of, tokens_of
+from viz_transformer.ui.pages.input.view import POSITION, Side, tokens_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -36,7 +36,7 @@ def tokens(both: Runs, side: Side) -> None:
         return
     for each in (both.a, both.b):
         text.paragraph(f"{each.name}: {each.summary.name}, {each.words()}")
-        if codec_of(each.ckpt, side) is None or not tokens_of(each, side):
+        if side not in each.ckpt.codecs or not tokens_of(each, side):
             text.paragraph(f"{each.name} has no {'encoder' if side == 'source' else 'decoder'} that reads a text.")
         else:
             _cells(each, side)
@@ -44,8 +44,7 @@ def tokens(both: Runs, side: Side) -> None:
 
 def _cells(shown: Shown, side: Side) -> None:
     """The tokens of one run, the selected position marked, and what an unknown one hides."""
-    codec = codec_of(shown.ckpt, side)
-    assert codec is not None
+    codec = shown.ckpt.codec(side)
     read = tokens_of(shown, side)
     st.html(token_cells(codec, read, selected=state.selection()[POSITION[side]]))
     if remark := _unknown_remark(codec, read):
@@ -103,8 +102,7 @@ def _unknown_remark(codec: Codec, read: Tokens) -> str | None:
 
 def padded_row(shown: Shown, side: Side) -> None:
     """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
-    ckpt, codec = shown.ckpt, codec_of(shown.ckpt, side)
-    assert codec is not None
+    ckpt, codec = shown.ckpt, shown.ckpt.codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
     if vocabulary.pad is None:
         st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=_code_height(len(ids)))

@@ -10,7 +10,6 @@ from plotly.graph_objects import Figure
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.running.record import Tokens
-from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import frame, projector, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
@@ -38,7 +37,7 @@ def model(both: Runs | None) -> Checkpoint | None:
 
 def side_choice(ckpt: Checkpoint) -> Side | None:
     """Which side is looked at: a control where there are two; None for a model without any text."""
-    sides: list[Side] = [side for side in ("source", "target") if codec_of(ckpt, side) is not None]
+    sides = [*ckpt.codecs]
     if not sides:
         text.paragraph(f"{ckpt.name} has no vocabulary: it reads and writes ids alone.")
         return None
@@ -53,11 +52,6 @@ def side_choice(ckpt: Checkpoint) -> Side | None:
         **state.bind("input_side", key="input_side", value=side),
     )
     return side
-
-
-def codec_of(ckpt: Checkpoint, side: Side) -> Codec | None:
-    """The codec of one side, None where the model has none."""
-    return ckpt.source_codec if side == "source" else ckpt.target_codec
 
 
 def tokens_of(shown: Shown, side: Side) -> Tokens:

@@ -18,7 +18,7 @@ from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import POSITION, Side, codec_of
+from viz_transformer.ui.pages.input.view import POSITION, Side
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.data_files import data_key, missing_data, part
 from viz_transformer.ui.session.waiting import waiting
@@ -55,8 +55,7 @@ def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Miss
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _counts(model: str, weights: str, side: Side, folder: str, _ckpt: Checkpoint) -> Counts:
-    codec = codec_of(_ckpt, side)
-    assert codec is not None
+    codec = _ckpt.codec(side)
     column = 1 if side == "target" and _ckpt.config.has_encoder else 0
     return count_tokens(codec, (item[column] for item in part(_ckpt, "train").items))
 
@@ -84,16 +83,12 @@ def selected_entry(ckpt: Checkpoint, side: Side, token_id: int | None) -> int | 
 
 
 def _entries_of(ckpt: Checkpoint, side: Side) -> Sequence[str]:
-    codec = codec_of(ckpt, side)
-    assert codec is not None
-    return codec.vocabulary.tokens
+    return ckpt.codec(side).vocabulary.tokens
 
 
 def vocabulary(ckpt: Checkpoint, side: Side, counted: Counts | Missing) -> None:
     """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
-    codec = codec_of(ckpt, side)
-    assert codec is not None
-    entries = codec.vocabulary
+    entries = ckpt.codec(side).vocabulary
     text.section(f"Vocabulary: {len(entries):,} entries")
     words = st.text_input(
         "Look up",
@@ -144,8 +139,7 @@ def _entry_table(
 
     The key names what is listed: a row that was chosen in another list is not chosen in this one.
     """
-    codec = codec_of(ckpt, side)
-    assert codec is not None
+    codec = ckpt.codec(side)
     names = codec.vocabulary.tokens
     columns: dict[str, list[int | float | str | None]] = {
         "id": [*ids],
@@ -189,8 +183,7 @@ def nearest(ckpt: Checkpoint, side: Side, entry: int | None, counted: Counts | M
     if entry is None:
         text.paragraph("Choose an entry above to see what is near it.")
         return
-    codec = codec_of(ckpt, side)
-    assert codec is not None
+    codec = ckpt.codec(side)
     name = labels.shorten(labels.visible(codec.vocabulary.tokens[entry]), 30)
     with st.container(horizontal=True, vertical_alignment="center", key="input_nearest_head"):
         text.section(f"Nearest to “{labels.isolated(name)}”, id {entry}")
