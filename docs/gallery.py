@@ -18,11 +18,14 @@ from typing import Any
 import numpy as np
 
 import viz_transformer as vt
+from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.numerals import number, percent
 
 CHECKPOINT, TEXT = "numbers-any", "29,284.30"
 
-Figures = Iterator[tuple[str, Any]]  # a name and a plotly figure, some of them with lines printed in between
+# A name and a figure, some of them with lines printed in between: of plotly what one reads, HTML that stands alone what
+# one touches. Both are shown by a notebook.
+Figures = Iterator[tuple[str, Any]]
 
 
 def one_head(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
@@ -31,19 +34,25 @@ def one_head(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     kind = vt.analysis.attention_kinds(run.trace)[0]
     last = vt.analysis.layer_count(run.trace, kind) - 1
 
-    # A view has the weights, the mask and all words that belong to them. The ring is round the row that wrote token 3.
+    # One line for what a run holds: one attention, all heads of a kind, the candidates of each step.
+    yield "shown", vt.show(run, "decoder.1.cross", head=3)
+    yield "steps", vt.show(run, "steps")
+
+    # The same from arrays and words. A view has the weights, the mask and all words that belong to them. The ring is
+    # round the row that wrote token 3.
     view = vt.analysis.head_view(run.trace, kind, last, 1)
     row = vt.analysis.step_row(run, 3)
     yield "one-head", vt.figures.attention_heatmap(view.weights, **words_of(view), selected_query=row)
 
-    # The same as lines. Those below the threshold are hidden, and the figure says how much weight they hold.
-    yield "one-head-as-lines", vt.figures.attention_lines(view.weights, **words_of(view), threshold=0.05)
+    # The same as lines, of which the figure says how much weight the hidden ones hold, and as shaded text.
+    yield "one-head-as-lines", vt.figures.attention_lines(view.weights, **words_of(view))
+    yield "one-head-as-text", vt.figures.attention_text(view.weights, **words_of(view), selected_query=row)
 
     # Several heads beside each other, each in a colour of its own.
     views = vt.analysis.head_views(run.trace, kind, last, [0, 1, 2])
     heads = {"heads": [f"head {view.head}" for view in views], "title": f"decoder layer {last}, cross-attention"}
     weights = np.stack([view.weights for view in views])
-    yield "three-heads", vt.figures.attention_lines(weights, **{**words_of(view), **heads}, threshold=0.05)
+    yield "three-heads", vt.figures.attention_lines(weights, **{**words_of(view), **heads})
 
 
 def all_heads(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
@@ -65,18 +74,10 @@ def all_heads(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
         top = np.unravel_index(np.nanargmax(score.values), score.values.shape)
         numbers = f"{number(score.values[top])}, baseline {number(score.baseline[top])}, from {score.n[top]} rows"
         print(f"{score.name}: highest in layer {top[0]}, head {top[1]}: {numbers}")
-    entropy = scores[0]
-    yield (
-        "entropy",
-        vt.figures.score_table(
-            entropy.values,
-            name=entropy.name,
-            title="Entropy of each head, cross-attention",
-            bounds=entropy.bounds,
-            baseline=entropy.baseline,
-            n=entropy.n,
-        ),
-    )
+    # Sorted by any of them, each number under its head.
+    layers = vt.analysis.layer_count(run.trace, "cross")
+    weights = [vt.analysis.layer_weights(run.trace, "cross", i)[0] for i in range(layers)]
+    yield "scores", vt.figures.head_grid(weights, kind="cross", title="All heads, cross-attention", scores=scores)
 
 
 def derived(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
@@ -148,17 +149,16 @@ def other_tokens(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
 
 def the_answer(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     """What was written, what else could have been, and is it right?"""
-    # The candidates of a step, with their probability over the whole vocabulary.
-    step = run.steps[3]
-    candidates, written = step.candidates, [candidate.token_id for candidate in step.candidates]
+    # The candidates of each step, with their probability over the whole vocabulary.
     yield (
         "candidates",
         vt.figures.candidate_bars(
-            [candidate.token for candidate in candidates],
-            [candidate.log_prob for candidate in candidates],
-            chosen=written.index(step.token_id),
+            [[candidate.token for candidate in step.candidates] for step in run.steps],
+            [[candidate.log_prob for candidate in step.candidates] for step in run.steps],
+            chosen=[[candidate.token_id for candidate in step.candidates].index(step.token_id) for step in run.steps],
+            reads=run.trace.tgt_tokens,
             vocabulary=len(ckpt.target_codec.vocabulary),
-            title=f"Candidates of step {step.index}",
+            title="Candidates of each step",
         ),
     )
 
@@ -270,7 +270,10 @@ def main(arguments: list[str]) -> None:
         print(f"\n{section.__doc__}")
         for name, figure in section(ckpt, run):
             file = folder / f"{name}.html"
-            figure.write_html(file, include_plotlyjs="directory", config={"displayModeBar": False})
+            if isinstance(figure, HtmlFigure):
+                figure.save(file)
+            else:
+                figure.write_html(file, include_plotlyjs="directory", config={"displayModeBar": False})
             print(file)
 
 

@@ -15,15 +15,16 @@ import plotly.graph_objects as go
 import pytest
 
 import viz_transformer as vt
+from viz_transformer.figures.components.standalone import HtmlFigure
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "docs" / "gallery.py"
 PACKAGES = (vt.figures, vt.analysis)
-# Modules without a public name: what figures are made with, and what so far only a page needs.
+# Modules without a public name here: what figures are made with, `vt.show`, and what so far only a page needs.
 INNER = {
     "figures": {
         *("architecture", "distances", "embeddings", "enlarged", "labels", "layers", "legend", "lengths"),
-        *("number_grids", "one_weight", "playground", "positions", "theme"),
+        *("number_grids", "one_weight", "playground", "positions", "showing", "theme"),
     },
     "analysis": {
         *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),
@@ -70,8 +71,8 @@ def test_every_figure_and_every_analysis_is_in_the_gallery(
     run = vt.decode(ckpt, gallery.TEXT)
     shown = [pair for section in gallery.SECTIONS for pair in section(ckpt, run)]
     names = [name for name, _ in shown]
-    assert len(set(names)) == len(names) and all(isinstance(figure, go.Figure) for _, figure in shown)
-    assert all(figure.layout.title.text for _, figure in shown)
+    assert len(set(names)) == len(names) and all(isinstance(figure, go.Figure | HtmlFigure) for _, figure in shown)
+    assert all(figure.title if isinstance(figure, HtmlFigure) else figure.layout.title.text for _, figure in shown)
     assert used == {name for package in PACKAGES for name in functions_of(package)}
 
 
@@ -95,7 +96,9 @@ def test_the_script_writes_each_figure_as_a_page_that_needs_no_network(
     assert (tmp_path / "new" / "plotly.min.js").stat().st_size > 1e6
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=\"([^\"]*)", text) == ["plotly.min.js"]
+        stands_alone = 'id="payload"' in text
+        needs = re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=\"([^\"]*)", text)
+        assert needs == ([] if stands_alone else ["plotly.min.js"])
 
 
 def test_without_a_folder_it_makes_one(gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

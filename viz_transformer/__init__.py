@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import list_checkpoints as list_checkpoints
     from viz_transformer.checkpoint import load as load
     from viz_transformer.checkpoint import save_checkpoint as save_checkpoint
+    from viz_transformer.figures.showing import show as show
     from viz_transformer.measuring.comparing import compare as compare
     from viz_transformer.measuring.evaluation import evaluate as evaluate
     from viz_transformer.model.config import ModelConfig as ModelConfig
@@ -59,6 +60,7 @@ _HOMES = {
     "evaluate": "measuring.evaluation",
     "follow": "running.decoding",
     "fork": "running.forks",
+    "show": "figures.showing",
     "Transformer": "model.transformer",
     "Trace": "running.record",
     "trace": "running.tracing",

@@ -1,214 +1,89 @@
+"""Pictures of attention from arrays and words: what they are sent is what they were given."""
+
 import numpy as np
 import pytest
-import torch
 
-from viz_transformer.figures import attention_heatmap, theme
-from viz_transformer.model.kinds import KINDS
+from viz_transformer.analysis.attention.head_scores import Score
+from viz_transformer.figures import attention_heatmap, attention_lines, attention_text, head_grid
+from viz_transformer.figures.components.payload import unpack
 
-
-def weights_of(rows, columns, seed=0):
-    values = np.random.default_rng(seed).random((rows, columns), dtype=np.float32)
-    return values / values.sum(axis=1, keepdims=True)
-
-
-def draw(weights, **changes):
-    rows, columns = np.shape(weights)
-    settings = {"title": "a title", "query_tokens": ["q"] * rows, "key_tokens": ["k"] * columns, **changes}
-    return attention_heatmap(weights, **settings)
+WEIGHTS = np.array([[0.75, 0.25, 0.0], [1e-9, 0.5, 0.5]], dtype=np.float32)
+WORDS = {"query_tokens": ["a", "<b>"], "key_tokens": ["x", "x", "y"], "title": "Layer 0, head 1"}
+ONE_HEAD = (attention_heatmap, attention_lines, attention_text)
 
 
-def hatches(figure):
-    """Cells under each hatch, by (row, column), with the fill of the hatch."""
-    cells = {}
-    for bar in figure.data:
-        if bar.type == "bar":
-            for row, start, length in zip(bar.y, bar.base, bar.x, strict=True):
-                for column in range(round(start + 0.5), round(start + 0.5) + length):
-                    cells[row, column] = bar.marker.pattern.bgcolor
-    return cells
+@pytest.mark.parametrize("draw", ONE_HEAD)
+@pytest.mark.parametrize(("kind", "inks"), [("cross", ("target", "source")), ("encoder", ("source", "source"))])
+def test_every_picture_of_one_head_holds_weights_mask_and_words_as_given(draw, kind, inks):
+    mask = np.array([[True, True, False], [True, True, True]])
+    figure = draw(WEIGHTS, **WORDS, kind=kind, mask=mask, key_originals=["x", "Zoë", "y"], query_writes=["b", "c"])
+    header, arrays = unpack(figure.data)
+    rows, columns = (header.get(name) or header[other] for name, other in (("rows", "queries"), ("columns", "keys")))
+    values = arrays.get("values", arrays.get("weights"))
+    assert values.dtype == np.float32 and np.array_equal(values.reshape(WEIGHTS.shape), WEIGHTS)
+    assert np.array_equal(arrays["mask"].reshape(mask.shape), mask)
+    assert [token["text"] for token in rows["tokens"]] == ["a", "<b>"]
+    assert columns["tokens"] == [{"text": "x"}, {"text": "x", "note": "Zoë"}, {"text": "y"}]
+    assert [token["text"] for token in header["writes"]] == ["b", "c"]
+    assert (rows["ink"], columns["ink"]) == tuple(f"{side}-ink" for side in inks)
+    assert (header["title"], header["name"], figure.title) == ("Layer 0, head 1", "layer-0-head-1", "Layer 0, head 1")
 
 
-def test_cells_are_the_given_weights_as_float32():
-    weights = weights_of(3, 5)
-    heatmap = draw(weights).data[0]
-    assert heatmap.z.dtype == np.float32
-    assert np.array_equal(heatmap.z, weights)
+def test_a_large_map_is_exact_too():
+    weights = np.random.default_rng(0).random((600, 3), dtype=np.float32)
+    figure = attention_heatmap(weights, ["q"] * 600, ["k"] * 3, title="t")
+    assert np.array_equal(unpack(figure.data)[1]["values"], weights)
 
 
-def test_a_tensor_of_a_trace_can_be_drawn_as_it_is():
-    weights = torch.rand(2, 3)
-    assert np.array_equal(draw(weights).data[0].z, weights.numpy())
+def test_what_is_derived_is_grey_and_what_is_selected_is_chosen_in_the_words_of_the_kind():
+    assert unpack(attention_heatmap(WEIGHTS, **WORDS, derived=True).data)[0]["scale"] == "derived"
+    assert unpack(attention_lines(WEIGHTS, **WORDS, derived=True).data)[0]["colours"] == ["derived-5"]
+    assert attention_heatmap(WEIGHTS, **WORDS, selected_query=1).chosen == {"t": 1}
+    assert attention_heatmap(WEIGHTS, **WORDS, kind="encoder", selected_query=1).chosen == {"i": 1}
+    assert attention_heatmap(WEIGHTS, **WORDS).chosen == {} and attention_text(WEIGHTS, **WORDS).chosen == {"t": 0}
 
 
-def test_a_read_only_array_can_be_drawn():
-    weights = weights_of(2, 2)
-    weights.setflags(write=False)
-    draw(weights, mask=np.eye(2, dtype=bool))
+def test_what_is_not_there_and_what_was_hidden_is_told():
+    there, hidden = np.array([[True, True, False], [True, True, True]]), [0.25, 0.95]
+    header, arrays = unpack(attention_heatmap(WEIGHTS, **WORDS, there=there, hidden=hidden, fill="-1e9").data)
+    assert np.array_equal(arrays["there"], there) and (header["hidden"], header["fill"]) == (hidden, "-1e9")
+    header, _ = unpack(attention_lines(WEIGHTS[None], **WORDS, heads=["head 1"], hidden=[hidden]).data)
+    assert header["hidden"] == [hidden] and header["heads"] == ["head 1"]
 
 
-def test_the_scale_is_0_to_1_whatever_the_weights_are():
-    heatmap = draw(np.full((2, 2), 0.3)).data[0]
-    assert (heatmap.zmin, heatmap.zmax) == (0, 1)
-
-
-def test_repeated_tokens_keep_their_own_rows_and_columns():
-    figure = draw(weights_of(3, 4), query_tokens=["a", "a", "a"], key_tokens=["0", "0", ".", "0"])
-    assert list(figure.data[0].x) == [0, 1, 2, 3]
-    assert list(figure.layout.xaxis.tickvals) == [0, 1, 2, 3]
-    assert [label.strip() for label in figure.layout.xaxis.ticktext] == ["0", "0", ".", "0"]
-    assert list(figure.layout.yaxis.tickvals) == [0, 1, 2]
-
-
-def test_tokens_that_look_like_markup_are_labels_and_not_markup():
-    tokens = ["<s>", "&", "<b>"]
-    figure = draw(weights_of(3, 3), query_tokens=tokens, key_tokens=tokens, query_writes=tokens, title="<b>")
-    for axis in (figure.layout.xaxis, figure.layout.yaxis, figure.layout.yaxis2):
-        assert [label.strip() for label in axis.ticktext] == ["&lt;s&gt;", "&amp;", "&lt;b&gt;"]
-    assert figure.layout.title.text == "&lt;b&gt;"
-    assert "“&lt;b&gt;”" in figure.data[0].text[2][1]
-
-
-def test_rows_go_downwards_and_read_at_the_left_and_write_at_the_right():
-    figure = draw(weights_of(2, 2), query_tokens=["<s>", "one"], query_writes=["one", "</s>"])
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
-    assert figure.layout.yaxis2.side == "right"
-    assert [label.strip() for label in figure.layout.yaxis2.ticktext] == ["one", "&lt;/s&gt;"]
-    assert figure.layout.yaxis.range == figure.layout.yaxis2.range
-
-
-def test_masked_cells_are_hatched_and_never_drawn_as_zero():
-    weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.4, 0.6, 0]], np.float32)
-    mask = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1]], bool)
-    figure = draw(weights, mask=mask)
-    z = figure.data[0].z
-    assert np.array_equal(np.isnan(z), ~mask)  # cell (2, 2) is allowed and weighs 0: drawn as 0
-    assert z[2, 2] == 0
-    assert hatches(figure) == {(0, 1): theme.LIGHT.surface, (0, 2): theme.LIGHT.surface, (1, 2): theme.LIGHT.surface}
-
-
-def test_a_masked_cell_with_a_weight_shows_both_facts():
-    figure = draw(np.array([[0.995, 0.005]]), mask=np.array([[True, False]]))
-    assert figure.data[0].z[0, 1] == np.float32(0.005)
-    assert hatches(figure) == {(0, 1): "rgba(0,0,0,0)"}
-    assert figure.data[0].text[0][1].endswith("masked, weight 0.0050")
-
-
-def test_without_masked_cells_there_is_no_hatch():
-    assert hatches(draw(weights_of(2, 3), mask=np.ones((2, 3), bool))) == {}
-
-
-def test_hover_gives_positions_tokens_and_the_value_with_four_decimals():
-    weights = np.array([[0.12344, 0.00004, 0.0], [0.3, 0.3, 0.4]], np.float32)
-    figure = draw(weights, query_tokens=["<s>", "two"], key_tokens=["a", "b", "b"], query_writes=["two", "</s>"])
-    text = figure.data[0].text
-    assert text[0][0] == "query 0: reads “&lt;s&gt;”, writes “two”<br>key 0: “a”<br>weight 0.1234"
-    assert text[0][1].endswith("key 1: “b”<br>weight <0.0001")
-    assert text[0][2].endswith("key 2: “b”<br>weight 0.0000")
-    assert figure.data[0].hovertemplate == "%{text}<extra></extra>"
-
-
-def test_unknown_text_is_shown_with_what_the_model_reads_instead():
-    figure = draw(weights_of(1, 2), key_tokens=["1", "<unk>"], key_originals=["1", "&"])
-    known, unknown = figure.layout.xaxis.ticktext
-    assert known.strip() == "1"
-    assert unknown.strip().startswith("&amp;") and "&lt;unk&gt;" in unknown
-    assert "key 1: “&lt;unk&gt;”, typed “&amp;”" in figure.data[0].text[0][1]
-
-
-def test_a_token_in_another_case_is_the_same_word():
-    figure = draw(weights_of(1, 2), key_tokens=["hund", "<unk>"], key_originals=["Hund", "<UNK>"])
-    assert [label.strip() for label in figure.layout.xaxis.ticktext] == ["hund", "&lt;unk&gt;"]
-    assert "key 0: “hund”, typed “Hund”" in figure.data[0].text[0][0]
-
-
-def test_upright_labels_of_two_parts_have_room_above_the_cells():
-    def top(**changes):
-        return draw(weights_of(1, 30), **changes).layout.margin.t
-
-    word, unknown = "favourite", "<UNKNOWN>"
-    plain = top(key_tokens=[word] * 30)
-    both = top(key_tokens=[unknown] * 30, key_originals=[word] * 30)
-    assert both - plain >= len(unknown) * 0.5 * 8  # the second part at 8 pixels, half a pixel's width for each
-
-
-def test_long_labels_are_shortened_and_whole_on_hover():
-    word = "internationalisation"
-    figure = draw(weights_of(1, 2), key_tokens=[word, "a"])
-    assert figure.layout.xaxis.ticktext[0].strip() == "internation…"
-    assert word in figure.data[0].text[0][0]
-
-
-@pytest.mark.parametrize("key_tokens", [list("0123456789"), ["internationalisation"] * 10])
-def test_labels_are_never_slanted(key_tokens):
-    assert draw(weights_of(1, 10), key_tokens=key_tokens).layout.xaxis.tickangle in (0, -90)
-
-
-def test_the_selected_row_has_a_ring_and_bold_labels():
-    figure = draw(weights_of(3, 2), query_tokens=["a", "b", "c"], query_writes=["b", "c", "d"], selected_query=1)
-    assert [label.strip() for label in figure.layout.yaxis.ticktext] == ["a", "<b>b</b>", "c"]
-    assert [label.strip() for label in figure.layout.yaxis2.ticktext] == ["b", "<b>c</b>", "d"]
-    outer, inner = figure.layout.shapes
-    assert (outer.y0, outer.y1, outer.x0, outer.x1) == (0.5, 1.5, -0.5, 1.5)
-    assert outer.line.color == theme.LIGHT.text and inner.line.color == theme.LIGHT.page
-    assert outer.y0 < inner.y0 < inner.y1 < outer.y1
-
-
-@pytest.mark.parametrize("mode", theme.THEMES)
-def test_rows_of_which_more_than_0_9_is_hidden_are_faint_and_the_legend_says_so(mode):
-    figure = draw(weights_of(3, 2), hidden=[0.9, 0.91, 0.00004], theme=mode)
-    (veil,) = figure.layout.shapes
-    assert (veil.y0, veil.y1, veil.x0, veil.x1) == (0.5, 1.5, -0.5, 1.5)
-    assert (veil.fillcolor, veil.opacity) == (theme.palette(mode).page, 0.5)
-    legend = "attention weight; faint: more than 0.9 of the row is hidden"
-    assert legend in [note.text for note in figure.layout.annotations]
-    said = [row[0].rpartition("<br>")[2] for row in figure.data[0].text]
-    assert said == [f"{share} of this row's weight is hidden" for share in ("0.9000", "0.9100", "&lt;0.0001")]
-    plain = draw(weights_of(3, 2), hidden=[0.9, 0.5, 0])
-    assert not plain.layout.shapes and "attention weight" in [note.text for note in plain.layout.annotations]
-
-
-def test_every_row_can_be_selected_also_where_labels_are_thinned_out():
-    figure = draw(weights_of(200, 2), selected_query=177)
-    assert 177 in figure.layout.yaxis.tickvals
-    assert len(figure.layout.yaxis.tickvals) < 200
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mode", theme.THEMES)
-def test_colour_is_for_heads_and_grey_for_what_is_derived(kind, mode):
-    def colors(**changes):
-        return [color for _, color in draw(weights_of(2, 2), kind=kind, theme=mode, **changes).data[0].colorscale]
-
-    palette = theme.palette(mode)
-    assert colors() == list(getattr(palette, kind))
-    assert colors(derived=True) == list(palette.derived)
-
-
-def test_the_axes_say_which_tokens_they_have_in_words_and_in_ink():
-    figure = draw(weights_of(2, 2), kind="cross", query_writes=["a", "b"])
-    words = [note.text for note in figure.layout.annotations]
-    assert {"keys: source tokens", "queries read", "and write", "attention weight"} <= set(words)
-    assert figure.layout.xaxis.tickfont.color == theme.LIGHT.source_ink
-    assert figure.layout.yaxis.tickfont.color == theme.LIGHT.target_ink
+def test_several_heads_are_lines_in_colours():
+    header, arrays = unpack(attention_lines(np.stack([WEIGHTS, WEIGHTS]), **WORDS, heads=["head 0", "head 3"]).data)
+    assert arrays["weights"].shape == (2, 2, 3) and header["heads"] == ["head 0", "head 3"]
+    assert header["colours"] == ["heads-0", "heads-1"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("draw", "changes", "message"),
     [
-        ({"query_tokens": ["a"]}, "do not fit 1 query and 3 key tokens"),
-        ({"mask": np.ones((3, 2), bool)}, "does not have the shape"),
-        ({"query_writes": ["a"]}, "1 written tokens do not fit 2 queries"),
-        ({"hidden": [0.5]}, "does not fit 2 query tokens"),
-        ({"selected_query": 2}, "rows go from 0 to 1"),
-        ({"theme": "blue"}, "choose 'light' or 'dark'"),
-        ({"kind": "self"}, "is not known"),
+        *((draw, {"query_tokens": ["a"]}, "fit") for draw in ONE_HEAD),
+        *((draw, {"mask": [[True]]}, r"mask \(1, 1\)") for draw in ONE_HEAD),
+        *((draw, {"query_writes": ["b"]}, "1 written tokens do not fit") for draw in ONE_HEAD),
+        *((draw, {"key_originals": ["x"]}, "1 typed tokens do not fit 3 tokens") for draw in ONE_HEAD),
+        *((draw, {"kind": "self"}, "'self' is not known; choose one of cross, decoder, encoder") for draw in ONE_HEAD),
+        (attention_heatmap, {"selected_query": 2}, "selected_query=2 is not a row: rows go from 0 to 1"),
+        (attention_text, {"selected_query": -1}, "selected_query=-1 is not a row"),
+        (attention_heatmap, {"hidden": [0.5]}, r"hidden \(1,\) does not fit 2 query tokens"),
+        (attention_lines, {"heads": ["a", "b"]}, "do not fit 2 heads"),
     ],
 )
-def test_what_does_not_fit_is_a_value_error(changes, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        draw(weights_of(2, 3), **changes)
+def test_what_does_not_fit_together_is_refused(draw, changes, message):
+    with pytest.raises(ValueError, match=message):
+        draw(WEIGHTS, **{**WORDS, **changes})
 
 
-def test_weights_of_a_batch_are_refused():
-    with pytest.raises(ValueError, match=r"needs \[queries, keys\]"):
-        attention_heatmap(np.ones((1, 2, 2)), ["a", "b"], ["a", "b"], title="batch")
+def test_the_grid_has_the_scores_of_each_head():
+    maps = np.full((2, 3, 2, 2), 0.5, dtype=np.float32)
+    values = np.array([[0.0, 1.0, 2.0], [5.0, 4.0, np.nan]])
+    score = Score("entropy", values, np.full((2, 3), 1.5), np.full((2, 3), 7), "in bits", (0.0, 5.0))
+    header, _ = unpack(head_grid(maps, kind="encoder", title="All heads", scores=[score], blank="not there").data)
+    (found,) = header["scores"]
+    assert (found["name"], found["explanation"], found["order"]) == ("entropy", "in bits", [3, 4, 2, 1, 0, 5])
+    assert found["values"][:2] == ["0.0000", "1.0000"] and found["baselines"][0] == "1.5000" and found["n"][0] == 7
+    assert (header["kind"], header["caption"], header["blank"]) == ("encoder", "All heads", "not there")
+    with pytest.raises(ValueError, match="are not"):
+        head_grid(np.zeros((2, 2)), kind="encoder", title="t")

@@ -3,38 +3,37 @@ import math
 import numpy as np
 import pytest
 
-from viz_transformer.figures import candidate_bars, theme
+from viz_transformer.figures import candidate_bars
+from viz_transformer.figures.components.payload import unpack
+
+GIVEN = {"chosen": [0, 1], "reads": ["<s>", "a"], "vocabulary": 41, "title": "Candidates"}
 
 
-def test_bars_are_the_probabilities_and_the_rest_of_the_vocabulary():
-    figure = candidate_bars(["a", "<b>"], [math.log(0.75), math.log(0.125)], chosen=0, vocabulary=41, title="step 0")
-    bar = figure.data[0]
-    assert bar.x.dtype == np.float32
-    assert list(bar.x) == [0.75, 0.125, 0.125]
-    assert list(bar.text) == ["0.7500", "0.1250", "0.1250"]
-    ticks = figure.layout.yaxis.ticktext
-    assert ticks[0].strip() == "<b>a</b>" and ticks[1].strip() == "&lt;b&gt;" and "39 others" in ticks[2]
-    assert list(figure.layout.xaxis.range) == [0, 1]
+def test_each_step_has_its_candidates_the_one_written_and_what_is_left_to_the_others():
+    log_probs = [[math.log(0.75), math.log(0.125)], [math.log(0.5), math.log(0.25)]]
+    figure = candidate_bars([["a", "<b>"], ["c", "a"]], log_probs, **GIVEN)
+    header, arrays = unpack(figure.data)
+    words = [token["text"] for token in header["tokens"]]
+    assert [[words[place] for place in step] for step in header["candidates"]] == [["a", "<b>"], ["c", "a"]]
+    assert header["written"] == [0, 1] and header["vocabulary"] == 41
+    assert [token["text"] for token in header["reads"]] == ["<s>", "a"]
+    assert np.array_equal(arrays["log_probs"], np.array(log_probs, dtype=np.float32))
+    assert arrays["rest"].tolist() == [0.125, 0.25]
+    assert (figure.component, figure.chosen, header["name"]) == ("scrubber", {"t": 0}, "candidates")
 
 
-def test_only_the_written_candidate_has_the_full_colour_and_the_rest_is_grey():
-    colors = candidate_bars(["a", "b"], [-1, -2], chosen=1, vocabulary=5, title="t").data[0].marker.color
-    assert list(colors) == [theme.LIGHT.decoder[3], theme.LIGHT.target_ink, theme.LIGHT.derived[3]]
-
-
-def test_hover_has_probability_and_log_probability():
-    hover = candidate_bars(["a"], [math.log(0.5)], chosen=0, title="t").data[0].customdata
-    assert list(hover) == ["candidate 0: “a”<br>probability 0.5000<br>log-probability -0.69<br>written"]
-
-
-def test_without_the_size_of_the_vocabulary_nothing_is_said_of_the_rest():
-    assert len(candidate_bars(["a"], [-1], title="t").data[0].x) == 1
-
-
-def test_a_probability_of_zero_is_drawn():
-    assert candidate_bars(["a", "b"], [0.0, -math.inf], vocabulary=2, title="t").data[0].x[1] == 0
-
-
-def test_lists_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="2 tokens do not fit 1 log-probabilities"):
-        candidate_bars(["a", "b"], [-1], title="t")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"chosen": [0]}, "2 steps do not fit 2 log-probabilities and 1 chosen"),
+        ({"chosen": [0, 2]}, "step 1: 2 tokens, 2 log-probabilities, chosen 2"),
+        ({"reads": ["<s>"]}, "1 tokens read do not fit 2 steps"),
+        ({"vocabulary": 1}, "2 candidates do not fit a vocabulary of 1 tokens"),
+        ({"tokens": [["a", "a"], ["c", "a"]]}, "a token stands twice among the candidates"),
+        ({"tokens": [["a"], ["c", "a"]]}, "step 0: 1 tokens, 2 log-probabilities"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(changes, message):
+    given = {"tokens": [["a", "b"], ["c", "a"]], "log_probs": [[-1.0, -2.0], [-1.0, -2.0]], **GIVEN, **changes}
+    with pytest.raises(ValueError, match=message):
+        candidate_bars(**given)

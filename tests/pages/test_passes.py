@@ -155,10 +155,7 @@ def test_a_trace_without_steps_says_that_no_step_was_run(at_the_zoo, zoo, tmp_pa
     app = opened(at_the_zoo, "tensors", **SLIPS, seed="3")  # in training mode the run is one pass
     assert "No step was run, so none has rows of its own" in words(app) and "last pass" not in words(app)
     once = trace(load(zoo / "en-it-slips"), "abc", "uvw")
-    assert (
-        "No step was run" in str(passes.sentence(once))
-        and passes.rows_of(once) == "rows of one pass over the whole text"
-    )
+    assert "No step was run" in str(passes.sentence(once)) and once.whose_rows == "rows of one pass over the whole text"
 
 
 def test_a_file_that_is_opened_speaks_for_itself(at_the_zoo, zoo, tmp_path):

@@ -1,4 +1,6 @@
-"""Arrays and strings -> plotly figures. No function here shows anything by itself or knows a model.
+"""Arrays and words -> figures: with plotly what is read, as HTML that stands alone what is touched.
+
+No function here opens anything by itself or knows a model; `viz_transformer.show` asks them for what a run holds.
 
 Importing this package does not import plotly: the functions are looked up when they are first used.
 """
@@ -10,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from viz_transformer.figures.attention import attention_heatmap as attention_heatmap
+    from viz_transformer.figures.attention import attention_lines as attention_lines
+    from viz_transformer.figures.attention import attention_text as attention_text
+    from viz_transformer.figures.attention import head_grid as head_grid
     from viz_transformer.figures.branches import branch_curves as branch_curves
     from viz_transformer.figures.caching import work_curves as work_curves
     from viz_transformer.figures.candidates import candidate_bars as candidate_bars
     from viz_transformer.figures.curves import loss_curves as loss_curves
-    from viz_transformer.figures.grid import head_grid as head_grid
-    from viz_transformer.figures.lines import attention_lines as attention_lines
-    from viz_transformer.figures.scores import score_table as score_table
     from viz_transformer.figures.tensors import AxisLabels as AxisLabels
     from viz_transformer.figures.tensors import tensor_heatmap as tensor_heatmap
     from viz_transformer.figures.tensors import value_histogram as value_histogram
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "AxisLabels": "tensors",
     "attention_heatmap": "attention",
-    "attention_lines": "lines",
+    "attention_lines": "attention",
+    "attention_text": "attention",
     "branch_curves": "branches",
     "candidate_bars": "candidates",
-    "head_grid": "grid",
+    "head_grid": "attention",
     "loss_curves": "curves",
-    "score_table": "scores",
     "tensor_heatmap": "tensors",
     "value_histogram": "tensors",
     "work_curves": "caching",

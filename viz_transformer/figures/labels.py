@@ -6,6 +6,7 @@ Numbers are written by `numerals`; `number` and `share` are here too, for what h
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 
 from viz_transformer.numerals import number as number
@@ -80,6 +81,11 @@ def tick(token: str, columns: int = 14) -> str:
 def escape(text: str) -> str:
     """The text so that plotly shows it as it is: it reads &, < and > as markup, and quotes as they are."""
     return html.escape(text, quote=False)
+
+
+def file_name(*parts: str) -> str:
+    """Words as a name for a file."""
+    return "-".join(filter(None, (re.sub(r"[^A-Za-z0-9]+", "-", part).strip("-").lower() for part in parts)))[:120]
 
 
 def duration(seconds: float) -> str:

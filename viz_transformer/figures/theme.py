@@ -7,7 +7,7 @@ Imports nothing heavy: the page frame reads the colours before the first paint.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from viz_transformer.model.kinds import KINDS, KindName
@@ -96,6 +96,20 @@ def palette(theme: Theme) -> Palette:
     if theme not in THEMES:
         raise ValueError(f"theme {theme!r} is not known; choose 'light' or 'dark'")
     return LIGHT if theme == "light" else DARK
+
+
+def css_variables() -> str:
+    """All colours as CSS variables, scales numbered, and the fonts; the browser takes the light or dark ones."""
+    found = []
+    for field in fields(Palette):
+        name, light, dark = field.name.replace("_", "-"), getattr(LIGHT, field.name), getattr(DARK, field.name)
+        if isinstance(light, str):
+            found.append(f"--vt-{name}: light-dark({light}, {dark});")
+        else:
+            found += [
+                f"--vt-{name}-{i}: light-dark({a}, {b});" for i, (a, b) in enumerate(zip(light, dark, strict=True))
+            ]
+    return f"{' '.join(found)} --vt-sans: {SANS_STACK}; --vt-mono: {MONO_STACK};"
 
 
 def colorscale(kind: KindName, theme: Theme, *, derived: bool = False) -> list[list[float | str]]:

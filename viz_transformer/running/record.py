@@ -119,6 +119,15 @@ class Trace:
         """True if each row is of the pass that wrote its token, as in `Run.own_rows`; False if all are of one pass."""
         return self.info.get("rows") == OF_STEPS
 
+    @property
+    def whose_rows(self) -> str:
+        """What a caption says of decoder rows; "" where there is nothing to tell apart."""
+        if self.reads_ahead is None:
+            return ""
+        if "written" not in self.info:
+            return "rows of one pass over the whole text"
+        return "each row of its own step" if self.of_steps else "rows of the last pass"
+
     def __getitem__(self, name: str) -> Tensor:
         """A recorded or derived point. Raises KeyError with near matches, or the reason why this model lacks it."""
         if name in self.values:

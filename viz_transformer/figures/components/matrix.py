@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures.components import payload
-from viz_transformer.model.kinds import KindName, SideName
+from viz_transformer.model.kinds import KINDS, KindName, SideName
 
 Scale = KindName | Literal["derived", "diverging"]
 HEIGHT = 540
+FILLS: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
+"""What a config's mask fill puts in masked places, in words; one that is not here leaves them at 0."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,18 @@ class Axis:
         }
 
 
+def attention_axes(
+    kind: KindName, queries: Sequence[Mapping[str, Any]], keys: Sequence[Mapping[str, Any]]
+) -> tuple[Axis, Axis]:
+    """The two sides of a kind of attention, with their tokens as `token_data` makes them."""
+    known = KINDS[kind]
+    row, column = known.fields
+    return (
+        Axis(row, "query", "reads" if known.writes else "queries", known.queries.name, queries),
+        Axis(column, "key", f"keys, {known.keys.name}", known.keys.name, keys),
+    )
+
+
 def matrix_payload(
     values: ArrayLike,
     rows: Axis,
@@ -64,6 +78,7 @@ def matrix_payload(
     most: float | None = None,
     grows: bool = False,
     hidden: NDArray[np.float64] | None = None,
+    exact: bool = False,
 ) -> bytes:
     """What the browser gets. values: [R, C]; mask: [R, C], True = may attend; there: [R, C], False where the run has no
     number, which is left empty.
@@ -73,7 +88,7 @@ def matrix_payload(
     `fill` what the model puts in masked places, `name` a file name. `most` is the value of full colour on the diverging
     scale, for two maps that share one; without it that is the map's own largest. `grows`: rows behind the chosen one
     are drawn as not written yet, and come with the step. hidden: [R], the share of each row's weight that keys hold
-    which are left out; rows of which that is more than 0.9 are faint.
+    which are left out; rows of which that is more than 0.9 are faint. exact: float32, however many tokens there are.
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     grid = np.asarray(values, dtype=np.float32)
@@ -106,5 +121,5 @@ def matrix_payload(
         header["grows"] = True
     if hidden is not None:
         header["hidden"] = hidden.tolist()
-    arrays = {"values": payload.weights(grid)} | payload.marks(mask=mask, there=there)
+    arrays = {"values": payload.exact(grid) if exact else payload.weights(grid)} | payload.marks(mask=mask, there=there)
     return payload.pack(header, **arrays)

@@ -31,6 +31,16 @@ def javascript(name: str) -> str:
 
 
 @cache
+def standalone_javascript(name: str) -> str:
+    """The same as the script of a page of its own, which draws what the page holds: parts/standalone.js says how."""
+    modules: dict[str, str] = {}
+    _collect(f"{name}.js", modules, ())
+    modules[f"{name}.js"] = re.sub(r"^export default ", "const component = ", modules[f"{name}.js"], flags=re.MULTILINE)
+    _collect("parts/standalone.js", modules, (f"{name}.js",))
+    return "\n".join([*modules.values(), "standAlone(component)\n"])
+
+
+@cache
 def style_sheet(name: str) -> str:
     """shared.css, then `name`.css."""
     return _read("shared.css") + _read(f"{name}.css")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,10 @@ import numpy as np
 
 from viz_transformer import numerals
 from viz_transformer.figures.components.lines import WeightScale
-from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, matrix_payload
+from viz_transformer.figures.components.matrix import FILLS as FILLS
+from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, attention_axes, matrix_payload
 from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.labels import file_name as file_name
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.attention.words import Words
     from viz_transformer.ui.session.runs import Shown
 
-FILLS: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
 WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
 
 
@@ -199,17 +199,7 @@ def _both(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> NDArray[n
 def axes(shown: Shown, kind: KindName) -> tuple[Axis, Axis]:
     """Queries and keys of a kind of attention of this run."""
     known = KINDS[kind]
-    queries, keys = known.queries.name, known.keys.name
-    row, column = known.fields
-    return (
-        Axis(row, "query", "reads" if known.writes else "queries", queries, _tokens(shown, queries)),
-        Axis(column, "key", f"keys, {keys}", keys, _tokens(shown, keys)),
-    )
-
-
-def file_name(*parts: str) -> str:
-    """Words as a name for a file."""
-    return "-".join(filter(None, (re.sub(r"[^A-Za-z0-9]+", "-", part).strip("-").lower() for part in parts)))[:120]
+    return attention_axes(kind, _tokens(shown, known.queries.name), _tokens(shown, known.keys.name))
 
 
 def _of_view(

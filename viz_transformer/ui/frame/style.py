@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 
@@ -22,18 +21,5 @@ def _css() -> str:
 
 
 def variables() -> str:
-    """All colours as CSS variables, scales numbered; the browser takes the light or dark one of its theme."""
-    colors = []
-    for field in fields(theme.Palette):
-        name, light, dark = (
-            field.name.replace("_", "-"),
-            getattr(theme.LIGHT, field.name),
-            getattr(theme.DARK, field.name),
-        )
-        if isinstance(light, str):
-            colors.append(f"--vt-{name}: light-dark({light}, {dark});")
-        else:
-            colors += [
-                f"--vt-{name}-{i}: light-dark({a}, {b});" for i, (a, b) in enumerate(zip(light, dark, strict=True))
-            ]
-    return f".stApp {{ {' '.join(colors)} --vt-sans: {theme.SANS_STACK}; --vt-mono: {theme.MONO_STACK}; }}\n"
+    """All colours and fonts as CSS variables; the browser takes the light or dark one of its theme."""
+    return f".stApp {{ {theme.css_variables()} }}\n"

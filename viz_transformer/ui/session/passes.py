@@ -41,15 +41,6 @@ def sentence(trace: Trace) -> str | None:
     )
 
 
-def rows_of(trace: Trace) -> str:
-    """What a caption says of decoder rows; "" where there is nothing to tell apart."""
-    if trace.reads_ahead is None:
-        return ""
-    if "written" not in trace.info:
-        return "rows of one pass over the whole text"
-    return "each row of its own step" if trace.of_steps else "rows of the last pass"
-
-
 def said_of(shown: Shown, *, elsewhere: bool) -> str | None:
     """The sentence for a run on a page; `elsewhere` adds which pages show each step's own rows, where there are any."""
     said = sentence(shown.trace)

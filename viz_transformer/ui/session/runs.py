@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_transformer import __version__
 from viz_transformer.figures import labels
-from viz_transformer.ui.session import cached, passes, state
+from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.waiting import waiting
 
@@ -65,7 +65,7 @@ class Shown:
     @property
     def whose_rows(self) -> str:
         """Of which pass its decoder rows are, where that has to be said."""
-        return passes.rows_of(self.trace)
+        return self.trace.whose_rows
 
     def words(self) -> str:
         """The text between quotation marks, and the target if it was given, or how the answer was written."""

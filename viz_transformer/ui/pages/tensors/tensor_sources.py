@@ -68,7 +68,7 @@ class Looked:
 
     def rows_of(self, name: str) -> str:
         """Of which pass the rows of a point are, where that has to be said."""
-        found = {passes.rows_of(trace): None for trace in (self.trace, self.second) if trace is not None}
+        found = {trace.whose_rows: None for trace in (self.trace, self.second) if trace is not None}
         return " − ".join(filter(None, found)) if self.trace.anatomy.grows(name) != "never" else ""
 
     @property

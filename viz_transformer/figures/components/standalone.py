@@ -1,0 +1,78 @@
+"""A component as HTML that stands alone: module, style and bytes in one page, which needs no network and no server."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+
+import numpy as np
+import orjson
+
+from viz_transformer.checkpoint.writing import write_file
+from viz_transformer.figures import theme
+from viz_transformer.figures.components.source import standalone_javascript, style_sheet
+
+# The page may run and style what it holds and save pictures; all else, the network above all, the browser refuses.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; {variables} }}
+body {{ max-width: 992px; margin: 0; padding: 8px; background: var(--vt-page); }}
+{style}</style>
+<div id="picture" data-chosen="{chosen}"></div>
+<script type="text/plain" id="payload">{payload}</script>
+<script type="module">
+{script}</script>
+</html>
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class HtmlFigure:
+    """A picture that one can point at: a notebook shows it, and `save` writes it as one file.
+
+    component: which of this folder draws it, and data: what that one gets. Light or dark is as the reader's computer is
+    set. chosen: the selection to begin with. Every number in it is there bit by bit, as in the payload.
+    """
+
+    component: str
+    data: bytes = field(repr=False)
+    title: str
+    chosen: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def html(self) -> str:
+        """The whole page. What was given is in it as bytes in base64, or escaped: no text becomes markup or script."""
+        return _PAGE.format(
+            policy=_POLICY,
+            title=escape(self.title),
+            variables=theme.css_variables(),
+            style=style_sheet(self.component),
+            chosen=escape(orjson.dumps(dict(self.chosen)).decode()),
+            payload=b64encode(_compressed(self.data)).decode(),
+            script=standalone_javascript(self.component),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page as one file, whole or not at all. Raises OutputError if it cannot be written."""
+        write_file(path, self.html.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page in a frame, so that neither's style reaches the other."""
+        style = "width: 100%; height: 600px; border: 0"
+        return f'<iframe srcdoc="{escape(self.html)}" title="{escape(self.title)}" style="{style}"></iframe>'
+
+
+def _compressed(data: bytes) -> bytes:
+    """The first bytes of all numbers of 4 bytes, then the second ones, and so on: alike bytes lie together, which takes
+    a fifth off a map of weights."""
+    return zlib.compress(np.frombuffer(data, np.uint8).reshape(-1, 4).T.tobytes(), 9)

@@ -1,0 +1,143 @@
+"""The one line in a notebook: what a run or a trace holds, as the picture that a page shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from viz_transformer import __version__
+from viz_transformer.analysis.attention.maps import (
+    HeadsCombined,
+    head_views,
+    kept_cells,
+    layer_count,
+    layer_weights,
+    step_row,
+)
+from viz_transformer.figures.attention import attention_heatmap, attention_lines, attention_text, head_grid
+from viz_transformer.figures.components.beam_tree import beam_tree_payload
+from viz_transformer.figures.components.matrix import FILLS
+from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.standalone import HtmlFigure
+from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.labels import file_name
+from viz_transformer.model.kinds import KINDS, KindName, kinds_of
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.record import Trace
+from viz_transformer.sentences import quoted
+
+Form = Literal["map", "lines", "text"]
+
+
+def show(
+    run: Run | Trace, what: str, *, head: int | Sequence[int] | HeadsCombined | None = None, form: Form = "map"
+) -> HtmlFigure:
+    """A picture of the run: a notebook shows it, and its `save("map.html")` writes it as one file.
+
+    what: an attention, "decoder.1.cross": the map of one head, of the "max" or, without a head, of the mean, which the
+    title says; with `form` it is drawn as "lines" or as shaded "text" instead, and several heads are lines in colours.
+    A kind of attention, "cross", "decoder" or "encoder": all its heads as thumbnails. Of a decoded run also "steps":
+    the candidates of each step; of a beam search "tree": all that it looked at.
+    Raises ValueError with one sentence for what the run does not have, with the nearest names.
+    """
+    if not isinstance(run, Run | Trace):
+        raise ValueError(f"show draws a run or a trace, not {quoted(run)}: vt.decode and vt.trace make one")
+    trace = run.trace if isinstance(run, Run) else run
+    kinds = {str(kind): KINDS[kind] for kind in kinds_of(trace.config)}
+    sites = {
+        kind.site(layer): (kind.name, layer) for kind in kinds.values() for layer in range(kind.layers(trace.config))
+    }
+    others, name = [*kinds, *(("steps", "tree") if isinstance(run, Run) else ())], what.removesuffix(".weights")
+    if name not in (*sites, *others):
+        near = get_close_matches(name, (*sites, *others), n=3) or [next(iter(sites)), *others]
+        raise ValueError(f"there is nothing to show named {quoted(what)}: choose {' or '.join(map(repr, near))}")
+    if name in sites:
+        return _attention(trace, *sites[name], head, form)
+    if head is not None or form != "map":
+        raise ValueError(f"head and form belong to one attention, such as {next(iter(sites))!r}: {name!r} has neither")
+    if name in kinds:
+        return _heads(trace, kinds[name].name)
+    assert isinstance(run, Run)
+    return _steps(run) if name == "steps" else _tree(run)
+
+
+def _attention(
+    trace: Trace, kind: KindName, layer: int, head: int | Sequence[int] | HeadsCombined | None, form: Form
+) -> HtmlFigure:
+    if form not in get_args(Form):
+        raise ValueError(f"form {quoted(form)} is not known: choose {' or '.join(map(repr, get_args(Form)))}")
+    heads: Sequence[int | HeadsCombined | None] = [head] if head is None or isinstance(head, int | str) else head
+    views = head_views(trace, kind, layer, heads)
+    if not views:
+        raise ValueError("no head was given: leave head out for the mean of all")
+    view, there = views[0], kept_cells(trace, kind)
+    glyph, place = KINDS[kind].glyph, f"{KINDS[kind].stack} layer {layer}, {KINDS[kind].attention}-attention"
+    words: dict[str, Any] = {
+        "query_tokens": view.query_tokens,
+        "key_tokens": view.key_tokens,
+        "query_writes": view.query_writes,
+        "query_originals": view.query_originals,
+        "key_originals": view.key_originals,
+        "mask": view.mask,
+        "there": there,
+        "kind": kind,
+        "derived": view.derived,
+        "scale_name": view.scale_name,
+        "fill": FILLS.get(trace.config.mask_fill, ""),
+    }
+    if len(views) > 1:
+        weights = np.stack([each.weights for each in views])
+        words |= {"mask": np.stack([each.mask for each in views]), "heads": [f"head {each.head}" for each in views]}
+        said = f"{place}, heads {', '.join(str(each.head) for each in views)}"
+        return attention_lines(weights, title=f"{glyph}  {said}", caption=_caption(trace, said, kind), **words)
+    draw = attention_heatmap if form == "map" else attention_lines if form == "lines" else attention_text
+    return draw(view.weights, title=f"{glyph}  {view.title}", caption=_caption(trace, view.title, kind), **words)
+
+
+def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
+    layers = [layer_weights(trace, kind, layer) for layer in range(layer_count(trace, kind))]
+    mask, there = np.stack([mask for _, mask in layers]), kept_cells(trace, kind)
+    title = f"All heads, {KINDS[kind].label} attention"
+    return head_grid(
+        [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
+        kind=kind,
+        title=title,
+        mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
+        blank="not a number" if there is None else "not there",
+        caption=_caption(trace, title, kind),
+    )
+
+
+def _steps(run: Run) -> HtmlFigure:
+    if not run.steps:
+        raise ValueError("this run has no step: nothing was written")
+    vocabulary, title = run.steps[0].vocabulary, f"Candidates of “{run.text}”"
+    first = step_row(run, 0)
+    read = slice(first, first + len(run.steps))
+    tokens, typed = run.trace.tgt.tokens[read], run.trace.tgt.originals[read]
+    data = scrubber_payload(
+        steps_of(run),
+        first_row=first,
+        vocabulary=len(vocabulary),
+        reads=token_data(tokens, [typed or token for typed, token in zip(typed, tokens, strict=True)]),
+        caption=_caption(run.trace, "candidates"),
+        name=file_name(run.trace.checkpoint, "candidates"),
+    )
+    return HtmlFigure("scrubber", data, title, {"t": first})
+
+
+def _tree(run: Run) -> HtmlFigure:
+    if run.tree is None:
+        raise ValueError("only a beam search has a tree: decode with strategy=vt.Beam(4)")
+    name = file_name(run.trace.checkpoint, "beam-tree")
+    data = beam_tree_payload(run.tree, caption=_caption(run.trace, "beam tree"), name=name)
+    return HtmlFigure("beam_tree", data, "Beam tree")
+
+
+def _caption(trace: Trace, what: str, kind: KindName | None = None) -> str:
+    """What a saved picture says below itself: model, selection, whose rows, version."""
+    rows = trace.whose_rows if kind is not None and KINDS[kind].writes else ""
+    return f"{', '.join(filter(None, (trace.checkpoint, what, rows)))} (Viz Transformer {__version__})"
