@@ -353,7 +353,7 @@ def search_by_table(monkeypatch: pytest.MonkeyPatch, table: dict[Key, list[float
     monkeypatch.setattr(search, "DecoderState", State)
     monkeypatch.setattr(search, "whole_passes_because", lambda *_: None)
     names = ["</s>", "a", "b"]
-    (found,) = search.beam_search(None, None, [9], beam, end=0, most=most, vocabulary=names)  # type: ignore[arg-type]
+    (found,) = search.beam_search(None, None, [9], beam, ends={0}, most=most, vocabulary=names)  # type: ignore[arg-type]
     return found
 
 

@@ -29,6 +29,7 @@ from viz_transformer.checkpoint.files import (
     read_rows,
 )
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import Anatomy, anatomy_of
 
 HISTORY_COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
 SECONDS = "seconds"
@@ -39,14 +40,25 @@ SECONDS = "seconds"
 class Summary:
     """A checkpoint folder before its weights are read.
 
-    `codecs` has the entries "source" and "target", as config.json describes them (None: ids only).
+    `described` is the config of our own Transformer, or the anatomy of another model. `codecs` has the entries "source"
+    and "target", as config.json describes them (None: ids only).
     """
 
     name: str
     path: Path
-    config: ModelConfig
+    described: ModelConfig | Anatomy
     codecs: dict[str, Any]
     card: dict[str, Any]
+
+    @property
+    def anatomy(self) -> Anatomy:
+        """What the model is made of, and what a run of it records."""
+        return anatomy_of(self.described) if isinstance(self.described, ModelConfig) else self.described
+
+    @property
+    def config(self) -> ModelConfig:
+        """That of our own Transformer. Raises NotTold for another model."""
+        return self.described if isinstance(self.described, ModelConfig) else self.described.own
 
     @property
     def parameter_count(self) -> int:

@@ -192,7 +192,7 @@ def trace(
     from viz_transformer.running.tracing import trace as teacher_forced
 
     model = load(ckpt)
-    decodes = target is None and model.config.has_decoder
+    decodes = target is None and model.anatomy.has_decoder
     recorded = decode(model, text).trace if decodes else teacher_forced(model, text, target)
     recorded.save(out)
     sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
@@ -284,7 +284,7 @@ def evaluate(
         count_too_long=count_too_long,
         errors=errors,
         data_folder=folder,
-        progress=report_progress("windows" if model.config.kind == "decoder-only" else "pairs"),
+        progress=report_progress("windows" if model.anatomy.kind == "decoder-only" else "pairs"),
     )
     if errors is not None:
         wrong = measured["pairs"] - round(measured["pairs"] * measured["exact_match"])

@@ -68,8 +68,8 @@ class Sides:
 def sides(ckpt: Checkpoint) -> Sides:
     """The parts of a checkpoint that translates text. Raises ValueError for any other."""
     source, target = ckpt.source_codec, ckpt.target_codec
-    if ckpt.config.kind != "encoder-decoder":
-        raise ValueError(f"{ckpt.name} is {ckpt.config.kind}: only an encoder-decoder can be evaluated on pairs")
+    if ckpt.anatomy.kind != "encoder-decoder":
+        raise ValueError(f"{ckpt.name} is {ckpt.anatomy.kind}: only an encoder-decoder can be evaluated on pairs")
     if source is None or target is None:
         raise ValueError(f"{ckpt.name} has no vocabulary of its {'target' if source else 'source'} side: add it first")
     bos, eos = target.vocabulary.bos, target.vocabulary.eos
@@ -137,7 +137,7 @@ def scores_of_each(ckpt: Checkpoint, pairs: Sequence[Pair]) -> list[TokenScores]
         _Item(index, _source_ids(side, index, source), _target_ids(side, index, target))
         for index, (source, target) in enumerate(pairs)
     ]
-    pad = side.eos if ckpt.config.target_pad is None else ckpt.config.target_pad
+    pad = side.eos if ckpt.anatomy.target_pad is None else ckpt.anatomy.target_pad
     found: dict[int, TokenScores] = {}
     for batch in _batches(items, side.model):
         scores = _token_scores(side.model, batch, pad, side.target)
@@ -161,7 +161,7 @@ def window_scores(
         if len(cut) > 1 and len(cut[-1]) < len(cut[0]):
             cut.pop()  # the short one is run alone, so that nothing needs padding
         items = [_Item(done, (), tgt) for tgt in cut]
-        scores = sum(_token_scores(ckpt.model, items, ckpt.config.target_pad, codec), scores)
+        scores = sum(_token_scores(ckpt.model, items, ckpt.anatomy.target_pad, codec), scores)
         done += len(cut)
         if progress is not None:
             progress(done, len(starts))
@@ -183,13 +183,13 @@ class _Item:
 
 def _source_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
     ids = _encoded(side.source, index, text)
-    _check_length(index, "source", len(ids), side.model.config.max_source)
+    _check_length(index, "source", len(ids), side.model.anatomy.max_source)
     return ids
 
 
 def _target_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
     ids = _written(side, index, text)
-    _check_length(index, "target", len(ids) - 1, side.model.config.max_target)
+    _check_length(index, "target", len(ids) - 1, side.model.anatomy.max_target)
     return ids
 
 
@@ -221,10 +221,10 @@ def _answer(codec: Codec, ids: Sequence[int]) -> Answer:
 
 def _batches(items: Sequence[_Item], model: Transformer) -> Iterator[list[_Item]]:
     """The items by length, in batches; of one source and one target length each where nothing may be padded."""
-    equal_lengths = model.config.source_pad is None or padding_matters(model)
+    equal_lengths = model.anatomy.source_pad is None or padding_matters(model)
     batch: list[_Item] = []
     for item in sorted(items, key=lambda item: item.lengths):
-        longest = model.config.pad_to or max(max(other.lengths) for other in [*batch, item])
+        longest = model.anatomy.pad_to or max(max(other.lengths) for other in [*batch, item])
         other_length = equal_lengths and bool(batch) and batch[0].lengths != item.lengths
         if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > BATCH_TOKENS):
             yield batch

@@ -195,7 +195,7 @@ def evaluate_checkpoint(
     these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for options that belong to answers.
     """
     settings = _settings(ckpt.card)
-    if ckpt.config.kind == "decoder-only":
+    if ckpt.anatomy.kind == "decoder-only":
         given = {
             "beam": beam,
             "bleu": bleu,
@@ -210,7 +210,7 @@ def evaluate_checkpoint(
             limit = limit if limit is not None else settings.get("limit")
         else:
             path = _given_file(data_file, data_folder)
-        window = settings.get("window", ckpt.config.max_target)
+        window = settings.get("window", ckpt.anatomy.max_target)
         return evaluate_text(ckpt, read_text(path), window, limit, progress=progress)
     pairs = chosen_pairs(ckpt, data_file, limit=limit, too_long=count_too_long, data_folder=data_folder)
     return evaluate(

@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from viz_transformer.model.config import ModelConfig, ModelKind
 from viz_transformer.model.kinds import StackName
@@ -25,6 +23,9 @@ from viz_transformer.model.points import (
     undefined_points,
 )
 from viz_transformer.model.tap import OFF, Tap
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Rows = Sequence[Sequence[int]]
 OutputKind = Literal["next token", "masked token", "class", "none"]

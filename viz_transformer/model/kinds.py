@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeVar
-
-if TYPE_CHECKING:
-    from viz_transformer.model.config import ModelConfig
+from typing import Literal, Protocol, TypeVar
 
 KindName = Literal["encoder", "decoder", "cross"]
 SideName = Literal["source", "target"]
@@ -20,6 +17,23 @@ StackName = Literal["encoder", "decoder"]
 QueryField = Literal["i", "t"]
 KeyField = Literal["i", "j", "u"]
 T = TypeVar("T")
+
+
+class Counts(Protocol):
+    """What a kind and a side ask of a model: its `Anatomy` has it, and the config of our own."""
+
+    @property
+    def encoder_layers(self) -> int: ...
+    @property
+    def decoder_layers(self) -> int: ...
+    @property
+    def source_pad(self) -> int | None: ...
+    @property
+    def target_pad(self) -> int | None: ...
+    @property
+    def max_source(self) -> int: ...
+    @property
+    def max_target(self) -> int: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,17 +53,17 @@ class Side:
         """What belongs to this side, of what the source has and what the target has."""
         return source if self.name == "source" else target
 
-    def layers(self, config: ModelConfig) -> int:
+    def layers(self, model: Counts) -> int:
         """How many layers its stack has."""
-        return self.of(config.encoder_layers, config.decoder_layers)
+        return self.of(model.encoder_layers, model.decoder_layers)
 
-    def pad(self, config: ModelConfig) -> int | None:
+    def pad(self, model: Counts) -> int | None:
         """The id of its padding token, None without one."""
-        return self.of(config.source_pad, config.target_pad)
+        return self.of(model.source_pad, model.target_pad)
 
-    def most(self, config: ModelConfig) -> int:
+    def most(self, model: Counts) -> int:
         """How many tokens of it the model reads at most."""
-        return self.of(config.max_source, config.max_target)
+        return self.of(model.max_source, model.max_target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +101,9 @@ class Kind:
         """The name of its attention in a layer: decoder.1.cross."""
         return f"{self.stack}.{layer}.{self.attention}"
 
-    def layers(self, config: ModelConfig) -> int:
+    def layers(self, model: Counts) -> int:
         """How many layers of a model have it; 0 if the model lacks what gives the queries or the keys."""
-        return self.queries.layers(config) if self.keys.layers(config) else 0
+        return self.queries.layers(model) if self.keys.layers(model) else 0
 
     def sides(self, source: T, target: T) -> tuple[T, T]:
         """What belongs to the queries and to the keys, of what the source has and what the target has."""
@@ -142,6 +156,6 @@ KINDS: Mapping[KindName, Kind] = MappingProxyType({kind.name: kind for kind in (
 """In the order of controls: the one that joins the two texts first."""
 
 
-def kinds_of(config: ModelConfig) -> tuple[KindName, ...]:
+def kinds_of(model: Counts) -> tuple[KindName, ...]:
     """The kinds of attention that a model has, in the order of `KINDS`."""
-    return tuple(name for name, kind in KINDS.items() if kind.layers(config))
+    return tuple(name for name, kind in KINDS.items() if kind.layers(model))

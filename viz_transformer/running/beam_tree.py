@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -191,8 +191,8 @@ class _Node:
 class TreeRecorder:
     """Writes down what a search does with its hypotheses; `tree` is there when it is over."""
 
-    def __init__(self, beam: Beam, end: int | None) -> None:
-        self.beam, self.end = beam, end
+    def __init__(self, beam: Beam, ends: Collection[int]) -> None:
+        self.beam, self.ends = beam, ends
         self.nodes: list[_Node] = []
         self.alive: list[int | None] = [None]  # the nodes of the hypotheses that go on
         self.step = 0
@@ -212,7 +212,7 @@ class TreeRecorder:
         cutoff = min((looked_at[place][3] for place in kept), default=None)
         in_width = [entry[3] for entry in looked_at[: self.beam.width]]
         for rank, (parent, token, log_prob, total, is_kept) in enumerate(looked_at):
-            ends = token == self.end
+            ends = token in self.ends
             node = _Node(self.alive[parent], self.step, token, log_prob, total, rank, is_kept, ends, ended=self.step)
             if ends and is_kept:
                 node.fate = "finished"

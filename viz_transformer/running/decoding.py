@@ -196,8 +196,9 @@ def follow(
     written = ckpt.codec("target").encode_ids(ids).ids
     if not 1 <= len(written) <= job.most:
         raise ValueError(f"{len(written)} ids cannot be followed: this model writes 1 to {job.most} tokens here")
-    if job.end in written[:-1]:
-        raise ValueError(f"the end token stands at place {written.index(job.end)}, and more tokens follow: end there")
+    ended = next((place for place, each in enumerate(written[:-1]) if each in job.ends), None)
+    if ended is not None:
+        raise ValueError(f"the end token stands at place {ended}, and more tokens follow: end there")
     marked = replace(
         job, force=dict(enumerate(written[: max(forced, 0)])), banned=frozenset(_given_ids(ckpt, ban, "ban"))
     )
@@ -279,8 +280,8 @@ class _Job:
         return self.ckpt.codec("target").vocabulary.tokens
 
     @property
-    def end(self) -> int | None:
-        return self.ckpt.codec("target").vocabulary.eos
+    def ends(self) -> frozenset[int]:
+        return self.ckpt.codec("target").ends
 
     @cached_property
     def whole_passes(self) -> str | None:
@@ -288,7 +289,7 @@ class _Job:
         return whole_passes_because(self.ckpt.instrument, self.start.ids, self.edits)
 
     def stopped(self, ids: Sequence[int]) -> Stopped:
-        return "end token" if ids and ids[-1] == self.end else "maximum length"
+        return "end token" if ids and ids[-1] in self.ends else "maximum length"
 
     def run(self, steps: Sequence[Step], trace: Trace, found: Found | None = None) -> Run:
         ids = [step.token_id for step in steps]
@@ -363,7 +364,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
         if job.progress is not None:
             job.progress(len(steps), job.most)
         yield step
-        if token == job.end:
+        if token in job.ends:
             break
         fed = [token]
         read.append(token)
@@ -396,7 +397,7 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
         [job.src.ids] if len(job.src) else None,
         job.start.ids,
         beam,
-        end=job.end,
+        ends=job.ends,
         most=job.most,
         forced=job.force,
         banned=job.banned,

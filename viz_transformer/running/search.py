@@ -81,7 +81,7 @@ class _Search:
     """
 
     beam: Beam
-    end: int | None
+    ends: Collection[int]
     recorder: TreeRecorder | None = None
     alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])
     finished: list[tuple[list[int], float]] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Search:
         width, vocabulary = self.beam.width, log_probs.size(1)
         total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
         if forced is None:
-            best, flat = total.flatten().topk(min(2 * width, total.numel()))
+            best, flat = total.flatten().topk(min(max(2, 1 + len(self.ends)) * width, total.numel()))
         else:
             best, rows = total[:, forced].sort(descending=True, stable=True)
             flat = rows * vocabulary + forced
@@ -108,8 +108,8 @@ class _Search:
                 break
             parent, token = divmod(place, vocabulary)
             hypothesis = ([*self.alive[parent][0], token], log_prob)
-            kept = rank < width if token == self.end else len(grown) < width
-            if kept and token == self.end:
+            kept = rank < width if token in self.ends else len(grown) < width
+            if kept and token in self.ends:
                 self.finished.append(hypothesis)
             elif kept:
                 grown.append(hypothesis)
@@ -128,8 +128,7 @@ class _Search:
         if not pruned:
             return {}
         going_on = total[pruned]
-        if self.end is not None:
-            going_on[:, self.end] = -math.inf
+        going_on[:, list(self.ends)] = -math.inf
         return dict(zip(pruned, going_on.max(dim=1).values.tolist(), strict=True))
 
     def score(self, hypothesis: tuple[list[int], float]) -> float:
@@ -178,7 +177,7 @@ def beam_search(
     start: Sequence[int],
     beam: Beam,
     *,
-    end: int | None,
+    ends: Collection[int],
     most: int,
     forced: Mapping[int, int] | None = None,
     banned: Collection[int] = (),
@@ -194,7 +193,7 @@ def beam_search(
     # An edit changes the search too, so then its passes go through a Recorder.
     state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
     recorded = vocabulary is not None
-    searches = [_Search(beam, end, TreeRecorder(beam, end) if recorded else None) for _ in src or [()]]
+    searches = [_Search(beam, ends, TreeRecorder(beam, ends) if recorded else None) for _ in src or [()]]
     out = torch.tensor(sorted(banned), dtype=torch.long)
     going = searches
     fed = [list(start) for _ in going]
@@ -252,7 +251,7 @@ def decode_batch(
                 found = _greedy_batch(model, sources, bos=bos, eos=eos, most=most)
             else:
                 strategy = Beam(beam, length_penalty=length_penalty)
-                best = beam_search(model, sources, [bos], strategy, end=eos, most=most)
+                best = beam_search(model, sources, [bos], strategy, ends={eos}, most=most)
                 found = [each.ids[:-1] if each.ids and each.ids[-1] == eos else each.ids for each in best]
             for place, answer in zip(places, found, strict=True):
                 answers[place] = answer

@@ -51,6 +51,11 @@ class Codec:
             if add and role not in self.vocabulary.specials:
                 raise ValueError(f"add_{role} is true, but the vocabulary names no {role!r} token")
 
+    @property
+    def ends(self) -> frozenset[int]:
+        """The ids that end an answer; a model of another program may have several."""
+        return frozenset() if self.vocabulary.eos is None else frozenset({self.vocabulary.eos})
+
     def encode(self, text: str) -> Encoded:
         """The ids of a text. Unknown tokens get the unknown token's id and keep their text in `originals`.
 

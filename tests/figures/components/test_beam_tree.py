@@ -32,7 +32,7 @@ def tree_of(width=3, steps=8, text="abc", **settings) -> BeamTree:
 
 def tree_of_words() -> BeamTree:
     """A search by hand, with tokens that are hard to draw: 2 beams, 3 steps, one finished, one still going."""
-    recorder = TreeRecorder(Beam(2), end=4)
+    recorder = TreeRecorder(Beam(2), ends={4})
     recorder.grown(
         [(0, 0, -0.5, -0.5, True), (0, 1, -1.5, -1.5, True), (0, 2, -2.5, -2.5, False), (0, 5, -3, -3, False)],
         [0, 1],

@@ -327,7 +327,7 @@ def _layout(
         distance=distance,
         query_words=~(query_special | added_padding(queries)),
         key_words=~(key_special | added_padding(keys)),
-        end=_end_position(keys, key_special, facts.keys.pad(trace.config)),
+        end=_end_position(keys, key_special, facts.keys.pad(trace.anatomy)),
         farthest=farthest,
     )
 

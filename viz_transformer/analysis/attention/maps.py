@@ -98,15 +98,15 @@ class Contribution:
 
 def attention_kinds(trace: Trace) -> tuple[KindName, ...]:
     """The kinds of attention that the trace's model has, the one that joins two texts first."""
-    return kinds_of(trace.config)
+    return kinds_of(trace.anatomy)
 
 
 def layer_count(trace: Trace, kind: KindName) -> int:
     """How many layers have this kind of attention. Raises ValueError for a kind that the trace's model lacks."""
-    config, kinds = trace.config, attention_kinds(trace)
+    anatomy, kinds = trace.anatomy, attention_kinds(trace)
     if kind not in kinds:
-        raise ValueError(f"a {config.kind} model has no {kind!r} attention: choose {' or '.join(map(repr, kinds))}")
-    return KINDS[kind].layers(config)
+        raise ValueError(f"a {anatomy.kind} model has no {kind!r} attention: choose {' or '.join(map(repr, kinds))}")
+    return KINDS[kind].layers(anatomy)
 
 
 def layer_weights(trace: Trace, kind: KindName, layer: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -227,7 +227,7 @@ def kept_cells(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
     cells = np.broadcast_to(has_step[:, None], (len(queries), len(keys)))
     if kind == "decoder":
         had = keys <= queries[:, None]
-        if trace.config.pad_to is not None:
+        if trace.anatomy.pad_to is not None:
             for layer in range(layer_count(trace, kind)):
                 had |= (layer_weights(trace, kind, layer)[0] != 0).any(axis=0)
         cells = cells & had
@@ -257,7 +257,7 @@ def view_of(
         kind=kind,
         layer=layer,
         head=head,
-        n_heads=trace.config.n_heads,
+        n_heads=trace.anatomy.attentions[KINDS[kind].site(layer)].query,
         combined=combined,
     )
 

@@ -86,12 +86,12 @@ _Matrix = Callable[[NDArray[np.float32], NDArray[np.bool_]], Matrix]
 
 def _rollout(trace: Trace, kind: KindName, layer: int | None, attention: _Matrix) -> Rollout:
     """With A [Q, K] = attention(weights [H, Q, K], mask [H, Q, K])."""
-    config = trace.config
+    config = trace.anatomy.config
     layers = layer_count(trace, kind)
     last = layers - 1 if layer is None else layer
     if not 0 <= last < layers:
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
-    if config.merge == "raw-reshape":
+    if config is not None and config.merge == "raw-reshape":
         raise ValueError(
             "rollout is undefined: this model merges its heads by a raw reshape, so what a row attends to lands in"
             " the rows of other positions"
@@ -103,9 +103,9 @@ def _rollout(trace: Trace, kind: KindName, layer: int | None, attention: _Matrix
         return attention(*layer_weights(trace, kind, layer))
 
     encoder = None
-    if config.has_encoder:
+    if trace.anatomy.has_encoder:
         encoder = np.eye(len(trace.src))
-        for i in range(last + 1 if kind == "encoder" else config.encoder_layers):
+        for i in range(last + 1 if kind == "encoder" else trace.anatomy.encoder_layers):
             encoder = _mixed(encoder, a("encoder", i), encoder)
     if kind == "encoder":
         return Rollout(kind, last, encoder, None, None)

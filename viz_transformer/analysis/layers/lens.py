@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from viz_transformer.analysis.layers.sublayers import stacks
-from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import Anatomy, Instrument
 from viz_transformer.model.kinds import SIDE_OF, StackName
-from viz_transformer.model.tap import OFF
-from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import log_softmax
 
@@ -59,86 +57,83 @@ class Lens:
     gap: float
 
 
-def undefined_lens(config: ModelConfig, stack: StackName) -> str | None:
+def undefined_lens(anatomy: Anatomy, stack: StackName) -> str | None:
     """The sentence why a stack's stream has no logit lens; None where it has one.
 
     Raises ValueError if the model lacks the stack.
     """
-    if stack not in stacks(config):
-        raise ValueError(f"a {config.kind} model has no {stack}: choose {' or '.join(stacks(config))}")
-    if stack == "encoder" and config.has_decoder:
+    if stack not in stacks(anatomy):
+        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks(anatomy))}")
+    if stack == "encoder" and anatomy.has_decoder:
         return (
             "The logit lens is not defined for the encoder: its stream becomes the memory, which the output layer"
             " never reads."
         )
-    if config.target_vocab_size is None:
+    if anatomy.target_vocab_size is None:
         return "The logit lens is not defined here: this model has no output layer, so no vector of it has logits."
     return None
 
 
-def lens_remarks(config: ModelConfig) -> tuple[str, ...]:
+def lens_remarks(anatomy: Anatomy) -> tuple[str, ...]:
     """How the lens reads the stream of such a model, and where that means little; a sentence each."""
-    if config.final_norm:
+    if anatomy.final_norm:
         said = ["Each column is the stream behind a layer, through the model's own final norm and output layer."]
     else:
         said = [
             "This model has no final norm: each column is the stream behind a layer, straight into the output layer."
         ]
-    if config.norm == "post":
+    if anatomy.norm == "post":
         said.append(
             "The lens was made for pre-norm models with a final norm (nostalgebraist 2020). In this post-norm model"
             " each layer rescales the stream, so look at the divergence from the final distribution first."
         )
-    elif not config.final_norm:
+    elif not anatomy.final_norm:
         said.append("The lens was made for pre-norm models with a final norm (nostalgebraist 2020).")
-    if config.has_encoder and config.has_decoder:
+    if anatomy.has_encoder and anatomy.has_decoder:
         said.append("The column of the embedding knows nothing of the source: it means little before cross-attention.")
-    if config.tied_output:
+    own = anatomy.config
+    if own is not None and own.tied_output:
         said.append(
             "Output layer and embedding share one matrix: the first column tends to name the token that is read."
         )
-    if config.norm_kind == "positions-and-features":
+    if own is not None and own.norm_kind == "positions-and-features":
         said.append("The norms of this model join all positions, so a column may depend on later tokens.")
     return tuple(said)
 
 
-def stations(config: ModelConfig, stack: StackName) -> tuple[Station, ...]:
+def stations(anatomy: Anatomy, stack: StackName) -> tuple[Station, ...]:
     """The embedding and each layer of a stack."""
-    layers = SIDE_OF[stack].layers(config)
+    layers = SIDE_OF[stack].layers(anatomy)
     behind = (Station(f"layer {layer}", f"{stack}.{layer}.residual_out") for layer in range(layers))
     return Station("embedding", f"{stack}.embed.out"), *behind
 
 
-def lens_logits(trace: Trace, model: Transformer, stack: StackName) -> Iterator[tuple[Station, Tensor]]:
+def lens_logits(trace: Trace, model: Instrument, stack: StackName) -> Iterator[tuple[Station, Tensor]]:
     """Each station with its logits, [T, V] float32: those of the last one are the trace's own, bit for bit.
 
     Raises ValueError with one sentence where the lens is not defined.
     """
-    if reason := undefined_lens(trace.config, stack):
+    if reason := undefined_lens(trace.anatomy, stack):
         raise ValueError(reason)
-    all_stations = stations(trace.config, stack)
+    all_stations = stations(trace.anatomy, stack)
     for station in all_stations[:-1]:
         yield station, read_out(trace[station.point], model, stack)
     yield all_stations[-1], trace["logits"][0]
 
 
 @torch.no_grad()
-def read_out(stream: Tensor, model: Transformer, stack: StackName) -> Tensor:
+def read_out(stream: Tensor, model: Instrument, stack: StackName) -> Tensor:
     """The logits of a stream by the model's own final norm, if it has one, and output layer: [1, T, D] -> [T, V]."""
-    device = next(model.parameters()).device
-    finished = getattr(model, stack).finish(stream.to(device), OFF)
-    assert model.output is not None
-    logits: Tensor = model.output(finished)
-    return logits[0].float().cpu()
+    return model.read_out(stream, stack)[0].float().cpu()
 
 
-def lens(trace: Trace, model: Transformer, stack: StackName | None = None, *, own: Trace | None = None) -> Lens:
+def lens(trace: Trace, model: Instrument, stack: StackName | None = None, *, own: Trace | None = None) -> Lens:
     """The logit lens of the stack that the output layer reads, or of the given one.
 
     `model` is the model of the run, `own` its `Run.own_rows`: where these are others, they are one more station.
     Raises ValueError with one sentence where the lens is not defined.
     """
-    stack = stack or stacks(trace.config)[-1]
+    stack = stack or stacks(trace.anatomy)[-1]
     found = list(lens_logits(trace, model, stack))
     (last, logits) = found[-1]
     final = log_softmax(logits)  # [T, V]

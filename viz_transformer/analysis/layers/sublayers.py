@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from viz_transformer.analysis.attention.maps import added_padding
-from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName
 from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.transformer import Stack, Transformer
@@ -136,39 +136,41 @@ class Activity:
 # --- places
 
 
-def stacks(config: ModelConfig) -> tuple[StackName, ...]:
+def stacks(anatomy: Anatomy) -> tuple[StackName, ...]:
     """The stacks that a model has, in the order of the forward pass."""
-    encoder: tuple[StackName, ...] = ("encoder",) if config.has_encoder else ()
-    return (*encoder, "decoder") if config.has_decoder else encoder
+    encoder: tuple[StackName, ...] = ("encoder",) if anatomy.has_encoder else ()
+    return (*encoder, "decoder") if anatomy.has_decoder else encoder
 
 
-def places(config: ModelConfig, stack: StackName) -> tuple[Place, ...]:
+def places(anatomy: Anatomy, stack: StackName) -> tuple[Place, ...]:
     """The sub-layers of a stack in the order of the forward pass. Raises ValueError if the model lacks the stack."""
-    if stack not in stacks(config):
-        raise ValueError(f"a {config.kind} model has no {stack}: choose {' or '.join(stacks(config))}")
-    layers = SIDE_OF[stack].layers(config)
-    parts: tuple[Part, ...] = ("self", "cross", "ffn") if stack == "decoder" and config.has_encoder else ("self", "ffn")
+    if stack not in stacks(anatomy):
+        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks(anatomy))}")
+    layers = SIDE_OF[stack].layers(anatomy)
+    parts: tuple[Part, ...] = (
+        ("self", "cross", "ffn") if stack == "decoder" and anatomy.has_encoder else ("self", "ffn")
+    )
     found = []
     for layer in range(layers):
         before = "residual_in"
         for part in parts:
             after = "residual_out" if part == "ffn" else f"residual_after_{part}"
-            total = f"{after}_sum" if config.norm == "post" else after
+            total = f"{after}_sum" if anatomy.norm == "post" else after
             points = (f"{stack}.{layer}.{name}" for name in (before, total, after))
             found.append(Place(stack, layer, part, *points))
             before = after
     return tuple(found)
 
 
-def place_of(config: ModelConfig, kind: KindName, layer: int, chosen: Chosen) -> Place | None:
+def place_of(anatomy: Anatomy, kind: KindName, layer: int, chosen: Chosen) -> Place | None:
     """The sub-layer that a selection means: of the kind's stack and layer; None for its final norm.
 
     Raises ValueError for a kind or a layer that the model lacks, and for the final norm of a model without one.
     """
     stack = KINDS[kind].stack
-    known = places(config, stack)
+    known = places(anatomy, stack)
     if chosen == "final":
-        if not config.final_norm:
+        if not anatomy.final_norm:
             raise ValueError(f"this model has no norm behind the last layer of its {stack}")
         return None
     part: Part = "ffn" if chosen == "ffn" else KINDS[kind].attention
@@ -193,7 +195,7 @@ def flows(trace: Trace, stack: StackName) -> tuple[Flow, ...]:
     what the stream gains. Raises ValueError if the trace's model lacks the stack.
     """
     counted = ~added_padding(tokens_of(trace, stack))
-    return tuple(_flow(trace, place, counted) for place in places(trace.config, stack))
+    return tuple(_flow(trace, place, counted) for place in places(trace.anatomy, stack))
 
 
 def _flow(trace: Trace, place: Place, counted: Booleans) -> Flow:
@@ -273,7 +275,7 @@ def norm_view(trace: Trace, model: Transformer, place: Place) -> NormView:
     """The norm of a sub-layer: in front of it in a pre-norm model, behind its sum in a post-norm model."""
     layer = _stack(model, place.stack).layers[place.layer]
     norm = getattr(layer, f"{place.part}_residual").norm
-    if trace.config.norm == "pre":
+    if trace.anatomy.norm == "pre":
         where, reads, gives = "before", place.before, f"{place.site}.in"
     else:
         where, reads, gives = "behind", place.total, place.after
@@ -283,7 +285,7 @@ def norm_view(trace: Trace, model: Transformer, place: Place) -> NormView:
 
 def final_norm_view(trace: Trace, model: Transformer, stack: StackName) -> NormView:
     """The norm behind the stack's last layer. Raises ValueError for a model without one."""
-    last = places(trace.config, stack)[-1]
+    last = places(trace.anatomy, stack)[-1]
     norm = _stack(model, stack).norm
     if norm is None:
         raise ValueError(f"this model has no norm behind the last layer of its {stack}")

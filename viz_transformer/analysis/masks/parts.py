@@ -17,6 +17,7 @@ from viz_transformer.analysis.attention.maps import added_padding, attention_kin
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.masks import MASK_FILLS, PADDING_MASKS, causal_mask
 from viz_transformer.running.edits import SetMask
@@ -70,10 +71,10 @@ class MaskParts:
         """Queries that may attend to nothing, after the changes."""
         return tuple(int(row) for row in np.flatnonzero(~self.changed.any(axis=1)))
 
-    def edits(self, config: ModelConfig) -> tuple[SetMask, ...]:
+    def edits(self, anatomy: Anatomy) -> tuple[SetMask, ...]:
         """The changes as edits of a run, in every layer: a model makes the mask of a kind once, for all its layers."""
         found = []
-        for site in sites(config, self.kind):
+        for site in sites(anatomy, self.kind):
             for change in self.changes:
                 key = change.key
                 allowed = key is not None and bool(self.changed[change.query, key])
@@ -118,17 +119,17 @@ def mask_parts(
     return MaskParts(kind, padding, causal, own, changed, kept)
 
 
-def sites(config: ModelConfig, kind: KindName) -> tuple[str, ...]:
+def sites(anatomy: Anatomy, kind: KindName) -> tuple[str, ...]:
     """The attentions of this kind, one for each layer."""
-    return tuple(KINDS[kind].site(layer) for layer in range(KINDS[kind].layers(config)))
+    return tuple(KINDS[kind].site(layer) for layer in range(KINDS[kind].layers(anatomy)))
 
 
 def kept_positions(trace: Trace, kind: KindName) -> tuple[Booleans, Booleans]:
     """Which queries and which keys of this kind are tokens and which are padding, as the model sees it: [Q], [K]."""
     if kind not in attention_kinds(trace):
-        raise ValueError(f"a {trace.config.kind} model has no {kind!r} attention")
-    source = _kept(trace.src, trace.config.source_pad)
-    target = _kept(trace.tgt, trace.config.target_pad)
+        raise ValueError(f"a {trace.anatomy.kind} model has no {kind!r} attention")
+    source = _kept(trace.src, trace.anatomy.source_pad)
+    target = _kept(trace.tgt, trace.anatomy.target_pad)
     return KINDS[kind].sides(source, target)
 
 
@@ -212,10 +213,10 @@ def with_masks(ckpt: Checkpoint, *, fill: str | None = None, rule: str | None = 
     return replace(ckpt, instrument=model)
 
 
-def can_pad(config: ModelConfig) -> bool:
+def can_pad(anatomy: Anatomy) -> bool:
     """Whether texts of different lengths can stand in one batch: every side of the model needs a padding token."""
-    source = config.source_pad is not None or not config.has_encoder
-    return source and (config.target_pad is not None or not config.has_decoder)
+    source = anatomy.source_pad is not None or not anatomy.has_encoder
+    return source and (anatomy.target_pad is not None or not anatomy.has_decoder)
 
 
 def in_batch(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], *, edits: Sequence[SetMask] = ()) -> Trace:
@@ -286,7 +287,7 @@ def _padded(ckpt: Checkpoint, tokens: Tokens, side: str, length: int) -> Tokens:
     missing = length - len(tokens) if len(tokens) else 0
     if missing <= 0:
         return tokens
-    pad, codec = getattr(ckpt.config, f"{side}_pad"), getattr(ckpt, f"{side}_codec")
+    pad, codec = getattr(ckpt.anatomy, f"{side}_pad"), getattr(ckpt, f"{side}_codec")
     if pad is None:
         raise ValueError(f"{ckpt.name} has no padding token: its texts cannot stand in one batch")
     name = codec.vocabulary.tokens[pad] if codec is not None else str(pad)

@@ -63,7 +63,7 @@ def equal_positions(ckpt: Checkpoint, answers: Sequence[Answer]) -> float:
     pad = side.eos if side.target.vocabulary.pad is None else side.target.vocabulary.pad
     wanted = [[*_inner(side.target.encode(answer.wanted).ids, side.bos, side.eos)] for answer in answers]
     width = max(map(len, wanted)) + 2
-    most = ckpt.config.max_target
+    most = ckpt.anatomy.max_target
     equal = 0
     for answer, ids in zip(answers, wanted, strict=True):
         ended = [side.eos] if len(answer.ids) < most else []

@@ -214,7 +214,7 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
 
 
 def _is_output(ckpt: Checkpoint, table: str) -> bool:
-    return ckpt.config.tied_output and table == f"{'decoder' if ckpt.config.has_decoder else 'encoder'} embedding"
+    return ckpt.config.tied_output and table == f"{'decoder' if ckpt.anatomy.has_decoder else 'encoder'} embedding"
 
 
 # ---- the forward pass
@@ -255,7 +255,7 @@ def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
 
 
 def _causal(ckpt: Checkpoint) -> Iterator[Check]:
-    if not ckpt.config.has_decoder:
+    if not ckpt.anatomy.has_decoder:
         return
     if is_causal(ckpt.model):
         yield Check("causality", "ok", "No later token that was exchanged changed a bit of an earlier row's logits.")
@@ -326,11 +326,11 @@ def _readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> 
         if len(found) == most:
             break
         sides = [
-            (ckpt.source_codec, source, ckpt.config.max_source),
-            (ckpt.target_codec, target, ckpt.config.max_target),
+            (ckpt.source_codec, source, ckpt.anatomy.max_source),
+            (ckpt.target_codec, target, ckpt.anatomy.max_target),
         ]
-        if ckpt.config.kind != "encoder-decoder":
-            sides = [(ckpt.target_codec or ckpt.source_codec, source, ckpt.config.max_target)]
+        if ckpt.anatomy.kind != "encoder-decoder":
+            sides = [(ckpt.target_codec or ckpt.source_codec, source, ckpt.anatomy.max_target)]
         if all(codec is not None and 0 < len(_ids(codec, text)) <= longest for codec, text, longest in sides):
             found.append((source, target))
     return found
@@ -343,7 +343,7 @@ def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check
     fired: dict[str, Tensor] = {}
     positions = 0
     for source, target in pairs:
-        run = trace(ckpt, source, target if ckpt.config.kind == "encoder-decoder" else None)
+        run = trace(ckpt, source, target if ckpt.anatomy.kind == "encoder-decoder" else None)
         positions += len(run.src) + len(run.tgt)
         for name in run.points():
             if name.endswith(".ffn.hidden"):
@@ -374,7 +374,7 @@ def _specials(ckpt: Checkpoint) -> Iterator[Check]:
     roles = {"bos": "start", "eos": "end", "pad": "padding", "unk": "unknown text"}
     for side, codec in _codecs(ckpt):
         lacking = [word for role, word in roles.items() if role not in codec.vocabulary.specials]
-        needed = ckpt.config.kind == "encoder-decoder" and side == "target" and {"start", "end"} & {*lacking}
+        needed = ckpt.anatomy.kind == "encoder-decoder" and side == "target" and {"start", "end"} & {*lacking}
         if lacking:
             said = f"There is no token for {', '.join(lacking)}"
             yield Check(f"{side} specials", "bad" if needed else "note", f"{said}.")
@@ -413,7 +413,7 @@ def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]
         return
     for side, codec in _codecs(ckpt):
         texts = [pair[0 if side == "source" else 1] for pair in pairs]
-        if ckpt.config.kind == "decoder-only":
+        if ckpt.anatomy.kind == "decoder-only":
             texts = [text for pair in pairs for text in pair]
         used: set[int] = set()
         for text in filter(None, texts):
@@ -440,10 +440,10 @@ def _ids(codec: Codec, text: str) -> tuple[int, ...]:
 
 
 def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
-    size = ckpt.config.target_vocab_size
+    size = ckpt.anatomy.target_vocab_size
     if not pairs or size is None:
         return
-    if ckpt.config.kind == "encoder-decoder":
+    if ckpt.anatomy.kind == "encoder-decoder":
         scores = target_scores(ckpt, pairs)
         loss, tokens, what = -scores.log_prob / scores.tokens, scores.tokens, f"{len(pairs)} example pairs"
     else:
@@ -463,7 +463,7 @@ def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
     codec = ckpt.codec("target" if ckpt.target_codec else "source")
     total, count = 0.0, 0
     for text in texts:
-        ids = _ids(codec, text)[: ckpt.config.max_target]
+        ids = _ids(codec, text)[: ckpt.anatomy.max_target]
         if len(ids) < 2:
             continue
         with torch.no_grad():

@@ -132,7 +132,7 @@ def own_table(model: Transformer, stack: StackName) -> Float32 | None:
     Raises ValueError for a stack that the model does not have.
     """
     if not SIDE_OF[stack].layers(model.config):
-        raise ValueError(f"a model of kind {model.config.kind} has no {stack}")
+        raise ValueError(f"a model of kind {model.anatomy.kind} has no {stack}")
     module = getattr(model, stack).embedding.position
     if module is None:
         return None

@@ -417,7 +417,7 @@ def _axis(trace: Trace, name: str, letter: str, size: int, vocabulary: Sequence[
         return Axis(letter, size, labels=tuple(vocabulary) if vocabulary is not None and fits else None)
     if letter not in ("T", "Q", "K"):
         return Axis(letter, size)
-    from_source = name.startswith("encoder.") or not trace.config.has_decoder or (letter == "K" and ".cross." in name)
+    from_source = name.startswith("encoder.") or not trace.anatomy.has_decoder or (letter == "K" and ".cross." in name)
     tokens = trace.src_tokens if from_source else trace.tgt_tokens
     return Axis(letter, size, "source" if from_source else "target", tokens if len(tokens) == size else None)
 

@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Any
 from viz_transformer.figures import labels
 
 if TYPE_CHECKING:
-    from viz_transformer.model.config import ModelConfig
+    from viz_transformer.model.instrument import Anatomy
 
 
 NAMES = {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
 
 
-def rail_data(config: ModelConfig, shares: Mapping[str, float]) -> dict[str, Any]:
+def rail_data(anatomy: Anatomy, shares: Mapping[str, float]) -> dict[str, Any]:
     """What the browser draws: the stacks, each with its layers and their sub-layers in the order of the forward pass.
 
     shares: for each site, such as decoder.1.cross, the mean share that its sub-layer adds. Picking a sub-layer sets
     the selection's kind, layer and part; where the selection's kind is among `kinds` already, it stays.
     """
-    both = config.has_encoder and config.has_decoder
+    both = anatomy.has_encoder and anatomy.has_decoder
     stacks = []
-    if config.has_encoder:
-        end = "memory" if both else "output" if config.target_vocab_size is None else "logits"
-        stacks.append(_stack(config, "encoder", config.encoder_layers, end, shares))
-    if config.has_decoder:
-        stacks.append(_stack(config, "decoder", config.decoder_layers, "logits", shares))
-    return {"norm": config.norm, "stacks": stacks}
+    if anatomy.has_encoder:
+        end = "memory" if both else "output" if anatomy.target_vocab_size is None else "logits"
+        stacks.append(_stack(anatomy, "encoder", anatomy.encoder_layers, end, shares))
+    if anatomy.has_decoder:
+        stacks.append(_stack(anatomy, "decoder", anatomy.decoder_layers, "logits", shares))
+    return {"norm": anatomy.norm, "stacks": stacks}
 
 
-def _stack(config: ModelConfig, name: str, layers: int, end: str, shares: Mapping[str, float]) -> dict[str, Any]:
-    crosses = name == "decoder" and config.has_encoder
+def _stack(anatomy: Anatomy, name: str, layers: int, end: str, shares: Mapping[str, float]) -> dict[str, Any]:
+    crosses = name == "decoder" and anatomy.has_encoder
     kinds = ["decoder", "cross"] if crosses else [name]
     parts = ["self", "cross", "ffn"] if crosses else ["self", "ffn"]
 
@@ -52,6 +52,6 @@ def _stack(config: ModelConfig, name: str, layers: int, end: str, shares: Mappin
         "name": name,
         "ink": "source" if name == "encoder" else "target",
         "layers": [[node(layer, part) for part in parts] for layer in range(layers)],
-        "final": final if config.final_norm else None,
+        "final": final if anatomy.final_norm else None,
         "end": end,
     }

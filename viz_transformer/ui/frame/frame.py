@@ -269,10 +269,11 @@ def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
 
 def fit_model(summary: Summary) -> None:
     """Bring kind, layer and heads into what this model has."""
-    config, name = summary.config, summary.name
-    state.fit_kind(kinds_of(config), name)
-    state.fit("layer", KINDS[state.selection()["kind"]].layers(config), name)
-    state.fit_heads(config.n_heads, name)
+    anatomy, name = summary.anatomy, summary.name
+    state.fit_kind(kinds_of(anatomy), name)
+    kind = KINDS[state.selection()["kind"]]
+    state.fit("layer", kind.layers(anatomy), name)
+    state.fit_heads(anatomy.attentions[kind.site(state.selection()["layer"])].query, name)
 
 
 def fit(shown: Shown) -> None:

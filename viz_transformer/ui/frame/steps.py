@@ -22,8 +22,8 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
     from viz_transformer.figures.components.tokens import token_data
     from viz_transformer.ui.frame.maps import file_name
 
-    config, codec = shown.trace.config, shown.ckpt.codec("target")
-    assert config.target_vocab_size is not None
+    anatomy, codec = shown.trace.anatomy, shown.ckpt.codec("target")
+    assert anatomy.target_vocab_size is not None
     first = step_row(shown.run, 0)
     read = slice(first, first + len(shown.run.steps))
     tokens, originals = shown.trace.tgt.tokens[read], shown.trace.tgt.originals[read]
@@ -32,7 +32,7 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
     return scrubber_payload(
         steps_of(shown.run, strategy=strategy),
         first_row=first,
-        vocabulary=config.target_vocab_size,
+        vocabulary=anatomy.target_vocab_size,
         reads=token_data(tokens, typed, special=special),
         caption=shown.caption("candidates"),
         name=file_name(shown.summary.name, "candidates"),

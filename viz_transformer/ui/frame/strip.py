@@ -19,7 +19,7 @@ from viz_transformer.text.notation import CARD_KEY
 def chip_data(ckpt: Checkpoint, run: Run) -> list[dict[str, Any]]:
     """The two rows of chips as the browser gets them."""
     rows = [
-        ChipRow(label="reads", chips=read_chips(ckpt, run), field="i" if ckpt.config.has_encoder else "t"),
+        ChipRow(label="reads", chips=read_chips(ckpt, run), field="i" if ckpt.anatomy.has_encoder else "t"),
         ChipRow(label=writing(run), chips=written_chips(ckpt, run), field="t", first=step_row(run, 0)),
     ]
     return [row.data() for row in rows]
@@ -32,7 +32,7 @@ def writing(run: Run) -> str:
 
 def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
     """The beginning that a decoder alone was given ("" for other models), and what was written after it."""
-    if run.trace.config.has_encoder:
+    if run.trace.anatomy.has_encoder:
         return "", run.text
     codec = ckpt.codec("target")
     begin = run.trace.tgt.ids[: step_row(run, 0) + 1]
@@ -46,7 +46,7 @@ def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     Unknown text keeps what was typed. Padding, for a model that reads it, is one chip.
     """
     trace = run.trace
-    encoder = trace.config.has_encoder
+    encoder = trace.anatomy.has_encoder
     side = SOURCE if encoder else TARGET
     codec, read = ckpt.codec(side.name), side.of(trace.src, trace.tgt)
     padding = sum(typed == "" for typed in read.originals) if encoder else 0
@@ -114,7 +114,7 @@ def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     None for a model whose card states a notation: that has its own sentence on what is too long.
     """
     longest = trained_rows(ckpt.card, "encoder")
-    if not longest or not run.trace.config.has_encoder or CARD_KEY in ckpt.card:
+    if not longest or not run.trace.anatomy.has_encoder or CARD_KEY in ckpt.card:
         return None
     read = sum(typed != "" for typed in run.trace.src.originals)  # "" is padding
     if 10 * read <= 9 * longest:

@@ -49,10 +49,9 @@ def said_of(shown: Shown, *, elsewhere: bool) -> str | None:
 
 def has_own_rows(shown: Shown) -> bool:
     """Whether steps had rows of their own and kept the weights of all of them."""
-    from viz_transformer.model.points import attention_sites
 
     own = shown.run.own_rows
-    sites = attention_sites(own.config)
+    sites = own.anatomy.attentions
     return own.of_steps and all(f"{site}.weights" in own for site in sites if site.startswith("decoder."))
 
 

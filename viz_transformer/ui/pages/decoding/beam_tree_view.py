@@ -141,7 +141,7 @@ def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Cal
             ("rank in its step", f"{node.rank} of 0 to {of_step - 1}, {'kept' if node.kept else 'only looked at'}"),
         ]
     )
-    ended = node.token_id == shown.ckpt.codec("target").vocabulary.eos
+    ended = node.token_id in shown.ckpt.codec("target").ends
     st.button(
         "Continue from here",
         key="beam_tree_continue",

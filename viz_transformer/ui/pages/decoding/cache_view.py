@@ -90,7 +90,7 @@ def selected_step(run: Run) -> int:
 
 def said(step: CacheStep, shown: Shown) -> list[str]:
     """Positions and bytes at a step."""
-    layers = shown.trace.config.decoder_layers
+    layers = shown.trace.anatomy.decoder_layers
     each = "the one decoder layer" if layers == 1 else f"each of {layers} decoder layers"
     sentences = [
         f"Self-attention: keys and values of {step.self_computed} of {_positions(step.positions)} were computed in this"
@@ -103,7 +103,7 @@ def said(step: CacheStep, shown: Shown) -> list[str]:
         )
     elif source:
         sentences.append(f"Cross-attention: none computed, all {_positions(source, 'source ')} reused since step 0.")
-    most = shown.trace.config.max_target
+    most = shown.trace.anatomy.max_target
     sentences.append(
         f"The cache holds {size(step.bytes_held)} and has room for {most:,} positions: {size(step.bytes_allocated)} are"
         " allocated, float32."
@@ -134,11 +134,11 @@ def size(count: int) -> str:
 
 def positions_html(step: CacheStep, shown: Shown, positions: int) -> str:
     """Layers x positions of self-attention and, below, of cross-attention; form and word say what was done."""
-    layers = shown.trace.config.decoder_layers
+    layers = shown.trace.anatomy.decoder_layers
     tokens = shown.trace.tgt_tokens[:positions]
     marks = ["old"] * step.self_reused + ["now"] * step.self_computed
     parts = [_grid("self-attention, positions of the target", "target", tokens, marks, layers)]
-    if shown.trace.config.has_encoder:
+    if shown.trace.anatomy.has_encoder:
         marks = ["old"] * step.cross_reused + ["now"] * step.cross_computed
         parts.append(_grid("cross-attention, positions of the source", "source", shown.trace.src_tokens, marks, layers))
     legend = "".join(f'<span><i class="vt-kv vt-kv-{name}"></i>{words}</span>' for name, words in STATES.items())

@@ -59,7 +59,7 @@ def looked(both: Runs) -> None:
     """Where the chosen head looked: the source and the answer so far as shaded text, and the map growing row by row."""
     shown, chosen = both.main, state.selection()
     which = "" if both.b is None else f" ({shown.name})"
-    kinds = (["cross"] if shown.trace.config.has_encoder else []) + ["decoder"]
+    kinds = (["cross"] if shown.trace.anatomy.has_encoder else []) + ["decoder"]
     for kind in kinds:
         try:
             picture = maps.picture(shown, {**chosen, "kind": kind, "options": ()})

@@ -146,12 +146,12 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
         )
         st.button("At random", key="input_random", on_click=_at_random, args=(count,))
     source, target = data.items[number]
-    sides: list[tuple[Side, str]] = [("source" if ckpt.config.has_encoder else "target", source)]
-    if target and ckpt.config.kind == "encoder-decoder":
+    sides: list[tuple[Side, str]] = [("source" if ckpt.anatomy.has_encoder else "target", source)]
+    if target and ckpt.anatomy.kind == "encoder-decoder":
         sides.append(("target", target))
     for side, said in sides:
         _item_text(ckpt.codecs.get(side), said, side)
-    if target and ckpt.config.kind == "decoder-only":
+    if target and ckpt.anatomy.kind == "decoder-only":
         text.paragraph(target, lead="The original goes on: ")
     with st.container(horizontal=True, key="input_open"):
         if len(sides) > 1:
@@ -235,9 +235,9 @@ def _in_the_file(source: Source) -> str:
 
 def _sides(data: Data, ckpt: Checkpoint) -> tuple[Side, ...]:
     """The sides of an item that have lengths."""
-    if ckpt.config.kind == "encoder-decoder" and not data.whole_text:
+    if ckpt.anatomy.kind == "encoder-decoder" and not data.whole_text:
         return ("source", "target")
-    return ("source",) if ckpt.config.has_encoder else ("target",)
+    return ("source",) if ckpt.anatomy.has_encoder else ("target",)
 
 
 def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[Side, int]:
@@ -314,9 +314,9 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
         text.paragraph(f"{side}: {ids.shape[0]} × {ids.shape[1]} ids")
         st.html(_batch_table(ckpt.codec(side), made, side, _noun(data).lower()))
     share = made.padding_share
-    length = f" This model fills every text up to {ckpt.config.pad_to}." if ckpt.config.pad_to else ""
+    length = f" This model fills every text up to {ckpt.anatomy.pad_to}." if ckpt.anatomy.pad_to else ""
     sorted_ = (
-        " Training puts texts of like length together, so its batches have less." if not ckpt.config.pad_to else ""
+        " Training puts texts of like length together, so its batches have less." if not ckpt.anatomy.pad_to else ""
     )
     if share:
         text.paragraph(f"{numerals.percent(share)} of the ids are padding (hatched).{length}{sorted_}")
@@ -411,7 +411,7 @@ def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
 
 def _sentences(ckpt: Checkpoint, side: Side) -> str:
     """Some texts of the model's examples to start from; blank where it has none."""
-    column = 1 if side == "target" and ckpt.config.has_encoder else 0
+    column = 1 if side == "target" and ckpt.anatomy.has_encoder else 0
     said = list(dict.fromkeys(pair[column] for pair in ckpt.examples()))
     short = [sentence for sentence in said if len(sentence) <= LONGEST_SENTENCE]
     return "\n".join((short or said)[:SENTENCES])
@@ -424,7 +424,7 @@ def words(shown: Shown, side: Side) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
     codec = shown.ckpt.codecs.get(side)
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
-    said = shown.text if side == "source" or not shown.trace.config.has_encoder else (shown.target or shown.run.text)
+    said = shown.text if side == "source" or not shown.trace.anatomy.has_encoder else (shown.target or shown.run.text)
     try:
         facts, found, name = _rules(language, said)
     except ValueError as error:

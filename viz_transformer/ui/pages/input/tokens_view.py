@@ -29,7 +29,7 @@ def tokens(both: Runs, side: Side) -> None:
     else:
         given = "the given target" if shown.target is not None else "what it has written itself"
         text.section(
-            f"What the decoder reads: {given if shown.trace.config.has_encoder else 'the text and its answer'}"
+            f"What the decoder reads: {given if shown.trace.anatomy.has_encoder else 'the text and its answer'}"
         )
     if not both.difference or both.b is None:
         _cells(shown, side)
@@ -113,7 +113,7 @@ def padded_row(shown: Shown, side: Side) -> None:
             "Ids at a fixed length of",
             1,
             LONGEST,
-            ckpt.config.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10),
+            ckpt.anatomy.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10),
             key=f"input_length_{own}",
             width=160,
         )

@@ -56,7 +56,7 @@ def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Miss
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _counts(model: str, weights: str, side: Side, folder: str, _ckpt: Checkpoint) -> Counts:
     codec = _ckpt.codec(side)
-    column = 1 if side == "target" and _ckpt.config.has_encoder else 0
+    column = 1 if side == "target" and _ckpt.anatomy.has_encoder else 0
     return count_tokens(codec, (item[column] for item in part(_ckpt, "train").items))
 
 

@@ -28,21 +28,21 @@ from viz_transformer.ui.session.runs import Shown
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _lens(run: str, _shown: Shown) -> Lens:
-    return lens(_shown.trace, _shown.ckpt.model, own=_shown.run.own_rows)
+    return lens(_shown.trace, _shown.ckpt.instrument, own=_shown.run.own_rows)
 
 
 def lens_panel(shown: Shown) -> None:
     """What the output layer would say of the stream behind each layer, or the sentence why there is no lens."""
-    config = shown.trace.config
+    anatomy = shown.trace.anatomy
     text.section("Logit lens")
-    for stack in stacks(config):
-        if reason := undefined_lens(config, stack):
+    for stack in stacks(anatomy):
+        if reason := undefined_lens(anatomy, stack):
             text.paragraph(reason)
-    read = stacks(config)[-1]
-    if undefined_lens(config, read):
+    read = stacks(anatomy)[-1]
+    if undefined_lens(anatomy, read):
         return
     found = _lens(shown.trace.id, shown)
-    text.paragraph(" ".join(lens_remarks(config)))
+    text.paragraph(" ".join(lens_remarks(anatomy)))
     _lens_html(shown, read, found)
     pictures.table(
         lambda: lens_table(shown, read, found),

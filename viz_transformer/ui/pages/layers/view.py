@@ -60,11 +60,11 @@ def chosen_stack() -> StackName:
 def chosen_place(shown: Shown) -> Place | None:
     """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
     chosen = state.selection()
-    config = shown.trace.config
-    if FIELDS.now().part == "final" and not config.final_norm:
+    anatomy = shown.trace.anatomy
+    if FIELDS.now().part == "final" and not anatomy.final_norm:
         state.remark(f"{shown.summary.name} has no final norm, so an attention is shown.")
         state.correct(part="attention")
-    return place_of(config, chosen["kind"], chosen["layer"], FIELDS.now().part)
+    return place_of(anatomy, chosen["kind"], chosen["layer"], FIELDS.now().part)
 
 
 # --- numbers of a run, kept
@@ -85,9 +85,9 @@ def flows_of(shown: Shown, stack: StackName) -> tuple[Flow, ...]:
 
 def model_rail(shown: Shown) -> None:
     """The sub-layers of the model; one can be picked."""
-    config = shown.trace.config
-    found = [flow for stack in stacks(config) for flow in flows_of(shown, stack)]
-    rail(rail_data(config, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
+    anatomy = shown.trace.anatomy
+    found = [flow for stack in stacks(anatomy) for flow in flows_of(shown, stack)]
+    rail(rail_data(anatomy, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
     text.paragraph("Grey bar: share added, mean of all tokens.")
 
 
@@ -106,8 +106,8 @@ def sublayer(shown: Shown, place: Place) -> None:
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
     active = activity(shown.trace, place) if place.part == "ffn" else None
     text.section(sentence(place.title))
-    text.paragraph(_how_it_joins(place, shown.trace.config.norm))
-    columns = _flow_columns(flow, active, post=shown.trace.config.norm == "post")
+    text.paragraph(_how_it_joins(place, shown.trace.anatomy.norm))
+    columns = _flow_columns(flow, active, post=shown.trace.anatomy.norm == "post")
     foot = [("mean", [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
     if flow.pairs:
         blank = [labels.number(flow.baseline, 3) if name == "cosine" else "" for name, _, _ in columns]
@@ -254,7 +254,7 @@ def along_the_stream(both: Runs, place: Place | None) -> None:
         name=file_name(shown.summary.name, stack, "stream"),
         key="layers_stream_table",
     )
-    if shown.trace.config.norm == "post":
+    if shown.trace.anatomy.norm == "post":
         over_positions = shown.trace.config.norm_kind == "positions-and-features"
         text.paragraph(POST_NORM_OVER_POSITIONS if over_positions else POST_NORM)
 
@@ -263,7 +263,7 @@ def _other_flows(both: Runs, found: Sequence[Flow], stack: StackName) -> tuple[F
     """The flows of B where A − B is looked at and both models have the same sub-layers; else a remark says why not."""
     if not both.difference or both.b is None:
         return None
-    if stack in stacks(both.b.trace.config):
+    if stack in stacks(both.b.trace.anatomy):
         other = flows_of(both.b, stack)
         if [flow.place.site for flow in other] == [flow.place.site for flow in found]:
             text.paragraph("The curves have the means of A and of B on one scale; tables and tokens are those of A.")

@@ -37,7 +37,7 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         text.paragraph("A plain size has no logits to watch: choose Texts to see who reads the future.")
         return
     side = FIELDS.now().mask_swap
-    if not compared.after.trace.config.has_encoder:
+    if not compared.after.trace.anatomy.has_encoder:
         side = "target"
     else:
         names = {"target": "target tokens", "source": "source tokens"}

@@ -151,7 +151,7 @@ def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
 
 def _offered(shown: Shown) -> tuple[str, ...]:
     """The first examples that the model can read, other than its text; none if a person typed the batch."""
-    if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.config):
+    if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.anatomy):
         return ()
     found: list[str] = []
     for each in examples.offered(shown.summary):
@@ -167,7 +167,7 @@ def _offered(shown: Shown) -> tuple[str, ...]:
 
 def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     """The other texts of the batch, and the box in which they stand; nobody having typed any, those offered."""
-    if not can_pad(shown.trace.config):
+    if not can_pad(shown.trace.anatomy):
         text.paragraph(
             f"{shown.summary.name} has no padding token: texts of different lengths cannot stand in one batch, and"
             " nothing is closed by padding. This text is alone."
@@ -244,7 +244,7 @@ def _two_passes(looked: Shown, lengths: tuple[int, int]) -> tuple[MaskParts, Com
     parts = parts_of(before, kind, rule=rule, changes=changes)
     others = [parts_of(before, each, rule=rule, changes=changes) for each in _kinds(before) if each != kind]
     every = (parts, *others)
-    edits = tuple(edit for each in every for edit in each.edits(own))
+    edits = tuple(edit for each in every for edit in each.edits(looked.ckpt.anatomy))
     words = tuple(change.word for each in every for change in each.changes)
     same = not words and (fill, rule) == (own.mask_fill, own.padding_mask)
     after = before if same else _pass(looked, ckpt, lengths, edits)

@@ -275,7 +275,7 @@ def curves(summary: Summary) -> None:
         causal = card.get("causal")
         if causal is False:
             text.paragraph(READS_THE_ANSWER, tone="warning")
-        elif causal is not True and summary.config.has_decoder:
+        elif causal is not True and summary.anatomy.has_decoder:
             text.paragraph("Whether its decoder reads the answer is not stated; the Doctor tries it.")
     pictures.table(
         lambda: history_table(rows),
@@ -369,7 +369,7 @@ def errors(summary: Summary) -> None:
 
     place = frame.place("examples")
     status = place.empty()
-    if summary.config.kind == "decoder-only":
+    if summary.anatomy.kind == "decoder-only":
         frame.say(status, WRITES_ON)
         return
     available = min(len(summary.examples()), EXAMPLES)

@@ -142,7 +142,7 @@ def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _training(trace_id: str, source: str, seed: int, _ckpt: Checkpoint, _trace: Trace) -> Trace:
     """The run of this id again, token by token, in training mode."""
-    if _trace.config.kind == "encoder-decoder":
+    if _trace.anatomy.kind == "encoder-decoder":
         return training_trace(_ckpt, source, _trace.tgt_ids, seed)
     return training_trace(_ckpt, _trace.tgt_ids, None, seed)
 

@@ -1,0 +1,227 @@
+"""A tiny model that is not our Transformer: it says of itself what the protocols ask, as other programs' models can.
+
+A decoder alone without positions, RMS norms before each sub-layer, a gated feed-forward; four query heads over two key
+heads in its first layer, six over three of other sizes in its second, where keys reach back four tokens. Two tokens end
+an answer. It tells no parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from builders import SPECIALS, TARGET
+from torch import Tensor
+from torch.nn.functional import silu
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.model.instrument import Anatomy, AttentionParameters, Heads, NotTold, Rows, TableName
+from viz_transformer.model.kinds import StackName
+from viz_transformer.model.points import Growth, Point
+from viz_transformer.model.tap import OFF, Tap
+from viz_transformer.text.codec import Codec
+from viz_transformer.text.tokenizers import Characters
+from viz_transformer.text.vocabulary import Vocabulary
+
+D, F, V = 12, 20, len(TARGET)
+LAYERS = (Heads(4, 2, 3, 5), Heads(6, 3, 2, 2, window=4))
+UNTOLD = "this model keeps its parameters to itself"
+
+
+def points() -> tuple[Point, ...]:
+    def of(name: str, *shape: str, grows: Growth = "rows") -> Point:
+        return Point(f"decoder.{name}", ("B", *shape), f"as the other program names it: {name}", grows)
+
+    found = [of("embed.token", "T", "D"), of("embed.out", "T", "D")]
+    for layer in range(len(LAYERS)):
+        a, f = f"{layer}.self", f"{layer}.ffn"
+        found += [of(f"{layer}.residual_in", "T", "D"), of(f"{a}.in", "Q", "D"), of(f"{a}.query", "H", "Q", "E")]
+        found += [of(f"{a}.key", "G", "K", "E"), of(f"{a}.value", "G", "K", "U")]
+        found += [
+            of(f"{a}.mask", "1", "Q", "K", grows="rows and keys"),
+            of(f"{a}.weights", "H", "Q", "K", grows="rows and keys"),
+        ]
+        found += [
+            of(f"{a}.head_out", "H", "Q", "U"),
+            of(f"{a}.out", "Q", "D"),
+            of(f"{layer}.residual_after_self", "T", "D"),
+        ]
+        found += [
+            of(f"{f}.in", "T", "D"),
+            of(f"{f}.hidden", "T", "F"),
+            of(f"{f}.out", "T", "D"),
+            of(f"{layer}.residual_out", "T", "D"),
+        ]
+    return (*found, of("out", "T", "D"), Point("logits", ("B", "T", "V"), "one number for each token", "rows"))
+
+
+ANATOMY = Anatomy(
+    kind="decoder-only",
+    encoder_layers=0,
+    decoder_layers=len(LAYERS),
+    d_model=D,
+    d_ff=F,
+    attentions={f"decoder.{layer}.self": heads for layer, heads in enumerate(LAYERS)},
+    recorded=points(),
+    derived=tuple(
+        Point(f"decoder.{i}.self.scores", ("B", "H", "Q", "K"), "before the mask", "rows and keys") for i in range(2)
+    ),
+    missing={
+        "decoder.embed.position": "this model adds no positions to its embeddings",
+        **{f"decoder.{layer}.self.contribution": UNTOLD for layer in range(len(LAYERS))},
+    },
+    output="next token",
+    norm="pre",
+    final_norm=True,
+    target_vocab_size=V,
+    max_source=24,
+    max_target=24,
+)
+
+
+class Foreign:
+    """The instrument. Its numbers are drawn from the seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        drawn = torch.Generator().manual_seed(seed)
+
+        def matrix(rows: int, columns: int) -> Tensor:
+            return torch.randn(rows, columns, generator=drawn) * 1.5 / math.sqrt(columns)
+
+        self._embedding, self._head = matrix(V, D) * 3, matrix(V, D)
+        self._layers = [
+            {
+                "query": matrix(heads.query * heads.size, D),
+                "key": matrix(heads.key * heads.size, D),
+                "value": matrix(heads.key * heads.value_size, D),
+                "out": matrix(D, heads.query * heads.value_size),
+                "gate": matrix(F, D),
+                "up": matrix(F, D),
+                "down": matrix(D, F),
+            }
+            for heads in LAYERS
+        ]
+
+    @property
+    def anatomy(self) -> Anatomy:
+        return ANATOMY
+
+    def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Written:
+        assert sources is None
+        return Written(self, tap, [] if cached else None)
+
+    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+        assert sources is None and targets is not None
+        return self.read(torch.tensor([list(row) for row in targets]), tap, None)
+
+    def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
+        return _norm(stream) @ self._head.T
+
+    def parameters_of(self, site: str) -> AttentionParameters:
+        raise NotTold(UNTOLD)
+
+    def table(self, what: TableName, stack: StackName) -> Tensor:
+        raise NotTold(UNTOLD)
+
+    def scalars(self) -> dict[str, float]:
+        return {f"decoder.{layer}.self.divisor": math.sqrt(heads.size) for layer, heads in enumerate(LAYERS)}
+
+    def read(self, ids: Tensor, tap: Tap, cache: list[tuple[Tensor, Tensor]] | None) -> Tensor:
+        """ids: [B, T] -> logits [B, T, V]; keys and values of each layer are kept in the cache."""
+        tap_d = tap.inside("decoder")
+        x = tap_d.inside("embed")("out", tap_d.inside("embed")("token", self._embedding[ids]))
+        held = list(cache or [])
+        for layer, (heads, maps) in enumerate(zip(LAYERS, self._layers, strict=True)):
+            at = tap_d.inside(str(layer))
+            x = at("residual_in", x)
+            x = at("residual_after_self", x + self._attend(x, heads, maps, at.inside("self"), held, layer))
+            ffn = at.inside("ffn")
+            read = ffn("in", _norm(x))
+            hidden = ffn("hidden", silu(read @ maps["gate"].T) * (read @ maps["up"].T))
+            x = at("residual_out", x + ffn("out", hidden @ maps["down"].T))
+        if cache is not None:
+            cache[:] = held
+        return tap("logits", tap_d("out", _norm(x)) @ self._head.T)
+
+    def _attend(
+        self, x: Tensor, heads: Heads, maps: dict[str, Tensor], tap: Tap, held: list[tuple[Tensor, Tensor]], layer: int
+    ) -> Tensor:
+        read = tap("in", _norm(x))
+        query = tap("query", _split(read @ maps["query"].T, heads.query))
+        key = tap("key", _split(read @ maps["key"].T, heads.key))
+        value = tap("value", _split(read @ maps["value"].T, heads.key))
+        if layer < len(held):
+            key, value = (torch.cat(both, dim=2) for both in zip(held[layer], (key, value), strict=True))
+            held[layer] = key, value
+        else:
+            held.append((key, value))
+        new, all_keys = query.size(2), key.size(2)
+        behind = torch.arange(all_keys - new, all_keys)[:, None] - torch.arange(all_keys)
+        mask = tap("mask", ((behind >= 0) & (behind < (heads.window or all_keys)))[None, None])
+        shared = heads.query // heads.key
+        scores = query @ key.repeat_interleave(shared, dim=1).transpose(2, 3) / math.sqrt(heads.size)
+        weights = tap("weights", scores.masked_fill(~mask, -torch.inf).softmax(dim=-1))
+        mixed = tap("head_out", weights @ value.repeat_interleave(shared, dim=1))
+        return tap("out", mixed.transpose(1, 2).flatten(2) @ maps["out"].T)
+
+
+class Written:
+    """Its decoder in the middle of an answer."""
+
+    def __init__(self, model: Foreign, tap: Tap, cache: list[tuple[Tensor, Tensor]] | None) -> None:
+        self._model, self._tap, self._cache = model, tap, cache
+        self._read: list[list[int]] = []
+
+    @property
+    def length(self) -> int:
+        return self._cache[0][0].size(2) if self._cache else 0
+
+    def step(self, new: Sequence[Sequence[int]]) -> Tensor:
+        if self._cache is None:
+            self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
+            new = self._read
+        return self._model.read(torch.tensor([list(row) for row in new]), self._tap, self._cache)[:, -1]
+
+    def select(self, rows: Sequence[int]) -> None:
+        if self._cache is None:
+            self._read = [self._read[row] for row in rows]
+        else:
+            self._cache[:] = [(key[list(rows)], value[list(rows)]) for key, value in self._cache]
+
+
+@dataclass(frozen=True)
+class TwoEnds(Codec):
+    """Text that "</s>" and "z" end."""
+
+    @property
+    def ends(self) -> frozenset[int]:
+        return super().ends | {self.vocabulary.id("z")}
+
+
+def foreign_checkpoint(seed: int = 0) -> Checkpoint:
+    codec = TwoEnds(Characters(), Vocabulary(TARGET, SPECIALS), add_eos=False)
+    return Checkpoint(
+        name="foreign",
+        path=None,
+        instrument=Foreign(seed),
+        source_codec=None,
+        target_codec=codec,
+        card={},
+        weights_sha256=f"foreign-{seed}",
+    )
+
+
+def foreign_summary(folder: Path) -> Summary:
+    return Summary("foreign", folder, ANATOMY, {"source": None, "target": None}, {})
+
+
+def _norm(x: Tensor) -> Tensor:
+    return x / (x.square().mean(dim=-1, keepdim=True) + 1e-6).sqrt()
+
+
+def _split(x: Tensor, heads: int) -> Tensor:
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
