@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.models import model_tabs, new_model_view, snapshot_view, view
+from viz_transformer.ui.pages.models import model_tabs, new_model_view, view
 from viz_transformer.ui.session import cached, state
 
 HOW = (
@@ -33,7 +33,6 @@ TABS: dict[str, Callable[[Summary], None]] = {
     "errors": model_tabs.errors,
     "doctor": model_tabs.doctor,
     "new": new_model_view.new_model,
-    "training": snapshot_view.training,
 }
 
 
@@ -71,5 +70,9 @@ if isinstance(chosen, str) or shown == "card":
     with st.container(key="cards"):
         cards()
 if not isinstance(chosen, str):
+    if shown == "training":
+        from viz_transformer.ui.pages.models import snapshot_view  # loads torch
+
+        TABS["training"] = snapshot_view.training
     tab(shown, chosen)
 text.explained(HOW, NOT)

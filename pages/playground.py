@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.playground import training_view, view
+from viz_transformer.ui.pages.playground import view
 from viz_transformer.ui.session import state
 
 HOW = {
@@ -40,14 +40,17 @@ SHOW = {
     "simplex": view.simplex,
     "scaling": view.scaling,
     "norms": view.norms,
-    "rebuild": training_view.rebuild,
-    "copy": training_view.copying,
 }
 
 frame.title("Playground")
 part = view.part_choice()
 status = st.empty()
-SHOW[part]()
+if part in SHOW:
+    SHOW[part]()
+else:
+    from viz_transformer.ui.pages.playground import training_view  # loads torch
+
+    {"rebuild": training_view.rebuild, "copy": training_view.copying}[part]()
 frame.say(status, *state.remarks(), *view.problems())
 view.project()
 text.explained(HOW[part], NOT[part])

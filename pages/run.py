@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
+from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
-from viz_transformer.ui.frame import controls, frame, pictures, steps, text
+from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.run import notation_view, recorded
+from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from viz_transformer.checkpoint.contents import Summary
-    from viz_transformer.model.config import ModelConfig
-    from viz_transformer.ui.pages.run.recorded import Recording
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 HOW = (
     "A row is one step: it reads the token on the left and writes the one on the right. A cell is the share that a"
@@ -116,15 +112,11 @@ def site_controls(config: ModelConfig) -> None:
 
 def show_answer(shown: Shown) -> None:
     """The text in large; of an expression also as a formula, with the verdict of computer algebra."""
-    from viz_transformer.ui.frame.strip import answer_text
-
     lead, written = answer_text(shown.ckpt, shown.run)
     if shown.target is not None and not lead:
         lead = "given: "
     text.paragraph(written or "(nothing but the end token)", style="vt-answer", lead=lead)
     if examples.family(shown.summary.card.get("task")) == "taylor":
-        from viz_transformer.ui.pages.run import formula
-
         formula.show(shown.text, shown.run.text)
 
 
@@ -138,8 +130,6 @@ def show_picture(both: frame.Runs) -> None:
 
 def remarks(shown: Shown) -> list[str]:
     """What there is to say about the text and the selection."""
-    from viz_transformer.ui.frame.strip import length_sentence, unknown_sentence
-
     ckpt, run = shown.ckpt, shown.run
     sentences = [*state.remarks()]
     if unknown := unknown_sentence(ckpt, run):
@@ -187,10 +177,10 @@ def show_recording(summary: Summary, recording: Recording) -> None:
 
 def compared(shown: Shown) -> str | None:
     """What the live run is beside the recorded one, found out by comparing all that is drawn."""
-    recording = recorded.recording_of(shown.summary, state.selection())
-    if recording is None:
+    found = recorded.recording_of(shown.summary, state.selection())
+    if found is None:
         return None
-    gap = recording.difference(recorded.recorded(shown, state.selection()))
+    gap = found.difference(recording.recorded(shown, state.selection()))
     if gap == 0:
         return "Live, identical to the recording. Click any cell."
     if math.isinf(gap):
@@ -209,15 +199,19 @@ with left:
 with right:
     panel = frame.place("panel")
 if not isinstance(summary, str) and not cached.is_warm():
-    recording = recorded.recording_of(summary, state.selection())
-    if recording is not None:
-        show_recording(summary, recording)
+    found = recorded.recording_of(summary, state.selection())
+    if found is not None:
+        show_recording(summary, found)
 both = frame.runs(status, rows="chosen")
 if both is None and not isinstance(summary, str):
     frame.fit_model(summary)
     with panel:
         site_controls(summary.config)
 if both is not None:
+    from viz_transformer.ui.frame import steps
+    from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
+    from viz_transformer.ui.pages.run import formula, recording
+
     with answer:
         show_answer(both.main)
         frame.strip(both, beside=lambda: target_switch(both.a))

@@ -31,7 +31,7 @@ ONLY_IN = {
 }
 
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
-MOST_LATE = 159  # imports inside functions of the package
+MOST_LATE = 60  # imports inside functions of the package
 
 
 def modules() -> Iterator[tuple[str, Path]]:

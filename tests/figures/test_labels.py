@@ -88,3 +88,8 @@ def test_numbers_too_small_for_their_decimals_are_not_called_zero():
     assert labels.number(-0.0) == "0.0000"
     assert labels.number(-1.234, 2) == "-1.23"
     assert labels.number(float("nan")) == "not a number"
+
+
+def test_a_file_name_holds_letters_digits_and_hyphens_alone():
+    assert labels.file_name("../<b>", "Layer 1, head 3", "", "é😀") == "b-layer-1-head-3"
+    assert len(labels.file_name("x" * 500)) == 120

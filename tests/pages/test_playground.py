@@ -40,11 +40,9 @@ def own_trainings(monkeypatch):
 @pytest.fixture
 def short(monkeypatch):
     """The same settings with few steps."""
-    from viz_transformer.analysis.playground import experiments
-
-    monkeypatch.setattr(experiments, "RebuildSettings", lambda **given: RebuildSettings(**{**given, "steps": 40}))
+    monkeypatch.setattr(training_view, "RebuildSettings", lambda **given: RebuildSettings(**{**given, "steps": 40}))
     few = {"steps": 20, "length": 3, "letters": 4, "batch": 4, "tests": 8}
-    monkeypatch.setattr(experiments, "CopySettings", lambda **given: CopySettings(**{**given, **few}))
+    monkeypatch.setattr(training_view, "CopySettings", lambda **given: CopySettings(**{**given, **few}))
 
 
 def opened(app, **address):
@@ -462,12 +460,10 @@ def test_copying_shows_losses_answers_and_maps(app, short):
 
 
 def test_a_training_that_fails_says_so(app, monkeypatch):
-    from viz_transformer.analysis.playground import experiments
-
     def broken(settings):
         raise RuntimeError("no room for <b>")
 
-    monkeypatch.setattr(experiments, "new_copying", broken)
+    monkeypatch.setattr(training_view, "new_copying", broken)
     opened(app, play="copy")
     app.button(key="play_start").click()
     again(app)

@@ -44,8 +44,11 @@ def imported_by(code: str) -> str:
     return result.stdout.strip()
 
 
-def test_the_frame_of_the_page_imports_nothing_heavy():
-    assert imported_by("import viz_transformer.ui.frame.frame, viz_transformer.ui.pages.models.view") == "[]"
+def test_the_frame_and_pages_without_a_run_import_nothing_heavy():
+    frame = "frame.frame", "frame.controls", "frame.pictures"
+    folders = "models.view", "models.model_tabs", "playground.view", "run.recorded", "run.notation_view"
+    modules = [f"viz_transformer.ui.{name}" for name in (*frame, *(f"pages.{name}" for name in folders))]
+    assert imported_by(f"import {', '.join(modules)}") == "[]"
 
 
 def imported_before_the_heading(script: str, folder: Path) -> set[str]:

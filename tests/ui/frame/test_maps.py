@@ -226,11 +226,6 @@ def test_a_caption_quotes_the_beginning_of_a_long_text_and_fences_off_right_to_l
     assert "“\u2068مرحبا\u2069”" in shown_of(tiny_checkpoint(), "مرحبا", max_steps=1).caption("x")
 
 
-def test_a_file_name_holds_letters_digits_and_hyphens_alone():
-    assert maps.file_name("../<b>", "Layer 1, head 3", "", "é😀") == "b-layer-1-head-3"
-    assert len(maps.file_name("x" * 500)) == 120
-
-
 # ---- the same numbers as a table and as CSV
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.passes import has_own_rows
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
@@ -36,8 +37,6 @@ def heads(count: int, *, key: str, words: tuple[str, ...] = ("mean",)) -> None:
 
 def rows(both: Runs, *, key: str) -> None:
     """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own."""
-    from viz_transformer.ui.session.passes import has_own_rows
-
     if not any(has_own_rows(shown) for shown in (both.a, both.b) if shown is not None):
         return
     st.segmented_control(

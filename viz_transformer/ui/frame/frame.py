@@ -12,20 +12,24 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
-from viz_transformer import __version__
+from viz_transformer import __version__, analysis
 from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.figures import labels
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import quoted
+from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import chip_rows
 from viz_transformer.ui.components.selection import join_selection
 from viz_transformer.ui.frame import opening, projector, text
-from viz_transformer.ui.session import cached, examples, state
+from viz_transformer.ui.session import cached, examples, passes, state
+from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ASKED
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.memory import leave_new_imports_alone
+from viz_transformer.ui.session.runs import Watched, load
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
@@ -89,10 +93,8 @@ def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
 
     `words` are what the caption says of the selection; without them that is kind, layer, heads and position.
     """
-    from viz_transformer.analysis.attention.maps import step_row
-
     shown = both.main
-    first = step_row(shown.run, 0)
+    first = analysis.step_row(shown.run, 0)
     rows = KINDS[state.selection()["kind"]].writes
     said = shown.caption(_in_words(shown) if words is None else words, rows=rows)
     scenes_of_page(scenes, said, rows=(first, first + len(shown.run.steps) - 1))
@@ -182,10 +184,6 @@ def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "l
     rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
     page has `passes.choice`, each step's own where these are chosen.
     """
-    from viz_transformer.ui.session import passes
-    from viz_transformer.ui.session.branches import how_of
-    from viz_transformer.ui.session.runs import load
-
     summary = selected()
     if isinstance(summary, str):
         say(status, error=summary)
@@ -220,8 +218,6 @@ def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
 
     elsewhere: the page does not show each step's own rows, so it says which pages do.
     """
-    from viz_transformer.ui.session import passes
-
     found = {each.name: passes.said_of(each, elsewhere=elsewhere) for each in shown if each is not None}
     alike = len({*found.values()}) == 1
     for name, sentence in [*found.items()][: 1 if alike else None]:
@@ -231,9 +227,6 @@ def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
 
 def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
     """How the branch that is selected is written; a branch that is not there is said, and the answer shown."""
-    from viz_transformer.ui.session.branches import how_of
-    from viz_transformer.ui.session.runs import Watched
-
     chosen = state.selection()
     if chosen["target"] is not None:
         return state.how()
@@ -250,8 +243,6 @@ def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
 
 def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
     """The runs with B, or without it and a remark why."""
-    from viz_transformer.ui.session.runs import load
-
     chosen = state.selection()
     found = {summary.name: summary for summary in cached.summaries()}
     summary = found.get(chosen["pin_checkpoint"])
@@ -278,10 +269,8 @@ def fit_model(summary: Summary) -> None:
 
 def fit(shown: Shown) -> None:
     """Bring kind, layer, heads and positions into what this run has."""
-    from viz_transformer.analysis.attention.maps import step_row
-
     fit_model(shown.summary)
-    state.fit_positions(len(shown.trace.src), len(shown.trace.tgt), step_row(shown.run, 0))
+    state.fit_positions(len(shown.trace.src), len(shown.trace.tgt), analysis.step_row(shown.run, 0))
 
 
 def strip_columns() -> list[DeltaGenerator]:
@@ -342,9 +331,6 @@ def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None, row
 
     Streamlit makes a new chart of each new figure; for a moment there is none.
     """
-    from viz_transformer.ui.components import saving
-    from viz_transformer.ui.frame.maps import file_name
-
     buttons = not projector.is_on()
     height = int(figure.layout.height) + (saving.HEIGHT if buttons else 0)
     with st.container(key=key, height=height, border=False, gap=None):
@@ -359,4 +345,4 @@ def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None, row
             title = html.unescape(figure.layout.title.text or alt)
             of = st.session_state.get(_RUN, "") if caption is None else caption
             said = f"{', '.join(filter(None, (of, title, rows)))} (Viz Transformer {__version__})"
-            saving.saving(key, caption=said, name=file_name(of.split(",")[0], title))
+            saving.saving(key, caption=said, name=labels.file_name(of.split(",")[0], title))

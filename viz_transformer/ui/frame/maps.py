@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN, HiddenKeys, hidden_keys
+from viz_transformer.analysis.attention.maps import (
+    HeadsCombined,
+    HeadView,
+    added_padding,
+    contribution_norms,
+    head_view,
+    kept_cells,
+    sides,
+)
+from viz_transformer.analysis.attention.rollout import rollout_view
+from viz_transformer.analysis.attention.words import Words, word_groups, word_map
+from viz_transformer.figures import labels
 from viz_transformer.figures.components.lines import WeightScale
 from viz_transformer.figures.components.matrix import FILLS as FILLS
 from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, attention_axes, matrix_payload
 from viz_transformer.figures.components.tokens import token_data
-from viz_transformer.figures.labels import file_name as file_name
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from viz_transformer.analysis.attention.hidden_keys import HiddenKeys
-    from viz_transformer.analysis.attention.maps import HeadsCombined, HeadView
-    from viz_transformer.analysis.attention.words import Words
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import Shown
 
 WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
 
@@ -110,7 +116,6 @@ class Picture:
 
         Where anything is masked, as many columns follow, "..., masked", which are True where it is.
         """
-        import pandas as pd
 
         def named(axis: Axis) -> list[str]:
             places = axis.starts or range(len(axis.tokens))
@@ -142,9 +147,6 @@ def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
 
 def _made(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
     """The map, with 0 where the run has no number, so that sums over what is there can be made."""
-    from viz_transformer.analysis.attention.maps import contribution_norms, head_view
-    from viz_transformer.analysis.attention.rollout import rollout_view
-
     kind, layer, heads, options = chosen["kind"], chosen["layer"], chosen["heads"], chosen["options"]
     if heads == "rollout":
         return _with_options(shown, _of_view(shown, rollout_view(shown.trace, kind, layer)), kind, options)
@@ -209,8 +211,6 @@ def _of_view(
     title: str | None = None,
     unit: str | None = None,
 ) -> Picture:
-    from viz_transformer.analysis.attention.maps import kept_cells
-
     rows, columns = axes(shown, view.kind)
     title = title or view.title
     there = kept_cells(shown.trace, view.kind)
@@ -222,7 +222,7 @@ def _of_view(
         writes=_writes(shown, view),
         title=f"{KINDS[view.kind].glyph}  {title}",
         caption=shown.caption(title, rows=KINDS[view.kind].writes),
-        name=file_name(shown.summary.name, title),
+        name=labels.file_name(shown.summary.name, title),
         scale=_scale(view),
         unit=unit or view.scale_name,
         quantity="weight",
@@ -261,9 +261,6 @@ def _specials(shown: Shown, side: SideName) -> frozenset[int]:
 
 def _without_specials(shown: Shown, made: Picture, kind: KindName) -> Picture:
     """Special keys left out, and what is left of a row of weights brought to a sum of 1; how much that hid is said."""
-    from viz_transformer.analysis.attention.hidden_keys import hidden_keys
-    from viz_transformer.analysis.attention.maps import added_padding, sides
-
     special = _specials(shown, made.columns.side)
     hidden = [position in special for position in range(made.values.shape[1])]
     if all(hidden) or not any(hidden):
@@ -296,8 +293,6 @@ def _without_specials(shown: Shown, made: Picture, kind: KindName) -> Picture:
 
 def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
     """How much the hidden keys hold in the rows that hold anything and are no padding."""
-    from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN
-
     counted = ~padding & (found.hidden_mass + found.weights.sum(axis=-1, dtype=np.float64) > 0)
     share, rows = found.hidden_share[counted], int(counted.sum())
     if not rows:
@@ -320,8 +315,6 @@ def _by_word(
 
     Of lengths of vectors it is the vectors that are summed: `together` has the lengths of their sums.
     """
-    from viz_transformer.analysis.attention.words import Words, word_map
-
     rows, columns = (_words(shown, axis) for axis in (made.rows, made.columns))
     merged = word_map(made.values, made.mask, rows, columns)
     values = merged.weights
@@ -358,8 +351,6 @@ def _by_word(
 
 def _words_there(there: NDArray[np.bool_], rows: Words, columns: Words) -> NDArray[np.bool_]:
     """[words, words]: False where a token that reads has no step, and where no piece of what is read was there."""
-    from viz_transformer.analysis.attention.words import word_map
-
     steps = np.array([there[list(places)].any(axis=-1).all() for places in rows.positions])
     return np.asarray(word_map(there, there, rows, columns).mask & steps[:, None])
 
@@ -373,8 +364,6 @@ def _by_row(shares: NDArray[np.float64] | None, rows: Words) -> NDArray[np.float
 
 def _words(shown: Shown, axis: Axis) -> Words:
     """The words of the tokens that stand on an axis."""
-    from viz_transformer.analysis.attention.words import word_groups
-
     side = SIDES[axis.side].of(shown.trace.src, shown.trace.tgt)
     codec = shown.ckpt.codecs.get(axis.side)
     special = _specials(shown, axis.side)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-    from streamlit.elements.lib.column_types import ColumnConfig
+from numpy.typing import ArrayLike
+from streamlit.elements.lib.column_types import ColumnConfig
 
 MOST_DIGITS = 17  # all of a float64
 
@@ -31,8 +30,6 @@ def number_columns(frame: pd.DataFrame) -> dict[str, ColumnConfig]:
 
 def enough(values: ArrayLike, digits: int) -> int:
     """Significant digits, at least those given, at which only 1 is written as 1; no such format writes a wrong 0."""
-    import numpy as np
-
     off = np.abs(np.abs(np.asarray(values, dtype=np.float64)) - 1)
     near = off[(off > 0) & (off < 0.1)]
     needed = 0 if not near.size else int(np.floor(-np.log10(near.min()))) + 2

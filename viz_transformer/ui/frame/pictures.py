@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import maps, text
+from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.number_columns import number_columns
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pandas as pd
-
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.maps import Picture
 
@@ -25,6 +23,8 @@ MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark 
 def selected_picture(both: Runs, options: tuple[str, ...] | None = None) -> Picture:
     """The map of what is selected, or the same with other options. Raises ValueError with one sentence for what is
     undefined, or has no difference."""
+    from viz_transformer.ui.frame import maps  # loads torch, which pages without a run have no need of
+
     chosen = state.selection()
     if options is not None:
         chosen = {**chosen, "options": options}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from viz_transformer import numerals
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.ui.session.runs import Shown
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.figures import labels
+from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.running.strategies import Greedy
+from viz_transformer.ui.session.runs import Shown
 
 
 def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) -> bytes:
@@ -17,11 +18,6 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
 
     strategy: with what the strategy made of them; takes: another candidate can be taken there.
     """
-    from viz_transformer.analysis.attention.maps import step_row
-    from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
-    from viz_transformer.figures.components.tokens import token_data
-    from viz_transformer.ui.frame.maps import file_name
-
     anatomy, codec = shown.trace.anatomy, shown.ckpt.codec("target")
     assert anatomy.target_vocab_size is not None
     first = step_row(shown.run, 0)
@@ -35,7 +31,7 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
         vocabulary=anatomy.target_vocab_size,
         reads=token_data(tokens, typed, special=special),
         caption=shown.caption("candidates"),
-        name=file_name(shown.summary.name, "candidates"),
+        name=labels.file_name(shown.summary.name, "candidates"),
         special=codec.vocabulary.special_ids,
         strategy=strategy_words(shown) if strategy else None,
         takes=takes,
@@ -56,11 +52,6 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
 
     Where tokens were not just chosen greedily: with the strategy's probability, and why it removed a token.
     """
-    import pandas as pd
-
-    from viz_transformer.figures.components.scrubber import steps_of
-    from viz_transformer.running.strategies import Greedy
-
     how = shown.run.steps[0].choosing
     chooses = how.banned or not isinstance(how.strategy, Greedy | None)
     rows = [

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+import viz_transformer as vt
+from viz_transformer import analysis
 from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
 from viz_transformer.checkpoint import list_checkpoints
 from viz_transformer.checkpoint.files import CARD
 from viz_transformer.ui.session import new_models
 from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.memory import leave_imports_alone
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import Answer
@@ -48,7 +51,6 @@ def warm_up() -> None:
     import torch
 
     import viz_transformer.running.decoding  # noqa: F401
-    from viz_transformer.ui.session.memory import leave_imports_alone
 
     torch.set_num_threads(1)
     leave_imports_alone()
@@ -74,13 +76,11 @@ def run(
     key = (_where(summary), _written(summary), text, target, how)
     kept = _runs()
     if (found := kept.get(key)) is None:
-        from viz_transformer.running.decoding import decode
-
         ckpt = checkpoint(summary)
         if target is not None:
-            found = decode(ckpt, text, target=target, progress=progress)
+            found = vt.decode(ckpt, text, target=target, progress=progress)
         else:
-            found = decode(
+            found = vt.decode(
                 ckpt,
                 text,
                 strategy=how.value(),
@@ -115,11 +115,9 @@ def _written(summary: Summary) -> float:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _checkpoint(where: str, written: float, _summary: Summary) -> Checkpoint:
     warm_up()
-    from viz_transformer.checkpoint import load
-
     if isinstance(_summary, UntrainedSummary):
-        return untrained(_summary.recipe, load(_summary.path))
-    return load(where)
+        return untrained(_summary.recipe, vt.load(_summary.path))
+    return vt.load(where)
 
 
 class Runs:
@@ -149,9 +147,7 @@ def _runs() -> Runs:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _example_answers(where: str, written: float, count: int, _summary: Summary) -> tuple[Answer, ...]:
-    from viz_transformer.analysis.models.answers import greedy_answers
-
-    return greedy_answers(_checkpoint(where, written, _summary), _summary.examples()[:count])
+    return analysis.greedy_answers(_checkpoint(where, written, _summary), _summary.examples()[:count])
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_transformer.analysis.inputs.dataset import Data, needed_files, read_part
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import DATA_VARIABLE
-
-if TYPE_CHECKING:
-    from viz_transformer.analysis.inputs.dataset import Data
-    from viz_transformer.checkpoint import Checkpoint
 
 
 def data_key() -> str:
@@ -26,15 +23,11 @@ def part(ckpt: Checkpoint, name: str) -> Data:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _part(model: str, weights: str, name: str, folder: str, _ckpt: Checkpoint) -> Data:
-    from viz_transformer.analysis.inputs.dataset import read_part
-
     return read_part(_ckpt, name)
 
 
 def missing_data(ckpt: Checkpoint, name: str, error: ValueError, what: str) -> str:
     """What to put where, in a sentence; the error itself where the files are there."""
-    from viz_transformer.analysis.inputs.dataset import needed_files
-
     files = needed_files(ckpt, name)
     if not files or all(os.path.isfile(os.path.join(data_key(), file)) for file in files):
         return f"{error}."

@@ -1,6 +1,6 @@
 """How a run's answer is written, as plain values that stand in an address and in a cache's key: strategy and branch.
 
-Nothing heavy is imported before a strategy other than greedy is asked for.
+Nothing heavy is imported before a strategy is asked for: public names are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import viz_transformer as vt
 
 if TYPE_CHECKING:
     from viz_transformer.running.strategies import Strategy
@@ -51,11 +53,9 @@ class How:
 
     def value(self) -> Strategy:
         """The strategy. Raises ValueError with one sentence for settings that cannot be."""
-        from viz_transformer.running.strategies import Greedy
-
         if self.strategy == "sampling":
             return sampling(self.settings or SAMPLED)  # type: ignore[arg-type]
-        return searching(self.settings or SEARCHED) if self.strategy == "beam" else Greedy()  # type: ignore[arg-type]
+        return searching(self.settings or SEARCHED) if self.strategy == "beam" else vt.Greedy()  # type: ignore[arg-type]
 
     def words(self) -> str:
         """What a caption says of it; "" for greedy decoding without anything else."""
@@ -92,10 +92,8 @@ def parse_how(given: str) -> How | None:
 
 def sampling(settings: Sampled) -> Strategy:
     """The strategy with these settings. Raises ValueError for those that cannot be."""
-    from viz_transformer.running.strategies import Sampling
-
     temperature, top_k, top_p, min_p, penalty, seed = settings
-    return Sampling(
+    return vt.Sampling(
         temperature=temperature,
         top_k=top_k or None,
         top_p=top_p,
@@ -107,10 +105,8 @@ def sampling(settings: Sampled) -> Strategy:
 
 def searching(settings: Searched) -> Strategy:
     """The beam search with these settings. Raises ValueError for those that cannot be."""
-    from viz_transformer.running.strategies import Beam
-
     width, length_penalty, penalty, counted, stop = settings
-    return Beam(width, length_penalty=length_penalty, penalty=penalty, count_end=counted == "end", stop=stop)  # type: ignore[arg-type]
+    return vt.Beam(width, length_penalty=length_penalty, penalty=penalty, count_end=counted == "end", stop=stop)  # type: ignore[arg-type]
 
 
 def read_sampling(given: str) -> Sampled | None:

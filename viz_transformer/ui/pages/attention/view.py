@@ -93,7 +93,7 @@ def head_grid(shown: Shown) -> None:
     pictures.table(
         lambda: score_table(scores_of(shown, kind)),
         note=f"{_caption(shown, 'head scores', kind)}. Beside each score stands that of an even head.",
-        name=maps.file_name(shown.summary.name, "scores", kind),
+        name=labels.file_name(shown.summary.name, "scores", kind),
         key="attention_grid_table",
     )
 
@@ -113,7 +113,7 @@ def _grid(run: str, caption: str, kind: KindName, _shown: Shown) -> bytes:
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
         title=f"All heads, {name} attention",
         caption=_caption(shown, "all heads", kind),
-        name=maps.file_name(shown.summary.name, "heads", kind),
+        name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
     )
 

@@ -50,7 +50,7 @@ def show(shown: Shown, on_continue: Callable[[int], None]) -> None:
         lambda: table(shown, tree),
         note=f"{shown.caption('beam tree')}. Logarithms are natural; the margin is by how much a hypothesis was beaten,"
         " as log-probability if it was pruned, else as score.",
-        name=maps.file_name(shown.summary.name, "beam-tree"),
+        name=labels.file_name(shown.summary.name, "beam-tree"),
         key="beam_tree_table",
     )
     left, right = st.columns([5, 4], gap="medium")
@@ -109,7 +109,7 @@ def _payload(run: str, how: str, caption: str, _shown: Shown) -> bytes:
         special=vocabulary.special_ids - {vocabulary.unk},
         start=vocabulary.tokens[tree.start[-1]],
         caption=caption,
-        name=maps.file_name(shown.summary.name, "beam-tree"),
+        name=labels.file_name(shown.summary.name, "beam-tree"),
     )
 
 
@@ -217,7 +217,7 @@ def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
             drawn,
             title=f"{drawn.title}, {called}",
             caption=f"{drawn.caption}, {called} of the beam tree",
-            name=maps.file_name(drawn.name, called),
+            name=labels.file_name(drawn.name, called),
         ),
         key="beam_tree_matrix",
     )

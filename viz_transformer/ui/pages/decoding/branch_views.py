@@ -22,7 +22,7 @@ from viz_transformer.figures.branches import branch_curves
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import frame, maps, pictures, projector, text
+from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -132,7 +132,7 @@ def _curves(found: Comparison, a: Shown, b: Shown) -> None:
         lambda: curve_table(found, a, b),
         note=f"{_caption(a, b, 'log-probabilities')}. Natural logarithms, over the whole vocabulary, before the"
         " strategy.",
-        name=maps.file_name(a.summary.name, "branches"),
+        name=labels.file_name(a.summary.name, "branches"),
         key="branch_curves_table",
     )
 
@@ -170,7 +170,7 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
     pictures.table(
         lambda: variation_table(found, a),
         note=f"{_caption(a, b, 'attention', rows=True)}. {DEFINITION}",
-        name=maps.file_name(a.summary.name, "total-variation"),
+        name=labels.file_name(a.summary.name, "total-variation"),
         key="branch_variation_table",
     )
 

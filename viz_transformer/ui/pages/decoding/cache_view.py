@@ -24,7 +24,7 @@ from viz_transformer.figures.caching import work_curves
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.joined import JoinedSteps
-from viz_transformer.ui.frame import frame, maps, pictures, projector, text
+from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
@@ -68,7 +68,7 @@ def _step(steps: Sequence[CacheStep], index: int, shown: Shown) -> None:
         pictures.table(
             lambda: cache_table(steps, shown.run),
             note=f"{shown.caption('cache')}. {counted}",
-            name=maps.file_name(shown.summary.name, "cache"),
+            name=labels.file_name(shown.summary.name, "cache"),
             key="cache_table",
         )
 
@@ -266,7 +266,7 @@ def _without(shown: Shown) -> None:
     pictures.table(
         lambda: difference_table(found, shown.run),
         note=f"{shown.caption('logits without a cache')}. Largest absolute difference and largest absolute logit.",
-        name=maps.file_name(shown.summary.name, "without-cache"),
+        name=labels.file_name(shown.summary.name, "without-cache"),
         key="cache_without_table",
     )
 

@@ -13,7 +13,7 @@ from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore, run_score, target_score
 from viz_transformer.figures import labels
-from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.session.runs import Shown
 
 LONGEST = 24
@@ -42,7 +42,7 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
         pictures.table(
             lambda: score_table(found),
             note=f"{scored.caption('scored')}. Natural logarithms, over the whole vocabulary; rank 0: most probable.",
-            name=maps.file_name(scored.summary.name, "scored"),
+            name=labels.file_name(scored.summary.name, "scored"),
             key="score_table",
         )
     with right:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.figures import labels
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import scrubber, shading
@@ -41,7 +42,7 @@ def step(both: Runs) -> None:
     pictures.table(
         lambda: steps.candidate_table(shown),
         note=f"{shown.caption('candidates')}. Probabilities are over the whole vocabulary.",
-        name=maps.file_name(shown.summary.name, "candidates"),
+        name=labels.file_name(shown.summary.name, "candidates"),
         key="decoding_steps_table",
     )
 

@@ -22,7 +22,7 @@ from viz_transformer.analysis.inputs.embeddings import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, input_strips
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, maps, pictures, text
+from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import POSITION, Side, chart, tokens_of
@@ -119,7 +119,7 @@ def _table(shown: Shown, side: Side, row: int, numbers: Callable[[], pd.DataFram
     pictures.table(
         numbers,
         note=f"{said}{shown.caption(f'{stack}.embed, position {row}')}. A row for each feature.",
-        name=maps.file_name("a-minus-b" if said else "", shown.summary.name, stack, "embed", str(row)),
+        name=labels.file_name("a-minus-b" if said else "", shown.summary.name, stack, "embed", str(row)),
         key="input_table",
     )
 

@@ -14,7 +14,6 @@ from viz_transformer.analysis.layers.sublayers import stacks
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import StackName
 from viz_transformer.ui.frame import pictures, text
-from viz_transformer.ui.frame.maps import file_name
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
     drawn_rows,
@@ -48,7 +47,7 @@ def lens_panel(shown: Shown) -> None:
         lambda: lens_table(shown, read, found),
         note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the distribution of the"
         f" {'last pass' if _has_own(found) else 'last layer'}, in nats; rank 0: most probable.",
-        name=file_name(shown.summary.name, "logit-lens"),
+        name=labels.file_name(shown.summary.name, "logit-lens"),
         key="layers_lens_table",
     )
     text.paragraph(lens_words(shown, read, found))

@@ -30,7 +30,6 @@ from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.frame.maps import file_name
 from viz_transformer.ui.pages.layers.fields import FIELDS
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
@@ -116,7 +115,7 @@ def sublayer(shown: Shown, place: Place) -> None:
     pictures.table(
         lambda: flow_table(shown, place.stack, [(name, values) for name, values, _ in columns]),
         note=f"{shown.caption(place.title, rows=place.stack == 'decoder')}. Lengths are Euclidean norms.",
-        name=file_name(shown.summary.name, place.short, "flow"),
+        name=labels.file_name(shown.summary.name, place.short, "flow"),
         key="layers_flow_table",
     )
     if flow.pairs:
@@ -171,7 +170,7 @@ def norm_panel(shown: Shown, place: Place | None, stack: StackName) -> None:
         pictures.table(
             lambda: flow_table(shown, stack, columns),
             note=f"{shown.caption(view.title, rows=stack == 'decoder')}. Before: {view.reads}; after: {view.gives}.",
-            name=file_name(shown.summary.name, view.title),
+            name=labels.file_name(shown.summary.name, view.title),
             key="layers_norm_table",
         )
     with right:
@@ -251,7 +250,7 @@ def along_the_stream(both: Runs, place: Place | None) -> None:
         lambda: stream_table(shown, stack, found),
         note=f"{shown.caption(f'the stream of the {stack}', rows=stack == 'decoder')}. All numbers of all tokens and"
         " sub-layers.",
-        name=file_name(shown.summary.name, stack, "stream"),
+        name=labels.file_name(shown.summary.name, stack, "stream"),
         key="layers_stream_table",
     )
     if shown.trace.anatomy.norm == "post":

@@ -92,7 +92,7 @@ def influence_picture(compared: Compared, found: Influence) -> Picture:
         writes=None,
         title="Influence on the logits",
         caption=shown.caption(what, rows=True),
-        name=maps.file_name(shown.summary.name, "influence", found.side),
+        name=labels.file_name(shown.summary.name, "influence", found.side),
         scale="derived",
         unit="largest change of a logit",
         quantity="largest change",

@@ -228,7 +228,7 @@ def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
         columns=columns,
         fill=compared.ckpt.config.mask_fill,
         rule=compared.ckpt.config.padding_mask,
-        name=maps.file_name(shown.summary.name, "masks", kind),
+        name=labels.file_name(shown.summary.name, "masks", kind),
         caption=looked.caption(f"masks of {KINDS[kind].words}"),
         compared=replace(compared, elsewhere=elsewhere),
     )
@@ -313,7 +313,7 @@ def _plain(shown: Shown) -> Looked:
         columns=axes[1],
         fill=fill,
         rule=rule,
-        name=maps.file_name("masks", kind, str(size)),
+        name=labels.file_name("masks", kind, str(size)),
         caption=f"masks of {KINDS[kind].words} for {size} tokens, {padded} of them padding",
         compared=None,
     )

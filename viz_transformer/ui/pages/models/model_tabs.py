@@ -5,17 +5,29 @@ from __future__ import annotations
 import contextlib
 import html
 import math
+import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from viz_transformer import numerals
+from viz_transformer import __version__, numerals
+from viz_transformer.analysis.models.parameters import parameter_rows
+from viz_transformer.analysis.models.training import best_validation, loss_history, rate_history, time_history
 from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
 from viz_transformer.figures import labels
+from viz_transformer.figures.architecture import architecture as drawn
+from viz_transformer.figures.architecture import norm_places
+from viz_transformer.figures.components.architecture import architecture_payload
+from viz_transformer.figures.curves import loss_curves
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.ui.components.pictures import architecture_view
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.pages.models import view
+from viz_transformer.ui.pages.models.card_rows import data_rows, measurements
 from viz_transformer.ui.pages.models.fields import FIELDS, LONGEST_FIND
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.waiting import waiting
@@ -90,8 +102,6 @@ def staged(summary: Summary) -> None:
 
 def card(summary: Summary) -> None:
     """Every measurement with its command, the configuration, and where data and weights come from."""
-    from viz_transformer.ui.pages.models.card_rows import measurements
-
     found = measurements(summary.card)
     wide = st.container() if len(found) > MOST_COLUMNS else None
     left, right = st.columns([5, 3], gap="medium")
@@ -168,25 +178,18 @@ def architecture(summary: Summary) -> None:
 
 
 def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
-    from viz_transformer.figures.architecture import architecture as drawn
-
     _draw(drawn(config), f"{name}, architecture", name, key)
 
 
 def norms(config: ModelConfig, name: str) -> None:
-    from viz_transformer.figures.architecture import norm_places
-
     _draw(norm_places(config), f"{name}, places of the norm", name, "norm_places")
 
 
 def _draw(found: Any, caption: str, name: str, key: str) -> None:
-    from viz_transformer import __version__
-    from viz_transformer.figures.components.architecture import architecture_payload
-    from viz_transformer.ui.components.pictures import architecture_view
-    from viz_transformer.ui.frame.maps import file_name
-
     caption = f"{caption} (Viz Transformer {__version__})"
-    architecture_view(architecture_payload(found, caption=caption, name=file_name(name, key)), key=f"model_{key}")
+    architecture_view(
+        architecture_payload(found, caption=caption, name=labels.file_name(name, key)), key=f"model_{key}"
+    )
 
 
 def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
@@ -194,8 +197,6 @@ def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
 
     That is the one of the weights file of `stored`, or else of the model that torch makes of the config.
     """
-    from viz_transformer.analysis.models.parameters import parameter_rows
-
     rows = parameter_rows(config)
     total = sum(row.count for row in rows)
     text.section("Parameters")
@@ -235,10 +236,6 @@ def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
 
 def curves(summary: Summary) -> None:
     """Training and validation loss and the learning rate against the steps, the best step, and the table of all."""
-    from viz_transformer.analysis.models.training import best_validation, loss_history, rate_history, time_history
-    from viz_transformer.figures.curves import loss_curves
-    from viz_transformer.figures.enlarged import enlarged
-
     rows, card = summary.history(), summary.card
     found = loss_history(rows)
     if not found:
@@ -313,11 +310,6 @@ def history_table(rows: Sequence[dict[str, float]]) -> pd.DataFrame:
 
     The latter only where the history knows how long the training took.
     """
-    import numpy as np
-    import pandas as pd
-
-    from viz_transformer.analysis.models.training import time_history
-
     table = pd.DataFrame(rows).set_index("step")
     table.insert(2, "validation_perplexity", np.exp(table["validation_loss"]))
     if (time := time_history(rows)) is not None:
@@ -330,8 +322,6 @@ def history_table(rows: Sequence[dict[str, float]]) -> pd.DataFrame:
 
 def data(summary: Summary) -> None:
     """What the card states of data, splits and overlap, and how long the kept example pairs are."""
-    from viz_transformer.ui.pages.models.card_rows import data_rows
-
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="model_data"):
         text.section("As its card states")
@@ -349,8 +339,6 @@ def data(summary: Summary) -> None:
 
 
 def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    import statistics
-
     rows = [("pairs", f"{len(pairs):,}")]
     for side, name in enumerate(("source", "target")):
         counts = [len(pair[side]) for pair in pairs]

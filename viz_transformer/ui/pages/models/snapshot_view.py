@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from viz_transformer.analysis.models.snapshots import SnapshotSeries, snapshot_series
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.figures import labels
+from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.components.pictures import snapshots_view
+from viz_transformer.ui.frame import frame, maps, pictures, text
 from viz_transformer.ui.session import cached, passes, state
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from viz_transformer.analysis.models.snapshots import SnapshotSeries
-    from viz_transformer.checkpoint import Checkpoint
 
 ORIGINS = {
     "given": "the target that is given on the Run page",
@@ -45,8 +45,6 @@ def training(summary: Summary) -> None:
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:
         with st.container(key="training_slider"):
-            from viz_transformer.ui.components.pictures import snapshots_view
-
             snapshots_view(
                 _payload(ckpt.weights_sha256, series.source, chosen["target"], series, shown), key="snapshots"
             )
@@ -82,8 +80,6 @@ def _said(series: SnapshotSeries) -> str:
 
 def table(series: SnapshotSeries) -> pd.DataFrame:
     """Step, loss and answer of each snapshot."""
-    import pandas as pd
-
     rows = [
         {"step": run.step, "loss": run.loss, "answer": run.text, "ended": run.complete, "is the target": run.right}
         for run in series.runs
@@ -100,16 +96,11 @@ def _those_with() -> str:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _series(digest: str, source: str, target: str | None, _ckpt: Checkpoint) -> SnapshotSeries:
-    from viz_transformer.analysis.models.snapshots import snapshot_series
-
     return snapshot_series(_ckpt, source, target)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _payload(digest: str, source: str, target: str | None, _series: SnapshotSeries, _shown: Shown) -> bytes:
-    from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
-    from viz_transformer.ui.frame import maps
-
     def of(kind: Any) -> MapsOfKind:
         drawn = maps.picture(_shown, {"kind": kind, "layer": 0, "heads": (0,), "options": ()})
         return MapsOfKind(
@@ -126,5 +117,5 @@ def _payload(digest: str, source: str, target: str | None, _series: SnapshotSeri
         [SnapshotData(run.step, run.text, run.complete, run.right, run.loss) for run in _series.runs],
         [of(kind) for kind in _series.kinds],
         caption=_shown.caption("maps at a snapshot", rows=True),
-        name=maps.file_name(_shown.summary.name, "snapshots"),
+        name=labels.file_name(_shown.summary.name, "snapshots"),
     )

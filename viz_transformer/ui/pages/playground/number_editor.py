@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
+from viz_transformer.analysis.playground.by_hand import LETTERS, Cell, Letter
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_NUMBERS
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from viz_transformer.analysis.playground.by_hand import Cell, Letter
 
 MOST, LARGEST = MOST_NUMBERS, 999.0
 _MEMORY, _FULL = "play_editors", "play_editors_full"
@@ -36,8 +34,6 @@ class _Mounted:
 
 def edits() -> dict[Cell, float]:
     """All edited cells of the Playground: (table, row, column) and the number that stands there."""
-    from viz_transformer.analysis.playground.by_hand import LETTERS
-
     found: dict[Cell, float] = {}
     for word in filter(None, FIELDS.now().play_numbers.split(",")):
         place, _, value = word.partition("=")
@@ -77,8 +73,6 @@ def editor(
 
     boxes: a box to tick in each cell instead of a number.
     """
-    import pandas as pd
-
     mine = {(row, column): value for (table, row, column), value in edits().items() if table == letter}
     memory: dict[str, _Mounted] = st.session_state.setdefault(_MEMORY, {})
     kept = memory.get(letter)

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import html
 import uuid
+from collections.abc import Callable, Hashable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
-from viz_transformer.analysis.playground.background import Busy, Trainings
+from viz_transformer.analysis.playground.background import Busy, Training, Trainings
+from viz_transformer.analysis.playground.experiments import (
+    Copying,
+    CopySettings,
+    Rebuild,
+    RebuildSettings,
+    new_copying,
+    new_rebuild,
+)
+from viz_transformer.figures.playground import Curve, curves, map_row, rebuilt_row
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.pages.playground import view
 from viz_transformer.ui.pages.playground.fields import FIELDS
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    import pandas as pd
-
-    from viz_transformer.analysis.playground.background import Training
-    from viz_transformer.analysis.playground.experiments import Copying, Rebuild
 
 EVERY = 1.0
 """Seconds between two pictures of a training that goes on."""
@@ -119,8 +123,6 @@ def _state(training: Training[Any] | None, before: str, steps: int) -> None:
 
 def rebuild() -> None:
     """One head and several heads learn to give back the queries of the attention part."""
-    from viz_transformer.analysis.playground.experiments import RebuildSettings, new_rebuild
-
     given = view.own_vectors().query
     size = given.shape[1]
     offered = [heads for heads in (2, 4, 8) if size % heads == 0]
@@ -159,8 +161,6 @@ def rebuild() -> None:
 
 
 def _rebuilt(work: Rebuild, going: bool) -> None:
-    from viz_transformer.figures.playground import Curve, curves
-
     done = work.done
     if done:
         step = max(1, done // MOST_POINTS)
@@ -187,8 +187,6 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
 
 def _rebuilt_rest(work: Rebuild, going: bool) -> None:
     """Output beside input, and when it has ended the maps and the table."""
-    from viz_transformer.figures.playground import map_row, rebuilt_row
-
     done, now = work.done, work.now
     names = [f"x{i}" for i in range(len(work.x))]
     outputs = [(f"{name}: {each.loss:.1e}", each.output) for name, each in zip(work.names, now, strict=True)]
@@ -216,8 +214,6 @@ def _rebuilt_rest(work: Rebuild, going: bool) -> None:
 
 def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
     """The loss of every step."""
-    import pandas as pd
-
     made = pd.DataFrame(columns)
     made.index = pd.RangeIndex(len(made), name="step")
     return made
@@ -225,8 +221,6 @@ def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
 
 def _decades(values: Any) -> tuple[float, float]:
     """Powers of ten around all of the values above 0."""
-    import numpy as np
-
     there = values[np.isfinite(values) & (values > 0)]
     if not there.size:
         return 0.1, 10.0
@@ -238,8 +232,6 @@ def _decades(values: Any) -> tuple[float, float]:
 
 def copying() -> None:
     """Two equal decoders learn to copy, one with the causal mask and one without."""
-    from viz_transformer.analysis.playground.experiments import CopySettings, new_copying
-
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         view.seed_box()
     settings = CopySettings(seed=FIELDS.now().play_seed)
@@ -258,8 +250,6 @@ def copying() -> None:
 
 
 def _copied(work: Copying, going: bool) -> None:
-    from viz_transformer.figures.playground import Curve, curves
-
     done = work.done
     if done:
         at = list(range(done))
@@ -295,8 +285,6 @@ def _copied(work: Copying, going: bool) -> None:
 
 def _copied_rest(work: Copying) -> None:
     """What both have learned, in numbers, examples and maps, and the table of losses."""
-    from viz_transformer.figures.playground import map_row
-
     done = work.done
     letters = ALPHABET[: work.settings.letters] + "|"
     copy_facts(work, letters)

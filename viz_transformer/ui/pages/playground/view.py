@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+import math
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
+from plotly.graph_objects import Figure
 
 from viz_transformer import numerals
+from viz_transformer.analysis.playground import by_hand
+from viz_transformer.analysis.playground.by_hand import (
+    AXES,
+    Attended,
+    Growth,
+    Normalised,
+    Sizes,
+    Vectors,
+    attend,
+    drawn,
+    entropy,
+    gain_and_offset,
+    growth,
+    mask_of,
+    more_aligned_with_another,
+    normalised,
+    reach,
+    simplex_points,
+    table_of,
+    vectors,
+)
 from viz_transformer.figures import labels
+from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.figures.playground import Curve, Dot, attention_row, curves, norm_row
+from viz_transformer.figures.playground import simplex as drawn_simplex
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.pages.playground import number_editor
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
 from viz_transformer.ui.session import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from plotly.graph_objects import Figure
-
-    from viz_transformer.analysis.playground.by_hand import Attended, Growth, Normalised, Sizes, Vectors
-    from viz_transformer.figures.playground import Dot
 
 PARTS = {
     "attention": "Attention",
@@ -131,8 +152,6 @@ def project() -> None:
 def chart(figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place; on a projector higher and with larger type."""
     if projector.is_on():
-        from viz_transformer.figures.enlarged import enlarged
-
         figure = enlarged(figure, PROJECTED)
         figure.update_layout(height=min(figure.layout.height, TALLEST))
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
@@ -148,8 +167,6 @@ def problems() -> tuple[str, ...]:
 
 def sizes() -> Sizes:
     """The chosen sizes; in self-attention there are as many keys as queries, and d_v is d_k."""
-    from viz_transformer.analysis.playground.by_hand import Sizes
-
     queries, keys, d_k, d_v = FIELDS.now().play_sizes
     if "self" in FIELDS.now().play_options:
         keys, d_v = queries, d_k
@@ -158,16 +175,12 @@ def sizes() -> Sizes:
 
 def own_vectors() -> Vectors:
     """The vectors of the seed with the edits on them."""
-    from viz_transformer.analysis.playground.by_hand import vectors
-
     chosen = FIELDS.now()
     return vectors(chosen.play_seed, sizes(), number_editor.edits(), self_attention="self" in chosen.play_options)
 
 
 def attended() -> Attended:
     """Attention over the vectors as they stand."""
-    from viz_transformer.analysis.playground.by_hand import attend, mask_of
-
     chosen = FIELDS.now()
     given = own_vectors()
     mask = mask_of(chosen.play_mask, len(given.query), len(given.key), number_editor.edits())
@@ -176,8 +189,6 @@ def attended() -> Attended:
 
 def attention() -> None:
     """The row of tables, what it says about alignment, and the editors."""
-    from viz_transformer.figures.playground import attention_row
-
     attention_controls()
     found = attended()
     own = "self" in FIELDS.now().play_options
@@ -205,8 +216,6 @@ def attention() -> None:
 
 def alignment_sentence(found: Attended) -> str:
     """Whether a vector of self-attention is more aligned with another than with itself."""
-    from viz_transformer.analysis.playground.by_hand import more_aligned_with_another
-
     pairs = more_aligned_with_another(found.products)
     if not pairs:
         return "Here each vector is most aligned with itself; a longer vector in its direction would change that."
@@ -219,8 +228,6 @@ def alignment_sentence(found: Attended) -> str:
 
 
 def _attention_editors(own: bool) -> None:
-    from viz_transformer.analysis.playground.by_hand import drawn, mask_of
-
     chosen, size = FIELDS.now(), sizes()
     seed = chosen.play_seed
     tables: list[tuple[Any, str, str, int, int]] = [
@@ -254,8 +261,6 @@ def _attention_editors(own: bool) -> None:
 
 def attention_table(found: Attended) -> pd.DataFrame:
     """All numbers of attention by hand: table, row, column, value."""
-    import pandas as pd
-
     given = found.vectors
     tables = {
         "query": given.query,
@@ -281,9 +286,6 @@ def attention_table(found: Attended) -> pd.DataFrame:
 
 def simplex() -> None:
     """Each query's weights over the first two or three keys as a point, with scaling and without."""
-    from viz_transformer.analysis.playground import by_hand
-    from viz_transformer.figures.playground import simplex as drawn_simplex
-
     own = "self" in FIELDS.now().play_options
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         seed_box()
@@ -337,9 +339,6 @@ def vector_words(vector: Any) -> str:
 
 
 def _dots(scaled: Attended, plain: Attended) -> list[Dot]:
-    from viz_transformer.analysis.playground.by_hand import simplex_points
-    from viz_transformer.figures.playground import Dot
-
     def words(query: int, weights: Any, how: str) -> str:
         shares = "<br>".join(f"k{j}: {labels.escape(labels.share(float(w)))}" for j, w in enumerate(weights))
         return f"query {query}, {how}<br>{shares}"
@@ -358,8 +357,6 @@ def _dots(scaled: Attended, plain: Attended) -> list[Dot]:
 
 
 def _simplex_numbers(scaled: Attended, plain: Attended) -> None:
-    from viz_transformer.analysis.playground.by_hand import entropy
-
     keys = scaled.weights.shape[1]
     bits, bits_plain = entropy(scaled.weights), entropy(plain.weights)
     head = ["weight of", *(f"k{j}" for j in range(keys)), "bits", "not scaled"]
@@ -381,8 +378,6 @@ def _simplex_numbers(scaled: Attended, plain: Attended) -> None:
 
 
 def _even(keys: int) -> float:
-    import math
-
     return math.log2(keys)
 
 
@@ -398,15 +393,11 @@ def facts(head: list[str], rows: list[list[str]]) -> None:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _growth(seed: int, keys: int) -> Growth:
-    from viz_transformer.analysis.playground.by_hand import growth
-
     return growth(seed, keys)
 
 
 def scaling() -> None:
     """What becomes of products, scores and the entropy of their softmax as d_k grows."""
-    from viz_transformer.figures.playground import Curve, curves
-
     keys = FIELDS.now().play_sizes[1]
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         seed_box()
@@ -478,8 +469,6 @@ def growth_facts(found: Growth) -> None:
 
 def growth_table(found: Growth) -> pd.DataFrame:
     """The means for every size."""
-    import pandas as pd
-
     columns: dict[str, Any] = {
         "variance of products": found.product_variance,
         "variance of scores": found.score_variance,
@@ -496,9 +485,6 @@ def growth_table(found: Growth) -> pd.DataFrame:
 
 def norms() -> None:
     """A small table before and after three norms, the numbers that share a mean framed."""
-    from viz_transformer.analysis.playground.by_hand import AXES, gain_and_offset, normalised, table_of
-    from viz_transformer.figures.playground import norm_row
-
     seed, edited = FIELDS.now().play_seed, number_editor.edits()
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         seed_box()
@@ -513,8 +499,6 @@ def norms() -> None:
 
 def _norm_rest(found: list[Normalised], seed: int) -> None:
     """Facts of the norms, all their numbers, and the editors."""
-    from viz_transformer.analysis.playground.by_hand import gain_and_offset, reach, table_of
-
     x, affine = found[0].x, gain_and_offset(number_editor.edits())
     head = ["", "numbers in a frame", "frames", "variance before", "variance after"]
     head += [f"moved by another {what}" for what in ("feature", "token", "text")]
@@ -567,9 +551,6 @@ def _norm_facts(found: Normalised, moved: Any) -> list[str]:
 
 def norm_table(found: list[Normalised]) -> pd.DataFrame:
     """All numbers before and after each norm, one row for each number."""
-    import numpy as np
-    import pandas as pd
-
     x = found[0].x
     places = pd.MultiIndex.from_product([range(size) for size in x.shape], names=["text", "token", "feature"])
     columns: dict[str, Any] = {"before": x.ravel()}

@@ -17,7 +17,7 @@ from viz_transformer.figures.distances import rotated_products, wavelength_curve
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import scientific, significant
-from viz_transformer.ui.frame import controls, frame, maps, pictures, text
+from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
 from viz_transformer.ui.pages.positions.view import chart, height, short
 from viz_transformer.ui.session import state
@@ -119,7 +119,7 @@ def _rotary(shown: Shown, site: str, head: int, query: int, key: int) -> None:
         pictures.table(
             lambda: _products_frame(found),
             note=f"{shown.caption(f'{site}, head {head}: query {query} times key {key}, by distance')}. Undivided.",
-            name=maps.file_name(shown.summary.name, site, "rotated products"),
+            name=labels.file_name(shown.summary.name, site, "rotated products"),
             key="pos_rotated_table",
         )
     with right, st.container(key="pos_curves"):
@@ -213,7 +213,7 @@ def _alibi(shown: Shown, site: str, head: int) -> None:
         pictures.table(
             lambda: _bias_frame(found),
             note=f"{shown.caption(f'{site}, head {head}: bias')}. A row is a query, a column a key.",
-            name=maps.file_name(shown.summary.name, site, "bias"),
+            name=labels.file_name(shown.summary.name, site, "bias"),
             key="pos_bias_table",
         )
     with right, st.container(key="pos_curves"):

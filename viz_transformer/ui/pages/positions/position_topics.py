@@ -29,7 +29,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
 from viz_transformer.figures.positions import row_lengths, tables_beside
 from viz_transformer.numerals import scientific
-from viz_transformer.ui.frame import frame, maps, pictures, text
+from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.pages.positions.view import NAMES, Table, chart, height, numbers_frame, short
@@ -106,7 +106,7 @@ def steps(table: Table) -> None:
     pictures.table(
         lambda: numbers_frame(derived.argument),
         note="Step 4, the argument in radians: a row is a position, a column a dimension. Step 5 is the table above.",
-        name=maps.file_name("positions", "argument", table.scheme, str(width)),
+        name=labels.file_name("positions", "argument", table.scheme, str(width)),
         key="pos_arguments",
     )
 
@@ -228,7 +228,7 @@ def distance(table: Table) -> None:
     pictures.table(
         lambda: _products_frame(found),
         note=f"{table.shown.caption(f'products with position {found.position}')}.",
-        name=maps.file_name(table.shown.summary.name, "position", "products"),
+        name=labels.file_name(table.shown.summary.name, "position", "products"),
         key="pos_products_table",
     )
 

@@ -32,7 +32,7 @@ from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap
 from viz_transformer.model.kinds import StackName
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, maps, pictures, projector
+from viz_transformer.ui.frame import frame, pictures, projector
 from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -274,7 +274,7 @@ def heatmap(table: Table) -> None:
     pictures.table(
         lambda: numbers_frame(table.values),
         note=f"{table.shown.caption('positions')}. A row is a position, a column a dimension.",
-        name=maps.file_name(table.shown.summary.name, "positions", table.stack, table.scheme),
+        name=labels.file_name(table.shown.summary.name, "positions", table.stack, table.scheme),
         key="pos_numbers",
     )
 

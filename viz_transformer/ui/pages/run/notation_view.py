@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.sentences import shortened
+from viz_transformer.text.notation import CARD_KEY, read_notation
 from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.session import state
 
@@ -18,8 +19,6 @@ def show(summary: Summary) -> None:
     Nothing is changed unasked: the text is run as it was typed. A card that states a notation which cannot be read is
     answered by a sentence.
     """
-    from viz_transformer.text.notation import CARD_KEY, read_notation
-
     if CARD_KEY not in summary.card:
         return
     with frame.place("notation"):

@@ -1,7 +1,7 @@
 """The recorded run of the opening view: drawn before torch is there, and compared with the live run afterwards.
 
-What is recorded is what the components get, byte by byte; `python -m viz_transformer.ui.pages.run.recorded` records it
-anew. Reading it needs numpy and safetensors only.
+What is recorded is what the components get, byte by byte. Reading it needs numpy and safetensors only; `recording.py`
+records it anew.
 """
 
 from __future__ import annotations
@@ -101,37 +101,3 @@ def _largest_gap(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
         return float("inf")
     gaps = [np.abs(np.asarray(arrays[n], np.float64) - np.asarray(arrays_too[n], np.float64)) for n in arrays]
     return max(float(np.nanmax(gap)) if gap.size else 0.0 for gap in gaps)
-
-
-def record() -> Recording:
-    """The run of the opening view, live."""
-    from viz_transformer.checkpoint import list_checkpoints, load
-    from viz_transformer.checkpoint.contents import Summary
-    from viz_transformer.running.decoding import decode
-    from viz_transformer.ui.session.runs import Shown
-
-    chosen = {**state.DEFAULTS}
-    summary = next(each for each in list_checkpoints() if each.name == chosen["checkpoint"])
-    assert isinstance(summary, Summary)
-    ckpt = load(summary.path)
-    return recorded(Shown("A", summary, chosen["text"], ckpt, decode(ckpt, chosen["text"])), chosen)
-
-
-def recorded(shown: Any, chosen: Mapping[str, Any]) -> Recording:
-    """What the components of the Run page get for a run (a `Shown`) and a selection."""
-    from viz_transformer.ui.frame import maps, steps
-    from viz_transformer.ui.frame.strip import answer_text, chip_data
-
-    return Recording(
-        checkpoint=shown.summary.name,
-        weights_sha256=shown.trace.weights_sha256,
-        text=shown.text,
-        answer="".join(answer_text(shown.ckpt, shown.run)),
-        chips=orjson.dumps(chip_data(shown.ckpt, shown.run)),
-        matrix=maps.picture(shown, chosen).matrix(),
-        scrubber=steps.scrubber_data(shown),
-    )
-
-
-if __name__ == "__main__":
-    record().save(FILE)

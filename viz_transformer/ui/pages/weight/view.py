@@ -105,7 +105,7 @@ def row(shown: Shown, found: Ladder) -> None:
         position=cell.query,
         writes=None if written is None else token_data([written])[0],
         title=f"{KINDS[cell.kind].glyph}  {title}",
-        name=maps.file_name(shown.summary.name, title),
+        name=labels.file_name(shown.summary.name, title),
         caption=shown.caption(title, rows=KINDS[cell.kind].writes),
         scale=cell.kind,
         fill=maps.FILLS.get(shown.trace.config.mask_fill, ""),
@@ -115,7 +115,7 @@ def row(shown: Shown, found: Ladder) -> None:
         lambda: row_table(shown, found),
         note=f"{shown.caption(title, rows=cell.kind != 'encoder')}. Scores are worked out in float64 from the recorded"
         " query and keys.",
-        name=maps.file_name(shown.summary.name, title),
+        name=labels.file_name(shown.summary.name, title),
         key="weight_row_table",
     )
 
@@ -221,7 +221,7 @@ def line_panel(shown: Shown, found: Ladder) -> None:
             lambda: line_table(line),
             note=f"{shown.caption(title, rows=found.cell.kind != 'encoder')}. In float64, beside what was recorded"
             " where it was.",
-            name=maps.file_name(shown.summary.name, title),
+            name=labels.file_name(shown.summary.name, title),
             key="weight_line_table",
         )
 

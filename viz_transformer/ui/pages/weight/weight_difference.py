@@ -14,7 +14,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.one_weight import two_rows as draw
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, maps, pictures, projector, text
+from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session.runs import Shown
 
 WEIGHTS, SCORES = "weight", "score below the row's largest"
@@ -41,7 +41,7 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
     pictures.table(
         lambda: difference_table(found, a, b, cell),
         note=f"{captions}. Scores are taken from the largest open one of their row.",
-        name=maps.file_name("a-minus-b", a.summary.name, title),
+        name=labels.file_name("a-minus-b", a.summary.name, title),
         key="weight_difference_table",
     )
 

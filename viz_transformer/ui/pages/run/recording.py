@@ -1,0 +1,43 @@
+"""Records the run of the opening view: `python -m viz_transformer.ui.pages.run.recording`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from viz_transformer.checkpoint import load
+from viz_transformer.checkpoint.contents import Summary, list_checkpoints
+from viz_transformer.running.decoding import decode
+from viz_transformer.ui.frame import maps, steps
+from viz_transformer.ui.frame.strip import answer_text, chip_data
+from viz_transformer.ui.pages.run.recorded import FILE, Recording
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
+
+
+def record() -> Recording:
+    """The run of the opening view, live."""
+    chosen = {**state.DEFAULTS}
+    summary = next(each for each in list_checkpoints() if each.name == chosen["checkpoint"])
+    assert isinstance(summary, Summary)
+    ckpt = load(summary.path)
+    return recorded(Shown("A", summary, chosen["text"], ckpt, decode(ckpt, chosen["text"])), chosen)
+
+
+def recorded(shown: Shown, chosen: Mapping[str, Any]) -> Recording:
+    """What the components of the Run page get for a run and a selection."""
+    return Recording(
+        checkpoint=shown.summary.name,
+        weights_sha256=shown.trace.weights_sha256,
+        text=shown.text,
+        answer="".join(answer_text(shown.ckpt, shown.run)),
+        chips=orjson.dumps(chip_data(shown.ckpt, shown.run)),
+        matrix=maps.picture(shown, chosen).matrix(),
+        scrubber=steps.scrubber_data(shown),
+    )
+
+
+if __name__ == "__main__":
+    record().save(FILE)
