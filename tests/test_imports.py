@@ -31,7 +31,29 @@ ONLY_IN = {
 }
 
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
-MOST_LATE = 60  # imports inside functions of the package
+# module -> imports inside its functions, each for one of these reasons; a module that is not here has none
+LATE = {
+    # a --help, a wrong word and the address that is printed wait for nothing that they do not need
+    "command": 4,
+    "command.commands": 4,
+    "command.server": 1,
+    "command.serving": 1,
+    # the heading is drawn first, then what a page needs, and torch only when a run is asked for
+    "ui.frame.opening": 2,
+    "ui.frame.frame": 1,
+    "ui.frame.pictures": 1,
+    "ui.pages.models.model_tabs": 3,
+    "ui.session.cached": 3,
+    "analysis.models.untrained": 1,
+    # libraries of a few tokenizers, measures, tasks and tests
+    "text.linguistics": 4,
+    "text.tokenizers": 1,
+    "measuring.comparing": 1,
+    "measuring.scores": 2,
+    "measuring.expressions": 1,
+    "measuring.spoken_numbers": 1,
+    "analysis.decoding.series": 2,
+}
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -122,7 +144,9 @@ def late_imports(path: Path) -> int:
 
 
 def test_imports_stand_at_the_top_of_files() -> None:
-    assert sum(late_imports(path) for path in (ROOT / PACKAGE).rglob("*.py")) <= MOST_LATE
+    found = {name: late_imports(path) for name, path in modules()}
+    assert {name: count for name, count in found.items() if count} == LATE
+    assert sum(LATE.values()) < 40
 
 
 def whole_names(node: ast.stmt, library: str) -> list[str]:

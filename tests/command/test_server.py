@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from viz_transformer.command import server
+from viz_transformer.command import server, serving
 
 FONT = "/app/static/ibm-plex-sans-400.woff2"
 
@@ -185,7 +185,7 @@ def test_starting_imports_neither_torch_nor_spacy() -> None:
 
 
 def test_nothing_is_sent_anywhere_and_forgery_protection_is_on() -> None:
-    options = server.SERVER_OPTIONS
+    options = serving.SERVER_OPTIONS
     assert options["browser.gatherUsageStats"] is False
     assert options["server.enableXsrfProtection"] is True
     assert options["server.address"] == "127.0.0.1"
@@ -208,4 +208,4 @@ def test_every_page_knows_the_address_of_the_server_and_has_our_title(app_server
     with urllib.request.urlopen(request, timeout=10) as answer:
         page = answer.read().decode()
     assert "<title>Viz Transformer</title>" in page
-    assert server.AddressedPage.SCRIPT in page
+    assert serving.AddressedPage.SCRIPT in page

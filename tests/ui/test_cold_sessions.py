@@ -12,7 +12,7 @@ import pytest
 from served import serving
 from visiting import visit
 
-from viz_transformer.command.server import FAILED
+from viz_transformer.command.serving import FAILED
 
 # The app, in which the import of pandas stops half-way until a file is there.
 HALF_WAY = """

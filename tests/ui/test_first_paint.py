@@ -68,6 +68,7 @@ def test_the_heading_waits_for_these_imports_and_no_others(tmp_path):
         "viz_transformer",
         "viz_transformer.command",
         "viz_transformer.command.server",
+        "viz_transformer.command.serving",
         "viz_transformer.ui.session.memory",
         "viz_transformer.ui",
         "viz_transformer.ui.frame",

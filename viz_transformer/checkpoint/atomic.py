@@ -18,6 +18,9 @@ from pathlib import Path
 
 from viz_transformer.checkpoint.writing import sync
 
+if sys.platform != "win32":
+    import fcntl
+
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # <fcntl.h>, <linux/fs.h>
 
 
@@ -92,8 +95,6 @@ def _only_saver(parent: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl
-
     descriptor = os.open(parent, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network drives have no locks

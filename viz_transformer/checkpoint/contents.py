@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+
 from viz_transformer.checkpoint.atomic import recover
 from viz_transformer.checkpoint.files import (
     CARD,
@@ -63,8 +65,6 @@ class Summary:
     @property
     def parameter_count(self) -> int:
         """Numbers in the weights file, by its header. Raises CheckpointError if that cannot be read."""
-        from safetensors import SafetensorError, safe_open
-
         path = self.path / WEIGHTS
         check_weights_header(path)
         try:

@@ -1,4 +1,7 @@
-"""The commands of `viz-transformer`, each with its options."""
+"""The commands of `viz-transformer`, each with its options.
+
+Every --help is fast: what is heavy comes with names that are loaded when a command uses them (`vt.load`).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viz_transformer import __version__
+import viz_transformer as vt
+from viz_transformer import __version__, checkpoint
 from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
 from viz_transformer.checkpoint.writing import check_output, write_file
-from viz_transformer.command import fail
+from viz_transformer.command import fail, server
+from viz_transformer.train.stopping import Stop
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint, Summary
@@ -85,9 +90,7 @@ def app_command(
     ] = False,
 ) -> None:
     """Open the app in the browser; it listens on this machine only."""
-    from viz_transformer.command.server import run_app
-
-    run_app(port=port, browser=not no_browser, window=window)
+    server.run_app(port=port, browser=not no_browser, window=window)
 
 
 @cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
@@ -138,12 +141,8 @@ def translate(
         raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
     if tree is not None:
         check_output(tree)
-
-    from viz_transformer.checkpoint import load
-    from viz_transformer.running.decoding import decode
-
-    model = load(ckpt)
-    run = decode(model, text, strategy=strategy, prefix=prefix)
+    model = vt.load(ckpt)
+    run = vt.decode(model, text, strategy=strategy, prefix=prefix)
     if tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
         write_file(tree, (as_json({**about, **run.tree.to_dict()}) + "\n").encode())
@@ -156,8 +155,6 @@ def translate(
 
 def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:
     """What the options ask for. Raises ValueError for those that do not belong together."""
-    from viz_transformer.running.strategies import Beam, Greedy, Sampling
-
     if beam is not None and sample:
         raise ValueError("--beam and --sample are two ways to write an answer: give one of them")
     for options, needed, is_given in ((of_beam, "--beam N", beam is not None), (of_sampling, "--sample", sample)):
@@ -165,8 +162,9 @@ def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_s
         if given and not is_given:
             raise ValueError(f"{given[0]} is a setting of {needed}: give that with it")
     if beam is not None:
-        return Beam(beam, **{name: value for name, value in of_beam.items() if value is not None})
-    return Sampling(**{name: value for name, value in of_sampling.items() if value is not None}) if sample else Greedy()
+        return vt.Beam(beam, **{name: value for name, value in of_beam.items() if value is not None})
+    drawn = {name: value for name, value in of_sampling.items() if value is not None}
+    return vt.Sampling(**drawn) if sample else vt.Greedy()
 
 
 def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
@@ -186,14 +184,9 @@ def trace(
 ) -> None:
     """Record a run, and save everything that happened in it."""
     check_output(out)
-
-    from viz_transformer.checkpoint import load
-    from viz_transformer.running.decoding import decode
-    from viz_transformer.running.tracing import trace as teacher_forced
-
-    model = load(ckpt)
+    model = vt.load(ckpt)
     decodes = target is None and model.anatomy.has_decoder
-    recorded = decode(model, text).trace if decodes else teacher_forced(model, text, target)
+    recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
     recorded.save(out)
     sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
     tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)
@@ -223,8 +216,6 @@ def train(
     strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as ddp.")] = "auto",
 ) -> None:
     """Train one of the tasks, and write its checkpoint folder."""
-    from viz_transformer.train.stopping import Stop
-
     count: int | str = int(devices) if devices.isdecimal() else devices
     with Stop(resumes=resume) as stop:
         from viz_transformer.train.run import train as run  # takes seconds, in which a signal may come
@@ -269,11 +260,10 @@ def evaluate(
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
-    from viz_transformer.checkpoint import load
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = load(ckpt)
+    model = vt.load(ckpt)
     measured = evaluate_checkpoint(
         model,
         file,
@@ -315,14 +305,13 @@ def compare(
     The pairs and BLEU are those that the first one's card names. Exact matches: McNemar's exact test. BLEU and chrF:
     paired bootstrap.
     """
-    from viz_transformer.checkpoint import load
     from viz_transformer.measuring.comparing import compare_checkpoints, comparison_rows, verdicts
 
     file, folder = file_or_folder(data)
-    base = load(first)
+    base = vt.load(first)
     found = compare_checkpoints(
         base,
-        load(second),
+        vt.load(second),
         file,
         limit=limit,
         beam=beam,
@@ -358,30 +347,26 @@ def report_progress(things: str) -> Callable[[int, int], None]:
 @cli.command()
 def inspect(ckpt: CheckpointArgument) -> None:
     """Print what a checkpoint is, after checking all its files."""
-    from viz_transformer.checkpoint import load
-
-    print(table(checkpoint_rows(load(ckpt))))
+    print(table(checkpoint_rows(vt.load(ckpt))))
 
 
 @cli.command("list")
 def list_command() -> None:
     """List the checkpoints that come with the program."""
-    from viz_transformer.checkpoint import CheckpointError, Summary, list_checkpoints
-
     rows, broken = [], []
-    for entry in list_checkpoints():
+    for entry in checkpoint.list_checkpoints():
         try:
-            if not isinstance(entry, Summary):
-                raise CheckpointError(entry.error)
+            if not isinstance(entry, checkpoint.Summary):
+                raise checkpoint.CheckpointError(entry.error)
             rows.append(listed(entry))
-        except CheckpointError as error:
+        except checkpoint.CheckpointError as error:
             broken.append(str(error))
     if rows:
         print(table([("name", "task", "parameters", "metric"), *rows]))
     if broken:
-        raise CheckpointError("; ".join(broken))
+        raise checkpoint.CheckpointError("; ".join(broken))
     if not rows:
-        raise CheckpointError("no checkpoints came with this program: install it again")
+        raise checkpoint.CheckpointError("no checkpoints came with this program: install it again")
 
 
 def listed(entry: Summary) -> tuple[str, ...]:

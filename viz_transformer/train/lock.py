@@ -9,6 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 LOCK = "lock"
 
 
@@ -31,13 +36,9 @@ def _locked(file: IO[bytes]) -> bool:
     """Whether nobody else holds the lock of this file."""
     try:
         if sys.platform == "win32":
-            import msvcrt
-
             file.seek(0)
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
-            import fcntl
-
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import viz_transformer as vt
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.model.config import ModelConfig, base, tutorial
@@ -217,12 +218,10 @@ def untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> C
     """
     import torch
 
-    from viz_transformer.model.transformer import Transformer
-
     config = recipe.config(like.config)
     with torch.random.fork_rng(devices=[]):  # the random numbers that are drawn next stay what they were
         torch.manual_seed(recipe.seed)
-        model = Transformer(config).eval()
+        model = vt.Transformer(config).eval()
     digest = hashlib.sha256()
     if recipe.architecture in POSITIONS:  # which add no parameters: others would have the same digest
         digest.update(recipe.architecture.encode())

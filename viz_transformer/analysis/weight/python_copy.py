@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from string import Template
 
+from safetensors.torch import save
+
 from viz_transformer.analysis.models.untrained import is_new
 from viz_transformer.analysis.weight.ladder import telling
 from viz_transformer.analysis.weight.told import HELPERS, VERDICT
@@ -105,6 +107,5 @@ def model_file(ckpt: Checkpoint) -> bytes:
     """
     if ckpt.path is not None:
         return (ckpt.path / WEIGHTS).read_bytes()
-    from safetensors.torch import save
 
     return save({name: tensor.contiguous() for name, tensor in ckpt.model.state_dict().items()})
