@@ -32,7 +32,7 @@ from viz_transformer.ui.pages.decoding import strategy_bar, view
 
 def head_controls(both: frame.Runs) -> None:
     """Kind, layer and head whose rows are shown."""
-    config, kind = both.main.trace.config, state.selection()["kind"]
+    anatomy, kind = both.main.trace.anatomy, state.selection()["kind"]
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
         st.segmented_control(
             "Kind",
@@ -41,8 +41,8 @@ def head_controls(both: frame.Runs) -> None:
             format_func=lambda kind: KINDS[kind].label,
             **state.bind("kind", key="decoding_kind"),
         )
-        controls.number("Layer", KINDS[kind].layers(config), **state.bind("layer", key="decoding_layer"))
-        controls.heads(config.n_heads, key="decoding_head")
+        controls.number("Layer", KINDS[kind].layers(anatomy), **state.bind("layer", key="decoding_layer"))
+        controls.heads(anatomy.heads(kind, state.selection()["layer"]).query, key="decoding_head")
         controls.rows(both, key="decoding_rows")
 
 

@@ -42,7 +42,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
         with left, st.container(key="input_tokens"):
             tokens_view.tokens(both, side)
             tokens_view.padded_row(both.main, side)
-        with left, st.container(key="input_sum"):
+        with left, st.container(key="input_sum"), frame.told("the embeddings that its input is made of"):
             input_sum_view.strips(both, side)
     entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))
     with st.container(key="input_lower"):
@@ -56,7 +56,8 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
     counted = vocabulary_view.counts(ckpt, side, wait)
     with right, st.container(key="input_vocabulary_panel"):
         vocabulary_view.vocabulary(ckpt, side, counted)
-        vocabulary_view.nearest(ckpt, side, entry, counted)
+        with frame.told("the embeddings that tokens could be compared by"):
+            vocabulary_view.nearest(ckpt, side, entry, counted)
 
 
 ckpt = view.model(both)

@@ -42,16 +42,17 @@ def show(both: frame.Runs) -> tuple[str, ...]:
             view.model_rail(shown)
         with right:
             if place is None:
-                view.norm_panel(shown, place, stack)
+                with frame.told("the gain and offset of its norms"):
+                    view.norm_panel(shown, place, stack)
             else:
                 view.sublayer(shown, place)
     with st.container(key="layers_depth"):
         view.along_the_stream(both, place)
-    with st.container(key="layers_lens"):
+    with st.container(key="layers_lens"), frame.told("how its stream is read out"):
         lens_view.lens_panel(shown)
     if place is None:
         return ()
-    with st.container(key="layers_norm"):
+    with st.container(key="layers_norm"), frame.told("the gain and offset of its norms"):
         view.norm_panel(shown, place, stack)
     return ("layers_norm",)
 

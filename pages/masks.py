@@ -69,9 +69,10 @@ def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
 if both is not None:
     with strip:
         frame.strip(both)
-    masks_source.choices(both.main)
     try:
-        show(both, status)
+        with frame.told("how it masks, so nothing can be changed here; the mask of each attention is on Tensors"):
+            masks_source.choices(both.main)
+            show(both, status)
     except ValueError as error:
         frame.say(status, *state.remarks(), error=f"{error}.")
     else:

@@ -50,7 +50,8 @@ def cards() -> None:
 def tab(shown: str, summary: Summary) -> None:
     """The selected tab, or the sentence that says what is wrong with the file it is made from."""
     try:
-        TABS[shown](summary)
+        with frame.told("what stands here"):
+            TABS[shown](summary)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
     if not frame.has_scenes():

@@ -30,19 +30,21 @@ from viz_transformer.ui.pages.positions import attention_view, position_topics, 
 if both is not None:
     with strip:
         frame.strip(both)
-    if attention_view.is_needed(both.main):
-        sentences = attention_view.draw(both.main)
-    else:
-        table = view.controls(both.main)
-        left, right = st.columns([5, 3], gap="medium")
-        with left, st.container(key="pos_picture"):
-            view.heatmap(table)
-        with right, st.container(key="pos_curves"):
-            view.curves(table)
-        topic = position_topics.topic_control()
-        with st.container(key="pos_below"):
-            position_topics.topic(table, topic)
-        sentences = view.sentences(table)
+    sentences: list[str] = []
+    with frame.told("how it places its tokens: neither a table nor a rule of its positions is stated"):
+        if attention_view.is_needed(both.main):
+            sentences = attention_view.draw(both.main)
+        else:
+            table = view.controls(both.main)
+            left, right = st.columns([5, 3], gap="medium")
+            with left, st.container(key="pos_picture"):
+                view.heatmap(table)
+            with right, st.container(key="pos_curves"):
+                view.curves(table)
+            topic = position_topics.topic_control()
+            with st.container(key="pos_below"):
+                position_topics.topic(table, topic)
+            sentences = view.sentences(table)
     frame.say(status, *sentences, *state.remarks())
     frame.stage(both, ("pos_picture", "pos_curves", "pos_below"))
 text.explained(HOW, NOT)

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
-from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.frame import controls, frame, pictures, text
@@ -101,13 +101,13 @@ def target_switch(shown: Shown) -> None:
         st.button("Let it write", key="run_write", on_click=lambda: state.select(target=None))
 
 
-def site_controls(config: ModelConfig) -> None:
+def site_controls(anatomy: Anatomy) -> None:
     """Which head's picture is shown."""
     kind = state.selection()["kind"]
-    layers = KINDS[kind].layers(config)
+    layers = KINDS[kind].layers(anatomy)
     with st.container(horizontal=True, key="site"):
         controls.number("Layer", layers, **state.bind("layer", key="run_layer"))
-        controls.heads(config.n_heads, key="run_head")
+        controls.heads(anatomy.heads(kind, state.selection()["layer"]).query, key="run_head")
 
 
 def show_answer(shown: Shown) -> None:
@@ -151,7 +151,7 @@ def remarks(shown: Shown) -> list[str]:
 
 def stopped(shown: Shown) -> str:
     """Why a run ended without an end token."""
-    most, steps = shown.ckpt.config.max_target, len(shown.run.steps)
+    most, steps = shown.ckpt.anatomy.max_target, len(shown.run.steps)
     if shown.ckpt.codec("target").vocabulary.eos is None:
         return f"This model knows no end: it stopped after {steps} steps, when it had read {most} tokens, its maximum."
     return f"The model stopped at its maximum of {steps} steps, without an end token."
@@ -165,7 +165,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
         with frame.strip_columns()[0]:
             chip_rows(recording.rows, key="run_strip")
     with panel:
-        site_controls(summary.config)
+        site_controls(summary.anatomy)
         scrubber(recording.scrubber, key="run_scrubber")
     with picture:
         matrix(recording.matrix, key="run_matrix")
@@ -206,7 +206,7 @@ both = frame.runs(status, rows="chosen")
 if both is None and not isinstance(summary, str):
     frame.fit_model(summary)
     with panel:
-        site_controls(summary.config)
+        site_controls(summary.anatomy)
 if both is not None:
     from viz_transformer.ui.frame import steps
     from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
@@ -216,7 +216,7 @@ if both is not None:
         show_answer(both.main)
         frame.strip(both, beside=lambda: target_switch(both.a))
     with panel:
-        site_controls(both.main.trace.config)
+        site_controls(both.main.trace.anatomy)
         controls.rows(both, key="run_rows")
         scrubber(steps.scrubber_data(both.main), key="run_scrubber")
         pictures.table(

@@ -30,9 +30,10 @@ from viz_transformer.ui.pages.tensors.tensor_sources import Looked
 
 def training_sentence(looked: Looked) -> str | None:
     """What training mode means for the numbers that are shown."""
-    seed, config = tensor_sources.training_seed(looked.trace), looked.trace.config
+    seed = tensor_sources.training_seed(looked.trace)
     if seed is None or looked.is_file:
         return None
+    config = looked.trace.config
     if not config.dropout:
         return f"{looked.trace.checkpoint} has no dropout: its numbers in training mode are those of evaluation mode."
     rows = " Rows of attention weights need not sum to 1." if config.attention_dropout else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.session import state
 
@@ -33,6 +34,8 @@ def show(both: frame.Runs) -> None:
     view.choices(both)
     try:
         found = view.ladder_of(both)
+    except NotTold:
+        raise
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
@@ -61,7 +64,8 @@ def show(both: frame.Runs) -> None:
 if both is not None:
     with strip:
         frame.strip(both)
-    show(both)
+    with frame.told("the maps and norms that this page computes a weight with"):
+        show(both)
     frame.say(status, *state.remarks())
     difference = ("weight_difference",) if both.difference else ()
     frame.stage(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))

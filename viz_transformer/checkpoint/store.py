@@ -46,7 +46,7 @@ from viz_transformer.checkpoint.files import (
 )
 from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
-from viz_transformer.model.instrument import Anatomy, Instrument, NotTold
+from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, NotTold
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.text import Codec, Vocabulary
@@ -89,7 +89,7 @@ class Checkpoint:
     def model(self) -> Transformer:
         """Our own Transformer. Raises NotTold for another model."""
         if not isinstance(self.instrument, Transformer):
-            raise NotTold("This looks into this program's own Transformer: of another model it is not told.")
+            raise NotTold(OF_ANOTHER)
         return self.instrument
 
     @property

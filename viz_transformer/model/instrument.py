@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from viz_transformer.model.config import ModelConfig, ModelKind
-from viz_transformer.model.kinds import StackName
+from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.points import (
     Growth,
     Point,
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Rows = Sequence[Sequence[int]]
 OutputKind = Literal["next token", "masked token", "class", "none"]
 TableName = Literal["tokens", "positions"]
+
+
+OF_ANOTHER = "only this program's own models tell this, and this one is of another"
 
 
 class NotTold(ValueError):
@@ -90,13 +93,17 @@ class Anatomy:
     def own(self) -> ModelConfig:
         """The config of our own Transformer. Raises NotTold for a model that is none."""
         if self.config is None:
-            raise NotTold("This is told of this program's own models only: another one does not state it.")
+            raise NotTold(OF_ANOTHER)
         return self.config
 
     @cached_property
     def point(self) -> Mapping[str, Point]:
         """Every point, recorded and derived, by its name."""
         return MappingProxyType({each.name: each for each in (*self.recorded, *self.derived)})
+
+    def heads(self, kind: KindName, layer: int) -> Heads:
+        """The heads of this attention."""
+        return self.attentions[KINDS[kind].site(layer)]
 
     def sizes(self, name: str, *, batch: int, source: int, target: int) -> tuple[int, ...]:
         """The shape of this point in numbers, for a whole pass over `source` and `target` tokens."""

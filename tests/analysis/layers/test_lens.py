@@ -194,14 +194,14 @@ def test_a_decoder_alone_has_no_encoder_to_ask_for():
     ],
 )
 def test_what_the_lens_assumes_is_said_where_it_does_not_hold(changes, says, says_not):
-    said = " ".join(lens_remarks(tiny_checkpoint(**changes).config))
+    said = " ".join(lens_remarks(tiny_checkpoint(**changes).anatomy))
     assert says in said and says_not not in said
 
 
 def test_a_decoder_alone_has_no_source_to_know_nothing_of():
-    config = tiny_checkpoint("decoder-only").config
-    assert "source" not in " ".join(lens_remarks(config))
-    assert [station.name for station in stations(config, "decoder")] == ["embedding", "layer 0", "layer 1", "layer 2"]
+    anatomy = tiny_checkpoint("decoder-only").anatomy
+    assert "source" not in " ".join(lens_remarks(anatomy))
+    assert [station.name for station in stations(anatomy, "decoder")] == ["embedding", "layer 0", "layer 1", "layer 2"]
 
 
 def test_the_same_run_gives_the_same_lens_and_leaves_the_trace_as_it_was(made):

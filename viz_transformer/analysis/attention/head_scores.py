@@ -54,7 +54,7 @@ def head_scores(
 ) -> tuple[Score, ...]:
     """The scores of all heads of one kind of attention: "entropy", "distance", "diagonal", "previous token", "first
     token", "end token", for cross-attention "monotonicity", and "contribution / weight". Of one text they are noise:
-    `n` says how many rows.
+    `n` says how many rows. A layer with fewer heads than another has NaN and 0 rows in the places of the others.
 
     A row counts if it is no padding that the run added and may attend to something. Masked cells count as no key, and
     weights as recorded: a row that an edit or dropout left with another sum than 1 is not renormalised. Weights of NaN
@@ -63,7 +63,8 @@ def head_scores(
     (`attention.special_positions` does). Each kind needs those of the sides that it reads.
     Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
     """
-    layers, heads = layer_count(trace, kind), trace.config.n_heads
+    layers = layer_count(trace, kind)
+    heads = max(trace.anatomy.heads(kind, layer).query for layer in range(layers))
     layout = _layout(trace, kind, source_special, target_special)
     lengths = [_lengths(trace, kind, layer) for layer in range(layers)]
     measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
@@ -71,7 +72,7 @@ def head_scores(
     n = {name: np.zeros((layers, heads), dtype=np.int64) for name in measures}
     for layer in range(layers):
         weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
-        for head in range(heads):
+        for head in range(len(weights)):
             own = lengths[layer]
             rows = _Rows.of(weights[head], mask[head], layout, None if own is None else own[head])
             for name, measure in measures.items():

@@ -184,7 +184,7 @@ def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
         raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
     if f"{site}.value" not in trace:
         raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
-    by_head = split_heads(trace.output_maps[site][None], trace.config.n_heads)[0].double()  # [H, D, E]
+    by_head = split_heads(trace.output_maps[site][None], trace.anatomy.attentions[site].query)[0].double()  # [H, D, E]
     return trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)
 
 
@@ -257,7 +257,7 @@ def view_of(
         kind=kind,
         layer=layer,
         head=head,
-        n_heads=trace.anatomy.attentions[KINDS[kind].site(layer)].query,
+        n_heads=trace.anatomy.heads(kind, layer).query,
         combined=combined,
     )
 

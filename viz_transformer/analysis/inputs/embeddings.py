@@ -103,12 +103,12 @@ class Neighbours:
 def embedding_table(ckpt: Checkpoint, side: SideName) -> NDArray[np.float32]:
     """The embeddings of one side, [V, D], a row for each id: the model's own memory, so read it only.
 
-    Raises ValueError if the model has no such side.
+    Raises ValueError if the model has no such side, NotTold if it keeps its embeddings to itself.
     """
-    stack = getattr(ckpt.model, SIDES[side].stack, None)
-    if stack is None:
-        raise ValueError(f"{ckpt.name} has no {SIDES[side].stack}: it embeds no {side}")
-    table: NDArray[np.float32] = stack.embedding.token.weight.detach().cpu().numpy()
+    stack = SIDES[side].stack
+    if not SIDES[side].layers(ckpt.anatomy):
+        raise ValueError(f"{ckpt.name} has no {stack}: it embeds no {side}")
+    table: NDArray[np.float32] = ckpt.instrument.table("tokens", stack).detach().cpu().numpy()
     return table
 
 

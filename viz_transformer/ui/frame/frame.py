@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import sleep
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +17,7 @@ from viz_transformer import __version__, analysis
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures import labels
 from viz_transformer.figures.theme import Theme
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import quoted
 from viz_transformer.ui.components import saving
@@ -264,7 +266,7 @@ def fit_model(summary: Summary) -> None:
     state.fit_kind(kinds_of(anatomy), name)
     kind = KINDS[state.selection()["kind"]]
     state.fit("layer", kind.layers(anatomy), name)
-    state.fit_heads(anatomy.attentions[kind.site(state.selection()["layer"])].query, name)
+    state.fit_heads(anatomy.heads(kind.name, state.selection()["layer"]).query, name)
 
 
 def fit(shown: Shown) -> None:
@@ -309,6 +311,15 @@ def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
                 **bound,
             )
             st.button("Unpin", key="pin_off", on_click=state.unpin)
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Around a part of a page that asks a model for `what`: one that does not tell it gets a sentence there instead."""
+    try:
+        yield
+    except NotTold as error:
+        text.paragraph(f"This model does not tell {what}: {error}.")
 
 
 def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: str | None = None) -> None:

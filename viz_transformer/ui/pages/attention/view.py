@@ -102,7 +102,9 @@ def head_grid(shown: Shown) -> None:
 def _grid(run: str, caption: str, kind: KindName, _shown: Shown) -> bytes:
     """The payload of the grid; what it depends on is in the first three."""
     shown = _shown
-    layers = [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
+    layers = _as_many_heads(
+        [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
+    )
     mask, there = np.stack([mask for _, mask in layers]), kept_cells(shown.trace, kind)
     name, scored = KINDS[kind].label, scores_of(shown, kind)
     return grid_payload(
@@ -116,6 +118,16 @@ def _grid(run: str, caption: str, kind: KindName, _shown: Shown) -> bytes:
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
     )
+
+
+def _as_many_heads(layers: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Weights and mask [H, Q, K] of each layer, for as many heads as any has: the places of others are blank."""
+    heads = max(len(weights) for weights, _ in layers)
+    found = []
+    for weights, mask in layers:
+        lacking = [(0, heads - len(weights)), (0, 0), (0, 0)]
+        found.append((np.pad(weights, lacking, constant_values=np.nan), np.pad(mask, lacking, constant_values=True)))
+    return found
 
 
 def _caption(shown: Shown, what: str, kind: KindName) -> str:

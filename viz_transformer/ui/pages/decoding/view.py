@@ -11,7 +11,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import scrubber, shading
-from viz_transformer.ui.frame import maps, pictures, steps, text
+from viz_transformer.ui.frame import frame, maps, pictures, steps, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.strip import unknown_sentence
 from viz_transformer.ui.pages.decoding import beam_tree_view, branch_list, cache_view, score_view
@@ -137,7 +137,8 @@ def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) ->
 
 
 def _cache(shown: Shown) -> None:
-    cache_view.show(shown)
+    with frame.told("the sizes that the cost of a step is worked out from"):
+        cache_view.show(shown)
 
 
 def _score(shown: Shown) -> None:

@@ -66,7 +66,9 @@ def selected_point(looked: Looked, listed: Sequence[Entry]) -> str:
         instead = next((entry.name for entry in listed if entry.short.endswith(".weights")), listed[0].name)
         if FIELDS.now().point:
             lacking = "here" if looked.second is None else f"of one shape in {looked.name} and {looked.second_name}"
-            state.remark(f"There is no point {wanted[:80]} {lacking}: {instead} is shown.")
+            missing = looked.trace.anatomy.missing.get(wanted)
+            why = "" if missing is None else f" {missing[:1].upper()}{missing[1:]}."
+            state.remark(f"There is no point {wanted[:80]} {lacking}: {instead} is shown.{why}")
         wanted = instead
     elif not looked.is_file:
         state.correct(**_implied(wanted))

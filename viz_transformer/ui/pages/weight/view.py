@@ -60,7 +60,7 @@ def choices(both: Runs) -> None:
         controls.number("Layer", layer_count(trace, chosen["kind"]), **state.bind("layer", key="weight_layer"))
         head = 0 if isinstance(heads, str) else heads[0]
         bound = state.bind("heads", key="weight_head", value=head, taken=lambda new: (new,))
-        controls.number("Head", trace.config.n_heads, **bound)
+        controls.number("Head", trace.anatomy.heads(chosen["kind"], chosen["layer"]).query, **bound)
 
 
 def ladder_of(both: Runs) -> Ladder:

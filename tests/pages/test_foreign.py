@@ -1,0 +1,116 @@
+"""Every page with a model that is not our Transformer: its picture, or the sentence that says why there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from foreign import ANATOMY, LAYERS, UNTOLD, foreign_checkpoint, foreign_summary
+from streamlit.testing.v1 import AppTest
+
+from viz_transformer.model.instrument import OF_ANOTHER
+from viz_transformer.ui.session import cached, state
+
+OPENING = {"checkpoint": "foreign", "text": "uvw0", "kind": "decoder"}
+EMBEDDINGS = f"This model does not tell the embeddings that its input is made of: {UNTOLD}."
+NORMS = f"This model does not tell the gain and offset of its norms: {OF_ANOTHER}."
+HERE = f"This model does not tell what stands here: {OF_ANOTHER}."
+
+PICTURES = {  # of a page: the components that draw a picture of the run, and the sentences where there is none
+    "run": (2, ()),
+    "input": (1, (EMBEDDINGS,)),
+    "positions": (1, ("This model does not tell how it places its tokens",)),
+    "attention": (2, ()),
+    "weight": (1, ("This model does not tell the maps and norms that this page computes a weight with",)),
+    "layers": (3, (NORMS,)),
+    "tensors": (2, ()),
+    "masks": (1, ("This model does not tell how it masks",)),
+    "decoding": (2, ()),
+    "models": (0, ()),
+    "playground": (1, ()),
+}
+PARTS: dict[str, dict[str, dict[str, str | None]]] = {
+    "models": {
+        "model_tab": {
+            "architecture": HERE,
+            "curves": None,
+            "data": HERE,
+            "errors": None,
+            "doctor": HERE,
+            "training": None,
+        }
+    },
+    "decoding": {
+        "dec_tab": {
+            "branches": None,
+            "tree": None,
+            "cache": f"This model does not tell the sizes that the cost of a step is worked out from: {OF_ANOTHER}.",
+            "score": None,
+        }
+    },
+    "input": {"input_rows": {"all": EMBEDDINGS}, "input_below": {"data": None, "build": None, "words": None}},
+    "layers": {"part": {"final": NORMS, "ffn": NORMS}},
+    "tensors": {
+        "point": {
+            "decoder.1.self.value": "g: key head",
+            "decoder.0.self.contribution": UNTOLD.capitalize(),
+            "decoder.embed.position": "This model adds no positions to its embeddings",
+        },
+        "seed": {"3": OF_ANOTHER},
+    },
+    "masks": {"mask_of": {"size": "This model does not tell how it masks"}},
+    "attention": {"heads": {"5": None}},
+}
+
+
+@pytest.fixture
+def opened(bundled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Opens a page with this model alone, and with this in its address."""
+    (tmp_path / "card.json").write_text("{}")
+    summary, ckpt = foreign_summary(tmp_path), foreign_checkpoint()
+    monkeypatch.setattr(cached, "summaries", lambda: (summary,))
+    monkeypatch.setattr(cached, "checkpoint", lambda _: ckpt)
+    monkeypatch.setattr(state, "DEFAULTS", {**state.DEFAULTS, **OPENING})
+
+    def opened(page: str, **address: str) -> AppTest:
+        app = AppTest.from_file(str(Path(__file__).parents[2] / "pages" / f"{page}.py"), default_timeout=60)
+        for name, value in address.items():
+            app.query_params[name] = value
+        app.run()
+        assert not app.exception, app.exception[0].message
+        return app
+
+    return opened
+
+
+def said(app: AppTest) -> str:
+    """All that stands on the page, without markup."""
+    blocks = [block.proto.body for block in app.get("html")] + [each.label for each in app.number_input]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", " ".join(blocks)).replace("&#x27;", "'"))
+
+
+@pytest.mark.parametrize("page", PICTURES)
+def test_a_page_has_its_picture_or_its_sentence(opened: Callable[..., AppTest], page: str) -> None:
+    app = opened(page)
+    components, sentences = PICTURES[page]
+    assert len(app.get("bidi_component")) >= components
+    for sentence in sentences:
+        assert sentence in said(app)
+
+
+CASES = [(page, name, value) for page, parts in PARTS.items() for name, values in parts.items() for value in values]
+
+
+@pytest.mark.parametrize(("page", "name", "value"), CASES)
+def test_each_part_of_a_page_too(opened: Callable[..., AppTest], page: str, name: str, value: str) -> None:
+    shown, sentence = said(opened(page, **{name: value})), PARTS[page][name][value]
+    assert sentence is None or sentence in shown
+
+
+def test_a_head_that_only_one_layer_has(opened: Callable[..., AppTest]) -> None:
+    lacking = "There is no head 5: foreign has heads 0 to 3, so head 3 is shown."
+    assert [ANATOMY.heads("decoder", layer).query for layer in range(len(LAYERS))] == [4, 6]
+    assert lacking in said(opened("attention", layer="0", heads="5"))
+    assert "There is no head" not in said(opened("attention", layer="1", heads="5"))
