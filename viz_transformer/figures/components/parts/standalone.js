@@ -7,7 +7,7 @@ import { selection } from "./selection.js"
  * chosen to begin with. Nobody else is told what is chosen here. In a frame, the frame becomes as tall as the picture.
  */
 export async function standAlone(component) {
-  const parentElement = document.querySelector("#picture")
+  const parentElement = /** @type {HTMLElement} */ (document.querySelector("#picture"))
   const packed = Uint8Array.from(atob(document.querySelector("#payload").textContent), (sign) => sign.charCodeAt(0))
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))
   const planes = new Uint8Array(await new Response(stream).arrayBuffer())
