@@ -24,7 +24,7 @@ PACKAGES = (vt.figures, vt.analysis)
 INNER = {
     "figures": {
         *("architecture", "distances", "embeddings", "enlarged", "labels", "layers", "legend", "lengths"),
-        *("number_grids", "one_weight", "playground", "positions", "showing", "theme"),
+        *("number_grids", "one_weight", "playground", "positions", "showing", "template", "theme"),
     },
     "analysis": {
         *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),

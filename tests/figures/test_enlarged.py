@@ -14,8 +14,11 @@ def test_letters_and_pixels_grow_and_the_numbers_stay():
     small, large = strips(), enlarged(strips(), 1.5)
     assert large.layout.height == round(1.5 * small.layout.height)
     assert large.layout.margin.l == 1.5 * small.layout.margin.l and large.layout.margin.b == 1.5 * small.layout.margin.b
-    assert large.layout.xaxis.tickfont.size == 1.5 * small.layout.xaxis.tickfont.size
-    assert large.layout.title.font.size == 1.5 * small.layout.title.font.size
+    before, after = (figure.layout.template.layout for figure in (small, large))
+    for what in ("font", "title.font", "hoverlabel.font", "legend.font", "xaxis.tickfont", "yaxis.title.font"):
+        assert after[f"{what}.size"] == 1.5 * before[f"{what}.size"]
+    assert large.layout.template.data.heatmap[0].colorbar.thickness == 12
+    assert strips().layout.template.layout.font.size == 14  # other figures keep their letters
     for before, after in zip(small.layout.annotations, large.layout.annotations, strict=True):
         assert after.font.size == 1.5 * before.font.size and after.text == before.text
         assert (after.xshift, after.yshift) == (1.5 * (before.xshift or 0), 1.5 * (before.yshift or 0))
@@ -24,7 +27,7 @@ def test_letters_and_pixels_grow_and_the_numbers_stay():
 
 def test_the_colour_bar_keeps_its_place_and_grows():
     small, large = strips().data[0].colorbar, enlarged(strips(), 2).data[0].colorbar
-    assert (large.thickness, large.len, large.xpad) == (2 * small.thickness, 2 * small.len, 2 * small.xpad)
+    assert (large.len, large.xpad) == (2 * small.len, 2 * small.xpad)
     assert large.y == small.y
 
 

@@ -199,7 +199,7 @@ def test_every_figure_can_be_enlarged():
         ),
     ]
     for figure in figures:
-        before = figure.layout.xaxis.tickfont.size, figure.layout.title.font.size, len(figure.data)
+        own, count = figure.layout.xaxis.tickfont.size, len(figure.data)
         large = enlarged(figure, 2)
-        assert large.layout.title.font.size == 2 * before[1] and len(large.data) == before[2]
-        assert large.layout.xaxis.tickfont.size in (None, 2 * (before[0] or 0))
+        assert large.layout.template.layout.title.font.size == 32 and len(large.data) == count
+        assert large.layout.xaxis.tickfont.size == (own and 2 * own)

@@ -407,4 +407,4 @@ def test_on_a_projector_the_norm_is_a_scene_of_its_own(page):
     hidden = ".st-key-layers_top, .st-key-layers_depth, .st-key-layers_lens"
     assert f":is({hidden}) {{ display: none; }}" in said(page)
     (gain,) = [json.loads(each.proto.spec) for each in page.get("plotly_chart") if "gain" in each.proto.spec]
-    assert gain["layout"]["font"]["size"] > 16
+    assert gain["layout"]["template"]["layout"]["font"]["size"] > 16

@@ -482,9 +482,9 @@ def test_the_tables_can_be_saved(page, bundled, monkeypatch):
 
 def test_on_a_projector_the_type_is_larger(page):
     opened(page)
-    before = figures(page)[0]["layout"]["font"]["size"]
+    before = figures(page)[0]["layout"]["template"]["layout"]["font"]["size"]
     opened(page, projector="on")
-    assert figures(page)[0]["layout"]["font"]["size"] == view.PROJECTED * before
+    assert figures(page)[0]["layout"]["template"]["layout"]["font"]["size"] == view.PROJECTED * before
     assert ".st-key-pos_below" in said(page)
 
 

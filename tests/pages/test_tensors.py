@@ -556,7 +556,8 @@ def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type
     before = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]
     opened(page, projector="on")
     after = json.loads(page.get("plotly_chart")[0].proto.spec)["layout"]
-    assert after["font"]["size"] == pytest.approx(view.PROJECTED * before["font"]["size"])
+    now, then = (layout["template"]["layout"]["font"]["size"] for layout in (after, before))
+    assert now == pytest.approx(view.PROJECTED * then)
     assert after["height"] < 620  # of 720, with room for the caption
     said = "".join(element.proto.body for element in page.get("html"))
     assert ".st-key-tensors_facts" in said and "decoder.1.cross.weights of the run" in said

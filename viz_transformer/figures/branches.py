@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 
 _PANELS = ("of the token", "sum so far")
@@ -38,7 +38,6 @@ def branch_curves(
     steps = max(len(a[0]), len(b[0]))
     if parted is not None and not 0 <= parted < steps:
         raise ValueError(f"there is no step {parted} among {steps}")
-    colors = themes.palette(theme)
     figure = go.Figure()
     for number in range(len(_PANELS)):
         for second, (tokens, log_probs) in enumerate((a, b)):
@@ -47,49 +46,30 @@ def branch_curves(
             figure.add_trace(_line(drawn, tokens, names[second], number, bool(second), steps, theme))
     if parted is not None:
         _mark(figure, parted, steps, theme)
-    muted = {"size": 13, "color": colors.muted}
-    axis: dict[str, Any] = {
-        "fixedrange": True,
-        "gridcolor": colors.line,
-        "zeroline": False,
-        "tickfont": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted},
-    }
     domains = ([0.56, 1], [0, 0.44])
     for number, (name, domain) in enumerate(zip(_PANELS, domains, strict=True)):
         figure.update_layout(
             {
                 ("yaxis", "yaxis2")[number]: {
-                    **axis,
                     "domain": domain,
                     "nticks": 5,
-                    "title": {"text": name, "font": muted, "standoff": 4},
+                    "title": {"text": name, "standoff": 4},
                     "range": _reach([trace for trace in figure.data if trace.yaxis == ("y", "y2")[number]]),
                 }
             }
         )
     figure.update_layout(
-        **themes.base_layout(theme) | {"showlegend": True},
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        showlegend=True,
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 64, "r": 12, "t": 48, "b": 44, "pad": 0},
+        margin={"l": 64, "r": 12, "t": 48, "b": 44},
         xaxis={
-            **axis,
-            "showgrid": False,
             "anchor": "y2",
             "range": [-0.5, steps - 0.5],
             "tickformat": "d",
             **({"dtick": 1} if steps <= 30 else {"nticks": 16}),
-            "title": {"text": "step", "font": muted, "standoff": 4},
-        },
-        legend={
-            "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 1,
-            "yanchor": "top",
-            "yref": "container",
-            "bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": 13},
+            "title": {"text": "step", "standoff": 4},
         },
     )
     return figure

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 
 NAMES = ("whole pass", "with the cache")
@@ -64,42 +65,23 @@ def work_curves(
             yanchor="bottom",
             showarrow=False,
         )
-    muted = {"size": 13, "color": colors.muted}
-    axis = {
-        "fixedrange": True,
-        "gridcolor": colors.line,
-        "zeroline": False,
-        "tickfont": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted},
-    }
     figure.update_layout(
-        **themes.base_layout(theme) | {"showlegend": True},
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        showlegend=True,
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 64, "r": 12, "t": 60, "b": 44, "pad": 0},
+        margin={"l": 64, "r": 12, "t": 60, "b": 44},
         xaxis={
-            **axis,
-            "showgrid": False,
             "range": [-0.5, len(steps) - 0.5],
             "tickformat": "d",
             **({"dtick": 1} if len(steps) <= 30 else {"nticks": 16}),
-            "title": {"text": "step", "font": muted, "standoff": 4},
+            "title": {"text": "step", "standoff": 4},
         },
         yaxis={
-            **axis,
             "range": [0, 1.06 * max(max(whole), max(cached))],
             "nticks": 5,
             "tickformat": "~s",
-            "title": {"text": "multiply-adds", "font": muted, "standoff": 4},
-        },
-        legend={
-            "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 1,
-            "yanchor": "top",
-            "yref": "container",
-            "bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": 13},
+            "title": {"text": "multiply-adds", "standoff": 4},
         },
     )
     return figure

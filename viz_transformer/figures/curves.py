@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.numerals import significant
 
@@ -70,36 +71,21 @@ def loss_curves(
         )
     if not figure.data:
         raise ValueError("there is no point to draw: every curve is empty")
-    muted = {"size": 13, "color": colors.muted}
-    axis = {
-        "type": "log",
-        "fixedrange": True,
-        "gridcolor": colors.line,
-        "zeroline": False,
-        "tickfont": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted},
-    }
+    axis = {"type": "log", "showgrid": True}
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 64, "r": 36, "t": 40, "b": 48, "pad": 0},
-        xaxis={**axis, **_decades(1, last), "title": {"text": "optimiser step", "font": muted}},
-        yaxis={**axis, **_decades(low, high), "title": {"text": UNIT, "font": muted}},
-        legend={
-            "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 1,
-            "yanchor": "top",
-            "bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": 13},
-        },
+        margin={"l": 64, "r": 36, "t": 40, "b": 48},
+        xaxis={**axis, **_decades(1, last), "title": {"text": "optimiser step"}},
+        yaxis={**axis, **_decades(low, high), "title": {"text": UNIT}},
+        showlegend=True,
+        legend_yref="paper",
     )
-    figure.update_layout(showlegend=True)
     if best is not None:
         _mark(figure, best, _on(measured_on, [*curves][-1]), theme)
     if rate is not None:
-        _add_rate(figure, rate, axis, theme)
+        _add_rate(figure, rate, theme)
     return figure
 
 
@@ -127,9 +113,7 @@ def _mark(figure: go.Figure, best: tuple[float, float], measured_on: str, theme:
         )
 
 
-def _add_rate(
-    figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], axis: Mapping[str, Any], theme: Theme
-) -> None:
+def _add_rate(figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], theme: Theme) -> None:
     """The learning rate under the losses, from 0 on, over the same logarithmic steps.
 
     Raises ValueError for lists that differ in length.
@@ -162,13 +146,12 @@ def _add_rate(
         height=height,
         yaxis={"domain": [part + 0.04, 1]},
         yaxis2={
-            **axis,
             "type": "linear",
             "range": [0, 1.08 * float(y.max())],
             "nticks": 4,
             "tickformat": ".3~g",
             "domain": [0, part - 0.04],
-            "title": {"text": "learning rate", "font": {"size": 13, "color": colors.muted}},
+            "title": {"text": "learning rate"},
         },
         xaxis={"anchor": "y2"},
     )

@@ -14,9 +14,12 @@ from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.positions import ANNOTATION, MOST_PICKED, chart
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+_LEGEND_ABOVE = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "yref": "paper"}
 
 
 def product_curves(
@@ -68,7 +71,7 @@ def product_curves(
         hovertemplate="%{customdata}<extra></extra>",
     )
     chart(figure, title, "distance, in positions", "product of the two rows", theme, height)
-    figure.update_layout(showlegend=True, legend=_legend_above(theme), margin={"t": 68})
+    figure.update_layout(showlegend=True, legend=_LEGEND_ABOVE, margin={"t": 68})
     return figure
 
 
@@ -161,7 +164,7 @@ def turned_pairs(
         ):
             sine, cosine = values[place]
             figure.add_scatter(x=[cosine], y=[sine], mode="markers", marker=marker, hoverinfo="skip", **on)
-        bare = {"range": [-1.15, 1.15], "visible": False, "fixedrange": True, "constrain": "domain"}
+        bare = {"range": [-1.15, 1.15], "visible": False, "constrain": "domain"}
         layout[f"xaxis{suffix}"] = {**bare, "domain": [number * step, (number + 1) * step - 0.02]}
         layout[f"yaxis{suffix}"] = {**bare, "scaleanchor": f"x{suffix}", "anchor": f"x{suffix}"}
         figure.add_annotation(
@@ -174,11 +177,11 @@ def turned_pairs(
             **ANNOTATION,
         )
     figure.update_layout(
-        **themes.base_layout(theme),
+        template=template(theme),
         **layout,
-        title=themes.title(labels.escape(title), theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 8, "r": 0, "t": 78, "b": 4, "pad": 0},
+        margin={"l": 8, "r": 0, "t": 78, "b": 4},
     )
     return figure
 
@@ -229,7 +232,7 @@ def wavelength_curves(
     decades = range(math.ceil(math.log10(largest * 1.5)) + 1)
     figure.update_layout(
         showlegend=True,
-        legend=_legend_above(theme),
+        legend=_LEGEND_ABOVE,
         margin={"l": 68, "t": 68},
         yaxis={
             "type": "log",
@@ -250,18 +253,6 @@ def wavelength_curves(
         font={"size": 13, "color": colors.text},
     )
     return figure
-
-
-def _legend_above(theme: Theme) -> dict[str, Any]:
-    return {
-        "orientation": "h",
-        "x": 0,
-        "xanchor": "left",
-        "y": 1,
-        "yanchor": "bottom",
-        "font": {"size": 13, "color": themes.palette(theme).text},
-        "bgcolor": "rgba(0,0,0,0)",
-    }
 
 
 def _faint(color: str, opacity: float) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.tensors.points import max_pooled
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
@@ -81,7 +82,6 @@ def input_strips(
                 zmax=largest,
                 colorscale=colorscale,
                 showscale=False,
-                zsmooth=False,
                 ygap=1 if 1 < count <= 4 else 0,
                 **_hover(strip, tokens, positions, pooled.values, (pooled.rows, pooled.columns)),
             )
@@ -100,26 +100,20 @@ def input_strips(
     widest = max(min(_LABEL_COLUMNS, labels.width(labels.visible(token))) for token in tokens)
     lower = legend.space(1 + len(notes))
     height = math.ceil(_TOP + total + lower)
-    small = {"family": themes.MONO_STACK, "size": 12}
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 16 + math.ceil(widest * 12 * _CHARACTER), "r": 12, "t": _TOP, "b": lower, "pad": 0},
+        margin={"l": 16 + math.ceil(widest * 12 * _CHARACTER), "r": 12, "t": _TOP, "b": lower},
     )
-    plain: dict[str, Any] = {"fixedrange": True, "zeroline": False, "showgrid": False, "ticks": ""}
     figure.update_yaxes(
-        **plain,
+        showgrid=False,
         range=[total, 0],
         tickvals=[*ticks],
         ticktext=[f"{text} " for text in ticks.values()],
-        tickfont={**small, "color": SIDES[side].of(palette.source_ink, palette.target_ink)},
+        tickfont_color=SIDES[side].of(palette.source_ink, palette.target_ink),
     )
-    figure.update_xaxes(
-        **plain,
-        range=[-0.5, features - 0.5],
-        tickfont={**small, "color": palette.muted},
-    )
+    figure.update_xaxes(range=[-0.5, features - 0.5])
     said = ["value, one scale for all; features along the axis", *sorted(notes)]
     legend.draw(figure, said, theme, ends=(significant(-largest, 3), significant(largest, 3)))
     return figure

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import plotly.graph_objects as go
 
 _MARGINS = ("l", "r", "t", "b")
@@ -20,22 +18,24 @@ def enlarged(figure: go.Figure, zoom: float) -> go.Figure:
         height=round(layout.height * zoom),
         margin={side: layout.margin[side] * zoom for side in _MARGINS if layout.margin[side] is not None},
     )
-    for letters in (layout.font, layout.title.font, layout.hoverlabel.font, layout.legend.font):
-        _larger(letters, zoom)
-    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
-        _larger(axis.tickfont, zoom)
-        _larger(axis.title.font, zoom)
+    enlarge_letters(figure, zoom)
     for note in layout.annotations:
-        _larger(note.font, zoom)
         note.update(xshift=(note.xshift or 0) * zoom, yshift=(note.yshift or 0) * zoom)
-    for trace in figure.data:
-        if "colorbar" in trace and trace.showscale:
+    for trace in (*figure.data, *layout.template.data.heatmap):
+        if "colorbar" in trace and trace.showscale is not False:
             bar = trace.colorbar
-            pixels = bar.lenmode == "pixels"
-            bar.update({name: bar[name] * zoom for name in _BAR if bar[name] and (name != "len" or pixels)})
+            bar.update({name: bar[name] * zoom for name in _BAR if bar[name]})
     return figure
 
 
-def _larger(letters: Any, zoom: float) -> None:
-    if letters.size is not None:
-        letters.size = letters.size * zoom
+def enlarge_letters(figure: go.Figure, zoom: float) -> None:
+    """Make all letters of the figure `zoom` times as large, its own and those of its template."""
+    for layout in (figure.layout, figure.layout.template.layout):
+        axes = [layout[name] for name in layout if name[1:5] == "axis"]
+        fonts = [font for axis in axes for font in (axis.tickfont, axis.title.font)]
+        for font in (layout.font, layout.title.font, layout.hoverlabel.font, layout.legend.font, *fonts):
+            if font.size is not None:
+                font.size = font.size * zoom
+        for note in layout.annotations:
+            if note.font.size is not None:
+                note.font.size = note.font.size * zoom

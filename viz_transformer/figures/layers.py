@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.enlarged import enlarge_letters
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 
 _PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 34, 62, 50  # pixels
@@ -69,7 +71,7 @@ def stream_chart(
         if number != 0 and panel.baseline is not None:
             figure.data[-1].update(showlegend=True)
         upper = 1 - number * (_PANEL + _BETWEEN) / drawn
-        figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - _PANEL / drawn, upper), theme)})
+        figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - _PANEL / drawn, upper))})
         figure.add_annotation(
             text=labels.escape(panel.name),
             font={"size": 13, "color": colors.muted},
@@ -96,24 +98,15 @@ def stream_chart(
             layer="below",
         )
     figure.update_layout(
-        **themes.base_layout(theme) | {"showlegend": True},
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        showlegend=True,
+        title_text=labels.escape(title),
         height=top + drawn + bottom,
-        margin={"l": round(_LEFT * type_size), "r": _RIGHT, "t": top, "b": bottom, "pad": 0},
-        xaxis=_stations_axis(stations, len(panels), theme),
+        margin={"l": round(_LEFT * type_size), "r": _RIGHT, "t": top, "b": bottom},
+        xaxis=_stations_axis(stations, len(panels)),
         hovermode="x",
-        legend={
-            "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 1,
-            "yanchor": "top",
-            "yref": "container",
-            "bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": 13},
-        },
     )
-    _enlarge(figure, type_size)
+    enlarge_letters(figure, type_size)
     return figure
 
 
@@ -150,38 +143,26 @@ def gain_chart(
         figure.update_layout(
             {
                 f"yaxis{axis[1:]}": {
-                    **_plain(theme),
                     "domain": [0.56, 1] if axis == "y" else [0, 0.44],
                     "range": [base - reach, base + reach],
                     "nticks": 5,
-                    "title": {"text": name, "font": {"size": 13, "color": colors.muted}, "standoff": 4},
+                    "title": {"text": name, "standoff": 4},
                 }
             }
         )
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
         bargap=0 if len(up) > 150 else 0.2,
-        margin={"l": _LEFT, "r": _RIGHT, "t": 40, "b": 44, "pad": 0},
+        margin={"l": _LEFT, "r": _RIGHT, "t": 40, "b": 44},
         xaxis={
-            **_plain(theme),
-            "showgrid": False,
             "anchor": "y2",
             "range": [-0.5, len(up) - 0.5],
-            "title": {"text": "feature", "font": {"size": 13, "color": colors.muted}, "standoff": 4},
+            "title": {"text": "feature", "standoff": 4},
         },
     )
     return figure
-
-
-def _enlarge(figure: go.Figure, factor: float) -> None:
-    """Multiply the size of all type in the figure."""
-    layout = figure.layout
-    axes = [getattr(layout, name).tickfont for name in layout if name[1:5] == "axis"]
-    notes = [note.font for note in layout.annotations]
-    for font in (layout.title.font, layout.legend.font, layout.hoverlabel.font, *axes, *notes):
-        font.size = font.size * factor
 
 
 def _grid(panel: Panel, stations: int, token: int) -> NDArray[np.float64]:
@@ -252,18 +233,7 @@ def _lines(
     return drawn
 
 
-def _plain(theme: Theme) -> dict[str, Any]:
-    colors = themes.palette(theme)
-    return {
-        "fixedrange": True,
-        "zeroline": False,
-        "gridcolor": colors.line,
-        "ticks": "",
-        "tickfont": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted},
-    }
-
-
-def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float], theme: Theme) -> dict[str, Any]:
+def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float]) -> dict[str, Any]:
     values = [grid[np.isfinite(grid)]]
     for line in (panel.baseline, panel.other):
         if line is not None:
@@ -274,14 +244,13 @@ def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float], 
     low, high = min(low, low if bottom is None else bottom), max(high, high if top is None else top)
     room = 0.04 * (high - low or 1.0)
     return {
-        **_plain(theme),
         "domain": [max(0.0, domain[0]), min(1.0, domain[1])],
         "range": [low - room, high + room],
         "nticks": 5,
     }
 
 
-def _stations_axis(stations: Sequence[tuple[str, str]], panels: int, theme: Theme) -> dict[str, Any]:
+def _stations_axis(stations: Sequence[tuple[str, str]], panels: int) -> dict[str, Any]:
     """The sub-layer of each station and, under the first of a layer, the layer's name; of the layers alone if many."""
     many = len(stations) > _MOST_NAMED
     texts = []
@@ -290,13 +259,11 @@ def _stations_axis(stations: Sequence[tuple[str, str]], panels: int, theme: Them
         lines = ([] if many else [part or " "]) + [layer if starts else " "]
         texts.append("<br>".join(labels.escape(line) for line in lines))
     return {
-        **_plain(theme),
-        "showgrid": False,
         "anchor": "y" if panels == 1 else f"y{panels}",
         "range": [-0.5, len(stations) - 0.5],
         "tickangle": 0,
         "tickmode": "array",
         "tickvals": list(range(len(stations))),
         "ticktext": texts,
-        "tickfont": {"size": 13, "color": themes.palette(theme).muted},
+        "tickfont": {"family": themes.SANS_STACK, "size": 13},
     }

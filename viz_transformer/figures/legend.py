@@ -56,21 +56,9 @@ def _bar(figure: go.Figure, ends: tuple[str, str], above: int, muted: str) -> fl
     figure.data[0].update(
         showscale=True,
         colorbar={
-            "orientation": "h",
-            "thickness": 8,
-            "lenmode": "pixels",
             "len": _BAR + 2 * start,  # plotly counts the padding
-            "x": 0,
-            "xanchor": "left",
-            "xref": "paper",
             "xpad": start,
             "y": (above - 4) / height,
-            "yanchor": "bottom",
-            "yref": "container",
-            "ypad": 0,
-            "outlinewidth": 0,
-            "showticklabels": False,
-            "ticks": "",
         },
     )
     return start + _BAR + 8 + len(high) * 13 * CHARACTER + 16

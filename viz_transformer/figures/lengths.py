@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.kinds import SIDES, SideName
 
@@ -55,28 +56,17 @@ def length_histogram(
         limit = (limits or {}).get(side)
         if limit is not None and limit <= longest:
             figure.add_vline(x=limit + 0.5, line={"color": ink, "width": 1, "dash": "dash"})
-    small = {"size": 13, "color": palette.muted}
-    tick = {"family": themes.MONO_STACK, "size": 12, "color": palette.muted}
-    plain = {"fixedrange": True, "zeroline": False, "tickfont": tick, "gridcolor": palette.line}
     unit = "tokens, start and end not counted" + (f"; {width} lengths to a step" if width > 1 else "")
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 64, "r": 12, "t": 40, "b": 48, "pad": 0},
-        xaxis={**plain, "showgrid": False, "range": [-0.5, longest + width], "title": {"text": unit, "font": small}},
-        yaxis={**plain, "rangemode": "tozero", "tickformat": ",d", "title": {"text": "texts", "font": small}},
-        legend={
-            "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 1,
-            "yanchor": "top",
-            "bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": 14},
-        },
+        margin={"l": 64, "r": 12, "t": 40, "b": 48},
+        xaxis={"range": [-0.5, longest + width], "title": {"text": unit}},
+        yaxis={"rangemode": "tozero", "tickformat": ",d", "title": {"text": "texts"}},
+        showlegend=len(arrays) > 1,
+        legend={"yref": "paper", "font": {"size": 14}},
     )
-    figure.update_layout(showlegend=len(arrays) > 1)
     return figure
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
@@ -95,17 +96,16 @@ def number_grids(
     _legend(parts, scales, height, theme)
     figure = go.Figure(parts.traces)
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=math.ceil(height),
-        margin={"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
         barmode="overlay",
         annotations=parts.notes,
         shapes=parts.shapes,
     )
-    hidden = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(**hidden, range=[0, width])
-    figure.update_yaxes(**hidden, range=[math.ceil(height), 0])
+    figure.update_xaxes(visible=False, range=[0, width])
+    figure.update_yaxes(visible=False, range=[math.ceil(height), 0])
     return figure
 
 
@@ -124,7 +124,6 @@ def _cells(parts: _Parts, grid: Grid, column: float, row: float, theme: Theme) -
             hoverongaps=True,
             zmin=low,
             zmax=grid.limit,
-            zsmooth=False,
             xgap=1,
             ygap=1,
             showscale=False,

@@ -14,6 +14,7 @@ from viz_transformer import numerals
 from viz_transformer.analysis.weight.weight_numbers import Numbers
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
@@ -51,13 +52,12 @@ def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: flo
             _ring(figure, each, (first, last), grid.shape, y, tall, theme)
         y += tall + _GAP
     figure.update_layout(
-        **themes.base_layout(theme),
+        template=template(theme),
         height=int(y - _GAP + _TOP + _BOTTOM),
-        margin={"l": _LEFT * type_size, "r": _RIGHT * type_size, "t": _TOP, "b": _BOTTOM, "pad": 0},
+        margin={"l": _LEFT * type_size, "r": _RIGHT * type_size, "t": _TOP, "b": _BOTTOM},
     )
-    hidden = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(**hidden, range=[0, 1])
-    figure.update_yaxes(**hidden, range=[y - _GAP, 0])
+    figure.update_xaxes(visible=False, range=[0, 1])
+    figure.update_yaxes(visible=False, range=[y - _GAP, 0])
     return figure
 
 
@@ -118,8 +118,7 @@ def bars(
                 hovertemplate="%{customdata}<extra></extra>",
             )
         )
-    small = {"size": 12 * type_size, "color": colors.muted}
-    plain = {"fixedrange": True, "zeroline": False, "tickfont": small}
+    small = {"family": themes.SANS_STACK, "size": 12 * type_size}
     if even is not None:
         figure.add_hline(y=even, line={"color": colors.muted, "width": 1, "dash": "dot"})
     figure.add_hline(y=0, line={"color": colors.line, "width": 1})
@@ -127,12 +126,12 @@ def bars(
     upright = ticks is not None and len(heights) * (longest * 8 + 6) > 480
     below = min(longest, 10) * 8 * type_size if upright else 0
     figure.update_layout(
-        **themes.base_layout(theme),
+        template=template(theme),
         height=BARS * type_size + below,
-        margin={"l": 52 * type_size, "r": 12, "t": 30 * type_size, "b": 34 * type_size + below, "pad": 0},
+        margin={"l": 52 * type_size, "r": 12, "t": 30 * type_size, "b": 34 * type_size + below},
         bargap=0.25 if len(heights) <= 64 else 0,
-        yaxis={**plain, "gridcolor": colors.line, "nticks": 5},
-        xaxis={**plain, "showgrid": False, "range": [-0.6, len(heights) - 0.4]},
+        yaxis={"tickfont": small, "nticks": 5},
+        xaxis={"tickfont": small, "range": [-0.6, len(heights) - 0.4]},
     )
     if ticks is None:
         figure.update_xaxes(nticks=min(17, len(heights) + 1), tickangle=0)
@@ -143,7 +142,7 @@ def bars(
             tickvals=shown,
             ticktext=[labels.tick(ticks[place], 10) for place in shown],
             tickangle=-90 if upright else 0,
-            tickfont={**small, "family": themes.MONO_STACK},
+            tickfont_family=themes.MONO_STACK,
         )
     font = {"size": 13 * type_size, "color": colors.muted}
     place = {"xref": "paper", "yref": "paper", "showarrow": False, "font": font}
@@ -192,8 +191,8 @@ def two_rows(
     above, below = (_stretched(span, height * most) for span, height in zip((above, below), heights, strict=True))
     room = 0.1
     share = (1 - room) * heights[1] / sum(heights)
-    small = {"size": 12 * type_size, "color": colors.muted}
-    axis = {"fixedrange": True, "zeroline": True, "zerolinecolor": colors.line, "gridcolor": colors.line}
+    small = {"family": themes.SANS_STACK, "size": 12 * type_size}
+    axis = {"zeroline": True, "zerolinecolor": colors.line, "tickfont": small}
     longest = max((labels.width(labels.visible(tick)) for tick in ticks), default=1)
     upright = len(first) * (min(longest, 10) * 8 * type_size + 6) > 420
     foot = (min(longest, 10) * 8 * type_size if upright else 12) + 20 * type_size
@@ -202,24 +201,21 @@ def two_rows(
     names = [labels.tick(ticks[place], 10) for place in shown]
     names = [f"<b>{name}</b>" if place == picked else name for place, name in zip(shown, names, strict=True)]
     figure.update_layout(
-        **themes.base_layout(theme),
+        template=template(theme),
         height=int(1.5 * BARS + foot),
-        margin={"l": 58 * type_size, "r": 8, "t": 30 * type_size, "b": foot, "pad": 0},
+        margin={"l": 58 * type_size, "r": 8, "t": 30 * type_size, "b": foot},
         barmode="group",
         bargap=0.25 if len(first) <= 64 else 0,
         bargroupgap=0,
-        yaxis={**axis, "tickfont": small, "nticks": 5, "range": above, "domain": [share + room, 1]},
-        yaxis2={**axis, "tickfont": small, "nticks": 3, "range": below, "domain": [0, share], "anchor": "x"},
+        yaxis={**axis, "nticks": 5, "range": above, "domain": [share + room, 1]},
+        yaxis2={**axis, "nticks": 3, "range": below, "domain": [0, share], "anchor": "x"},
         xaxis={
-            "fixedrange": True,
-            "zeroline": False,
-            "showgrid": False,
             "range": [-0.6, len(first) - 0.4],
             "anchor": "y2",
             "tickvals": shown,
             "ticktext": names,
             "tickangle": -90 if upright else 0,
-            "tickfont": {**small, "family": themes.MONO_STACK},
+            "tickfont": {"size": 12 * type_size},
         },
     )
     note: dict[str, Any] = {"xref": "paper", "yref": "paper", "showarrow": False, "xanchor": "left", "x": 0}
@@ -290,7 +286,6 @@ def _cells(
         showscale=False,
         xgap=1 if columns <= 128 else 0,
         ygap=1 if 1 < rows <= 20 else 0,
-        zsmooth=False,
         customdata=hover,
         hovertemplate="%{customdata}<extra></extra>",
         **numbered,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.number_grids import COLUMN, ROW, WIDTH, Grid, Scale, full, limit_of, number_grids
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.numerals import significant
 
@@ -407,17 +408,16 @@ def simplex(
     _dot_names(figure, dots, segment, theme)
     _corner_names(figure, ends, names, theme)
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=280 if segment else 520,
-        margin={"l": 8, "r": 8, "t": 40, "b": 8, "pad": 0},
+        margin={"l": 8, "r": 8, "t": 40, "b": 8},
     )
-    plain = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(**plain, range=[-0.24, 1.24])
+    figure.update_xaxes(visible=False, range=[-0.24, 1.24])
     if segment:
-        figure.update_yaxes(**plain, range=[-0.5, 0.75])
+        figure.update_yaxes(visible=False, range=[-0.5, 0.75])
     else:
-        figure.update_yaxes(**plain, range=[-0.15, 1.0], scaleanchor="x")
+        figure.update_yaxes(visible=False, range=[-0.15, 1.0], scaleanchor="x")
     return figure
 
 
@@ -514,31 +514,16 @@ def curves(
             showarrow=False,
             font={"size": 13, "color": colors.muted},
         )
-    muted = {"size": 13, "color": colors.muted}
-    axis = {
-        "fixedrange": True,
-        "gridcolor": colors.line,
-        "zeroline": False,
-        "tickfont": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted},
-    }
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 64, "r": 12, "t": 72, "b": 48, "pad": 0},
-        xaxis={**axis, **_axis(log_x, x_range), "title": {"text": labels.escape(x_title), "font": muted}},
-        yaxis={**axis, **_axis(log_y, y_range), "title": {"text": labels.escape(y_title), "font": muted}},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": 13},
-        },
+        margin={"l": 64, "r": 12, "t": 72, "b": 48},
+        xaxis={"showgrid": True, **_axis(log_x, x_range), "title": {"text": labels.escape(x_title)}},
+        yaxis={**_axis(log_y, y_range), "title": {"text": labels.escape(y_title)}},
+        showlegend=len(lines) > 1,
+        legend={"x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "yref": "paper"},
     )
-    figure.update_layout(showlegend=len(lines) > 1)
     return figure
 
 

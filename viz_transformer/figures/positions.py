@@ -18,12 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.numerals import significant
 
 MOST_PICKED = 6
 _BAR = 120
 _NAME = 165  # pixels from one name of a curve to the next
+_AXIS = {"showgrid": False, "tickformat": "d", "tickangle": 0, "tickfont": {"size": 13}}
 ANNOTATION = {"showarrow": False, "xref": "paper", "yref": "paper"}
 
 
@@ -85,12 +87,12 @@ def position_heatmap(
     )
     small = {"size": 13, "color": colors.muted}
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 64, "r": 12, "t": 106, "b": 44, "pad": 0},
-        xaxis={**_axis(theme), "side": "top", "range": [-0.5, columns - 0.5], "ticklabelstandoff": 20},
-        yaxis={**_axis(theme), "range": [rows - 0.5, -0.5], "ticklabelstandoff": 12},
+        margin={"l": 64, "r": 12, "t": 106, "b": 44},
+        xaxis={**_AXIS, "side": "top", "range": [-0.5, columns - 0.5], "ticklabelstandoff": 20},
+        yaxis={**_AXIS, "range": [rows - 0.5, -0.5], "ticklabelstandoff": 12},
     )
     figure.add_annotation(text="dimension", x=0, xanchor="left", y=1, yshift=60, font=small, **ANNOTATION)
     figure.add_annotation(text="position", x=0, xanchor="right", xshift=-10, y=1, yshift=60, font=small, **ANNOTATION)
@@ -180,9 +182,9 @@ def tables_beside(
         rows, columns = values.shape
         left = number * share + (0.03 if number else 0)
         right = (number + 1) * share - (0.03 if number + 1 < len(arrays) else 0)
-        axis = {**_axis(theme), "side": "top", "range": [-0.5, columns - 0.5], "anchor": f"y{suffix}"}
+        axis = {**_AXIS, "side": "top", "range": [-0.5, columns - 0.5], "anchor": f"y{suffix}"}
         layout[f"xaxis{suffix}"] = {**axis, "domain": [left, right]}
-        down = {**_axis(theme), "range": [rows - 0.5, -0.5], "anchor": f"x{suffix}"}
+        down = {**_AXIS, "range": [rows - 0.5, -0.5], "anchor": f"x{suffix}"}
         layout[f"yaxis{suffix}"] = down
         figure.add_annotation(
             text=f"{labels.escape(name)}: position by dimension",
@@ -194,11 +196,11 @@ def tables_beside(
             **ANNOTATION,
         )
     figure.update_layout(
-        **themes.base_layout(theme),
+        template=template(theme),
         **layout,
-        title=themes.title(labels.escape(title), theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 44, "r": 12, "t": 90, "b": 44, "pad": 0},
+        margin={"l": 44, "r": 12, "t": 90, "b": 44},
     )
     _legend(figure, largest, "one scale for both", theme, height)
     return figure
@@ -249,7 +251,6 @@ def _heatmap(values: NDArray[np.float32], largest: float, theme: Theme) -> go.He
         zmax=largest,
         colorscale=[[i / (len(diverging) - 1), color] for i, color in enumerate(diverging)],
         showscale=False,
-        zsmooth=False,
         hovertemplate="position %{y}<br>dimension %{x}<br>%{z:.9~g}<extra></extra>",  # all digits of a float32
     )
 
@@ -295,35 +296,15 @@ def _position_line(figure: go.Figure, position: int, theme: Theme) -> None:
     )
 
 
-def _axis(theme: Theme) -> dict[str, Any]:
-    return {
-        "zeroline": False,
-        "showgrid": False,
-        "fixedrange": True,
-        "ticks": "",
-        "tickformat": "d",
-        "tickangle": 0,
-        "tickfont": {"family": themes.MONO_STACK, "size": 13, "color": themes.palette(theme).muted},
-    }
-
-
 def chart(figure: go.Figure, title: str, below: str, left: str, theme: Theme, height: int) -> None:
     """Axes with names, thin lines behind, a title."""
-    colors = themes.palette(theme)
-    small = {"size": 13, "color": colors.muted}
-    plain = {
-        "fixedrange": True,
-        "zeroline": False,
-        "gridcolor": colors.line,
-        "tickfont": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted},
-    }
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 60, "r": 12, "t": 44, "b": 48, "pad": 0},
-        xaxis={**plain, "showgrid": False, "title": {"text": below, "font": small, "standoff": 6}},
-        yaxis={**plain, "title": {"text": left, "font": small, "standoff": 6}},
+        margin={"l": 60, "r": 12, "t": 44, "b": 48},
+        xaxis={"title": {"text": below, "standoff": 6}},
+        yaxis={"title": {"text": left, "standoff": 6}},
     )
 
 
@@ -338,21 +319,5 @@ def _legend(figure: go.Figure, largest: float, note: str, theme: Theme, height: 
     figure.add_annotation(text=ends[1], font=mono, xshift=start + _BAR + 8, **place)
     at = start + _BAR + 8 + len(ends[1]) * 8 + 16
     figure.add_annotation(text=f"value · {note}", font={"size": 13, "color": muted}, xshift=at, **place)
-    bar = {
-        "orientation": "h",
-        "thickness": 8,
-        "lenmode": "pixels",
-        "len": _BAR + 2 * start,  # plotly counts the padding
-        "x": 0,
-        "xanchor": "left",
-        "xref": "paper",
-        "xpad": start,
-        "y": 14 / height,
-        "yanchor": "bottom",
-        "yref": "container",
-        "ypad": 0,
-        "outlinewidth": 0,
-        "showticklabels": False,
-        "ticks": "",
-    }
+    bar = {"len": _BAR + 2 * start, "xpad": start, "y": 14 / height}  # plotly counts the padding
     figure.data[0].update(showscale=True, colorbar=bar)

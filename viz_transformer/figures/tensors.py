@@ -13,8 +13,9 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.analysis.tensors.points import Pooled, max_pooled
-from viz_transformer.figures import labels
+from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
+from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.numerals import significant
@@ -86,7 +87,7 @@ def tensor_heatmap(
     colors = _colorscale(scale, kind, derived, theme)
     bad = themes.palette(theme).bad
     gap = 1 if min(sizes.row, sizes.column) >= 6 else 0
-    cells = {"x": across.places, "y": down.places, "xgap": gap, "ygap": gap, "zsmooth": False}
+    cells = {"x": across.places, "y": down.places, "xgap": gap, "ygap": gap}
     cells |= _hover(pooled.values, down, across)
     layers = [go.Heatmap(z=_layer(numbers, finite), zmin=low, zmax=high, colorscale=colors, **cells)]
     if not finite.all():
@@ -95,10 +96,10 @@ def tensor_heatmap(
     figure = go.Figure(layers)
     figure.update_traces(showscale=False)
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title) + (_blocks(pooled) and f", {_blocks(pooled)}"), theme),
+        template=template(theme),
+        title_text=labels.escape(title) + (_blocks(pooled) and f", {_blocks(pooled)}"),
         height=height,
-        margin={"l": sizes.left, "r": 12, "t": sizes.top, "b": _BOTTOM, "pad": 0},
+        margin={"l": sizes.left, "r": 12, "t": sizes.top, "b": _BOTTOM},
     )
     _draw_axes(figure, down, across, sizes, theme)
     _name_axes(figure, rows.title, columns.title, sizes.top - _TOP + 4, theme)
@@ -109,7 +110,8 @@ def tensor_heatmap(
         notes.append("a block is True if any cell is" if scale == "mask" else "a block shows its value farthest from 0")
     if not finite.all():
         notes.append(f"{_swatch(bad)} NaN or infinite")
-    _legend(figure, None if scale == "mask" else (low, high), notes, theme, height)
+    ends = None if scale == "mask" else (significant(low, 3), significant(high, 3))
+    legend.draw(figure, [" · ".join(notes)], theme, ends=ends)
     return figure
 
 
@@ -155,18 +157,16 @@ def value_histogram(
         )
     )
     small = {"size": 13, "color": colors.muted}
-    tick = {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}
     said = f"{total:,} values in {len(heights)} bin{'s' if len(heights) > 1 else ''}"
     if left_out:
         said += f"; {left_out:,} NaN or infinite left out"
-    plain = {"fixedrange": True, "zeroline": False, "tickfont": tick, "gridcolor": colors.line}
     figure.update_layout(
-        **themes.base_layout(theme),
-        title=themes.title(labels.escape(title), theme),
+        template=template(theme),
+        title_text=labels.escape(title),
         height=height,
-        margin={"l": 64, "r": 12, "t": 72, "b": _BOTTOM, "pad": 0},
-        xaxis={**plain, "showgrid": False, "title": {"text": "value", "font": small, "standoff": 4}},
-        yaxis={**plain, "rangemode": "tozero", "tickformat": ",d"},
+        margin={"l": 64, "r": 12, "t": 72, "b": _BOTTOM},
+        xaxis={"title": {"text": "value", "standoff": 4}},
+        yaxis={"rangemode": "tozero", "tickformat": ",d"},
         bargap=0,
     )
     if int(heights.max(initial=0)) < 8:
@@ -328,24 +328,22 @@ def _value(value: float | bool) -> str:
 
 
 def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme) -> None:
-    plain = {"zeroline": False, "showgrid": False, "fixedrange": True, "ticks": ""}
     row_font, column_font = max(8.0, min(14.0, sizes.row * 0.82)), 13.0
     numbers = across.longest * 13 * _CHARACTER + 10
     figure.update_xaxes(
-        **plain,
         **across.ticks(
             sizes.column, column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
         ),
         side="top",
         range=[-0.5, sizes.shown_columns * across.step - 0.5],
         tickangle=-90 if sizes.upright else 0,
-        tickfont={"family": themes.MONO_STACK, "size": column_font, "color": _ink(across.axis, theme)},
+        tickfont={"size": column_font, "color": _ink(across.axis, theme)},
     )
     figure.update_yaxes(
-        **plain,
+        showgrid=False,
         **down.ticks(sizes.row, row_font + 1),
         range=[sizes.shown_rows * down.step - 0.5, -0.5],
-        tickfont={"family": themes.MONO_STACK, "size": row_font, "color": _ink(down.axis, theme)},
+        tickfont={"size": row_font, "color": _ink(down.axis, theme)},
     )
 
 
@@ -366,39 +364,3 @@ def _name_axes(figure: go.Figure, rows: str, columns: str, lift: float, theme: T
 
 def _swatch(color: float | str) -> str:
     return f'<span style="color:{color}">■</span>'
-
-
-def _legend(
-    figure: go.Figure, ends: tuple[float, float] | None, notes: Sequence[str], theme: Theme, height: int
-) -> None:
-    """A bar of 8 pixels between its two ends, if there are any; beside it what the colours mean."""
-    muted = themes.palette(theme).muted
-    place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 0, "yanchor": "middle"}
-    note = {**place, "yshift": 12 - _BOTTOM, "showarrow": False}
-    at = 0.0
-    if ends is not None:
-        mono = {"family": themes.MONO_STACK, "size": 13, "color": muted}
-        low, high = (significant(end, 3) for end in ends)
-        start = len(low) * 13 * _CHARACTER + 8
-        figure.add_annotation(text=low, font=mono, **note)
-        figure.add_annotation(text=high, font=mono, xshift=start + _BAR + 8, **note)
-        at = start + _BAR + 8 + len(high) * 13 * _CHARACTER + 16
-        bar = {
-            "orientation": "h",
-            "thickness": 8,
-            "lenmode": "pixels",
-            "len": _BAR + 2 * start,  # plotly counts the padding
-            "x": 0,
-            "xanchor": "left",
-            "xref": "paper",
-            "xpad": start,
-            "y": 8 / height,
-            "yanchor": "bottom",
-            "yref": "container",
-            "ypad": 0,
-            "outlinewidth": 0,
-            "showticklabels": False,
-            "ticks": "",
-        }
-        figure.data[0].update(showscale=True, colorbar=bar)
-    figure.add_annotation(text=" · ".join(notes), font={"size": 13, "color": muted}, xshift=at, **note)

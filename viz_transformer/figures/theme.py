@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Literal
 
 from viz_transformer.model.kinds import KINDS, KindName
 
@@ -118,43 +118,3 @@ def colorscale(kind: KindName, theme: Theme, *, derived: bool = False) -> list[l
         raise ValueError(f"kind {kind!r} is not known; choose one of {', '.join(KINDS)}")
     colors: Sequence[str] = getattr(palette(theme), "derived" if derived else kind)
     return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
-
-
-def inks(kind: KindName, theme: Theme) -> tuple[str, str]:
-    """The ink of the query labels and of the key labels: source blue, target orange."""
-    return KINDS[kind].sides(palette(theme).source_ink, palette(theme).target_ink)
-
-
-def base_layout(theme: Theme) -> dict[str, Any]:
-    """What every figure shares: fonts, backgrounds, tooltips, and no dragging."""
-    colors = palette(theme)
-    return {
-        "font": {"family": SANS_STACK, "size": 14, "color": colors.text},
-        "paper_bgcolor": colors.page,
-        "plot_bgcolor": colors.page,
-        "colorway": list(colors.heads),
-        "hoverlabel": {
-            "font": {"family": MONO_STACK, "size": 13, "color": colors.text},
-            "bgcolor": colors.surface,
-            "bordercolor": colors.line,
-            "align": "left",
-        },
-        "dragmode": False,
-        "showlegend": False,
-        "separators": ".,",
-    }
-
-
-def title(text: str, theme: Theme) -> dict[str, Any]:
-    """A figure's title, at its top left; `text` is already escaped."""
-    return {
-        "text": text,
-        "x": 0,
-        "xanchor": "left",
-        "xref": "container",
-        "y": 1,
-        "yanchor": "top",
-        "yref": "container",
-        "pad": {"t": 4, "l": 0},
-        "font": {"size": 16, "color": palette(theme).text, "weight": 600},
-    }
