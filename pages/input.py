@@ -41,21 +41,24 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
     if both is not None:
         with left, st.container(key="input_tokens"):
             tokens_view.tokens(both, side)
-            tokens_view.padded_row(both.main, side)
+            with frame.told("how its texts are filled up"):
+                tokens_view.padded_row(both.main, side)
         with left, st.container(key="input_sum"), frame.told("the embeddings that its input is made of"):
             input_sum_view.strips(both, side)
     entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))
     with st.container(key="input_lower"):
         below = data_view.below_choice()
-        if below == "build":
-            data_view.build(ckpt, side)
-        elif below == "data":
-            data_view.data_set(ckpt, wait)
-        elif both is not None:
-            data_view.words(both.main, side)
+        with frame.told("how it cuts a text into tokens"):
+            if below == "build":
+                data_view.build(ckpt, side)
+            elif below == "data":
+                data_view.data_set(ckpt, wait)
+            elif both is not None:
+                data_view.words(both.main, side)
     counted = vocabulary_view.counts(ckpt, side, wait)
     with right, st.container(key="input_vocabulary_panel"):
-        vocabulary_view.vocabulary(ckpt, side, counted)
+        with frame.told("how its vocabulary was made"):
+            vocabulary_view.vocabulary(ckpt, side, counted)
         with frame.told("the embeddings that tokens could be compared by"):
             vocabulary_view.nearest(ckpt, side, entry, counted)
 

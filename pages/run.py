@@ -152,7 +152,7 @@ def remarks(shown: Shown) -> list[str]:
 def stopped(shown: Shown) -> str:
     """Why a run ended without an end token."""
     most, steps = shown.ckpt.anatomy.max_target, len(shown.run.steps)
-    if shown.ckpt.codec("target").vocabulary.eos is None:
+    if not shown.ckpt.codec("target").ends:
         return f"This model knows no end: it stopped after {steps} steps, when it had read {most} tokens, its maximum."
     return f"The model stopped at its maximum of {steps} steps, without an end token."
 

@@ -8,12 +8,11 @@ an answer. It tells no parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
-from builders import SPECIALS, TARGET
+from builders import TARGET
 from torch import Tensor
 from torch.nn.functional import silu
 
@@ -23,9 +22,7 @@ from viz_transformer.model.instrument import Anatomy, AttentionParameters, Heads
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.points import Growth, Point
 from viz_transformer.model.tap import OFF, Tap
-from viz_transformer.text.codec import Codec
-from viz_transformer.text.tokenizers import Characters
-from viz_transformer.text.vocabulary import Vocabulary
+from viz_transformer.text.codec import Encoded
 
 D, F, V = 12, 20, len(TARGET)
 LAYERS = (Heads(4, 2, 3, 5), Heads(6, 3, 2, 2, window=4))
@@ -193,23 +190,45 @@ class Written:
             self._cache[:] = [(key[list(rows)], value[list(rows)]) for key, value in self._cache]
 
 
-@dataclass(frozen=True)
-class TwoEnds(Codec):
-    """Text that "</s>" and "z" end."""
+class ForeignCodec:
+    """Letters, as another program cuts and names them: a text begins with "<s>", "</s>" and "z" end one."""
 
-    @property
-    def ends(self) -> frozenset[int]:
-        return super().ends | {self.vocabulary.id("z")}
+    names = TARGET
+    special_ids = frozenset({0, 1, 2})
+    start: int | None = 1
+    ends = frozenset({2, TARGET.index("z")})
+    padding: int | None = None
+    unknown: int | None = 3
+    adds_end = False
+    splits_characters = True
+
+    def encode(self, text: str) -> Encoded:
+        if not text.strip():
+            raise ValueError("the text is empty: type at least one character")
+        known = [TARGET.index(each) if each in TARGET else 3 for each in text]
+        ids = (1, *known)
+        originals = ("<s>", *text)
+        unknown = tuple(place for place, i in enumerate(ids) if i == 3)
+        return Encoded(ids, tuple(TARGET[i] for i in ids), originals, unknown)
+
+    def encode_ids(self, ids: Iterable[int]) -> Encoded:
+        given = tuple(ids)
+        if not given or not all(0 <= i < len(TARGET) for i in given):
+            raise ValueError(f"ids go from 0 to {len(TARGET) - 1}, and at least one is needed")
+        tokens = tuple(TARGET[i] for i in given)
+        return Encoded(given, tokens, tokens, ())
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return "".join(TARGET[i] for i in ids if i not in self.special_ids)
 
 
 def foreign_checkpoint(seed: int = 0) -> Checkpoint:
-    codec = TwoEnds(Characters(), Vocabulary(TARGET, SPECIALS), add_eos=False)
     return Checkpoint(
         name="foreign",
         path=None,
         instrument=Foreign(seed),
         source_codec=None,
-        target_codec=codec,
+        target_codec=ForeignCodec(),
         card={},
         weights_sha256=f"foreign-{seed}",
     )

@@ -16,6 +16,7 @@ from viz_transformer.ui.session import cached, state
 OPENING = {"checkpoint": "foreign", "text": "uvw0", "kind": "decoder"}
 EMBEDDINGS = f"This model does not tell the embeddings that its input is made of: {UNTOLD}."
 NORMS = f"This model does not tell the gain and offset of its norms: {OF_ANOTHER}."
+CUTS = f"This model does not tell how it cuts a text into tokens: {OF_ANOTHER}."
 HERE = f"This model does not tell what stands here: {OF_ANOTHER}."
 
 PICTURES = {  # of a page: the components that draw a picture of the run, and the sentences where there is none
@@ -50,7 +51,7 @@ PARTS: dict[str, dict[str, dict[str, str | None]]] = {
             "score": None,
         }
     },
-    "input": {"input_rows": {"all": EMBEDDINGS}, "input_below": {"data": None, "build": None, "words": None}},
+    "input": {"input_rows": {"all": EMBEDDINGS}, "input_below": {"data": None, "build": CUTS, "words": CUTS}},
     "layers": {"part": {"final": NORMS, "ffn": NORMS}},
     "tensors": {
         "point": {

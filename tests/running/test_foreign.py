@@ -62,7 +62,7 @@ def test_weights_and_scores_are_those_of_shared_keys_in_a_window() -> None:
 
 def test_either_of_two_tokens_ends_an_answer() -> None:
     codec = CKPT.codec("target")
-    names = {codec.vocabulary.tokens[i] for i in codec.ends}
+    names = {codec.names[i] for i in codec.ends}
     assert names == {"</s>", "z"}
     ended = set()
     for seed in range(30):
@@ -72,7 +72,7 @@ def test_either_of_two_tokens_ends_an_answer() -> None:
         ended.add(run.tokens[-1])
     assert names <= ended
     with pytest.raises(ValueError, match="the end token stands at place 1"):
-        follow(CKPT, TEXT, [codec.vocabulary.id(token) for token in ("u", "z", "u")])
+        follow(CKPT, TEXT, [codec.names.index(token) for token in ("u", "z", "u")])
 
 
 def best_of_all(steps: int) -> float:

@@ -13,6 +13,7 @@ from viz_transformer import numerals
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.model.config import ModelConfig
+    from viz_transformer.model.kinds import SideName
     from viz_transformer.text import Codec
 
 
@@ -27,8 +28,8 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     rows += [
         ("architecture", architecture(model.config)),
         ("parameters", f"{model.parameter_count:,}"),
-        ("source vocabulary", vocabulary(model.source_codec)),
-        ("target vocabulary", vocabulary(model.target_codec)),
+        ("source vocabulary", vocabulary(_codec(model, "source"))),
+        ("target vocabulary", vocabulary(_codec(model, "target"))),
         ("snapshots", snapshots(model.snapshots())),
     ]
     rows += [("metrics", metric(entry)) for entry in metrics(card)]
@@ -38,6 +39,10 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows
+
+
+def _codec(model: Checkpoint, side: SideName) -> Codec | None:
+    return model.own_codec(side) if side in model.codecs else None
 
 
 def architecture(config: ModelConfig) -> str:

@@ -50,6 +50,7 @@ from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, No
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer, parameter_count
 from viz_transformer.text import Codec, Vocabulary
+from viz_transformer.text.codec import TextCodec
 
 MAX_PADDED = 4096
 """Tokens that a model may pad each text to: every run has them squared."""
@@ -70,8 +71,8 @@ class Checkpoint:
     name: str
     path: Path | None
     instrument: Instrument
-    source_codec: Codec | None
-    target_codec: Codec | None
+    source_codec: TextCodec | None
+    target_codec: TextCodec | None
     card: dict[str, Any]
     weights_sha256: str
 
@@ -98,16 +99,23 @@ class Checkpoint:
         return parameter_count(self.model)
 
     @property
-    def codecs(self) -> dict[SideName, Codec]:
+    def codecs(self) -> dict[SideName, TextCodec]:
         """The codecs that it has, by their sides."""
-        given: dict[SideName, Codec | None] = {"source": self.source_codec, "target": self.target_codec}
+        given: dict[SideName, TextCodec | None] = {"source": self.source_codec, "target": self.target_codec}
         return {side: codec for side, codec in given.items() if codec is not None}
 
-    def codec(self, side: SideName) -> Codec:
+    def codec(self, side: SideName) -> TextCodec:
         """The codec of a side. Raises ValueError if there is none: no text and no ids can be given to it then."""
         if side not in self.codecs:
             raise ValueError(f"{self.name} has no {side} vocabulary, so it cannot be run: save it with its codecs")
         return self.codecs[side]
+
+    def own_codec(self, side: SideName) -> Codec:
+        """The same, of a tokenizer and a vocabulary of this program. Raises NotTold for a codec of another."""
+        codec = self.codec(side)
+        if not isinstance(codec, Codec):
+            raise NotTold(OF_ANOTHER)
+        return codec
 
     def snapshots(self) -> tuple[int, ...]:
         """The training steps of which the weights are kept, in order."""

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import Pair, fits
 from viz_transformer.model.causality import padding_matters
+from viz_transformer.model.kinds import SIDES
 from viz_transformer.model.stepping import padded
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.search import decode_batch
@@ -67,11 +68,12 @@ class Sides:
 
 def sides(ckpt: Checkpoint) -> Sides:
     """The parts of a checkpoint that translates text. Raises ValueError for any other."""
-    source, target = ckpt.source_codec, ckpt.target_codec
     if ckpt.anatomy.kind != "encoder-decoder":
         raise ValueError(f"{ckpt.name} is {ckpt.anatomy.kind}: only an encoder-decoder can be evaluated on pairs")
-    if source is None or target is None:
-        raise ValueError(f"{ckpt.name} has no vocabulary of its {'target' if source else 'source'} side: add it first")
+    for side in SIDES:
+        if side not in ckpt.codecs:
+            raise ValueError(f"{ckpt.name} has no vocabulary of its {side} side: add it first")
+    source, target = ckpt.own_codec("source"), ckpt.own_codec("target")
     bos, eos = target.vocabulary.bos, target.vocabulary.eos
     if bos is None or eos is None:
         raise ValueError(f"{ckpt.name} has no {'start' if bos is None else 'end'} token: its config must name one")

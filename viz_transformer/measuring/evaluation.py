@@ -152,14 +152,15 @@ def evaluate_text(
     Raises ValueError for a model that is not decoder-only with text, for windows that it cannot read, and for a text of
     fewer than two tokens.
     """
-    codec, config = ckpt.target_codec, ckpt.config
-    if config.kind != "decoder-only" or codec is None:
-        what = f"is {config.kind}" if config.kind != "decoder-only" else "has no vocabulary"
+    anatomy = ckpt.anatomy
+    if anatomy.kind != "decoder-only" or "target" not in ckpt.codecs:
+        what = f"is {anatomy.kind}" if anatomy.kind != "decoder-only" else "has no vocabulary"
         raise ValueError(f"{ckpt.name} {what}: only a decoder-only model with a vocabulary can be evaluated on a text")
-    if not 1 <= window <= config.max_target:
-        raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {config.max_target} at a time")
+    if not 1 <= window <= anatomy.max_target:
+        raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {anatomy.max_target} at a time")
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} must be at least 1")
+    codec = ckpt.own_codec("target")
     ids = codec.encode(text).ids
     ids = ids[codec.add_bos : len(ids) - codec.add_eos]
     if len(ids) < 2:

@@ -154,7 +154,7 @@ def decode_stream(
             "a given target leaves nothing to decode: give no prefix, strategy, force, ban or max_steps with it"
         )
     else:
-        forced, end = _forced(ckpt, "target", target), codec.vocabulary.eos
+        forced, end = _forced(ckpt, "target", target), min(codec.ends, default=None)
         if end is not None and len(forced) != room:
             forced += _tokens_of(ckpt, [end])
         if not len(forced):
@@ -167,7 +167,7 @@ def decode_stream(
     job = replace(
         job,
         prefix=forced,
-        force=_all_forced(forced.ids, given, banned, most, codec.vocabulary.tokens),
+        force=_all_forced(forced.ids, given, banned, most, codec.names),
         banned=banned,
         most=most,
         strategy=None if target is not None else strategy,
@@ -214,9 +214,9 @@ def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: 
     codec = ckpt.codec("target")
     if anatomy.has_encoder:
         src = encode_source(ckpt, source)
-        if codec.vocabulary.bos is None:
+        if codec.start is None:
             raise ValueError("the target vocabulary has no start token, so the decoder has nothing to begin with")
-        start = _tokens_of(ckpt, [codec.vocabulary.bos])
+        start = _tokens_of(ckpt, [codec.start])
     else:
         src, (start, _) = Tokens(), decoder_input(ckpt, source)
     return _Job(ckpt, src, start, anatomy.max_target - len(start) + 1, edits, strategy)
@@ -277,7 +277,7 @@ class _Job:
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        return self.ckpt.codec("target").vocabulary.tokens
+        return self.ckpt.codec("target").names
 
     @property
     def ends(self) -> frozenset[int]:
@@ -439,9 +439,9 @@ def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[
     found: list[int] = []
     for each in given:
         if isinstance(each, str):
-            if each not in codec.vocabulary.tokens:
+            if each not in codec.names:
                 raise ValueError(f"{what}: {each!r:.60} is not a token of the target vocabulary")
-            each = codec.vocabulary.tokens.index(each)
+            each = codec.names.index(each)
         found += codec.encode_ids([each]).ids
     return found
 
@@ -469,10 +469,9 @@ def _all_forced(
 def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
     """The tokens of a prefix or target. Raises ValueError for specials among ids: it has none."""
     codec = ckpt.codec("target")
-    vocabulary = codec.vocabulary
     if given is None or len(given) == 0:
         return Tokens()
-    specials = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    specials = {codec.start, codec.padding, *codec.ends}
     if isinstance(given, str):
         try:
             encoded = codec.encode(given)
@@ -483,11 +482,11 @@ def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
     ids = codec.encode_ids(given).ids
     for i in ids:
         if i in specials:
-            raise ValueError(f"{name}: id {i} is the special token {quoted(vocabulary.tokens[i])}; leave it out")
+            raise ValueError(f"{name}: id {i} is the special token {quoted(codec.names[i])}; leave it out")
     return _tokens_of(ckpt, ids)
 
 
 def _tokens_of(ckpt: Checkpoint, ids: Sequence[int], originals: Sequence[str] | None = None) -> Tokens:
-    names = ckpt.codec("target").vocabulary.tokens
+    names = ckpt.codec("target").names
     tokens = tuple(names[i] for i in ids)
     return Tokens(tuple(ids), tokens, tokens if originals is None else tuple(originals))

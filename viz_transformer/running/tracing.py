@@ -15,7 +15,7 @@ from viz_transformer.model.tap import Recorder
 from viz_transformer.running.edits import Edit, check_edits
 from viz_transformer.running.record import Tokens, Trace, output_maps, trace_value
 from viz_transformer.running.search import reads_ahead_because
-from viz_transformer.text.codec import Codec
+from viz_transformer.text.codec import TextCodec
 
 TextOrIds = str | Sequence[int]
 
@@ -62,7 +62,7 @@ def padded_tokens(ckpt: Checkpoint, tokens: Tokens, side: Literal["source", "tar
     if missing <= 0:
         return tokens
     codec, pad = getattr(ckpt, f"{side}_codec"), getattr(ckpt.anatomy, f"{side}_pad")
-    name = codec.vocabulary.tokens[pad]
+    name = codec.names[pad]
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 
 
@@ -79,7 +79,7 @@ def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int
     codec = ckpt.codec("target")
     what = "target" if ckpt.anatomy.has_encoder else "source"
     tokens = _encode(codec, given, what)
-    ends = isinstance(given, str) and codec.add_eos and codec.vocabulary.eos is not None
+    ends = isinstance(given, str) and codec.adds_end
     next_ids: tuple[int | None, ...] = tokens.ids[1:] if ends else (*tokens.ids[1:], None)
     read = tokens.without_last() if ends else tokens
     check_length(len(read), ckpt.anatomy.max_target, what)
@@ -133,7 +133,7 @@ def make_trace(
 ) -> Trace:
     """The frozen record of these values, which are as `trace_value` leaves them."""
     codec = ckpt.target_codec
-    names = codec.vocabulary.tokens if codec is not None else ()
+    names = codec.names if codec is not None else ()
     if ckpt.anatomy.has_decoder:
         info = {**info, "causal": is_causal(ckpt.instrument)}
         if because := reads_ahead_because(ckpt.instrument, tgt.ids, edits):
@@ -154,7 +154,7 @@ def make_trace(
     )
 
 
-def _encode(codec: Codec, given: TextOrIds, what: str) -> Tokens:
+def _encode(codec: TextCodec, given: TextOrIds, what: str) -> Tokens:
     try:
         encoded = codec.encode(given) if isinstance(given, str) else codec.encode_ids(given)
     except ValueError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, Protocol
 
 from viz_transformer.sentences import quoted
 from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
@@ -31,6 +31,58 @@ class Encoded:
         return len(self.ids)
 
 
+class TextCodec(Protocol):
+    """What runs and pages ask of the text side of a model. Our `Codec` is one; other programs have others."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each id is called, raw and each once."""
+        ...
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """Start, end, padding and unknown token."""
+        ...
+
+    @property
+    def start(self) -> int | None:
+        """The id that an answer begins with, None without one."""
+        ...
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """The ids that end an answer."""
+        ...
+
+    @property
+    def padding(self) -> int | None: ...
+
+    @property
+    def unknown(self) -> int | None: ...
+
+    @property
+    def adds_end(self) -> bool:
+        """Whether `encode` puts an end token behind a text."""
+        ...
+
+    @property
+    def splits_characters(self) -> bool:
+        """Whether a token is a character, so that tokens join to words without marks."""
+        ...
+
+    def encode(self, text: str) -> Encoded:
+        """The ids of a text. Raises ValueError, in one sentence, for a text that cannot be read."""
+        ...
+
+    def encode_ids(self, ids: Iterable[int]) -> Encoded:
+        """The ids exactly as given. Raises ValueError for none, and for one outside the vocabulary."""
+        ...
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids, without start, end and padding."""
+        ...
+
+
 @dataclass(frozen=True)
 class Codec:
     """A tokenizer and a vocabulary; `add_bos` and `add_eos` say whether text gets a start and an end token.
@@ -50,6 +102,34 @@ class Codec:
                 raise ValueError(f"add_{role} is {add!r:.40}; it has to be true or false")
             if add and role not in self.vocabulary.specials:
                 raise ValueError(f"add_{role} is true, but the vocabulary names no {role!r} token")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.vocabulary.tokens
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        return self.vocabulary.special_ids
+
+    @property
+    def start(self) -> int | None:
+        return self.vocabulary.bos
+
+    @property
+    def padding(self) -> int | None:
+        return self.vocabulary.pad
+
+    @property
+    def unknown(self) -> int | None:
+        return self.vocabulary.unk
+
+    @property
+    def adds_end(self) -> bool:
+        return self.add_eos and self.vocabulary.eos is not None
+
+    @property
+    def splits_characters(self) -> bool:
+        return self.tokenizer.kind == "characters"
 
     @property
     def ends(self) -> frozenset[int]:

@@ -160,7 +160,7 @@ def _check_start(first: Checkpoint, material: Material) -> None:
     other = [name for name in wanted if name not in _MAY_CHANGE and wanted[name] != found.get(name)]
     codecs = (first.source_codec, first.target_codec)
     for side, codec, ours in zip(("source", "target"), codecs, material.codecs, strict=True):
-        if (codec and codec.vocabulary.tokens) != (ours and ours.vocabulary.tokens):
+        if (codec and codec.names) != (ours and ours.names):
             other.append(f"{side} vocabulary")
     if other:
         raise ValueError(

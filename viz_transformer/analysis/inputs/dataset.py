@@ -201,8 +201,12 @@ def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source,
 def item_codecs(ckpt: Checkpoint) -> Codecs:
     """What reads the two columns of an item: source and target codec, or that of a model of one stack for the first."""
     if ckpt.anatomy.kind == "encoder-decoder":
-        return ckpt.source_codec, ckpt.target_codec
-    return (ckpt.source_codec if ckpt.anatomy.has_encoder else ckpt.target_codec), None
+        return _own(ckpt, "source"), _own(ckpt, "target")
+    return _own(ckpt, "source" if ckpt.anatomy.has_encoder else "target"), None
+
+
+def _own(ckpt: Checkpoint, side: SideName) -> Codec | None:
+    return ckpt.own_codec(side) if side in ckpt.codecs else None
 
 
 def measure(items: Sequence[Pair], codecs: Codecs) -> Measured:
@@ -251,21 +255,21 @@ def shuffled_batch(ckpt: Checkpoint, data: Data, size: int, seed: int) -> Padded
     generator = torch.Generator().manual_seed(seed)
     indices = tuple(torch.randperm(len(data.items), generator=generator)[:size].tolist())
     items = [data.items[index] for index in indices]
-    source, target = ckpt.source_codec, ckpt.target_codec
+    source, target = _own(ckpt, "source"), _own(ckpt, "target")
     if target is None or (ckpt.anatomy.has_encoder and source is None):
         raise ValueError(f"{ckpt.name} has no vocabulary of both sides: its batches are ids alone")
     if source is None:
         rows = [target.encode(text).ids for text, _ in items]
         longest = max(map(len, rows))
-        if target.vocabulary.pad is None and any(len(row) < longest for row in rows):
+        if target.padding is None and any(len(row) < longest for row in rows):
             raise ValueError(
                 "these texts differ in length, and the vocabulary has no padding token: draw another batch"
             )
-        ids = np.array([[*row, *[target.vocabulary.pad or 0] * (longest - len(row))] for row in rows], np.int64)
+        ids = np.array([[*row, *[target.padding or 0] * (longest - len(row))] for row in rows], np.int64)
         lengths = np.array([len(row) for row in rows])
         return PaddedBatch(indices, {"target": ids}, {"target": np.arange(longest) >= lengths[:, None]})
     anatomy = ckpt.anatomy
-    if source.vocabulary.pad is None or target.vocabulary.pad is None:
+    if source.padding is None or target.padding is None:
         raise ValueError(f"{ckpt.name} has no padding token: its texts are taken one by one")
     # Besides the encoded pairs their true lengths: those of a model with `pad_to` count its padding.
     encoded = EncodedPairs(

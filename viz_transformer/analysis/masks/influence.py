@@ -20,6 +20,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.running.record import Trace
+from viz_transformer.text.codec import TextCodec
 
 SWAPS = 3
 """How many other tokens each one is swapped for."""
@@ -262,13 +263,12 @@ def _ordinary(ckpt: Checkpoint, side: SideName) -> list[int]:
     """The ids of the side's vocabulary without special tokens."""
     codec = ckpt.codecs.get(side)
     size = (ckpt.anatomy.target_vocab_size if side == "target" else ckpt.anatomy.source_vocab_size) or 0
-    special = codec.vocabulary.special_ids if codec is not None else {getattr(ckpt.anatomy, f"{side}_pad")}
+    special = codec.special_ids if codec is not None else {getattr(ckpt.anatomy, f"{side}_pad")}
     return [token_id for token_id in range(size) if token_id not in special]
 
 
-def _name(codec: object, token_id: int) -> str:
-    vocabulary = getattr(codec, "vocabulary", None)
-    return str(token_id) if vocabulary is None else str(vocabulary.tokens[token_id])
+def _name(codec: TextCodec | None, token_id: int) -> str:
+    return str(token_id) if codec is None else codec.names[token_id]
 
 
 def _parameters(module: torch.nn.Module | None) -> list[Tensor]:

@@ -290,7 +290,7 @@ def _padded(ckpt: Checkpoint, tokens: Tokens, side: str, length: int) -> Tokens:
     pad, codec = getattr(ckpt.anatomy, f"{side}_pad"), getattr(ckpt, f"{side}_codec")
     if pad is None:
         raise ValueError(f"{ckpt.name} has no padding token: its texts cannot stand in one batch")
-    name = codec.vocabulary.tokens[pad] if codec is not None else str(pad)
+    name = codec.names[pad] if codec is not None else str(pad)
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 
 

@@ -23,7 +23,7 @@ from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.numerals import significant
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.tracing import trace
-from viz_transformer.text.codec import Codec
+from viz_transformer.text.codec import Codec, TextCodec
 
 Verdict = Literal["ok", "bad", "note"]
 Progress = Callable[[int, int], None]
@@ -429,7 +429,7 @@ def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]
         )
 
 
-def _ids(codec: Codec, text: str) -> tuple[int, ...]:
+def _ids(codec: TextCodec, text: str) -> tuple[int, ...]:
     try:
         return codec.encode(text).ids
     except ValueError:

@@ -112,10 +112,10 @@ def _steps(ckpt: Checkpoint) -> tuple[int, ...]:
 
 def _own_answer(ckpt: Checkpoint, run: Run) -> tuple[int, ...]:
     """What the model wrote as a target: without the end token; cut where there is no room to add one."""
-    vocabulary = ckpt.codec("target").vocabulary
-    hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
+    codec = ckpt.codec("target")
+    hidden = {codec.start, codec.padding, *codec.ends}
     ids = [step.token_id for step in run.steps if step.token_id not in hidden]
-    return tuple(ids if run.stopped == "end token" or vocabulary.eos is None else ids[: len(run.steps) - 1])
+    return tuple(ids if run.stopped == "end token" or not codec.ends else ids[: len(run.steps) - 1])
 
 
 def _at(ckpt: Checkpoint, step: int, source: str, target: str | Sequence[int]) -> SnapshotRun:

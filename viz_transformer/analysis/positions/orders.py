@@ -164,7 +164,7 @@ class _Compared:
             change=float(gap.max()),
             largest=float(torch.maximum(a.abs().max(), b.abs().max())),
             row=None if self.target is None else self.rows[row],
-            token=self.ckpt.codec("target").vocabulary.tokens[token_id],
+            token=self.ckpt.codec("target").names[token_id],
         )
 
     def _logits(self, text: str, removed: Sequence[StackName]) -> Tensor:
@@ -188,4 +188,4 @@ def _ids(ckpt: Checkpoint, text: str) -> Counter[int]:
 
 def _names(ckpt: Checkpoint, ids: Counter[int]) -> tuple[str, ...]:
     codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
-    return tuple(codec.vocabulary.tokens[token_id] for token_id in ids.elements())
+    return tuple(codec.names[token_id] for token_id in ids.elements())

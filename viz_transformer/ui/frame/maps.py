@@ -368,7 +368,7 @@ def _words(shown: Shown, axis: Axis) -> Words:
     codec = shown.ckpt.codecs.get(axis.side)
     special = _specials(shown, axis.side)
     at = axis.starts or tuple(range(len(side)))
-    characters = codec is not None and codec.tokenizer.kind == "characters"
+    characters = codec is not None and codec.splits_characters
     return word_groups(
         [side.tokens[p] for p in at],
         [side.originals[p] for p in at],
@@ -389,7 +389,7 @@ def _writes(shown: Shown, view: HeadView) -> list[dict[str, Any]] | None:
     if view.query_writes is None:
         return None
     codec = shown.ckpt.target_codec
-    special = set() if codec is None else codec.vocabulary.special_ids - {codec.vocabulary.unk}
+    special = frozenset() if codec is None else codec.special_ids - {codec.unknown}
     ids = shown.trace.next_ids
     return token_data(view.query_writes, special=[row for row, token_id in enumerate(ids) if token_id in special])
 

@@ -32,7 +32,7 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
         reads=token_data(tokens, typed, special=special),
         caption=shown.caption("candidates"),
         name=labels.file_name(shown.summary.name, "candidates"),
-        special=codec.vocabulary.special_ids,
+        special=codec.special_ids,
         strategy=strategy_words(shown) if strategy else None,
         takes=takes,
     )

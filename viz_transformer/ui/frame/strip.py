@@ -51,15 +51,14 @@ def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     codec, read = ckpt.codec(side.name), side.of(trace.src, trace.tgt)
     padding = sum(typed == "" for typed in read.originals) if encoder else 0
     given = len(read) - padding if encoder else step_row(run, 0) + 1
-    vocabulary = codec.vocabulary
     chips = [
         Chip(
             token=token,
             original=original,
             side=side.name,
             position=position,
-            special=token_id in vocabulary.special_ids and token_id != vocabulary.unk,
-            unknown=token_id == vocabulary.unk,
+            special=token_id in codec.special_ids and token_id != codec.unknown,
+            unknown=token_id == codec.unknown,
         )
         for position, (token_id, token, original) in enumerate(
             zip(read.ids[:given], read.tokens[:given], read.originals[:given], strict=True)
@@ -73,10 +72,10 @@ def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 
 def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     """The tokens that the model wrote or was given, the end token included; unknown ones with what was given."""
-    vocabulary = ckpt.codec("target").vocabulary
+    codec = ckpt.codec("target")
 
     def replaced(step: Step) -> bool:
-        return step.forced and step.token_id == vocabulary.unk
+        return step.forced and step.token_id == codec.unknown
 
     read = run.trace.tgt.originals[step_row(run, 0) + 1 :]  # all but the last are read by the next row
     return [
@@ -85,7 +84,7 @@ def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
             original=read[step.index] if step.forced and step.index < len(read) else step.token,
             side="target",
             position=step.index,
-            special=step.token_id in vocabulary.special_ids and not replaced(step),
+            special=step.token_id in codec.special_ids and not replaced(step),
             unknown=replaced(step),
             probability=numerals.exponential(step.log_prob),
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.running.decoding import Run
     from viz_transformer.running.record import Tokens, Trace
-    from viz_transformer.text.codec import Codec
+    from viz_transformer.text.codec import TextCodec
 
 Name = Literal["A", "B"]
 QUOTED = 60
@@ -78,11 +78,11 @@ class Shown:
         return ", ".join(filter(None, (source, self.how.words())))
 
 
-def special_positions(side: Tokens, codec: Codec | None) -> frozenset[int]:
+def special_positions(side: Tokens, codec: TextCodec | None) -> frozenset[int]:
     """Where start, end and padding tokens stand."""
     if codec is None:
         return frozenset()
-    special = codec.vocabulary.special_ids - {codec.vocabulary.unk}
+    special = codec.special_ids - {codec.unknown}
     return frozenset(position for position, token_id in enumerate(side.ids) if token_id in special)
 
 

@@ -103,11 +103,11 @@ def _payload(run: str, how: str, caption: str, _shown: Shown) -> bytes:
     """What the browser gets; what it depends on is in the first three."""
     shown, tree = _shown, _shown.run.tree
     assert tree is not None
-    vocabulary = shown.ckpt.codec("target").vocabulary
+    codec = shown.ckpt.codec("target")
     return beam_tree_payload(
         tree,
-        special=vocabulary.special_ids - {vocabulary.unk},
-        start=vocabulary.tokens[tree.start[-1]],
+        special=codec.special_ids - {codec.unknown},
+        start=codec.names[tree.start[-1]],
         caption=caption,
         name=labels.file_name(shown.summary.name, "beam-tree"),
     )

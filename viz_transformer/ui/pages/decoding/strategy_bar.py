@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.text.codec import Codec
+from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, STRATEGIES
@@ -22,7 +22,7 @@ FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
 MOST_BANNED = 40
 
 
-def show(codec: Codec | None) -> None:
+def show(codec: TextCodec | None) -> None:
     """The bar; with a given target there is nothing to choose. `codec` is the target's; None before there is one."""
     if state.selection()["target"] is not None:
         text.paragraph("The answer is given: there is nothing to choose. What the model makes of it stands below.")
@@ -110,9 +110,9 @@ def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> 
     return f"{label} cannot be {given}: choose {what} from {low} to {high}. It stays {kept}."
 
 
-def _banned(codec: Codec) -> None:
+def _banned(codec: TextCodec) -> None:
     """Tokens that are never written, as the vocabulary spells them, with blanks between them."""
-    tokens = codec.vocabulary.tokens
+    tokens = codec.names
     places = {labels.visible(token): place for place, token in enumerate(tokens)}
     now = [place for place in state.selection()["ban"] if place < len(tokens)]
     key, wrong = "decoding_ban", "decoding_ban_wrong"

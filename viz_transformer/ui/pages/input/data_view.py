@@ -150,7 +150,7 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
     if target and ckpt.anatomy.kind == "encoder-decoder":
         sides.append(("target", target))
     for side, said in sides:
-        _item_text(ckpt.codecs.get(side), said, side)
+        _item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
     if target and ckpt.anatomy.kind == "decoder-only":
         text.paragraph(target, lead="The original goes on: ")
     with st.container(horizontal=True, key="input_open"):
@@ -312,7 +312,7 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
         return
     for side, ids in made.ids.items():
         text.paragraph(f"{side}: {ids.shape[0]} × {ids.shape[1]} ids")
-        st.html(_batch_table(ckpt.codec(side), made, side, _noun(data).lower()))
+        st.html(_batch_table(ckpt.own_codec(side), made, side, _noun(data).lower()))
     share = made.padding_share
     length = f" This model fills every text up to {ckpt.anatomy.pad_to}." if ckpt.anatomy.pad_to else ""
     sorted_ = (
@@ -340,7 +340,7 @@ def _batch_table(codec: Codec, made: PaddedBatch, side: Side, noun: str) -> str:
 
 def build(ckpt: Checkpoint, side: Side) -> None:
     """A vocabulary made now from a few sentences, with a minimum count and the special tokens in the chosen order."""
-    codec = ckpt.codec(side)
+    codec = ckpt.own_codec(side)
     own = f"{ckpt.name}_{side}"
     roles = {token: role for role, token in codec.vocabulary.specials.items()}
     specials = sorted(roles, key=codec.vocabulary.id)
@@ -422,7 +422,7 @@ def _sentences(ckpt: Checkpoint, side: Side) -> str:
 
 def words(shown: Shown, side: Side) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
-    codec = shown.ckpt.codecs.get(side)
+    codec = shown.ckpt.own_codec(side) if side in shown.ckpt.codecs else None
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
     said = shown.text if side == "source" or not shown.trace.anatomy.has_encoder else (shown.target or shown.run.text)
     try:

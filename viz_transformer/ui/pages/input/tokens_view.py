@@ -11,7 +11,7 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.inputs.vocabulary import fixed_length
 from viz_transformer.figures import labels
 from viz_transformer.running.record import Tokens
-from viz_transformer.text.codec import Codec
+from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.view import POSITION, Side, tokens_of
@@ -51,18 +51,17 @@ def _cells(shown: Shown, side: Side) -> None:
         text.paragraph(remark)
 
 
-def token_cells(codec: Codec, read: Tokens, *, selected: int | None = None) -> str:
+def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) -> str:
     """Tokens as cells: what was typed above, the token and its id below; more than three of padding are one cell."""
-    vocabulary = codec.vocabulary
     padding = 0
-    while padding < len(read) and read.ids[len(read) - 1 - padding] == vocabulary.pad:
+    while padding < len(read) and read.ids[len(read) - 1 - padding] == codec.padding:
         padding += 1
     padding = padding if padding > 3 else 0
     cells = []
     for position in range(len(read) - padding):
         id, token, original = read.ids[position], read.tokens[position], read.originals[position]
-        unknown = id == vocabulary.unk
-        special = id in vocabulary.special_ids and not unknown
+        unknown = id == codec.unknown
+        special = id in codec.special_ids and not unknown
         kinds = ["vt-token", "vt-token-special" * special, "vt-token-unknown" * unknown]
         kinds.append("vt-token-selected" * (position == selected))
         typed = "" if special else _token(original or token)
@@ -84,11 +83,11 @@ def _token(token: str) -> str:
     return html.escape(labels.isolated(labels.shorten(labels.visible(token), 40)))
 
 
-def _unknown_remark(codec: Codec, read: Tokens) -> str | None:
-    unk = codec.vocabulary.unk
+def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:
+    unk = codec.unknown
     if unk is None or unk not in read.ids:
         return None
-    name = codec.vocabulary.tokens[unk]
+    name = codec.names[unk]
     hidden = [original for id, original in zip(read.ids, read.originals, strict=True) if id == unk and original != name]
     if not hidden:
         return f"The model wrote {name} itself: there is no word behind it."
@@ -102,7 +101,7 @@ def _unknown_remark(codec: Codec, read: Tokens) -> str | None:
 
 def padded_row(shown: Shown, side: Side) -> None:
     """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
-    ckpt, codec = shown.ckpt, shown.ckpt.codec(side)
+    ckpt, codec = shown.ckpt, shown.ckpt.own_codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
     if vocabulary.pad is None:
         st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=_code_height(len(ids)))

@@ -14,7 +14,7 @@ from viz_transformer.analysis.inputs.embeddings import Neighbours, embedding_tab
 from viz_transformer.analysis.inputs.vocabulary import Counts, count_tokens, find_entries
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
-from viz_transformer.text.codec import Codec
+from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
@@ -55,7 +55,7 @@ def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Miss
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _counts(model: str, weights: str, side: Side, folder: str, _ckpt: Checkpoint) -> Counts:
-    codec = _ckpt.codec(side)
+    codec = _ckpt.own_codec(side)
     column = 1 if side == "target" and _ckpt.anatomy.has_encoder else 0
     return count_tokens(codec, (item[column] for item in part(_ckpt, "train").items))
 
@@ -83,12 +83,12 @@ def selected_entry(ckpt: Checkpoint, side: Side, token_id: int | None) -> int | 
 
 
 def _entries_of(ckpt: Checkpoint, side: Side) -> Sequence[str]:
-    return ckpt.codec(side).vocabulary.tokens
+    return ckpt.codec(side).names
 
 
 def vocabulary(ckpt: Checkpoint, side: Side, counted: Counts | Missing) -> None:
     """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
-    entries = ckpt.codec(side).vocabulary
+    entries = ckpt.own_codec(side).vocabulary
     text.section(f"Vocabulary: {len(entries):,} entries")
     words = st.text_input(
         "Look up",
@@ -140,7 +140,7 @@ def _entry_table(
     The key names what is listed: a row that was chosen in another list is not chosen in this one.
     """
     codec = ckpt.codec(side)
-    names = codec.vocabulary.tokens
+    names = codec.names
     columns: dict[str, list[int | float | str | None]] = {
         "id": [*ids],
         "token": [labels.visible(names[id]) for id in ids],
@@ -166,9 +166,9 @@ def _entry_table(
     )
 
 
-def _count(codec: Codec, counted: Counts, id: int) -> int | None:
+def _count(codec: TextCodec, counted: Counts, id: int) -> int | None:
     """None for what no text holds: start, end and padding tokens."""
-    special = id in codec.vocabulary.special_ids and id != codec.vocabulary.unk
+    special = id in codec.special_ids and id != codec.unknown
     return None if special else int(counted.by_id[id])
 
 
@@ -184,7 +184,7 @@ def nearest(ckpt: Checkpoint, side: Side, entry: int | None, counted: Counts | M
         text.paragraph("Choose an entry above to see what is near it.")
         return
     codec = ckpt.codec(side)
-    name = labels.shorten(labels.visible(codec.vocabulary.tokens[entry]), 30)
+    name = labels.shorten(labels.visible(codec.names[entry]), 30)
     with st.container(horizontal=True, vertical_alignment="center", key="input_nearest_head"):
         text.section(f"Nearest to “{labels.isolated(name)}”, id {entry}")
         if FIELDS.now().input_entry is not None:
@@ -204,7 +204,7 @@ def nearest(ckpt: Checkpoint, side: Side, entry: int | None, counted: Counts | M
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
     times = "" if seen is None else f" It stands {seen:,} times in the training texts."
     text.paragraph(
-        f"All {len(codec.vocabulary) - 1 - found.without_direction:,} others have a mean cosine of"
+        f"All {len(codec.names) - 1 - found.without_direction:,} others have a mean cosine of"
         f" {numerals.share(found.mean, 3)}, deviation {numerals.number(found.deviation, 3)}."
         f" The embedding is {numerals.number(found.length, 3)} long.{times}"
     )

@@ -136,7 +136,7 @@ def _short(probability: float) -> str:
 
 def _vocabulary(shown: Shown) -> Callable[[int], str]:
     """Names of ids as the page shows them."""
-    tokens = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").vocabulary.tokens
+    tokens = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
     return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
 
 

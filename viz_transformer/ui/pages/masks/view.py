@@ -252,7 +252,7 @@ def effect(looked: Looked) -> None:
 
 def _effects(compared: Compared) -> tuple[RowEffect, ...]:
     codec = compared.ckpt.codec("target")
-    return row_effects(compared.before.trace, compared.after.trace, codec.vocabulary.tokens)
+    return row_effects(compared.before.trace, compared.after.trace, codec.names)
 
 
 def effect_in_words(effects: Sequence[RowEffect]) -> str:

@@ -39,7 +39,7 @@ _NOTHING = {
 def orders(shown: Shown) -> None:
     """Both texts, whose positions are left out, both answers each time, and the largest change of a logit."""
     config = shown.trace.config
-    codec = shown.ckpt.codec("source" if config.has_encoder else "target")
+    codec = shown.ckpt.own_codec("source" if config.has_encoder else "target")
     other = reordered(shown.text, codec, keep_last=not config.has_encoder)
     given = FIELDS.now().pos_order
     with st.container(key="pos_texts"):

@@ -152,7 +152,7 @@ def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
     for shown in (both.main, both.a, both.b):
         codec = None if shown is None else shown.ckpt.target_codec
         if shown is not None and codec is not None and shown.trace.weights_sha256 == trace.weights_sha256:
-            return codec.vocabulary.tokens
+            return codec.names
     return None
 
 
