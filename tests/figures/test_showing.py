@@ -22,6 +22,7 @@ def test_a_head_of_a_run_is_its_map(run):
     assert [token["text"] for token in header["columns"]["tokens"]] == list(run.trace.src_tokens)
     assert [token["text"] for token in header["writes"]] == [*run.tokens]
     assert header["caption"] == f"tiny, decoder layer 1, head 1, cross-attention (Viz Transformer {vt.__version__})"
+    assert header["name"] == "tiny-decoder-layer-1-head-1-cross-attention"
     assert vt.show(run, "decoder.1.cross.weights", head=1).data == figure.data
     assert vt.show(run.trace, "decoder.1.cross", head=1).data == figure.data
 

@@ -30,7 +30,7 @@ class Words(TypedDict, total=False):
     mask: [Q, K], True = may attend; masked cells are hatched, and their weight is in the tooltip. there: [Q, K], False
     where there is no number. query_writes: what each decoder row writes. query_originals, key_originals: what was
     typed; where a token stands for something else, both are shown. derived: drawn in grey. fill: what the model puts in
-    masked places. caption: what a picture saved from it says below itself.
+    masked places. caption, name: what a picture saved from it says below itself, and its file's name.
     """
 
     mask: ArrayLike | None
@@ -41,6 +41,7 @@ class Words(TypedDict, total=False):
     derived: bool
     fill: str
     caption: str
+    name: str
 
 
 def attention_heatmap(
@@ -187,7 +188,7 @@ def _words(
         "scale": "derived" if words.get("derived") else kind,
         "fill": words.get("fill", ""),
         "caption": words.get("caption") or title,
-        "name": file_name(title),
+        "name": words.get("name") or file_name(title),
     }
     return rows, columns, rest
 

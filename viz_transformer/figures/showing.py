@@ -92,9 +92,9 @@ def _attention(
         weights = np.stack([each.weights for each in views])
         words |= {"mask": np.stack([each.mask for each in views]), "heads": [f"head {each.head}" for each in views]}
         said = f"{place}, heads {', '.join(str(each.head) for each in views)}"
-        return attention_lines(weights, title=f"{glyph}  {said}", caption=_caption(trace, said, kind), **words)
+        return attention_lines(weights, title=f"{glyph}  {said}", **_saved(trace, said, kind), **words)
     draw = attention_heatmap if form == "map" else attention_lines if form == "lines" else attention_text
-    return draw(view.weights, title=f"{glyph}  {view.title}", caption=_caption(trace, view.title, kind), **words)
+    return draw(view.weights, title=f"{glyph}  {view.title}", **_saved(trace, view.title, kind), **words)
 
 
 def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
@@ -135,6 +135,11 @@ def _tree(run: Run) -> HtmlFigure:
     name = file_name(run.trace.checkpoint, "beam-tree")
     data = beam_tree_payload(run.tree, caption=_caption(run.trace, "beam tree"), name=name)
     return HtmlFigure("beam_tree", data, "Beam tree")
+
+
+def _saved(trace: Trace, what: str, kind: KindName) -> dict[str, Any]:
+    """Caption and file name of a picture that is saved from this one."""
+    return {"caption": _caption(trace, what, kind), "name": file_name(trace.checkpoint, what)}
 
 
 def _caption(trace: Trace, what: str, kind: KindName | None = None) -> str:
