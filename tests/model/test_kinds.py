@@ -11,7 +11,17 @@ import pytest
 
 from viz_transformer.figures.theme import THEMES, palette
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.kinds import KINDS, SIDE_OF, SIDES, KindName, SideName, StackName, kinds_of
+from viz_transformer.model.kinds import (
+    KINDS,
+    SIDE_OF,
+    SIDES,
+    KindName,
+    SideName,
+    StackName,
+    attentions_of,
+    kinds_of,
+    stacks_of,
+)
 from viz_transformer.model.points import attention_sites
 
 SIZES = {"d_model": 8, "n_heads": 2, "d_ff": 16}
@@ -37,6 +47,20 @@ def test_a_model_has_the_kinds_whose_queries_and_keys_it_has() -> None:
     assert kinds_of(ENCODER) == ("encoder",)
     assert kinds_of(DECODER) == ("decoder",)
     assert [kind.layers(BOTH) for kind in KINDS.values()] == [3, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("config", "found"),
+    [
+        (BOTH, {"encoder": ["encoder"], "decoder": ["decoder", "cross"]}),
+        (ENCODER, {"encoder": ["encoder"]}),
+        (DECODER, {"decoder": ["decoder"]}),
+    ],
+    ids=["both", "encoder", "decoder"],
+)
+def test_stacks_and_their_attentions_are_those_of_the_forward_pass(config: ModelConfig, found: object) -> None:
+    assert {stack: [kind.name for kind in attentions_of(stack, config)] for stack in stacks_of(config)} == found
+    assert [SIDES[side].vocab_size(BOTH) for side in SIDES] == [5, 6] and SIDES["source"].vocab_size(DECODER) is None
 
 
 def test_glyphs_name_queries_and_keys() -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from viz_transformer.analysis.models.parameters import Block, parameter_blocks
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of, stacks_of
 
 Fill = Literal["encoder", "decoder", "cross", "plain", "norm"]
 Ink = Literal["text", "muted", "source-ink", "target-ink", "cross-ink"]
@@ -203,13 +204,12 @@ class _Pen:
             y = upper
         return y
 
-    def stack(self, stack: Literal["encoder", "decoder"], x: float) -> None:
+    def stack(self, stack: StackName, x: float) -> None:
         config = self.config
-        side = "source" if stack == "encoder" else "target"
-        size, layers = getattr(config, f"{side}_vocab_size"), getattr(config, f"{stack}_layers")
-        ink: Ink = "source-ink" if stack == "encoder" else "target-ink"
+        side = SIDE_OF[stack]
+        ink: Ink = side.of("source-ink", "target-ink")
         y = self.bottom
-        self.text(x, y, f"{side} ids, at most {getattr(config, f'max_{side}'):,}", ink=ink)
+        self.text(x, y, f"{side.name} ids, at most {side.most(config):,}", ink=ink)
         y -= 14
         upper = self.box(
             f"{stack} embedding",
@@ -217,7 +217,7 @@ class _Pen:
             y - GAP,
             TALL,
             "Embedding",
-            f"{size:,} × {config.d_model}{_scaled(config)}",
+            f"{side.vocab_size(config):,} × {config.d_model}{_scaled(config)}",
             "plain",
             self.tip(f"{stack} embedding", "Embedding of the tokens"),
         )
@@ -238,13 +238,13 @@ class _Pen:
         self.line((x, y + 8), (x, y - 10), arrow=False)
         y -= 10
         fill: Fill = stack
-        for part in ("self", "cross", "ffn") if stack == "decoder" and config.has_encoder else ("self", "ffn"):
+        for part in (*(kind.attention for kind in attentions_of(stack, config)), "ffn"):
             y = self._part(stack, part, x, y, fill)
         ceiling = y - 10
         self.frames.append(Frame(x - BOX / 2 - 12, ceiling, BOX + 40, floor - ceiling))
         align: Align = "right" if stack == "encoder" else "left"
         beside = x - BOX / 2 - 22 if stack == "encoder" else x + BOX / 2 + 38
-        self.text(beside, (floor + ceiling) / 2, f"{layers} ×", align=align, ink="text", strong=True)
+        self.text(beside, (floor + ceiling) / 2, f"{side.layers(config)} ×", align=align, ink="text", strong=True)
         self.line((x, y), (x, ceiling - 8), arrow=False)
         y = ceiling - 8
         if config.final_norm:
@@ -347,8 +347,7 @@ def _scaled(config: ModelConfig) -> str:
 
 def _spoken(config: ModelConfig) -> str:
     """The drawing in words, for those who do not see it."""
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
-    stacks = " and ".join(f"{count} {stack} layers" for stack, count in layers.items() if count)
+    stacks = " and ".join(f"{SIDE_OF[stack].layers(config)} {stack} layers" for stack in stacks_of(config))
     final = "with" if config.final_norm else "without"
     sizes = f"d_model {config.d_model}, {config.n_heads} heads"
     return f"Architecture: {stacks}, {config.norm}-norm, {final} a final norm, {sizes}"

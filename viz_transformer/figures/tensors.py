@@ -17,7 +17,7 @@ from viz_transformer.figures import labels, legend
 from viz_transformer.figures import theme as themes
 from viz_transformer.figures.template import template
 from viz_transformer.figures.theme import Theme
-from viz_transformer.model.kinds import KindName, SideName
+from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.numerals import significant
 
 MOST_CELLS = 512
@@ -351,7 +351,7 @@ def _ink(axis: AxisLabels, theme: Theme) -> str:
     colors = themes.palette(theme)
     if axis.tokens is None or axis.side is None:
         return colors.muted
-    return colors.source_ink if axis.side == "source" else colors.target_ink
+    return SIDES[axis.side].of(colors.source_ink, colors.target_ink)
 
 
 def _name_axes(figure: go.Figure, rows: str, columns: str, lift: float, theme: Theme) -> None:

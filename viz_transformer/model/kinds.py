@@ -27,6 +27,10 @@ class Counts(Protocol):
     @property
     def decoder_layers(self) -> int: ...
     @property
+    def source_vocab_size(self) -> int | None: ...
+    @property
+    def target_vocab_size(self) -> int | None: ...
+    @property
     def source_pad(self) -> int | None: ...
     @property
     def target_pad(self) -> int | None: ...
@@ -60,6 +64,10 @@ class Side:
     def pad(self, model: Counts) -> int | None:
         """The id of its padding token, None without one."""
         return self.of(model.source_pad, model.target_pad)
+
+    def vocab_size(self, model: Counts) -> int | None:
+        """How many tokens its vocabulary has, None for a model that has no stack for it."""
+        return self.of(model.source_vocab_size, model.target_vocab_size)
 
     def most(self, model: Counts) -> int:
         """How many tokens of it the model reads at most."""
@@ -154,6 +162,16 @@ _ENCODER = Kind(
 )
 KINDS: Mapping[KindName, Kind] = MappingProxyType({kind.name: kind for kind in (_CROSS, _DECODER, _ENCODER)})
 """In the order of controls: the one that joins the two texts first."""
+
+
+def stacks_of(model: Counts) -> tuple[StackName, ...]:
+    """The stacks that a model has, in the order of the forward pass."""
+    return tuple(stack for stack, side in SIDE_OF.items() if side.layers(model))
+
+
+def attentions_of(stack: StackName, model: Counts) -> tuple[Kind, ...]:
+    """The attentions in each layer of a stack, in the order of the forward pass."""
+    return tuple(kind for kind in (_ENCODER, _DECODER, _CROSS) if kind.stack == stack and kind.layers(model))
 
 
 def kinds_of(model: Counts) -> tuple[KindName, ...]:

@@ -9,6 +9,7 @@ from builders import TARGET, random_ids, tiny_checkpoint
 
 from viz_transformer.analysis.layers import sublayers
 from viz_transformer.model.config import tutorial
+from viz_transformer.model.kinds import stacks_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
 from viz_transformer.running.training_mode import training_trace
@@ -39,17 +40,17 @@ def variant(request):
 
 
 def all_flows(recorded):
-    return [flow for stack in sublayers.stacks(recorded.config) for flow in sublayers.flows(recorded, stack)]
+    return [flow for stack in stacks_of(recorded.config) for flow in sublayers.flows(recorded, stack)]
 
 
 def all_norms(ckpt, recorded):
     found = [
         sublayers.norm_view(recorded, ckpt.model, place)
-        for stack in sublayers.stacks(ckpt.config)
+        for stack in stacks_of(ckpt.config)
         for place in sublayers.places(ckpt.config, stack)
     ]
     if ckpt.config.final_norm:
-        found += [sublayers.final_norm_view(recorded, ckpt.model, stack) for stack in sublayers.stacks(ckpt.config)]
+        found += [sublayers.final_norm_view(recorded, ckpt.model, stack) for stack in stacks_of(ckpt.config)]
     return found
 
 
@@ -85,7 +86,7 @@ def test_a_selection_means_one_sub_layer_or_the_final_norm():
 def test_every_point_around_a_place_was_recorded(kind):
     for changes in ({}, {"norm": "post"}):
         ckpt, recorded = made(kind, **changes)
-        for stack in sublayers.stacks(ckpt.config):
+        for stack in stacks_of(ckpt.config):
             for place in sublayers.places(ckpt.config, stack):
                 for name in (place.before, place.total, place.after, f"{place.site}.in", f"{place.site}.out"):
                     assert name in recorded.values, name
@@ -103,7 +104,7 @@ def test_before_plus_added_is_the_recorded_sum_bit_for_bit(variant):
 
 def test_one_sub_layers_left_is_the_next_ones_came_in(variant):
     _, recorded = variant
-    for stack in sublayers.stacks(recorded.config):
+    for stack in stacks_of(recorded.config):
         found = sublayers.flows(recorded, stack)
         for first, second in pairwise(found):
             assert np.array_equal(first.left, second.came)

@@ -13,9 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from viz_transformer.analysis.layers.sublayers import stacks
 from viz_transformer.model.instrument import Anatomy, Instrument
-from viz_transformer.model.kinds import SIDE_OF, StackName
+from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import log_softmax
 
@@ -62,8 +61,8 @@ def undefined_lens(anatomy: Anatomy, stack: StackName) -> str | None:
 
     Raises ValueError if the model lacks the stack.
     """
-    if stack not in stacks(anatomy):
-        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks(anatomy))}")
+    if stack not in stacks_of(anatomy):
+        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks_of(anatomy))}")
     if stack == "encoder" and anatomy.has_decoder:
         return (
             "The logit lens is not defined for the encoder: its stream becomes the memory, which the output layer"
@@ -133,7 +132,7 @@ def lens(trace: Trace, model: Instrument, stack: StackName | None = None, *, own
     `model` is the model of the run, `own` its `Run.own_rows`: where these are others, they are one more station.
     Raises ValueError with one sentence where the lens is not defined.
     """
-    stack = stack or stacks(trace.anatomy)[-1]
+    stack = stack or stacks_of(trace.anatomy)[-1]
     found = list(lens_logits(trace, model, stack))
     (last, logits) = found[-1]
     final = log_softmax(logits)  # [T, V]

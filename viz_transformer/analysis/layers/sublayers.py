@@ -15,7 +15,7 @@ from torch import nn
 
 from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.model.instrument import Anatomy
-from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName
+from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, attentions_of, stacks_of
 from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.transformer import Stack, Transformer
 from viz_transformer.running.record import Tokens, Trace
@@ -136,20 +136,12 @@ class Activity:
 # --- places
 
 
-def stacks(anatomy: Anatomy) -> tuple[StackName, ...]:
-    """The stacks that a model has, in the order of the forward pass."""
-    encoder: tuple[StackName, ...] = ("encoder",) if anatomy.has_encoder else ()
-    return (*encoder, "decoder") if anatomy.has_decoder else encoder
-
-
 def places(anatomy: Anatomy, stack: StackName) -> tuple[Place, ...]:
     """The sub-layers of a stack in the order of the forward pass. Raises ValueError if the model lacks the stack."""
-    if stack not in stacks(anatomy):
-        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks(anatomy))}")
+    if stack not in stacks_of(anatomy):
+        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks_of(anatomy))}")
     layers = SIDE_OF[stack].layers(anatomy)
-    parts: tuple[Part, ...] = (
-        ("self", "cross", "ffn") if stack == "decoder" and anatomy.has_encoder else ("self", "ffn")
-    )
+    parts: tuple[Part, ...] = (*(kind.attention for kind in attentions_of(stack, anatomy)), "ffn")
     found = []
     for layer in range(layers):
         before = "residual_in"

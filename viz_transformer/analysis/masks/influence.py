@@ -262,8 +262,8 @@ def _moved(before: Tensor, after: Tensor) -> Tensor:
 def _ordinary(ckpt: Checkpoint, side: SideName) -> list[int]:
     """The ids of the side's vocabulary without special tokens."""
     codec = ckpt.codecs.get(side)
-    size = (ckpt.anatomy.target_vocab_size if side == "target" else ckpt.anatomy.source_vocab_size) or 0
-    special = codec.special_ids if codec is not None else {getattr(ckpt.anatomy, f"{side}_pad")}
+    size = SIDES[side].vocab_size(ckpt.anatomy) or 0
+    special = codec.special_ids if codec is not None else {SIDES[side].pad(ckpt.anatomy)}
     return [token_id for token_id in range(size) if token_id not in special]
 
 

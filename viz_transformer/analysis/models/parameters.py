@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.kinds import SIDE_OF, StackName
+from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,7 @@ def parameter_blocks(config: ModelConfig) -> tuple[Block, ...]:
             continue
         blocks.append(Block(f"{stack} embedding", _embedding(config, stack)))
         for layer in range(layers):
-            cross = stack == "decoder" and config.has_encoder
-            for part in ("self", "cross", "ffn") if cross else ("self", "ffn"):
+            for part in (*(kind.attention for kind in attentions_of(stack, config)), "ffn"):
                 blocks.append(Block(f"{stack}.{layer}.{part}", _sublayer(config, stack, layer, part)))
         if config.final_norm:
             blocks.append(Block(f"{stack} final norm", _norm(config, f"{stack}.norm")))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from viz_transformer.figures import labels
+from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of, stacks_of
 
 if TYPE_CHECKING:
     from viz_transformer.model.instrument import Anatomy
@@ -21,25 +22,24 @@ def rail_data(anatomy: Anatomy, shares: Mapping[str, float]) -> dict[str, Any]:
     the selection's kind, layer and part; where the selection's kind is among `kinds` already, it stays.
     """
     both = anatomy.has_encoder and anatomy.has_decoder
-    stacks = []
-    if anatomy.has_encoder:
-        end = "memory" if both else "output" if anatomy.target_vocab_size is None else "logits"
-        stacks.append(_stack(anatomy, "encoder", anatomy.encoder_layers, end, shares))
-    if anatomy.has_decoder:
-        stacks.append(_stack(anatomy, "decoder", anatomy.decoder_layers, "logits", shares))
+    last = "logits" if anatomy.has_decoder or anatomy.target_vocab_size is not None else "output"
+    stacks = [
+        _stack(anatomy, stack, "memory" if both and stack == "encoder" else last, shares)
+        for stack in stacks_of(anatomy)
+    ]
     return {"norm": anatomy.norm, "stacks": stacks}
 
 
-def _stack(anatomy: Anatomy, name: str, layers: int, end: str, shares: Mapping[str, float]) -> dict[str, Any]:
-    crosses = name == "decoder" and anatomy.has_encoder
-    kinds = ["decoder", "cross"] if crosses else [name]
-    parts = ["self", "cross", "ffn"] if crosses else ["self", "ffn"]
+def _stack(anatomy: Anatomy, name: StackName, end: str, shares: Mapping[str, float]) -> dict[str, Any]:
+    side = SIDE_OF[name]
+    attentions: dict[str, str] = {kind.attention: kind.name for kind in attentions_of(name, anatomy)}
+    kinds = [*attentions.values()]
 
     def node(layer: int, part: str) -> dict[str, Any]:
         share = shares[f"{name}.{layer}.{part}"]
         return {
             "name": NAMES[part],
-            "kinds": kinds if part == "ffn" else ["cross"] if part == "cross" else [name],
+            "kinds": kinds if part == "ffn" else [attentions[part]],
             "layer": layer,
             "part": "ffn" if part == "ffn" else "attention",
             "cross": part == "cross",
@@ -50,8 +50,8 @@ def _stack(anatomy: Anatomy, name: str, layers: int, end: str, shares: Mapping[s
     final = {"name": "final norm", "kinds": kinds, "part": "final", "title": f"final norm of the {name}"}
     return {
         "name": name,
-        "ink": "source" if name == "encoder" else "target",
-        "layers": [[node(layer, part) for part in parts] for layer in range(layers)],
+        "ink": side.name,
+        "layers": [[node(layer, part) for part in (*attentions, "ffn")] for layer in range(side.layers(anatomy))],
         "final": final if anatomy.final_norm else None,
         "end": end,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz_transformer.figures.theme import MOST_HEADS
-from viz_transformer.model.kinds import KindName
+from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.session.declaring import (
     NUMBER,
     TEXT,
@@ -34,7 +34,6 @@ from viz_transformer.ui.session.how import (
 )
 
 DERIVED = ("mean", "max", "rollout")
-KINDS: tuple[KindName, ...] = ("cross", "decoder", "encoder")
 POSITIONS = ("i", "j", "t", "u")
 SHOWN = ("A", "B", "A-B")
 OPTIONS = ("words", "hidden", "contribution")
@@ -84,7 +83,7 @@ class Shared:
     checkpoint: str = declared("numbers-any", TEXT, always=True, brought_back=True)
     text: str = declared("29,284.30", TEXT, always=True, brought_back=True, typed="A text")
     # Kind of attention and layer; heads: their numbers, or one of DERIVED.
-    kind: KindName = declared("cross", one_of(KINDS), always=True, picked=True)
+    kind: KindName = declared("cross", one_of(tuple(KINDS)), always=True, picked=True)
     layer: int = declared(1, NUMBER, always=True, in_a_link=1, picked=True)
     heads: tuple[int, ...] | str = declared((2,), _heads(), always=True, in_a_link=(0,), picked=True)
     # Positions of the source (i, j) and of the target (t, u). The kind picks the pair: encoder (i, j), decoder (t, u),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -28,6 +28,7 @@ from viz_transformer.analysis.inputs.vocabulary import rebuild
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.lengths import length_histogram
+from viz_transformer.model.kinds import SideName
 from viz_transformer.running.record import Tokens
 from viz_transformer.text import linguistics
 from viz_transformer.text.codec import Codec
@@ -38,7 +39,6 @@ from viz_transformer.ui.session import data_files, state
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
-Side = Literal["source", "target"]
 BELOW = {"data": "Data set", "build": "Build a vocabulary", "words": "Words and grammar"}
 PART_NAMES = {"train": "Training", "validation": "Validation", "test": "Test", "examples": "Examples"}
 FIRST = ("test", "train", "validation", "examples")
@@ -146,7 +146,7 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
         )
         st.button("At random", key="input_random", on_click=_at_random, args=(count,))
     source, target = data.items[number]
-    sides: list[tuple[Side, str]] = [("source" if ckpt.anatomy.has_encoder else "target", source)]
+    sides: list[tuple[SideName, str]] = [("source" if ckpt.anatomy.has_encoder else "target", source)]
     if target and ckpt.anatomy.kind == "encoder-decoder":
         sides.append(("target", target))
     for side, said in sides:
@@ -174,7 +174,7 @@ def _at_random(count: int) -> None:
     state.select(input_item=random.randrange(count))
 
 
-def _item_text(codec: Codec | None, said: str, side: Side) -> None:
+def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
     if codec is None:
         text.paragraph(said)
         return
@@ -233,14 +233,14 @@ def _in_the_file(source: Source) -> str:
     return f"{source.in_files:,}" + (f" + {source.made:,} made" if source.made else "")
 
 
-def _sides(data: Data, ckpt: Checkpoint) -> tuple[Side, ...]:
+def _sides(data: Data, ckpt: Checkpoint) -> tuple[SideName, ...]:
     """The sides of an item that have lengths."""
     if ckpt.anatomy.kind == "encoder-decoder" and not data.whole_text:
         return ("source", "target")
     return ("source",) if ckpt.anatomy.has_encoder else ("target",)
 
 
-def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[Side, int]:
+def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, int]:
     """Lengths in numbers, and how many items a filter by length and known words keeps; the filter's limits."""
     text.section("Lengths, and what a filter keeps")
     sides = _sides(data, ckpt)
@@ -253,7 +253,7 @@ def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[Side, i
         for side, found in facts.items()
     )
     st.html(f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
-    limits: dict[Side, int] = {}
+    limits: dict[SideName, int] = {}
     own = f"{ckpt.name}_{data.part}"
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_filter"):
         for side, found in facts.items():
@@ -286,7 +286,7 @@ def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} ({numerals.percent(part / whole)})" if part < whole else f"all {whole:,}"
 
 
-def _lengths(data: Data, measured: Measured, limits: Mapping[Side, int]) -> None:
+def _lengths(data: Data, measured: Measured, limits: Mapping[SideName, int]) -> None:
     sides = {side: measured.lengths[:, column] for column, side in enumerate(limits)}
     cut = {side: limit for side, limit in limits.items() if limit < int(sides[side].max())}
     title = (
@@ -324,7 +324,7 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
         text.paragraph("No padding: all texts of this batch are equally long.")
 
 
-def _batch_table(codec: Codec, made: PaddedBatch, side: Side, noun: str) -> str:
+def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> str:
     names, rows, filled = codec.vocabulary.tokens, [], ' class="vt-filled"'
     for index, ids, padding in zip(made.indices, made.ids[side].tolist(), made.padding[side].tolist(), strict=True):
         cells = "".join(
@@ -338,7 +338,7 @@ def _batch_table(codec: Codec, made: PaddedBatch, side: Side, noun: str) -> str:
 # --- a vocabulary from sentences
 
 
-def build(ckpt: Checkpoint, side: Side) -> None:
+def build(ckpt: Checkpoint, side: SideName) -> None:
     """A vocabulary made now from a few sentences, with a minimum count and the special tokens in the chosen order."""
     codec = ckpt.own_codec(side)
     own = f"{ckpt.name}_{side}"
@@ -409,7 +409,7 @@ def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
     return {roles[token]: token for token in tokens}
 
 
-def _sentences(ckpt: Checkpoint, side: Side) -> str:
+def _sentences(ckpt: Checkpoint, side: SideName) -> str:
     """Some texts of the model's examples to start from; blank where it has none."""
     column = 1 if side == "target" and ckpt.anatomy.has_encoder else 0
     said = list(dict.fromkeys(pair[column] for pair in ckpt.examples()))
@@ -420,7 +420,7 @@ def _sentences(ckpt: Checkpoint, side: Side) -> str:
 # --- what spaCy says
 
 
-def words(shown: Shown, side: Side) -> None:
+def words(shown: Shown, side: SideName) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
     codec = shown.ckpt.own_codec(side) if side in shown.ckpt.codecs else None
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL

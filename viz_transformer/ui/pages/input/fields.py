@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz_transformer.model.kinds import SideName
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, declared, one_of
 
-SIDES: tuple[SideName, ...] = ("source", "target")
 ROWS = ("one", "all")
 BELOW = ("data", "build", "words")
 DATA_PARTS = ("", "train", "validation", "test", "examples")
@@ -21,7 +20,7 @@ class Input:
     input_below, _part, _item, _batch: what stands below, which part of the data, which of its items, which batch.
     """
 
-    input_side: SideName = declared("source", one_of(SIDES))
+    input_side: SideName = declared("source", one_of(tuple(SIDES)))
     input_rows: str = declared("one", one_of(ROWS))
     input_entry: int | None = declared(None, NUMBER)
     input_below: str = declared("data", one_of(BELOW))

@@ -21,19 +21,19 @@ from viz_transformer.analysis.inputs.embeddings import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, input_strips
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import POSITION, Side, chart, tokens_of
+from viz_transformer.ui.pages.input.view import chart, tokens_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
-STACK_NAMES: dict[Side, str] = {"source": "encoder", "target": "decoder"}
 ROWS = {"one": "One token", "all": "All tokens"}
 
 
-def strips(both: Runs, side: Side) -> None:
+def strips(both: Runs, side: SideName) -> None:
     """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B."""
     text.section("Embedding × scale + position = input")
     row = _row_choice(both.main, side)
@@ -43,9 +43,9 @@ def strips(both: Runs, side: Side) -> None:
         _one_run(both.main, side, row)
 
 
-def _row_choice(shown: Shown, side: Side) -> int | None:
+def _row_choice(shown: Shown, side: SideName) -> int | None:
     """The controls: one position, which is returned, or None for all."""
-    read, field = tokens_of(shown, side), POSITION[side]
+    read, field = tokens_of(shown, side), SIDES[side].field
     chosen = state.selection()
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_choices"):
         st.segmented_control(
@@ -68,7 +68,7 @@ def _row_choice(shown: Shown, side: Side) -> int | None:
     return chosen[field] if FIELDS.now().input_rows == "one" else None
 
 
-def _one_run(shown: Shown, side: Side, row: int | None) -> None:
+def _one_run(shown: Shown, side: SideName, row: int | None) -> None:
     """The strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
     parts = [(scaled_name(made.scale), made.scaled)]
@@ -93,7 +93,7 @@ def _draw(
     parts: Sequence[tuple[str, NDArray[np.float32]]],
     names: Sequence[str],
     rows: Sequence[int],
-    side: Side,
+    side: SideName,
     row: int | None,
     *,
     compared: str | None = None,
@@ -107,15 +107,15 @@ def _draw(
         names,
         rows,
         side=side,
-        title=f"{STACK_NAMES[side]}.embed, {where}",
+        title=f"{SIDES[side].stack}.embed, {where}",
         scale=scale,
         theme=frame.theme(),
     )
     chart(figure, key="input_strips", alt=f"Embedding, position and input of {where} on one scale", caption=compared)
 
 
-def _table(shown: Shown, side: Side, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> None:
-    stack = STACK_NAMES[side]
+def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> None:
+    stack = SIDES[side].stack
     pictures.table(
         numbers,
         note=f"{said}{shown.caption(f'{stack}.embed, position {row}')}. A row for each feature.",
@@ -127,7 +127,7 @@ def _table(shown: Shown, side: Side, row: int, numbers: Callable[[], pd.DataFram
 # --- two runs
 
 
-def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
+def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None) -> None:
     """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both."""
     first = _input_sum(a, side, row)
     try:
@@ -178,7 +178,7 @@ def _two_runs(a: Shown, b: Shown, side: Side, row: int | None) -> None:
         _table(a, side, row, lambda: _difference_table(found), f"A − B. B: {b.caption('the same position')}. A: ")
 
 
-def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: Side) -> list[str]:
+def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: SideName) -> list[str]:
     """How far apart the two inputs are, and what keeps them from being compared feature by feature."""
     said = []
     tokens = [tokens_of(shown, side) for shown in (a, b)]
@@ -231,7 +231,7 @@ def scaled_name(scale: float) -> str:
     return "embedding" if scale == 1 else f"embedding × {significant(scale, 5)}"
 
 
-def _input_sum(shown: Shown, side: Side, row: int | None) -> InputSum:
+def _input_sum(shown: Shown, side: SideName, row: int | None) -> InputSum:
     return input_sum(shown.trace, embedding_table(shown.ckpt, side), side, row)
 
 

@@ -10,18 +10,19 @@ import streamlit as st
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.inputs.vocabulary import fixed_length
 from viz_transformer.figures import labels
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Tokens
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.pages.input.view import POSITION, Side, tokens_of
+from viz_transformer.ui.pages.input.view import tokens_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 USUAL_LENGTH, LONGEST = 60, 1000
 
 
-def tokens(both: Runs, side: Side) -> None:
+def tokens(both: Runs, side: SideName) -> None:
     """What is read, token by token: what was typed, the vocabulary's name for it, and its id; of both for A − B."""
     shown = both.main
     if side == "source":
@@ -37,16 +38,16 @@ def tokens(both: Runs, side: Side) -> None:
     for each in (both.a, both.b):
         text.paragraph(f"{each.name}: {each.summary.name}, {each.words()}")
         if side not in each.ckpt.codecs or not tokens_of(each, side):
-            text.paragraph(f"{each.name} has no {'encoder' if side == 'source' else 'decoder'} that reads a text.")
+            text.paragraph(f"{each.name} has no {SIDES[side].stack} that reads a text.")
         else:
             _cells(each, side)
 
 
-def _cells(shown: Shown, side: Side) -> None:
+def _cells(shown: Shown, side: SideName) -> None:
     """The tokens of one run, the selected position marked, and what an unknown one hides."""
     codec = shown.ckpt.codec(side)
     read = tokens_of(shown, side)
-    st.html(token_cells(codec, read, selected=state.selection()[POSITION[side]]))
+    st.html(token_cells(codec, read, selected=state.selection()[SIDES[side].field]))
     if remark := _unknown_remark(codec, read):
         text.paragraph(remark)
 
@@ -99,7 +100,7 @@ def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:
     )
 
 
-def padded_row(shown: Shown, side: Side) -> None:
+def padded_row(shown: Shown, side: SideName) -> None:
     """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
     ckpt, codec = shown.ckpt, shown.ckpt.own_codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
@@ -133,7 +134,7 @@ def _code_height(count: int) -> int | Literal["content"]:
     return 180 if count > USUAL_LENGTH * 2 else "content"
 
 
-def _text_ids(shown: Shown, side: Side) -> list[int]:
+def _text_ids(shown: Shown, side: SideName) -> list[int]:
     """The ids of the whole text of one side; for the target with the last token that was written."""
     if side == "source":
         return [*shown.trace.src.ids]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import streamlit as st
 from plotly.graph_objects import Figure
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Tokens
 from viz_transformer.ui.frame import frame, projector, text
 from viz_transformer.ui.frame.frame import Runs
@@ -16,9 +15,6 @@ from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.runs import Shown
 
-Side = Literal["source", "target"]
-SIDE_NAMES = {"source": "Source, encoder", "target": "Target, decoder"}
-POSITION: dict[Side, str] = {"source": "i", "target": "t"}
 PROJECTED = 1.6
 
 
@@ -35,36 +31,36 @@ def model(both: Runs | None) -> Checkpoint | None:
         return None  # the status says why
 
 
-def side_choice(ckpt: Checkpoint) -> Side | None:
+def side_choice(ckpt: Checkpoint) -> SideName | None:
     """Which side is looked at: a control where there are two; None for a model without any text."""
     sides = [*ckpt.codecs]
     if not sides:
         text.paragraph(f"{ckpt.name} has no vocabulary: it reads and writes ids alone.")
         return None
-    chosen: Side = FIELDS.now().input_side
+    chosen: SideName = FIELDS.now().input_side
     side = chosen if chosen in sides else sides[0]
     st.segmented_control(
         "Side",
         sides,
         required=True,
-        format_func=SIDE_NAMES.__getitem__,
+        format_func=lambda side: SIDES[side].label,
         label_visibility="collapsed",
         **state.bind("input_side", key="input_side", value=side),
     )
     return side
 
 
-def tokens_of(shown: Shown, side: Side) -> Tokens:
+def tokens_of(shown: Shown, side: SideName) -> Tokens:
     """What the encoder or the decoder reads in this run."""
-    return shown.trace.src if side == "source" else shown.trace.tgt
+    return SIDES[side].of(shown.trace.src, shown.trace.tgt)
 
 
-def selected_id(both: Runs | None, side: Side) -> int | None:
+def selected_id(both: Runs | None, side: SideName) -> int | None:
     """The id of the token at the selected position; None without a run."""
     if both is None:
         return None
     ids = tokens_of(both.main, side).ids
-    return ids[state.selection()[POSITION[side]]] if ids else None
+    return ids[state.selection()[SIDES[side].field]] if ids else None
 
 
 def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> None:

@@ -14,11 +14,11 @@ from viz_transformer.analysis.inputs.embeddings import Neighbours, embedding_tab
 from viz_transformer.analysis.inputs.vocabulary import Counts, count_tokens, find_entries
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import POSITION, Side
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.data_files import data_key, missing_data, part
 from viz_transformer.ui.session.waiting import waiting
@@ -38,7 +38,7 @@ class Missing:
     sentence: str
 
 
-def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Missing:
+def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | Missing:
     """How often each entry stands in the training texts, or why that is not known; `place` says what is waited for."""
     if "train" not in parts(ckpt):
         return Missing(
@@ -54,7 +54,7 @@ def counts(ckpt: Checkpoint, side: Side, place: DeltaGenerator) -> Counts | Miss
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _counts(model: str, weights: str, side: Side, folder: str, _ckpt: Checkpoint) -> Counts:
+def _counts(model: str, weights: str, side: SideName, folder: str, _ckpt: Checkpoint) -> Counts:
     codec = _ckpt.own_codec(side)
     column = 1 if side == "target" and _ckpt.anatomy.has_encoder else 0
     return count_tokens(codec, (item[column] for item in part(_ckpt, "train").items))
@@ -63,14 +63,14 @@ def _counts(model: str, weights: str, side: Side, folder: str, _ckpt: Checkpoint
 # --- entries and neighbours
 
 
-def selected_entry(ckpt: Checkpoint, side: Side, token_id: int | None) -> int | None:
+def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> int | None:
     """The entry that is looked at: the chosen one, else that of the selected token.
 
     A choice holds as long as model, side and position stay: then the next token's entry is looked at.
     """
     chosen, memory = state.selection(), st.session_state
     size = len(_entries_of(ckpt, side))
-    at = (ckpt.name, side, chosen["text"], chosen["target"], chosen[POSITION[side]])
+    at = (ckpt.name, side, chosen["text"], chosen["target"], chosen[SIDES[side].field])
     if memory.get(_ENTRY_AT, at) != at:
         state.correct(input_entry=None)
     memory[_ENTRY_AT] = at
@@ -82,11 +82,11 @@ def selected_entry(ckpt: Checkpoint, side: Side, token_id: int | None) -> int | 
     return token_id if entry is None else entry
 
 
-def _entries_of(ckpt: Checkpoint, side: Side) -> Sequence[str]:
+def _entries_of(ckpt: Checkpoint, side: SideName) -> Sequence[str]:
     return ckpt.codec(side).names
 
 
-def vocabulary(ckpt: Checkpoint, side: Side, counted: Counts | Missing) -> None:
+def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> None:
     """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
     entries = ckpt.own_codec(side).vocabulary
     text.section(f"Vocabulary: {len(entries):,} entries")
@@ -127,7 +127,7 @@ def _counted_remark(has_unknown: bool, counted: Counts | Missing) -> None:
 
 def _entry_table(
     ckpt: Checkpoint,
-    side: Side,
+    side: SideName,
     ids: Sequence[int],
     counted: Counts | Missing,
     *,
@@ -178,7 +178,7 @@ def _take(key: str, ids: Sequence[int]) -> None:
         state.select(input_entry=ids[rows[0]])
 
 
-def nearest(ckpt: Checkpoint, side: Side, entry: int | None, counted: Counts | Missing) -> None:
+def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts | Missing) -> None:
     """The entries whose embeddings are nearest to the entry's, with the baseline of all others."""
     if entry is None:
         text.paragraph("Choose an entry above to see what is near it.")
@@ -214,5 +214,5 @@ _OWN = {"input_entry": None}
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _neighbours(model: str, weights: str, side: Side, entry: int, _ckpt: Checkpoint) -> Neighbours:
+def _neighbours(model: str, weights: str, side: SideName, entry: int, _ckpt: Checkpoint) -> Neighbours:
     return neighbours(embedding_table(_ckpt, side), entry, NEAREST)

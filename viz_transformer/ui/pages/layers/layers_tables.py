@@ -12,7 +12,7 @@ import streamlit as st
 from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.analysis.layers.sublayers import Flow, tokens_of
 from viz_transformer.figures import labels
-from viz_transformer.model.kinds import StackName
+from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -23,7 +23,7 @@ LONGEST = 24
 
 def chosen_token(stack: StackName) -> int:
     """The selected position of the stack."""
-    return int(state.selection()["i" if stack == "encoder" else "t"])
+    return int(state.selection()[SIDE_OF[stack].field])
 
 
 def token_table(
@@ -70,7 +70,7 @@ def row_head(shown: Shown, stack: StackName, row: int) -> str:
 
 
 def token_html(token: str, stack: StackName = "decoder") -> str:
-    ink = "source" if stack == "encoder" else "target"
+    ink = SIDE_OF[stack].name
     return f'<bdi class="vt-ly-token vt-ly-{ink}">{html.escape(labels.shorten(labels.visible(token), LONGEST))}</bdi>'
 
 

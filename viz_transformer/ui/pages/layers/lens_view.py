@@ -10,9 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.analysis.layers.lens import OWN_STEP, Lens, lens, lens_remarks, undefined_lens
-from viz_transformer.analysis.layers.sublayers import stacks
 from viz_transformer.figures import labels
-from viz_transformer.model.kinds import StackName
+from viz_transformer.model.kinds import StackName, stacks_of
 from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
@@ -34,10 +33,10 @@ def lens_panel(shown: Shown) -> None:
     """What the output layer would say of the stream behind each layer, or the sentence why there is no lens."""
     anatomy = shown.trace.anatomy
     text.section("Logit lens")
-    for stack in stacks(anatomy):
+    for stack in stacks_of(anatomy):
         if reason := undefined_lens(anatomy, stack):
             text.paragraph(reason)
-    read = stacks(anatomy)[-1]
+    read = stacks_of(anatomy)[-1]
     if undefined_lens(anatomy, read):
         return
     found = _lens(shown.trace.id, shown)

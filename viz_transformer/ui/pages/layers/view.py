@@ -19,13 +19,12 @@ from viz_transformer.analysis.layers.sublayers import (
     flows,
     norm_view,
     place_of,
-    stacks,
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
-from viz_transformer.model.kinds import KINDS, StackName
+from viz_transformer.model.kinds import KINDS, StackName, stacks_of
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
@@ -85,7 +84,7 @@ def flows_of(shown: Shown, stack: StackName) -> tuple[Flow, ...]:
 def model_rail(shown: Shown) -> None:
     """The sub-layers of the model; one can be picked."""
     anatomy = shown.trace.anatomy
-    found = [flow for stack in stacks(anatomy) for flow in flows_of(shown, stack)]
+    found = [flow for stack in stacks_of(anatomy) for flow in flows_of(shown, stack)]
     rail(rail_data(anatomy, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
     text.paragraph("Grey bar: share added, mean of all tokens.")
 
@@ -262,7 +261,7 @@ def _other_flows(both: Runs, found: Sequence[Flow], stack: StackName) -> tuple[F
     """The flows of B where A − B is looked at and both models have the same sub-layers; else a remark says why not."""
     if not both.difference or both.b is None:
         return None
-    if stack in stacks(both.b.trace.anatomy):
+    if stack in stacks_of(both.b.trace.anatomy):
         other = flows_of(both.b, stack)
         if [flow.place.site for flow in other] == [flow.place.site for flow in found]:
             text.paragraph("The curves have the means of A and of B on one scale; tables and tokens are those of A.")

@@ -13,6 +13,7 @@ from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
+from viz_transformer.model.kinds import SIDE_OF, stacks_of
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
 
@@ -167,10 +168,9 @@ def file_size(size: int) -> str:
 
 def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The configuration in the words of the config file, small things left together."""
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
     rows = [
         ("kind", config.kind),
-        ("layers", " + ".join(f"{count} {stack}" for stack, count in layers.items() if count)),
+        ("layers", " + ".join(f"{SIDE_OF[stack].layers(config)} {stack}" for stack in stacks_of(config))),
         ("d_model", str(config.d_model)),
         ("heads", f"{config.n_heads}, head_dim {config.head_dim}"),
         ("d_ff", f"{config.d_ff}, {config.activation}"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -15,15 +14,14 @@ from viz_transformer.analysis.positions.table import IN_ATTENTION, scheme
 from viz_transformer.figures import labels
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
-from viz_transformer.model.kinds import KINDS
+from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
-from viz_transformer.ui.pages.positions.view import chart, height, short
+from viz_transformer.ui.pages.positions.view import chart, height, short, stack_choice
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
-Stack = Literal["encoder", "decoder"]
 ROUNDING = 1e-5
 """Of a product, as a share of the largest: float32 adding in another order."""
 
@@ -37,14 +35,14 @@ def draw(shown: Shown) -> list[str]:
     """Controls, pictures and what stands below them; returns what applies to this model, in sentences."""
     rotary = shown.trace.config.positions == "rotary"
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
-        stack = _stack(shown)
+        stack = stack_choice(shown)
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
     site = f"{stack}.{layer}.self"
     if rotary:
-        _rotary(shown, site, head, query, key)
+        _rotary(shown, stack, site, head, query, key)
     else:
-        _alibi(shown, site, head)
+        _alibi(shown, stack, site, head)
     with st.container(key="pos_orders"):
         text.section("Two orders, one answer")
         orders_view.orders(shown)
@@ -61,20 +59,9 @@ def draw(shown: Shown) -> list[str]:
     ]
 
 
-def _stack(shown: Shown) -> Stack:
-    config = shown.trace.config
-    has: dict[Stack, bool] = {"encoder": config.has_encoder, "decoder": config.has_decoder}
-    stacks = [each for each in has if has[each]]
-    chosen = state.selection()["pos_stack"]
-    stack: Stack = chosen if chosen in stacks else stacks[0]
-    if len(stacks) > 1:
-        st.segmented_control("Stack", stacks, required=True, **state.bind("pos_stack", key="pos_stack", value=stack))
-    return stack
-
-
-def _layer_and_head(shown: Shown, stack: Stack) -> tuple[int, int]:
+def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
     config, chosen = shown.trace.config, state.selection()
-    layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
+    layers = SIDE_OF[stack].layers(config)
     layer = min(chosen["layer"], layers - 1)
     if layer != chosen["layer"]:
         state.remark(f"The {stack} has {layers} layers: layer {layer} is shown.")
@@ -86,10 +73,10 @@ def _layer_and_head(shown: Shown, stack: Stack) -> tuple[int, int]:
     return layer, head
 
 
-def _position(shown: Shown, stack: Stack, which: int) -> int:
+def _position(shown: Shown, stack: StackName, which: int) -> int:
     """The selected query (0) or key (1)."""
     field = KINDS[stack].fields[which]
-    last = len(shown.trace.src if stack == "encoder" else shown.trace.tgt) - 1
+    last = len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)) - 1
     position: int = min(state.selection()[field], last)
     if last > 0:
         label = f"{('Query', 'Key')[which]}, 0 to {last}"
@@ -102,7 +89,7 @@ def _position(shown: Shown, stack: Stack, which: int) -> int:
 # --- rotary
 
 
-def _rotary(shown: Shown, site: str, head: int, query: int, key: int) -> None:
+def _rotary(shown: Shown, stack: StackName, site: str, head: int, query: int, key: int) -> None:
     found = rotated(shown.trace, site, head, query, key)
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="pos_picture"):
@@ -123,7 +110,7 @@ def _rotary(shown: Shown, site: str, head: int, query: int, key: int) -> None:
             key="pos_rotated_table",
         )
     with right, st.container(key="pos_curves"):
-        length = max(2, len(shown.trace.src if site.startswith("encoder") else shown.trace.tgt))
+        length = max(2, len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)))
         figure = wavelength_curves(
             {"rotary": 2 * math.pi / found.frequency},
             length,
@@ -194,17 +181,16 @@ def rotation_html(found: Rotated) -> str:
 # --- ALiBi
 
 
-def _alibi(shown: Shown, site: str, head: int) -> None:
+def _alibi(shown: Shown, stack: StackName, site: str, head: int) -> None:
     found = biases(shown.trace, site, head)
-    encoder = site.startswith("encoder")
-    side: Literal["source", "target"] = "source" if encoder else "target"
-    tokens = [labels.visible(token) for token in (shown.trace.src if encoder else shown.trace.tgt).tokens]
+    side = SIDE_OF[stack]
+    tokens = [labels.visible(token) for token in side.of(shown.trace.src_tokens, shown.trace.tgt_tokens)]
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="pos_picture"):
         figure = tensor_heatmap(
             found.bias,
-            AxisLabels("query", f"queries: {side}", tokens, side),
-            AxisLabels("key", f"keys: {side}", tokens, side),
+            AxisLabels("query", f"queries: {side.name}", tokens, side.name),
+            AxisLabels("key", f"keys: {side.name}", tokens, side.name),
             title=f"{site}, head {head}: what is added to each score",
             theme=frame.theme(),
             height=height(540),
@@ -221,8 +207,9 @@ def _alibi(shown: Shown, site: str, head: int) -> None:
         st.html(slopes_html(found.slopes, head))
         text.paragraph("The last column is the distance, in positions, at which the bias alone halves a weight.")
     with st.container(key="pos_below"):
-        future = "" if encoder else " Keys after the query are masked in a decoder; their bias is 0."
-        both = " An encoder, of which the paper does not speak, takes the distance to both sides." if encoder else ""
+        future = "" if stack == "encoder" else " Keys after the query are masked in a decoder; their bias is 0."
+        both = " An encoder, of which the paper does not speak, takes the distance to both sides."
+        both = both if stack == "encoder" else ""
         text.paragraph(
             f"score = q · k / divisor + bias, bias = -{significant(found.slopes[head], 6)} × distance in head {head}."
             f"{both}{future} The recorded bias differs from that by at most {_gap(found.error)}.",

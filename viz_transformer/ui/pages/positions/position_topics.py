@@ -28,6 +28,7 @@ from viz_transformer.analysis.positions.table import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
 from viz_transformer.figures.positions import row_lengths, tables_beside
+from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.numerals import scientific
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
@@ -112,7 +113,7 @@ def steps(table: Table) -> None:
 
 
 def _token(table: Table) -> str:
-    side = table.shown.trace.src if table.stack == "encoder" else table.shown.trace.tgt
+    side = SIDE_OF[table.stack].of(table.shown.trace.src, table.shown.trace.tgt)
     return f", where “{labels.shorten(labels.visible(side.tokens[table.marks.position]), 40)}” stands"
 
 

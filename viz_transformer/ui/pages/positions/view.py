@@ -30,7 +30,7 @@ from viz_transformer.analysis.positions.table import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap
-from viz_transformer.model.kinds import StackName
+from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, pictures, projector
 from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
@@ -88,10 +88,10 @@ def controls(shown: Shown) -> Table:
     config = shown.trace.config
     own_scheme = scheme(config)
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
-        stack = _stack(shown)
+        stack = stack_choice(shown)
         chosen = _scheme(own_scheme)
         own = own_table(shown.ckpt.model, stack)
-        reads_at_most = config.max_source if stack == "encoder" else config.max_target
+        reads_at_most = SIDE_OF[stack].most(config)
         width = _width(config.d_model, chosen)
         length = _length(reads_at_most, chosen)
         position = _position(shown, stack, length)
@@ -110,7 +110,7 @@ def _table(
         derived = derivation(length, width, doubled=chosen == "doubled")
         is_own = own is not None and chosen == own_scheme and own.shape[1] == width and length <= len(own)
         values = own[:length] if is_own and own is not None else derived.table
-    read = len(shown.trace.src if stack == "encoder" else shown.trace.tgt)
+    read = len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt))
     trained = 0 if isinstance(shown.summary, UntrainedSummary) else trained_rows(shown.summary.card, stack)
     marks = Marks(position=position, read=read, trained=trained)
     added = added_rows(shown.trace, stack)
@@ -118,11 +118,10 @@ def _table(
     return Table(shown, stack, chosen, values, derived, own_scheme, own, added, picked, marks)
 
 
-def _stack(shown: Shown) -> StackName:
+def stack_choice(shown: Shown) -> StackName:
     """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
     config = shown.trace.config
-    has: dict[StackName, bool] = {"encoder": config.has_encoder, "decoder": config.has_decoder}
-    stacks = [each for each in has if has[each]]
+    stacks = stacks_of(config)
     chosen = FIELDS.now().pos_stack
     if chosen and chosen not in stacks:
         state.remark(f"{shown.summary.name} has no {chosen}, so the {stacks[0]} is shown.")
@@ -183,9 +182,8 @@ def _length(own: int, chosen: Scheme) -> int:
 
 def _position(shown: Shown, stack: StackName, length: int) -> int:
     """The selected position of the run, brought into the table."""
-    field = "i" if stack == "encoder" else "t"
-    side = shown.trace.src if stack == "encoder" else shown.trace.tgt
-    last = min(len(side), length) - 1
+    field = SIDE_OF[stack].field
+    last = min(len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)), length) - 1
     chosen: int = state.selection()[field]
     if chosen > last:
         state.remark(f"The table ends before position {chosen}: position {last} is shown.")

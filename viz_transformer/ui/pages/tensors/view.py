@@ -29,6 +29,7 @@ from viz_transformer.analysis.tensors.points import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap, value_histogram
+from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
 from viz_transformer.ui.frame import frame, projector, text
@@ -77,16 +78,18 @@ def selected_point(looked: Looked, listed: Sequence[Entry]) -> str:
     return wanted
 
 
-def _moved(name: str, kind: str, layer: int) -> str:
+def _moved(name: str, kind: KindName, layer: int) -> str:
     """The same point of the attention of this kind and layer; a point of no attention stays."""
-    stack, attention = ("decoder", "cross") if kind == "cross" else (kind, "self")
-    return _ATTENTION.sub(rf"{stack}.{layer}.{attention}.\4", name)
+    return _ATTENTION.sub(rf"{KINDS[kind].site(layer)}.\4", name)
 
 
 def _implied(name: str) -> dict[str, Any]:
     """Kind and layer of an attention's point."""
     found = _ATTENTION.fullmatch(name)
-    return {} if found is None else {"kind": "cross" if found[3] == "cross" else found[1], "layer": int(found[2])}
+    if found is None:
+        return {}
+    kind = next(kind for kind in KINDS.values() if (kind.stack, kind.attention) == (found[1], found[3]))
+    return {"kind": kind.name, "layer": int(found[2])}
 
 
 def _select(name: str | None) -> None:

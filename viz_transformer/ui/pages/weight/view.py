@@ -33,6 +33,7 @@ from viz_transformer.ui.frame import controls, frame, maps, pictures, projector,
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.weight.fields import FIELDS
+from viz_transformer.ui.pages.weight.weight_difference import keys_of
 from viz_transformer.ui.pages.weight.weight_words import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.passes import has_own_rows
@@ -113,7 +114,7 @@ def row(shown: Shown, found: Ladder) -> None:
     draw(data, key="weight_row_strips")
     pictures.table(
         lambda: row_table(shown, found),
-        note=f"{shown.caption(title, rows=cell.kind != 'encoder')}. Scores are worked out in float64 from the recorded"
+        note=f"{shown.caption(title, rows=KINDS[cell.kind].writes)}. Scores are worked out in float64 from the recorded"
         " query and keys.",
         name=labels.file_name(shown.summary.name, title),
         key="weight_row_table",
@@ -123,7 +124,7 @@ def row(shown: Shown, found: Ladder) -> None:
 def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
     """Each key of the row: token, undivided score, score, whether it may be read, and the recorded weight."""
     numbers = found.row
-    tokens = [labels.visible(token) for token in _keys(shown, found.cell)]
+    tokens = [labels.visible(token) for token in keys_of(shown, found.cell)]
     columns = {
         "token": tokens,
         "sum of products": numbers.products.sum(axis=1),
@@ -140,7 +141,7 @@ def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
 def cell_sentence(shown: Shown, found: Ladder) -> None:
     """The cell in words, with its weight as recorded."""
     cell = found.cell
-    queries, keys = _queries(shown, cell), _keys(shown, cell)
+    queries, keys = KINDS[cell.kind].sides(shown.trace.src_tokens, shown.trace.tgt_tokens)
     query, key = (labels.isolated(labels.visible(side[at])) for side, at in ((queries, cell.query), (keys, cell.key)))
     recorded = str(found.row.weights[cell.key])  # the fewest digits that give the same float32
     masked = "" if found.row.mask[cell.key] else " The cell is masked."
@@ -219,7 +220,7 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         title = f"{_place(found.cell)}, query {found.cell.query}, key {found.cell.key}: {said.title}"
         pictures.table(
             lambda: line_table(line),
-            note=f"{shown.caption(title, rows=found.cell.kind != 'encoder')}. In float64, beside what was recorded"
+            note=f"{shown.caption(title, rows=KINDS[found.cell.kind].writes)}. In float64, beside what was recorded"
             " where it was.",
             name=labels.file_name(shown.summary.name, title),
             key="weight_line_table",
@@ -230,7 +231,7 @@ def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
     """The active line as strips of its vectors, or as bars where its numbers add up or share a row."""
     cell, line = found.cell, found.lines[name]
     look: dict[str, Any] = {"theme": frame.theme(), "type_size": 1.5 if projector.is_on() else 1.0}
-    by_key: dict[str, Any] = {"ticks": _keys(shown, cell), "picked": cell.key, "title": "by key", **look}
+    by_key: dict[str, Any] = {"ticks": keys_of(shown, cell), "picked": cell.key, "title": "by key", **look}
     if name == "products":
         products, running = line.vectors[2].values, line.vectors[3].values
         hover = [f"dimension {d}\nq × k {significant(value, 6)}" for d, value in enumerate(products.tolist())]
@@ -252,7 +253,7 @@ def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
     """Tooltips of the row's keys."""
     softmax = [vector.values for vector in found.lines["softmax"].vectors]
     said = []
-    for key, token in enumerate(_keys(shown, found.cell)):
+    for key, token in enumerate(keys_of(shown, found.cell)):
         lines = [f"key {key}: {labels.visible(token)}", f"score {significant(found.row.scores[key], 6)}"]
         if what == "weight":
             below, exponential, weight = (float(values[key]) for values in softmax)
@@ -411,7 +412,7 @@ def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which:
     ours, theirs = pair.ours[at], pair.torch[at]
     columns: dict[str, Any] = {"ours": ours, "torch": theirs, "difference": ours.astype(np.float64) - theirs}
     if which == "weights":
-        tokens = [labels.visible(token) for token in _keys(shown, cell)]
+        tokens = [labels.visible(token) for token in keys_of(shown, cell)]
         columns = {"token": tokens, "masked": ~found.row.mask, **columns}
     name = "feature" if which == "out" else "key"
     return pd.DataFrame(columns, index=pd.RangeIndex(len(ours), name=name))
@@ -435,11 +436,3 @@ def _gap(difference: float) -> str:
 def _place(cell: Cell) -> str:
     """Where in the model, in words."""
     return f"{cell.stack} layer {cell.layer}, head {cell.head}"
-
-
-def _queries(shown: Shown, cell: Cell) -> tuple[str, ...]:
-    return KINDS[cell.kind].queries.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
-
-
-def _keys(shown: Shown, cell: Cell) -> tuple[str, ...]:
-    return KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)

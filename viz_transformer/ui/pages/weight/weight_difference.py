@@ -37,7 +37,7 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
         _chart(found, a, b, cell, SCORES)
     text.paragraph(" ".join(others))
     title = f"{cell.site}, head {cell.head}, query {cell.query}"
-    captions = "; ".join(f"{each.name}: {each.caption(title, rows=cell.kind != 'encoder')}" for each in (a, b))
+    captions = "; ".join(f"{each.name}: {each.caption(title, rows=KINDS[cell.kind].writes)}" for each in (a, b))
     pictures.table(
         lambda: difference_table(found, a, b, cell),
         note=f"{captions}. Scores are taken from the largest open one of their row.",
