@@ -21,7 +21,7 @@ NOT = (
     "Attention is not explanation: other weights may lead to the same answer (Jain and Wallace 2019; for the other"
     " side Wiegreffe and Pinter 2019). A mean hides that heads differ, a maximum is no distribution, and rollout knows"
     " neither values nor feed-forward layers. Much weight on a first or an end token does not say that a head does"
-    " nothing here: its share of what is added stands beside it. One sentence proves no head's role."
+    " nothing here: its share of what is added stands beside it. One sentence does not prove what a head is for."
 )
 
 frame.title("Attention")

@@ -24,14 +24,14 @@ HOW = {
     " copy: the other reads the answer to its right, and there is none when it writes by itself.",
 }
 NOT = {
-    "attention": "These vectors mean nothing: they are random, or yours. Edited cells are no trained model.",
-    "simplex": "A point near a corner is no certainty of a model: it is what these few numbers give.",
+    "attention": "These vectors mean nothing: they are random, or yours. Edited cells are not a trained model.",
+    "simplex": "A point near a corner does not mean that a model is certain: it is what these few numbers give.",
     "scaling": "Vectors of a trained model are neither independent nor standard normal, and its scores may have any"
     " variance. The division is a good start for training, not a law.",
     "norms": "A norm brings variances to 1; it does not make features equally important. Positions and features is a"
     " slip of one tutorial, and with it a token depends on padding and on later tokens.",
-    "rebuild": "Copying five vectors is no language, and one run is no contest between one head and several: another"
-    " seed may turn the order round.",
+    "rebuild": "Copying five vectors is not language, and one run does not decide between one head and several: another"
+    " seed may reverse the order.",
     "copy": "Opening the mask of a trained model is not this: here the mask was missing while it learned. A loss near"
     " zero says nothing about what a model writes by itself.",
 }

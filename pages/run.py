@@ -25,7 +25,7 @@ HOW = (
 )
 NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
-    " chance of being right. A mean over heads is no head's attention."
+    " chance of being right. A mean over heads is not the attention of any head."
 )
 
 

@@ -72,7 +72,7 @@ if both is not None:
         tensor_sources.file_controls()
     tensor_sources.choice_controls()
     left, right = st.columns([3, 7], gap="medium")
-    wrong = tensor_sources.problem()
+    wrong = tensor_sources.take_problem()
     try:
         looked = tensor_sources.looked_at(both)
     except ValueError as error:

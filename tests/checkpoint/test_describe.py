@@ -70,9 +70,9 @@ def test_nothing_is_said_to_be_left_out_where_no_measurement_counts_it(metrics: 
 
 
 def test_a_count_is_not_said_twice():
-    assert describe.counted({"pairs": 1000, "split": "1,000 strings"}) == ""
-    assert describe.counted({"pairs": 593, "split": "test, 593 pairs"}) == ""
-    assert describe.counted({"pairs": 2000, "split": "test_full, first 2,000"}) == "2,000 pairs"
+    assert describe.counted_texts({"pairs": 1000, "split": "1,000 strings"}) == ""
+    assert describe.counted_texts({"pairs": 593, "split": "test, 593 pairs"}) == ""
+    assert describe.counted_texts({"pairs": 2000, "split": "test_full, first 2,000"}) == "2,000 pairs"
 
 
 @pytest.mark.parametrize(

@@ -466,7 +466,7 @@ def test_no_message_recommends_a_command_that_there_is_not() -> None:
     root = Path(__file__).parents[2]
     files = [*(root / "viz_transformer").rglob("*.py"), *(root / "pages").glob("*.py"), *(root / "docs").glob("*.md")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in [*files, root / "README.md"])
-    named = set(re.findall(r"`viz-transformer ([a-z]+)", text))
+    named = set(re.findall(r"[`“]viz-transformer ([a-z]+)", text))
     known = typer.main.get_command(commands.cli).commands  # type: ignore[attr-defined]
     assert {"evaluate", "train"} <= named <= set(known)
 

@@ -47,7 +47,7 @@ def test_wilson_ends_exactly_at_none_and_all():
 
 @pytest.mark.parametrize(("k", "n"), [(0, 0), (3, 2), (-1, 2)])
 def test_wilson_refuses_what_is_no_proportion(k: int, n: int):
-    with pytest.raises(ValueError, match=f"{k} of {n} is no proportion"):
+    with pytest.raises(ValueError, match=f"{k} of {n} is not a proportion"):
         wilson(k, n)
 
 

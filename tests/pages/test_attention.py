@@ -626,7 +626,7 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
         "Jain and Wallace 2019",
         "Wiegreffe and Pinter 2019",
         "A mean hides that heads differ",
-        "One sentence proves no head's role.",
+        "One sentence does not prove what a head is for.",
     ):
         assert claim in said
 

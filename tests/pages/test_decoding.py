@@ -308,7 +308,7 @@ def test_everything_banned_is_said_and_the_last_answer_stays(app, bundled):
 def test_tokens_are_banned_as_the_vocabulary_spells_them(app, bundled):
     opened(app)
     app.text_input(key="decoding_ban").set_value("two nonsense").run()
-    assert "“nonsense” is no token of this model" in html_of(app)
+    assert "“nonsense” is not a token of this model" in html_of(app)
     assert app.session_state["selection"]["ban"] == ()
     app.text_input(key="decoding_ban").set_value("two <b>").run()
     names = load(bundled / "numbers").target_codec.vocabulary.tokens

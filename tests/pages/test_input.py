@@ -442,7 +442,7 @@ def test_a_vocabulary_is_built_as_one_types(app):
     assert "[2, 3]" in words(app) and "[2, 4]" in words(app)
     app.text_input(key="input_specials_numbers_target").set_value("<b>")
     again(app)
-    assert "'<b>' is none of this model's special tokens" in words(app)
+    assert "'<b>' is not one of this model's special tokens" in words(app)
 
 
 def test_spacy_says_what_it_can_without_a_model(app, monkeypatch):

@@ -419,7 +419,7 @@ def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
             {"pin_text": "7", "pin_checkpoint": "numbers-tiny", "kind": "decoder", "layer": "2"},
             "B cannot be shown so: there is no layer 2",
         ),
-        ({"pin_text": "4.30", "heads": "rollout"}, "Rollout joins all layers and is no head's map"),
+        ({"pin_text": "4.30", "heads": "rollout"}, "Rollout joins all layers and is not one head's map"),
     ],
 )
 def test_where_there_is_no_a_minus_b_of_weights_one_sentence_says_so(app, given, sentence):
@@ -472,7 +472,7 @@ def test_any_text_that_the_model_reads_has_its_masks(app, text):
 def test_a_rule_that_the_model_cannot_have_and_rollout_are_said(app):
     words = said(opened(app, mask_padding="key-or-query-swapped-cross", heads="rollout", mask_batch=""))
     assert "numbers cannot mask padding by that rule: its own is shown." in words
-    assert "Rollout joins all layers and is no head's map" in words
+    assert "Rollout joins all layers and is not one head's map" in words
 
 
 def test_too_many_lines_are_cut_and_said(app):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.models.answers import Answer, greedy_answers
-from viz_transformer.analysis.models.counting import counted
+from viz_transformer.analysis.models.answers import PairAnswer, greedy_answers
+from viz_transformer.analysis.models.counting import token_counts
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.analysis.models.snapshots import snapshot_series
 from viz_transformer.analysis.models.untrained import recipe_of, untrained
@@ -342,7 +342,7 @@ def test_the_rows_of_other_kinds_of_models_are_right():
 def test_all_answers_of_a_translator_are_there_to_be_read(translates, captions, monkeypatch):
     shown = []
     monkeypatch.setattr(view.st, "html", shown.append)
-    answers = [Answer(f"source {i}", "a", "b", right=False) for i in range(9)]
+    answers = [PairAnswer(f"source {i}", "a", "b", right=False) for i in range(9)]
     view.answer_tables(answers, 6, translates=translates)
     assert len(shown) == len(captions)
     assert all(caption in table for caption, table in zip(captions, shown, strict=True))
@@ -439,7 +439,7 @@ def test_answers_are_counted_in_the_ways_of_other_texts_too(app, bundled, monkey
     monkeypatch.setattr(contents.Summary, "examples", lambda _: pairs)
     said = re.sub(r"<[^>]+>", " ", html.unescape(html_of(on_tab(app, "errors", model_answers="right"))))
     ckpt = load(bundled / app.session_state["selection"]["checkpoint"])
-    found = counted(ckpt, greedy_answers(ckpt, pairs))
+    found = token_counts(ckpt, greedy_answers(ckpt, pairs))
     assert f"right from end to end  {found.right} of {found.pairs}, 95 %:" in said
     assert f"equal positions, as the UPC lab counts  {100 * found.positions:.2f} %" in said
     assert f"loss, mean of tokens  {found.loss:.4g} nats" in said

@@ -424,7 +424,7 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
         "a row sums to 1 over the tokens that it may read, if there are any",
     ):
         assert claim in said
-    for claim in ("neither a translation link nor a cause", "A mean over heads is no head&#x27;s attention."):
+    for claim in ("neither a translation link nor a cause", "A mean over heads is not the attention of any head."):
         assert claim in said
 
 

@@ -157,9 +157,9 @@ def test_plain_patterns_take_time_in_proportion_to_the_text(text: str, monkeypat
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
     [
-        ("[", r"the pattern '\[' is no regular expression: unterminated"),
-        ("(?R)", "is no regular expression"),
-        ("(" * 400 + ")" * 400, "is no regular expression"),
+        ("[", r"the pattern '\[' is not a regular expression: unterminated"),
+        ("(?R)", "is not a regular expression"),
+        ("(" * 400 + ")" * 400, "is not a regular expression"),
         ("x" * 1001, "the pattern has 1,001 characters: use at most 1,000"),
         ("x" * 900 + "[", "the pattern 'x+…"),
     ],
@@ -265,8 +265,8 @@ def test_json_makes_the_same_tokenizer_again(tokenizer: Tokenizer) -> None:
         ({"kind": "characters", "lower": 1}, "'lower' has to be true or false"),
         ({"kind": "regex"}, "'pattern'"),
         ({"kind": "regex", "pattern": 3}, "'pattern' and 'join' have to be texts"),
-        ({"kind": "regex", "pattern": "("}, "no regular expression"),
-        ({"kind": "regex", "pattern": "(" * 500}, "no regular expression"),
+        ({"kind": "regex", "pattern": "("}, "not a regular expression"),
+        ({"kind": "regex", "pattern": "(" * 500}, "not a regular expression"),
         ({"kind": "regex", "pattern": "a", "replacements": 5}, "'replacements' has to be a list"),
         ({"kind": "regex", "pattern": "a", "replacements": [["a"]]}, "pairs"),
         ({"kind": "regex", "pattern": "a", "replacements": [["", "b"]]}, "not empty"),

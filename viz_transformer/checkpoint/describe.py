@@ -118,7 +118,7 @@ def metric(entry: Mapping[str, Any]) -> str:
         parts.append(f"{too_long(entry):,} too long counted as wrong")
     if width := beam(entry):
         parts.append(f"beam {width}")
-    if what := counted(entry):
+    if what := counted_texts(entry):
         parts.append(what)
     return ", ".join([*parts, str(entry.get("split", "split not stated"))])
 
@@ -147,7 +147,7 @@ def measured(entry: Mapping[str, Any], name: str) -> float | None:
     return value if known else None
 
 
-def counted(entry: Mapping[str, Any]) -> str:
+def counted_texts(entry: Mapping[str, Any]) -> str:
     """How many pairs were measured, or windows of a text, which has no answers that could match.
 
     "" if that is not stated, or if the split's name says it already.

@@ -55,7 +55,7 @@ def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     Raises ValueError unless 0 <= k <= n and n > 0. Source: Wilson (1927); 1,980 of 2,000 gives 0.985 to 0.994.
     """
     if n < 1 or not 0 <= k <= n:
-        raise ValueError(f"{k} of {n} is no proportion")
+        raise ValueError(f"{k} of {n} is not a proportion")
     share = k / n
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))

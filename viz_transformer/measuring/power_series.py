@@ -169,7 +169,7 @@ class _Reader:
             case Name(name):
                 raise ExpressionError(f"has the constant {name}: a constant is a single letter")
             case Order():
-                raise ExpressionError("has an O term, which belongs into the series")
+                raise ExpressionError("has an O term, which belongs in the series")
 
     def function(self, name: str, inner: _Series) -> _Series:
         """A function of a series that starts with an x."""

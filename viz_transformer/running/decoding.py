@@ -428,7 +428,7 @@ def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iter
 def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
     """The forced ids by step. Raises ValueError for a step below 0 and for a token that is not in the vocabulary."""
     if bad := [step for step in given if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
-        raise ValueError(f"{what}: {quoted(bad[0])} is no step: steps are whole numbers from 0 on")
+        raise ValueError(f"{what}: {quoted(bad[0])} is not a step: give a whole number, 0 or more")
     return dict(zip(given, _given_ids(ckpt, given.values(), what), strict=True))
 
 

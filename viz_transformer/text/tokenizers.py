@@ -81,7 +81,7 @@ class RegexTokens(Tokenizer):
     Joining puts `join` between tokens and then makes the `replacements` (pairs: what, by what) in their order.
     A pattern may be anybody's, and may take for ever. One of plain pieces, repeated at their end alone, cannot: `re`
     matches it. All others are matched by `regex`, whose \\w follows Unicode's annex 18, and no longer than `_seconds`.
-    Raises ValueError for a pattern that is no regular expression, and for a text on which matching takes longer.
+    Raises ValueError for a pattern that is not a regular expression, and for a text on which matching takes longer.
     """
 
     kind: ClassVar[str] = "regex"
@@ -143,14 +143,14 @@ so it takes time in proportion to the text."""
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> re.Pattern[str] | regex.Pattern[str]:
-    """What matches the pattern, in bounded time. Raises ValueError for one that is no regular expression."""
+    """What matches the pattern, in bounded time. Raises ValueError for one that is not a regular expression."""
     if len(pattern) > LONGEST_PATTERN:
         raise ValueError(f"the pattern has {len(pattern):,} characters: use at most {LONGEST_PATTERN:,}")
     try:
         plain = re.compile(pattern)  # what it does not read, such as recursion, is read nowhere
         return plain if _PLAIN.fullmatch(pattern) else regex.compile(pattern, regex.VERSION0)
     except (re.error, regex.error, OverflowError, RecursionError, ValueError) as error:
-        raise ValueError(f"the pattern {quoted(pattern)} is no regular expression: {error!s:.200}") from None
+        raise ValueError(f"the pattern {quoted(pattern)} is not a regular expression: {error!s:.200}") from None
 
 
 def _seconds(text: str) -> float:

@@ -356,7 +356,7 @@ def test_an_answer_is_worked_out_within_the_limits_too():
 
 def test_o_terms_and_functions_stand_on_their_own_side():
     assert verdict("x+O(x**6)", "x+O(x**6)").sentence == (
-        "Cannot be read: the source has an O term, which belongs into the answer."
+        "Cannot be read: the source has an O term, which belongs in the answer."
     )
     assert verdict("sin(a*x)", "sin(a*x)+O(x**6)").sentence == (
         "Cannot be read: the answer has sin: a series has powers of x alone."

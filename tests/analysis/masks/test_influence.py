@@ -120,7 +120,7 @@ def test_rows_without_numbers_are_said_and_are_no_triangle():
     found = influence(ckpt, trace(ckpt, "abc", "uvwx", edits=edits))
     assert found.lost == found.rows and np.isnan(found.change).all()
     said = verdict(found)
-    assert said.good is None and said.sentence == "The logits at positions 0, 1, 2, 3, 4 are no numbers."
+    assert said.good is None and said.sentence == "The logits at positions 0, 1, 2, 3, 4 are not numbers."
 
 
 def test_closing_a_source_key_for_all_queries_leaves_its_way_through_the_encoder():
@@ -212,4 +212,4 @@ def test_nan_that_comes_is_infinite_and_said():
     change = np.array([[1.0, np.inf], [1.0, 1.0]], dtype=np.float32)
     found = Influence("target", change, (0, 1), (0, 1), 2, (("a",), ("b",)), 3.0)
     assert found.worst == (0, 1, math.inf)
-    assert "no number" in verdict(found).detail
+    assert "something that is not a number" in verdict(found).detail

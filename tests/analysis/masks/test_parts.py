@@ -81,7 +81,7 @@ def test_a_changed_cell_is_a_word_and_back(word):
 
 @pytest.mark.parametrize("word", ["", "x1.2", "d", "d1.", "d1.2.3", "d-1", "D1", "d12345"])
 def test_another_word_is_no_changed_cell(word):
-    with pytest.raises(ValueError, match="is no changed cell"):
+    with pytest.raises(ValueError, match="is not a changed cell"):
         change_of(word)
 
 

@@ -5,7 +5,7 @@ from builders import tiny_checkpoint
 from scripted import script, with_words
 
 from viz_transformer.analysis.decoding.difference import aligned_difference
-from viz_transformer.analysis.models.answers import Answer, confusions, greedy_answers, matching
+from viz_transformer.analysis.models.answers import PairAnswer, confusions, greedy_answers, matching
 from viz_transformer.model.config import tutorial
 from viz_transformer.running.decoding import decode
 
@@ -59,7 +59,7 @@ def test_an_answer_with_an_unknown_word_is_never_right(monkeypatch):
 
 
 def test_the_pieces_hold_both_texts_whole_and_mark_what_differs():
-    answer = Answer("84.33", "eighty-four point three three", "eighty-five point three", right=False)
+    answer = PairAnswer("84.33", "eighty-four point three three", "eighty-five point three", right=False)
     assert "".join(word for piece in answer.pieces for word in piece.wanted) == answer.wanted
     assert "".join(word for piece in answer.pieces for word in piece.written) == answer.written
     different = [(piece.wanted, piece.written) for piece in answer.pieces if not piece.same]
@@ -67,9 +67,9 @@ def test_the_pieces_hold_both_texts_whole_and_mark_what_differs():
 
 
 def test_case_differs_only_where_the_model_knows_case():
-    assert [p.same for p in Answer("x", "The cat", "the cat", right=True, lower=True).pieces] == [True]
-    assert [p.same for p in Answer("x", "The cat", "the cat", right=False).pieces] == [False, True]
-    (piece,) = Answer("x", "The", "the", right=True, lower=True).pieces
+    assert [p.same for p in PairAnswer("x", "The cat", "the cat", right=True, lower=True).pieces] == [True]
+    assert [p.same for p in PairAnswer("x", "The cat", "the cat", right=False).pieces] == [False, True]
+    (piece,) = PairAnswer("x", "The", "the", right=True, lower=True).pieces
     assert (piece.wanted, piece.written) == (("The",), ("the",))
 
 
@@ -80,10 +80,10 @@ def test_equal_sequences_are_one_piece_and_empty_ones_none():
 
 
 ANSWERS = (
-    Answer("4", "four", "four", right=True),
-    Answer("5", "five hundred", "six hundred", right=False),
-    Answer("50", "fifty, five", "fifty, six", right=False),
-    Answer("7", "seven", "seven seven", right=False),
+    PairAnswer("4", "four", "four", right=True),
+    PairAnswer("5", "five hundred", "six hundred", right=False),
+    PairAnswer("50", "fifty, five", "fifty, six", right=False),
+    PairAnswer("7", "seven", "seven seven", right=False),
 )
 
 

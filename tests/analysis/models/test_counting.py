@@ -4,8 +4,8 @@ import pytest
 from builders import tiny_checkpoint
 
 from viz_transformer import decode, trace
-from viz_transformer.analysis.models.answers import Answer, greedy_answers
-from viz_transformer.analysis.models.counting import counted, equal_positions
+from viz_transformer.analysis.models.answers import PairAnswer, greedy_answers
+from viz_transformer.analysis.models.counting import equal_positions, token_counts
 from viz_transformer.measuring.evaluation import wilson
 
 PAIRS = [("abc", "x"), ("a", "yx"), ("hgfedcba", "zzxy"), ("bca", "xy"), ("c", "y")]
@@ -23,7 +23,7 @@ def log_probs_by_hand(ckpt, source, target):
 
 def test_losses_per_token_and_as_a_mean_of_means_are_those_of_the_traces():
     ckpt = tiny_checkpoint()
-    found = counted(ckpt, greedy_answers(ckpt, PAIRS))
+    found = token_counts(ckpt, greedy_answers(ckpt, PAIRS))
     by_text = [log_probs_by_hand(ckpt, *pair) for pair in PAIRS]
     tokens = [each for text in by_text for each in text]
     assert found.loss == pytest.approx(-sum(value for value, _ in tokens) / len(tokens), rel=1e-5)
@@ -49,17 +49,17 @@ def test_equal_positions_are_counted_with_start_end_and_padding():
 def test_a_wrong_answer_has_equal_positions_and_a_right_one_has_them_all():
     ckpt = tiny_checkpoint()
     ids = {name: ckpt.target_codec.encode(name).ids[1:-1] for name in ("xyzx", "x", "xy")}
-    right = [Answer("a", name, name, True, ids=ids[name]) for name in ids]
+    right = [PairAnswer("a", name, name, True, ids=ids[name]) for name in ids]
     assert equal_positions(ckpt, right) == 1
     # <s> x y z x </s> against <s> x </s>: start and x; <s> x </s> <pad> <pad> <pad> against itself: six of six
-    wrong = [Answer("a", "xyzx", "x", False, ids=ids["x"]), Answer("b", "x", "x", True, ids=ids["x"])]
+    wrong = [PairAnswer("a", "xyzx", "x", False, ids=ids["x"]), PairAnswer("b", "x", "x", True, ids=ids["x"])]
     assert equal_positions(ckpt, wrong) == 8 / 12
 
 
 def test_right_answers_have_the_interval_of_their_number():
     ckpt = tiny_checkpoint()
-    answers = [Answer("a", "x", "x", True, ids=(7,)), Answer("b", "y", "x", False, ids=(7,))]
-    found = counted(ckpt, answers)
+    answers = [PairAnswer("a", "x", "x", True, ids=(7,)), PairAnswer("b", "y", "x", False, ids=(7,))]
+    found = token_counts(ckpt, answers)
     assert (found.pairs, found.right) == (2, 1) and (found.low, found.high) == wilson(1, 2)
     with pytest.raises(ValueError, match="no answer"):
-        counted(ckpt, [])
+        token_counts(ckpt, [])

@@ -8,7 +8,7 @@ from builders import tiny_config
 from viz_transformer.analysis.models.parameters import (
     Block,
     Parameter,
-    counted,
+    both_totals,
     parameter_blocks,
     parameter_rows,
     parameter_total,
@@ -44,7 +44,7 @@ def test_blocks_have_exactly_the_models_own_parameters(name):
     found = {each.name: each.shape for block in parameter_blocks(config) for each in block.parameters}
     assert found == shapes_of(model)
     assert parameter_total(config) == parameter_count(model)
-    assert counted(config, shapes_of(model)).agree
+    assert both_totals(config, shapes_of(model)).agree
 
 
 def test_each_parameter_stands_in_one_block():
@@ -55,9 +55,9 @@ def test_each_parameter_stands_in_one_block():
 def test_a_tensor_more_or_of_another_shape_is_named():
     config = CONFIGS["tiny"]
     shapes = shapes_of(Transformer(config))
-    more = counted(config, {**shapes, "output.gate": (3,)})
+    more = both_totals(config, {**shapes, "output.gate": (3,)})
     assert not more.agree and more.wrong == ("output.gate",) and more.model == more.blocks + 3
-    turned = counted(config, {**shapes, "output.weight": shapes["output.weight"][::-1]})
+    turned = both_totals(config, {**shapes, "output.weight": shapes["output.weight"][::-1]})
     assert turned.blocks == turned.model and turned.wrong == ("output.weight",) and not turned.agree
 
 

@@ -44,7 +44,7 @@ def test_a_name_says_everything_and_is_read_back(changes):
 
 @pytest.mark.parametrize("name", ["new:", "new:tiny", "new:tiny:own:e1-d2-h2-w8-f12-sandwich-s0", "numbers"])
 def test_what_is_no_recipe_is_refused(name):
-    with pytest.raises(ValueError, match="names no new model"):
+    with pytest.raises(ValueError, match="is not the name of a new model"):
         recipe_of(name)
 
 

@@ -60,7 +60,7 @@ def verdict(source: str, answer: str) -> Verdict:
     try:
         asked = parse(source)
         if asked.order:
-            raise ExpressionError("has an O term, which belongs into the answer")
+            raise ExpressionError("has an O term, which belongs in the answer")
         part = "answer"
         given = parse(answer)
         if given.functions:
@@ -83,7 +83,7 @@ def series(source: str) -> dict[int, str]:
     """
     read = parse(source)
     if read.order:
-        raise ExpressionError("has an O term, which belongs into the answer")
+        raise ExpressionError("has an O term, which belongs in the answer")
     found = _Arithmetic(read.names).series(read.tree)
     return {power: _text(found, power) for power in sorted(found.terms) if power < ORDER}
 

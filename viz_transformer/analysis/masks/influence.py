@@ -50,7 +50,7 @@ class Influence:
     row has no numbers in the text as it is, so that nothing can be said of it.
 
     swapped: for each column the tokens that were put in its place. largest: the largest absolute logit of the text as
-    it is, to compare changes with; NaN if some are no numbers. `of`: the columns are some or all of so many positions.
+    it is, to compare changes with; NaN if some are not numbers. `of`: the columns are some or all of so many positions.
     """
 
     side: SideName
@@ -75,7 +75,7 @@ class Influence:
 
     @property
     def lost(self) -> tuple[int, ...]:
-        """Positions whose logits are no numbers."""
+        """Positions whose logits are not numbers."""
         return tuple(row for row, cells in zip(self.rows, self.change, strict=True) if np.isnan(cells).any())
 
     @property
@@ -193,7 +193,7 @@ def verdict(found: Influence, *, changed: bool = False) -> Verdict:
         few = ", ".join(map(str, found.lost[:8])) + (", ..." if len(found.lost) > 8 else "")
         return Verdict(
             None,
-            f"The logits at position{'s' if len(found.lost) > 1 else ''} {few} are no numbers.",
+            f"The logits at position{'s' if len(found.lost) > 1 else ''} {few} are not numbers.",
             "Nothing can be said of a row of NaN: choose another fill, or open a cell of the row that may see nothing.",
         )
     if found.side == "source":
@@ -210,7 +210,7 @@ def verdict(found: Influence, *, changed: bool = False) -> Verdict:
         )
     row, column, size = found.worst
     leaks = int(found.leaks.sum())
-    much = "to or from what is no number" if np.isinf(size) else f"by up to {numerals.number(size, 2)}"
+    much = "to or from something that is not a number" if np.isinf(size) else f"by up to {numerals.number(size, 2)}"
     return Verdict(
         False,
         f"Position {row} changes when token {column} is swapped: {who} reads the future.",
@@ -228,7 +228,7 @@ def _source_verdict(found: Influence) -> Verdict:
         few = ", ".join(map(str, still[:8])) + (", ..." if len(still) > 8 else "")
         sentence = f"Swapping source token{'s' if len(still) > 1 else ''} {few} changes nothing."
     detail = f"{moved:,} of {found.change.size:,} pairs show a change. The source is there before anything is written:"
-    return Verdict(None, sentence, f"{detail} reading all of it is no leak.")
+    return Verdict(None, sentence, f"{detail} reading all of it is not a leak.")
 
 
 class _Batches:

@@ -46,7 +46,7 @@ def change_of(word: str) -> Change:
     """The change that a word such as "d3.5" or "d3" means. Raises ValueError for any other text."""
     found = _WORD.fullmatch(word)
     if found is None:
-        raise ValueError(f"{word!r:.40} is no changed cell: write d3.5 for query 3 and key 5, or d3 for a closed row")
+        raise ValueError(f"{word!r:.40} is not a changed cell: write d3.5 for query 3, key 5, or d3 for a closed row")
     letter, query, key = found.groups()
     kind = next(kind.name for kind in KINDS.values() if kind.letter == letter)
     return Change(kind, int(query), None if key is None else int(key))

@@ -15,7 +15,7 @@ from viz_transformer.measuring.evaluation import exact_matches, writes_lower_cas
 
 
 @dataclass(frozen=True)
-class Answer:
+class PairAnswer:
     """A source, the target that was asked for, what the model wrote, and whether the two are equal.
 
     `right` is `evaluate`'s exact match: letter by letter, blanks collapsed, in lower case for a model that writes
@@ -36,7 +36,7 @@ class Answer:
         return aligned_difference(_words(self.wanted), _words(self.written), key=str.lower if self.lower else str)
 
 
-def greedy_answers(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> tuple[Answer, ...]:
+def greedy_answers(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> tuple[PairAnswer, ...]:
     """The greedy answers of an encoder-decoder, in the order of the pairs; they are those that `evaluate` counts.
 
     Raises ValueError for a model that does not turn one text into another, and for a source that it cannot read.
@@ -45,7 +45,7 @@ def greedy_answers(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> tuple[
     lower = writes_lower_case(ckpt)
     matches = exact_matches(written, [[wanted] for _, wanted in pairs], lower=lower)
     return tuple(
-        Answer(source, wanted, answer.text, right, lower, answer.ids)
+        PairAnswer(source, wanted, answer.text, right, lower, answer.ids)
         for (source, wanted), answer, right in zip(pairs, written, matches, strict=True)
     )
 
@@ -67,11 +67,11 @@ class Confusion:
     count: int
 
 
-def matching(answers: Sequence[Answer], which: Wanted, words: str = "") -> tuple[Answer, ...]:
+def matching(answers: Sequence[PairAnswer], which: Wanted, words: str = "") -> tuple[PairAnswer, ...]:
     """The answers of a kind in which all the words stand, in the source, the target or what was written."""
     parts = words.casefold().split()
 
-    def holds(answer: Answer) -> bool:
+    def holds(answer: PairAnswer) -> bool:
         whole = "\n".join((answer.source, answer.wanted, answer.written)).casefold()
         return all(part in whole for part in parts)
 
@@ -80,7 +80,7 @@ def matching(answers: Sequence[Answer], which: Wanted, words: str = "") -> tuple
     )
 
 
-def confusions(answers: Sequence[Answer]) -> tuple[Confusion, ...]:
+def confusions(answers: Sequence[PairAnswer]) -> tuple[Confusion, ...]:
     """What wrong answers have in place of what was asked for, the most frequent first; blanks alone do not count."""
     counts = Counter(
         ("".join(piece.wanted).strip(), "".join(piece.written).strip())

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viz_transformer.analysis.models.answers import Answer
+from viz_transformer.analysis.models.answers import PairAnswer
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.answering import TokenScores, scores_of_each, sides
 from viz_transformer.measuring.evaluation import wilson
 
 
 @dataclass(frozen=True)
-class Counted:
+class TokenCounts:
     """Pairs in several measures; fractions are 0 to 1, losses nats.
 
     right: answers that are as asked for from end to end, `low` and `high` their Wilson 95 % interval as fractions.
@@ -32,7 +32,7 @@ class Counted:
     text_loss: float
 
 
-def counted(ckpt: Checkpoint, answers: Sequence[Answer]) -> Counted:
+def token_counts(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> TokenCounts:
     """The answers of `greedy_answers` and their targets, counted.
 
     Raises ValueError without answers, and for targets that the model cannot read.
@@ -42,7 +42,7 @@ def counted(ckpt: Checkpoint, answers: Sequence[Answer]) -> Counted:
     scores = scores_of_each(ckpt, [(answer.source, answer.wanted) for answer in answers])
     whole = sum(scores, TokenScores())
     right = sum(answer.right for answer in answers)
-    return Counted(
+    return TokenCounts(
         len(answers),
         right,
         *wilson(right, len(answers)),
@@ -53,7 +53,7 @@ def counted(ckpt: Checkpoint, answers: Sequence[Answer]) -> Counted:
     )
 
 
-def equal_positions(ckpt: Checkpoint, answers: Sequence[Answer]) -> float:
+def equal_positions(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> float:
     """The share of positions at which answer and target have the same id, start, end and padding counted.
 
     All rows are filled up, or cut, to the longest target; the start token stands in both. So a short answer is right

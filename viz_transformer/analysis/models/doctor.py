@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.analysis.attention.maps import attention_kinds, layer_count, layer_weights, step_row
-from viz_transformer.analysis.models.parameters import counted
+from viz_transformer.analysis.models.parameters import both_totals
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import CARD, WEIGHTS, sha256
 from viz_transformer.measuring.answering import target_scores
@@ -120,7 +120,7 @@ def _finite(ckpt: Checkpoint) -> Iterator[Check]:
 
 
 def _sizes(ckpt: Checkpoint) -> Iterator[Check]:
-    found = counted(ckpt.config, {name: tuple(p.shape) for name, p in ckpt.model.named_parameters()})
+    found = both_totals(ckpt.config, {name: tuple(p.shape) for name, p in ckpt.model.named_parameters()})
     if found.agree:
         yield Check(
             "sizes", "ok", f"The config asks for {found.blocks:,} parameters, block by block: the model has them."

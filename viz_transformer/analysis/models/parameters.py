@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Counted:
+class BothTotals:
     """The sum of the blocks beside the model's own count; `wrong` names tensors that differ in name or shape."""
 
     blocks: int
@@ -118,12 +118,12 @@ def parameter_total(config: ModelConfig) -> int:
     return sum(block.count for block in parameter_blocks(config))
 
 
-def counted(config: ModelConfig, shapes: Mapping[str, tuple[int, ...]]) -> Counted:
+def both_totals(config: ModelConfig, shapes: Mapping[str, tuple[int, ...]]) -> BothTotals:
     """The blocks' sum held against a model's trained tensors, given as name -> shape."""
     expected = {parameter.name: parameter.shape for block in parameter_blocks(config) for parameter in block.parameters}
     names = sorted(expected.keys() | shapes.keys())
     wrong = tuple(name for name in names if expected.get(name) != shapes.get(name))
-    return Counted(sum(map(math.prod, expected.values())), sum(map(math.prod, shapes.values())), wrong)
+    return BothTotals(sum(map(math.prod, expected.values())), sum(map(math.prod, shapes.values())), wrong)
 
 
 def _embedding(config: ModelConfig, stack: StackName) -> tuple[Parameter, ...]:

@@ -164,11 +164,12 @@ def is_new(name: str) -> bool:
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe that has this name. Raises ValueError if the name is none of a new model."""
+    """The recipe that has this name. Raises ValueError for any other name."""
     found = _NAME.fullmatch(name)
     if found is None:
         raise ValueError(
-            f"{name!r:.80} names no new model: such a name is written as new:numbers:own:e3-d3-h4-w256-f1024-pre-s0"
+            f"{name!r:.80} is not the name of a new model: such a name looks like"
+            " new:numbers:own:e3-d3-h4-w256-f1024-pre-s0"
         )
     model, architecture, *numbers, norm, seed = found.groups()
     sizes = dict(zip(_SIZES, map(int, numbers), strict=True))

@@ -27,7 +27,7 @@ _END = re.compile(r"(?<=\w)[.!?…]+$")
 
 
 @dataclass(frozen=True)
-class Answer:
+class OrderAnswer:
     """What the model writes by itself. cut: it was stopped after MOST_STEPS tokens."""
 
     text: str
@@ -41,8 +41,8 @@ class Change:
     largest: the largest absolute logit of both. row: position of the target, None where only the last row is compared.
     """
 
-    a: Answer
-    b: Answer
+    a: OrderAnswer
+    b: OrderAnswer
     change: float
     largest: float
     row: int | None
@@ -157,7 +157,9 @@ class _Compared:
         a, b = (self._logits(text, removed) for text in self.texts)
         gap = (a.double() - b.double()).abs()
         row, token_id = divmod(int(gap.argmax()), gap.size(1))
-        answers = [Answer(run.text, run.stopped != "end token" and len(run.steps) == MOST_STEPS) for run in answered]
+        answers = [
+            OrderAnswer(run.text, run.stopped != "end token" and len(run.steps) == MOST_STEPS) for run in answered
+        ]
         return Change(
             a=answers[0],
             b=answers[1],

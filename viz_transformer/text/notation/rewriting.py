@@ -27,7 +27,7 @@ _SIGNS = str.maketrans(
 
 
 class UnclearError(Exception):
-    """The text is no expression of these names, or can be read in two ways."""
+    """The text is not an expression of these names, or can be read in two ways."""
 
 
 def rewritten(text: str, functions: Sequence[str], symbols: str) -> list[str]:

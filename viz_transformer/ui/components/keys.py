@@ -24,8 +24,8 @@ GUIDE = (
     (
         "Signs",
         "Blue is the source, orange the target, green the attention between them. Hatched cells are forbidden by the"
-        " mask. Grey is derived: a mean, a maximum or a rollout is no head's own attention. A ring is what is chosen."
-        " <0.0001 is small, 0.0000 is exactly zero.",
+        " mask. Grey is derived: a mean, a maximum or a rollout is not a head's own attention. A ring is what is"
+        " chosen. <0.0001 is small, 0.0000 is exactly zero.",
     ),
     (
         "Taking it along",

@@ -24,8 +24,8 @@ from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.memory import leave_imports_alone
 
 if TYPE_CHECKING:
-    from viz_transformer.analysis.models.answers import Answer
-    from viz_transformer.analysis.models.counting import Counted
+    from viz_transformer.analysis.models.answers import PairAnswer
+    from viz_transformer.analysis.models.counting import TokenCounts
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary, Unreadable
     from viz_transformer.running.decoding import Run
@@ -93,12 +93,12 @@ def run(
     return found
 
 
-def example_answers(summary: Summary, count: int) -> tuple[Answer, ...]:
+def example_answers(summary: Summary, count: int) -> tuple[PairAnswer, ...]:
     """What the model writes for the first `count` of its example pairs."""
     return _example_answers(_where(summary), _written(summary), count, summary)
 
 
-def example_counts(summary: Summary, count: int) -> Counted:
+def example_counts(summary: Summary, count: int) -> TokenCounts:
     """The same answers counted in several ways. Raises ValueError for targets that the model cannot read."""
     return _example_counts(_where(summary), _written(summary), count, summary)
 
@@ -120,7 +120,7 @@ def _checkpoint(where: str, written: float, _summary: Summary) -> Checkpoint:
     return vt.load(where)
 
 
-class Runs:
+class KeptRuns:
     """The runs that were looked at last, at most MOST_RUNS, for all sessions."""
 
     def __init__(self) -> None:
@@ -141,17 +141,17 @@ class Runs:
 
 
 @st.cache_resource(show_spinner=False)
-def _runs() -> Runs:
-    return Runs()
+def _runs() -> KeptRuns:
+    return KeptRuns()
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _example_answers(where: str, written: float, count: int, _summary: Summary) -> tuple[Answer, ...]:
+def _example_answers(where: str, written: float, count: int, _summary: Summary) -> tuple[PairAnswer, ...]:
     return analysis.greedy_answers(_checkpoint(where, written, _summary), _summary.examples()[:count])
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _example_counts(where: str, written: float, count: int, _summary: Summary) -> Counted:
-    from viz_transformer.analysis.models.counting import counted
+def _example_counts(where: str, written: float, count: int, _summary: Summary) -> TokenCounts:
+    from viz_transformer.analysis.models.counting import token_counts
 
-    return counted(_checkpoint(where, written, _summary), _example_answers(where, written, count, _summary))
+    return token_counts(_checkpoint(where, written, _summary), _example_answers(where, written, count, _summary))

@@ -53,17 +53,17 @@ def test_names_and_totals_stand_beside_and_a_name_is_no_markup():
 
 def test_where_they_part_is_said_with_both_probabilities():
     a, b = pair()
-    said = " ".join(branch_views.said(compare_runs(a.run, b.run), a, b))
+    said = " ".join(branch_views.comparison_sentences(compare_runs(a.run, b.run), a, b))
     assert said.startswith("They part at step 3, behind 3 same tokens: A was given “x” (probability ")
     assert "A has 7 tokens, B 6: log-probabilities of different lengths do not compare" in said
-    same = branch_views.said(compare_runs(a.run, a.run), a, a)
+    same = branch_views.comparison_sentences(compare_runs(a.run, a.run), a, a)
     assert same == ["Both write the same tokens."]
 
 
 def test_a_run_that_ended_earlier_is_said_to_have_ended():
     ckpt = tiny_checkpoint()
     a, b = shown_of(ckpt, "abc", target="uvwx"), shown_of(ckpt, "abc", prefix="uv", max_steps=2)
-    said = branch_views.said(compare_runs(a.run, b.run), a, b)[0]
+    said = branch_views.comparison_sentences(compare_runs(a.run, b.run), a, b)[0]
     assert said.startswith("They part at step 2, behind 2 same tokens") and said.endswith("B has ended.")
 
 
@@ -90,7 +90,7 @@ def test_the_table_of_attention_has_every_row_of_every_head():
 
 def test_attention_that_is_alike_is_said_to_be(selected):
     a, b = pair()
-    said = " ".join(branch_views.said_of_attention(compare_runs(a.run, b.run), a))
+    said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a))
     assert "exactly alike" in said or "float32 rounding" in said
     assert "no row sees the tokens behind it" in said
 
@@ -101,19 +101,19 @@ def test_the_largest_of_all_and_the_selected_head_are_said(selected):
     b = shown_of(ckpt, "abc", target="uvwx", edits=[AblateHead("decoder.0.self", head=1)])
     found = compare_runs(a.run, b.run)
     selected.update(kind="decoder", layer=2, heads=(3,))
-    said = " ".join(branch_views.said_of_attention(found, a))
+    said = " ".join(branch_views.attention_sentences(found, a))
     largest, own = found.largest, found.variation("decoder", 2).values[3]
     site = "cross-attention" if largest.kind == "cross" else "self-attention"
     assert f"Largest of rows 0 to 4: {largest.value:.4f}, in {site} of decoder layer {largest.layer}" in said
     assert f"self-attention of decoder layer 2, head 3: largest {own.max():.4f}, mean {own.mean():.4f}" in said
     selected.update(kind="encoder", layer=0, heads="mean")
-    said = " ".join(branch_views.said_of_attention(found, a))
+    said = " ".join(branch_views.attention_sentences(found, a))
     assert "cross-attention of decoder layer 0, all heads" in said and "they read one source" in said
 
 
 def test_a_model_that_is_not_causal_says_so(selected):
     a, b = pair(tiny_checkpoint(**SLIPS))
-    said = " ".join(branch_views.said_of_attention(compare_runs(a.run, b.run), a))
+    said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a))
     assert "those of each branch's last pass" in said
 
 

@@ -63,16 +63,18 @@ def test_a_long_run_is_cut_and_says_so(monkeypatch, shown):
 
 def test_positions_and_bytes_are_said(shown):
     steps = cache_of_run(shown.run)
-    said = " ".join(cache_view.said(steps[2], shown))
+    said = " ".join(cache_view.step_sentences(steps[2], shown))
     assert "keys and values of 1 of 3 positions were computed in this step, those of 2 reused, in each of 3" in said
     assert "none computed, all 5 source positions reused since step 0" in said
     assert f"holds {steps[2].bytes_held / 1024:.1f} KiB and has room for 24 positions" in said
-    assert "all 5 source positions were computed, once for the run" in " ".join(cache_view.said(steps[0], shown))
+    assert "all 5 source positions were computed, once for the run" in " ".join(
+        cache_view.step_sentences(steps[0], shown)
+    )
 
 
 def test_a_hypothesis_of_a_search_is_said_to_be_one_of_several():
     shown = shown_of(tiny_checkpoint(), "abc", strategy=Beam(3), max_steps=4)
-    said = " ".join(cache_view.said(cache_of_run(shown.run)[1], shown))
+    said = " ".join(cache_view.step_sentences(cache_of_run(shown.run)[1], shown))
     assert "the search kept up to 3 side by side" in said
 
 
@@ -112,13 +114,13 @@ def test_the_selected_row_says_which_step(monkeypatch, shown, row, step):
 
 def test_what_is_without_a_cache_is_said_with_its_place(shown):
     found = UncachedDifference(np.array([0.0, 2e-6, 1e-6]), np.array([4.0, 8.0, 5.0]), in_one_pass=False)
-    said = " ".join(cache_view.said_of_difference(found, shown.run))
+    said = " ".join(cache_view.difference_sentences(found, shown.run))
     assert "recorded with the cache and that of a whole pass: 2.0e-06, at step 1" in said
     assert "largest absolute logit is 8.00, so that is 2.5e-07 of it" in said
     same = UncachedDifference(np.zeros(3), np.ones(3), in_one_pass=True)
     assert (
         "in one pass behind the search is exactly that of a whole pass"
-        in cache_view.said_of_difference(same, shown.run)[0]
+        in cache_view.difference_sentences(same, shown.run)[0]
     )
 
 

@@ -71,22 +71,24 @@ def test_totals_stand_beside_those_of_the_models_answer():
 
 
 def test_sums_of_different_lengths_are_said_not_to_compare():
-    said = " ".join(score_view.said(score(-0.1, -0.2), score(-0.1)))
+    said = " ".join(score_view.score_sentences(score(-0.1, -0.2), score(-0.1)))
     assert "2 and 1 tokens: log-probabilities of different lengths do not compare" in said
-    assert "compare" not in " ".join(score_view.said(score(-0.1), score(-0.2)))
-    assert "more probable to this model" in " ".join(score_view.said(score(-0.1), score(-0.2)))
-    assert "more probable" not in " ".join(score_view.said(score(-0.3), score(-0.2)))
+    assert "compare" not in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
+    assert "more probable to this model" in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
+    assert "more probable" not in " ".join(score_view.score_sentences(score(-0.3), score(-0.2)))
 
 
 def test_the_first_other_choice_is_said():
-    assert "first at step 1: “v” instead of “u”" in " ".join(score_view.said(score(-0.1, -3, ranks=[0, 4]), score(-1)))
-    assert "greedy decoding writes this text" in " ".join(score_view.said(score(-0.1), score(-1)))
+    assert "first at step 1: “v” instead of “u”" in " ".join(
+        score_view.score_sentences(score(-0.1, -3, ranks=[0, 4]), score(-1))
+    )
+    assert "greedy decoding writes this text" in " ".join(score_view.score_sentences(score(-0.1), score(-1)))
 
 
 def test_the_end_token_is_said_to_be_counted():
-    assert "the end token is one of them" in score_view.said(score(-0.1), score(-1))[0]
+    assert "the end token is one of them" in score_view.score_sentences(score(-0.1), score(-1))[0]
     unended = TargetScore(score(-0.1).tokens, ended=False)
-    assert "no room for an end token" in score_view.said(unended, score(-1))[0]
+    assert "no room for an end token" in score_view.score_sentences(unended, score(-1))[0]
 
 
 @pytest.mark.parametrize(

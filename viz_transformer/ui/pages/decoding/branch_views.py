@@ -39,7 +39,7 @@ def comparison(a: Shown, b: Shown) -> None:
         return
     with st.container(key="branch_comparison"):
         st.html(answers_html(found, a, b))
-        text.paragraph(" ".join(said(found, a, b)))
+        text.paragraph(" ".join(comparison_sentences(found, a, b)))
         _curves(found, a, b)
         _attention(found, a, b)
 
@@ -85,7 +85,7 @@ def _tokens(found: Comparison, letter: str) -> list[str]:
     return tokens
 
 
-def said(found: Comparison, a: Shown, b: Shown) -> list[str]:
+def comparison_sentences(found: Comparison, a: Shown, b: Shown) -> list[str]:
     """Where the two part, and what their totals are not."""
     counts = len(a.run.steps), len(b.run.steps)
     at = found.first_difference
@@ -163,7 +163,7 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
     """Total variation of the selected attention's heads, and the largest of all with its place."""
     text.section("Attention on the common prefix")
     text.paragraph(DEFINITION)
-    text.paragraph(" ".join(said_of_attention(found, a)))
+    text.paragraph(" ".join(attention_sentences(found, a)))
     chosen = _selected(found)
     if found.largest.value > ROUNDING:
         _heatmap(found, chosen, a)
@@ -175,7 +175,7 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
     )
 
 
-def said_of_attention(found: Comparison, a: Shown) -> list[str]:
+def attention_sentences(found: Comparison, a: Shown) -> list[str]:
     """The largest of all, the selected one, and why they are what they are."""
     last = found.rows - 1
     rows = "row 0" if last == 0 else f"rows 0 to {last}"

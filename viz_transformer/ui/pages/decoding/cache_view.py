@@ -57,7 +57,7 @@ def _step(steps: Sequence[CacheStep], index: int, shown: Shown) -> None:
     counted = convention(shown.trace.config)
     token = labels.isolated(labels.visible(shown.run.steps[index].token))
     text.section(f"Step {index}, which writes “{token}”")
-    text.paragraph(" ".join(said(steps[index], shown)))
+    text.paragraph(" ".join(step_sentences(steps[index], shown)))
     st.html(positions_html(steps[index], shown, steps[-1].positions))
     left, right = st.columns([5, 6], gap="medium")
     with left:
@@ -88,7 +88,7 @@ def selected_step(run: Run) -> int:
 # --- in words
 
 
-def said(step: CacheStep, shown: Shown) -> list[str]:
+def step_sentences(step: CacheStep, shown: Shown) -> list[str]:
     """Positions and bytes at a step."""
     layers = shown.trace.anatomy.decoder_layers
     each = "the one decoder layer" if layers == 1 else f"each of {layers} decoder layers"
@@ -262,7 +262,7 @@ def _without(shown: Shown) -> None:
         return
     with waiting("Running every step as a whole pass ...", st.empty()):
         found = _difference(name, shown)
-    text.paragraph(" ".join(said_of_difference(found, shown.run)))
+    text.paragraph(" ".join(difference_sentences(found, shown.run)))
     pictures.table(
         lambda: difference_table(found, shown.run),
         note=f"{shown.caption('logits without a cache')}. Largest absolute difference and largest absolute logit.",
@@ -271,7 +271,7 @@ def _without(shown: Shown) -> None:
     )
 
 
-def said_of_difference(found: UncachedDifference, run: Run) -> list[str]:
+def difference_sentences(found: UncachedDifference, run: Run) -> list[str]:
     """The largest difference of all steps, and how much that is."""
     recorded = "recorded in one pass behind the search" if found.in_one_pass else "recorded with the cache"
     if found.gap == 0:

@@ -47,7 +47,7 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
         )
     with right:
         st.html(totals_html(found, own, own_name(shown)))
-        for sentence in said(found, own):
+        for sentence in score_sentences(found, own):
             text.paragraph(sentence)
         _continue(found, scored, on_continue)
 
@@ -152,7 +152,7 @@ def perplexity(score: TargetScore) -> str:
     )
 
 
-def said(found: TargetScore, own: TargetScore) -> list[str]:
+def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
     """What is counted, and what does not compare."""
     ends = "the end token is one of them" if found.ended else "there was no room for an end token"
     sentences = [

@@ -125,7 +125,7 @@ def _banned(codec: TextCodec) -> None:
         st.session_state[wrong] = ""
         if unknown:
             st.session_state[wrong] = (
-                f"“{labels.shorten(unknown[0], 40)}” is no token of this model: nothing is banned by it."
+                f"“{labels.shorten(unknown[0], 40)}” is not a token of this model, so it bans nothing."
             )
         elif len(words) > MOST_BANNED:
             st.session_state[wrong] = f"At most {MOST_BANNED} tokens can be banned here."

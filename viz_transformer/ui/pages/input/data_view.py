@@ -316,7 +316,7 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
     share = made.padding_share
     length = f" This model fills every text up to {ckpt.anatomy.pad_to}." if ckpt.anatomy.pad_to else ""
     sorted_ = (
-        " Training puts texts of like length together, so its batches have less." if not ckpt.anatomy.pad_to else ""
+        " Training puts texts of similar length together, so its batches have less." if not ckpt.anatomy.pad_to else ""
     )
     if share:
         text.paragraph(f"{numerals.percent(share)} of the ids are padding (hatched).{length}{sorted_}")
@@ -405,7 +405,7 @@ def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
     tokens = list(dict.fromkeys(order.split()))
     strange = next((token for token in tokens if token not in roles), None)
     if strange is not None:
-        raise ValueError(f"{strange!r:.40} is none of this model's special tokens: choose among {' '.join(roles)}")
+        raise ValueError(f"{strange!r:.40} is not one of this model's special tokens: choose from {' '.join(roles)}")
     return {roles[token]: token for token in tokens}
 
 

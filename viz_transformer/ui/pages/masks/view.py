@@ -172,7 +172,7 @@ def weight_pictures(looked: Looked) -> tuple[Picture, Picture]:
 def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     chosen = state.selection()
     if chosen["heads"] == "rollout":
-        raise ValueError("Rollout joins all layers and is no head's map: choose a head, the mean or the maximum")
+        raise ValueError("Rollout joins all layers and is not one head's map: choose a head, the mean or the maximum")
     titles = ("Before: the model's own masks", "After: the masks above")
     if compared.own:
         titles = ("Before: the model's own masks", "After: nothing is changed yet")
@@ -262,7 +262,7 @@ def effect_in_words(effects: Sequence[RowEffect]) -> str:
     said = []
     if lost:
         said.append(
-            f"In {len(lost)} of {len(effects)} rows the logits are no numbers any more: NaN goes from a row to all that"
+            f"In {len(lost)} of {len(effects)} rows the logits are no longer numbers: NaN goes from a row to all that"
             " read it."
         )
     moved = [each for each in effects if each.change == each.change]

@@ -67,7 +67,7 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
 def _measured(entry: Mapping[str, Any]) -> Measured:
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
     translated = describe.measured(entry, "bleu") is not None
-    how = [f"beam {width}" if width else "greedy", describe.counted(entry), tokenizer if translated else ""]
+    how = [f"beam {width}" if width else "greedy", describe.counted_texts(entry), tokenizer if translated else ""]
     numbers = []
     for name, label in MEASURES.items():
         value = describe.measured(entry, name)

@@ -18,7 +18,7 @@ from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    from viz_transformer.analysis.models.answers import Answer
+    from viz_transformer.analysis.models.answers import PairAnswer
     from viz_transformer.model.config import ModelConfig
 
 
@@ -122,7 +122,7 @@ def too_long_lines(card: Mapping[str, Any]) -> list[str]:
 
 def _measured_on(entry: Mapping[str, Any]) -> str:
     split = str(entry.get("split", "a split not stated"))
-    return f"{count} of {split}" if (count := describe.counted(entry)) else split
+    return f"{count} of {split}" if (count := describe.counted_texts(entry)) else split
 
 
 def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
@@ -208,7 +208,7 @@ def _origin(name: str, value: Any) -> str:
     return f"{value:,}" if name == "steps" and type(value) is int else str(value)
 
 
-def answer_lines(answers: Sequence[Answer], *, translates: bool) -> str:
+def answer_lines(answers: Sequence[PairAnswer], *, translates: bool) -> str:
     """How many pairs were run, and how many of the answers are as asked for, in a sentence."""
     right = sum(answer.right for answer in answers)
     wrong = len(answers) - right
@@ -219,7 +219,7 @@ def answer_lines(answers: Sequence[Answer], *, translates: bool) -> str:
     return f"{run}: {right} equal the reference letter by letter{case}, {wrong} differ."
 
 
-def answer_tables(answers: Sequence[Answer], shown: int, *, translates: bool) -> None:
+def answer_tables(answers: Sequence[PairAnswer], shown: int, *, translates: bool) -> None:
     """The first answers of each kind; of a translator all, to be read: one that is not the reference may be as good."""
     right = [answer for answer in answers if answer.right]
     wrong = [answer for answer in answers if not answer.right]
@@ -233,7 +233,7 @@ def answer_tables(answers: Sequence[Answer], shown: int, *, translates: bool) ->
 
 def _answer_table(
     title: str,
-    answers: Sequence[Answer],
+    answers: Sequence[PairAnswer],
     total: int,
     *,
     tone: text.Tone = "plain",
@@ -252,7 +252,7 @@ def _answer_table(
     )
 
 
-def _answer_row(answer: Answer, sides: tuple[str, str] | None) -> str:
+def _answer_row(answer: PairAnswer, sides: tuple[str, str] | None) -> str:
     source = f"<th>{html.escape(answer.source)}</th>"
     if sides is None:
         return f"<tr>{source}<td>{html.escape(answer.written)}</td></tr>"

@@ -47,8 +47,8 @@ def as_text(cells: Mapping[Cell, float]) -> str:
     return ",".join(f"{letter}{row}.{column}={_plain(value)}" for (letter, row, column), value in sorted(cells.items()))
 
 
-def problem() -> str | None:
-    """A sentence if the last change was one too many."""
+def take_problem() -> str | None:
+    """A sentence if the last change was one too many, which is then forgotten."""
     if st.session_state.pop(_FULL, False):
         return f"At most {MOST} numbers can be edited: the last change was not taken."
     return None

@@ -161,7 +161,7 @@ def chart(figure: Figure, *, key: str, alt: str) -> None:
 
 def problems() -> tuple[str, ...]:
     """What has to be said about the last edit."""
-    found = number_editor.problem()
+    found = number_editor.take_problem()
     return () if found is None else (found,)
 
 

@@ -10,8 +10,8 @@ import streamlit as st
 from viz_transformer import numerals
 from viz_transformer.analysis.positions.orders import (
     MOST_STEPS,
-    Answer,
     Change,
+    OrderAnswer,
     TwoOrders,
     removable,
     reordered,
@@ -68,7 +68,7 @@ def orders(shown: Shown) -> None:
         text.paragraph(str(error), tone="bad")
         return
     st.html(orders_html(found, shown.text, b))
-    for sentence, tone in said(found, config):
+    for sentence, tone in order_sentences(found, config):
         text.paragraph(sentence, tone=tone)
 
 
@@ -117,7 +117,7 @@ def orders_html(found: TwoOrders, a: str, b: str) -> str:
     return f'<table class="vt-orders"><tr>{head}</tr>{body}</table>'
 
 
-def said(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
+def order_sentences(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
     """What the numbers say, and why."""
     compared = (
         f"Logits are compared in {found.rows} rows on one given target, A’s answer with positions"
@@ -176,7 +176,7 @@ def _where(change: Change) -> str:
     return f"{row}token “{labels.shorten(labels.visible(change.token), 20)}”"
 
 
-def _answer(answer: Answer) -> str:
+def _answer(answer: OrderAnswer) -> str:
     written = "".join(labels.visible(c) if c == "\n" else c for c in answer.text) or "(nothing but the end token)"
     return html.escape(written + "…" * answer.cut)
 

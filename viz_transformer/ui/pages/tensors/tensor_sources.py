@@ -247,8 +247,8 @@ def opened_trace() -> Trace | None:
         return None
 
 
-def problem() -> str | None:
-    """What is wrong with the file that was given last; said once."""
+def take_problem() -> str | None:
+    """What is wrong with the file that was given last, which is then forgotten."""
     found: str | None = st.session_state.pop(_PROBLEM, None)
     return found
 
