@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from safetensors.torch import save
@@ -89,9 +89,9 @@ class Checkpoint:
     @property
     def model(self) -> Transformer:
         """Our own Transformer. Raises NotTold for another model."""
-        if not isinstance(self.instrument, Transformer):
+        if self.anatomy.config is None:
             raise NotTold(OF_ANOTHER)
-        return self.instrument
+        return cast(Transformer, self.instrument)
 
     @property
     def parameter_count(self) -> int:
