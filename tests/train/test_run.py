@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +14,16 @@ from typing import Any
 import pytest
 import torch
 from backwards import backwards_codecs, backwards_pairs, backwards_task
+from builders import tiny_checkpoint
 from lightning.pytorch import Callback
 
 from viz_transformer.checkpoint import load
+from viz_transformer.measuring.answering import Answer
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import decode
+from viz_transformer.text import Characters
 from viz_transformer.train import keeper
+from viz_transformer.train import run as training
 from viz_transformer.train.keeper import last_path, mean_loss
 from viz_transformer.train.module import rate_factor
 from viz_transformer.train.run import train
@@ -355,3 +360,15 @@ def test_bad_training_data_are_refused_with_the_line(data: Path, tmp_path: Path)
     with pytest.raises(ValueError, match=r"dev\.tsv is missing: put the data set's file backwards/dev\.tsv into"):
         train(backwards_task(), data=data, out=tmp_path / "out", quiet=True)
     assert not (tmp_path / "out.training").exists()
+
+
+def test_a_writer_of_lower_case_is_right_whatever_the_case_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `evaluate` counts: else no answer of such a model would be right, and its weights chosen by nothing."""
+    ckpt = tiny_checkpoint()
+    lower = replace(ckpt.own_codec("target"), tokenizer=Characters(lower=True))
+    answers = [Answer("yz", ("y", "z"), complete=True, ids=(1,)), Answer("u", ("u",), complete=True, ids=(1,))]
+    monkeypatch.setattr(training, "answers_of", lambda *_: (answers, []))
+    material = SimpleNamespace(
+        model=ckpt.config, codecs=(ckpt.source_codec, lower), held_out=[("ab", "Yz"), ("b", "W")]
+    )
+    assert training._right(material, ckpt.model.state_dict()) == 1

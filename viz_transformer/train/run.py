@@ -28,7 +28,7 @@ from torch import Tensor
 from viz_transformer.checkpoint import Checkpoint, load, save_checkpoint
 from viz_transformer.checkpoint.writing import OutputError, write_file
 from viz_transformer.measuring.answering import answers_of
-from viz_transformer.measuring.evaluation import evaluate_checkpoint
+from viz_transformer.measuring.evaluation import evaluate_checkpoint, exact_matches, writes_lower_case
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
@@ -313,7 +313,7 @@ def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule
 
 
 def _right(material: Material, weights: Mapping[str, Tensor]) -> int:
-    """How many of the held-out pairs a model with these weights, as they are stored, answers exactly right."""
+    """How many of the held-out pairs a model with these weights, as stored, answers right, as `evaluate` counts."""
     model = Transformer(material.model)
     model.load_state_dict({name: value.half().float() for name, value in weights.items()})
     ckpt = Checkpoint(
@@ -326,7 +326,7 @@ def _right(material: Material, weights: Mapping[str, Tensor]) -> int:
         weights_sha256="",
     )
     answers, _ = answers_of(ckpt, [source for source, _ in material.held_out])
-    return sum(answer.text == target for answer, (_, target) in zip(answers, material.held_out, strict=True))
+    return sum(exact_matches(answers, [[target] for _, target in material.held_out], lower=writes_lower_case(ckpt)))
 
 
 def _export(
