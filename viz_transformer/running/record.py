@@ -23,6 +23,7 @@ from viz_transformer.checkpoint.writing import replace_file
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import Anatomy, Instrument, NotTold, anatomy_of
+from viz_transformer.model.kinds import stacks_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.points import IN_ATTENTION, unknown_point
@@ -322,12 +323,8 @@ def output_maps(model: Instrument) -> dict[str, Tensor]:
 def _constant_scalars(config: ModelConfig) -> dict[str, float]:
     """Those of a trace from before there were learned ones."""
     scale, divisor = EMBEDDING_SCALES[config.embedding_scale](config), DIVISORS[config.divisor](config)
-    scalars = {f"{stack}.embed.scale": float(scale) for stack in _stacks(config)}
+    scalars = {f"{stack}.embed.scale": float(scale) for stack in stacks_of(config)}
     return scalars | {f"{site}.divisor": float(divisor) for site in anatomy_of(config).attentions}
-
-
-def _stacks(config: ModelConfig) -> tuple[str, ...]:
-    return ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder
 
 
 def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
