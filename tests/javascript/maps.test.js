@@ -3,7 +3,14 @@ import { test } from "node:test"
 import { paintRow, steps } from "../../viz_transformer/figures/components/parts/maps.js"
 
 test("cells share the pixels without a gap, whichever there are more of", () => {
-  for (const [size, count, first] of [[10, 3, 0], [3, 10, 0], [7, 7, 2], [1, 5, 4], [100, 1, 0], [640, 2048, 100]]) {
+  for (const [size, count, first] of [
+    [10, 3, 0],
+    [3, 10, 0],
+    [7, 7, 2],
+    [1, 5, 4],
+    [100, 1, 0],
+    [640, 2048, 100],
+  ]) {
     const { length, pixels, cells, most } = steps(size, count, first)
     assert.equal(length, Math.min(size, count))
     assert.deepEqual([pixels[0], pixels.at(-1), cells[0], cells.at(-1)], [0, size, first, first + count])
@@ -23,13 +30,28 @@ function painted(at, size, inks, hatched, marks) {
 
 test("a row is painted cell by cell where it stands, and not beyond the picture", () => {
   const plain = { line: 7, period: 2, thick: 1, seam: 0 }
-  assert.deepEqual(painted({ left: 1, top: 1, y0: 0, y1: 2 }, 6, [1, 2, 3], null, plain), ["........", ".aabbcc.", ".aabbcc.", "........"])
+  assert.deepEqual(painted({ left: 1, top: 1, y0: 0, y1: 2 }, 6, [1, 2, 3], null, plain), [
+    "........",
+    ".aabbcc.",
+    ".aabbcc.",
+    "........",
+  ])
   assert.deepEqual(painted({ left: 5, top: 3, y0: 0, y1: 1 }, 6, [1, 2, 3], null, plain).at(-1), ".....aab")
 })
 
 test("lines are drawn over masked cells, seams between cells", () => {
   const seams = { line: 7, period: 2, thick: 1, seam: 6 }
-  assert.deepEqual(painted({ left: 0, top: 0, y0: 1, y1: 3 }, 6, [1, 2], null, seams), ["........", "||||||..", "aaa|bb..", "........"])
+  assert.deepEqual(painted({ left: 0, top: 0, y0: 1, y1: 3 }, 6, [1, 2], null, seams), [
+    "........",
+    "||||||..",
+    "aaa|bb..",
+    "........",
+  ])
   const lines = { line: 7, period: 2, thick: 1, seam: 0 }
-  assert.deepEqual(painted({ left: 0, top: 0, y0: 0, y1: 2 }, 6, [1, 2], [0, 1], lines), ["aaab/b..", "aaa/b/..", "........", "........"])
+  assert.deepEqual(painted({ left: 0, top: 0, y0: 0, y1: 2 }, 6, [1, 2], [0, 1], lines), [
+    "aaab/b..",
+    "aaa/b/..",
+    "........",
+    "........",
+  ])
 })

@@ -4,19 +4,56 @@ import { test } from "node:test"
 import { exponential, fixed, number, percent, share } from "../../viz_transformer/figures/components/parts/numbers.js"
 
 test("a tie is rounded to the even digit, as Python does", () => {
-  const given = [[0.03125, 4], [0.09375, 4], [0.5, 0], [1.5, 0], [2.5, 0], [-0.5, 0], [-2.5, 0], [0.125, 2], [1e21, 2], [-1e21, 0]]
-  const said = ["0.0312", "0.0938", "0", "2", "2", "-0", "-2", "0.12", "1000000000000000000000.00", "-1000000000000000000000"]
-  assert.deepEqual(given.map(([value, digits]) => fixed(value, digits)), said)
+  const given = [
+    [0.03125, 4],
+    [0.09375, 4],
+    [0.5, 0],
+    [1.5, 0],
+    [2.5, 0],
+    [-0.5, 0],
+    [-2.5, 0],
+    [0.125, 2],
+    [1e21, 2],
+    [-1e21, 0],
+  ]
+  const said = [
+    "0.0312",
+    "0.0938",
+    "0",
+    "2",
+    "2",
+    "-0",
+    "-2",
+    "0.12",
+    "1000000000000000000000.00",
+    "-1000000000000000000000",
+  ]
+  assert.deepEqual(
+    given.map(([value, digits]) => fixed(value, digits)),
+    said,
+  )
 })
 
 test("nothing but 0 is written as 0, and what is no number is said", () => {
-  assert.deepEqual([0, 0.00004, -0.00004, 0.25].map((value) => number(value)), ["0.0000", "<0.0001", ">-0.0001", "0.2500"])
-  assert.deepEqual([NaN, Infinity, -Infinity].map((value) => number(value)), ["not a number", "∞", "-∞"])
+  assert.deepEqual(
+    [0, 0.00004, -0.00004, 0.25].map((value) => number(value)),
+    ["0.0000", "<0.0001", ">-0.0001", "0.2500"],
+  )
+  assert.deepEqual(
+    [NaN, Infinity, -Infinity].map((value) => number(value)),
+    ["not a number", "∞", "-∞"],
+  )
 })
 
 test("nothing but 1 is written as 1, and nothing but all as 100 %", () => {
-  assert.deepEqual([1, 0.99999, 1.00001, -0.99999].map((value) => share(value)), ["1.0000", ">0.9999", "<1.0001", "<-0.9999"])
-  assert.deepEqual([0, 1, 0.5, 0.9999, 0.0001].map((value) => percent(value)), ["0 %", "100 %", "50.0 %", ">99.9 %", "<0.1 %"])
+  assert.deepEqual(
+    [1, 0.99999, 1.00001, -0.99999].map((value) => share(value)),
+    ["1.0000", ">0.9999", "<1.0001", "<-0.9999"],
+  )
+  assert.deepEqual(
+    [0, 1, 0.5, 0.9999, 0.0001].map((value) => percent(value)),
+    ["0 %", "100 %", "50.0 %", ">99.9 %", "<0.1 %"],
+  )
 })
 
 test("a probability from its logarithm is neither 0 nor 1 by rounding", () => {

@@ -20,11 +20,13 @@ function packed(arrays) {
 const bytesOf = (typed) => new Uint8Array(typed.buffer)
 
 test("numbers come back in their shapes", () => {
-  const { header, arrays } = unpack(packed({
-    exact: { encoding: "float32", shape: [1, 3], bytes: bytesOf(Float32Array.of(0.1, -2, NaN)) },
-    roots: { encoding: "sqrt-uint16", shape: [3], bytes: bytesOf(Uint16Array.of(0, 32768, 65535)) },
-    coarse: { encoding: "sqrt-uint8", shape: [2], bytes: Uint8Array.of(51, 255) },
-  }))
+  const { header, arrays } = unpack(
+    packed({
+      exact: { encoding: "float32", shape: [1, 3], bytes: bytesOf(Float32Array.of(0.1, -2, NaN)) },
+      roots: { encoding: "sqrt-uint16", shape: [3], bytes: bytesOf(Uint16Array.of(0, 32768, 65535)) },
+      coarse: { encoding: "sqrt-uint8", shape: [2], bytes: Uint8Array.of(51, 255) },
+    }),
+  )
   assert.equal(header.title, "Ein „Wort“")
   assert.deepEqual(arrays.exact.shape, [1, 3])
   assert.deepEqual([...arrays.exact.values], [Math.fround(0.1), -2, NaN])
@@ -36,11 +38,13 @@ test("numbers come back in their shapes", () => {
 })
 
 test("bits and digits are unpacked to one number each, and what is behind the last is dropped", () => {
-  const { arrays } = unpack(packed({
-    mask: { encoding: "bits", shape: [2, 5], bytes: Uint8Array.of(0b10100101, 0b10) },
-    hexadecimal: { encoding: "base-16", shape: [5], bytes: bytesOf(Uint16Array.of(0x4321, 0x000f)) },
-    nines: { encoding: "base-9", shape: [6], bytes: bytesOf(Uint16Array.of(8 + 7 * 9 + 1 * 9 ** 4, 5)) },
-  }))
+  const { arrays } = unpack(
+    packed({
+      mask: { encoding: "bits", shape: [2, 5], bytes: Uint8Array.of(0b10100101, 0b10) },
+      hexadecimal: { encoding: "base-16", shape: [5], bytes: bytesOf(Uint16Array.of(0x4321, 0x000f)) },
+      nines: { encoding: "base-9", shape: [6], bytes: bytesOf(Uint16Array.of(8 + 7 * 9 + 1 * 9 ** 4, 5)) },
+    }),
+  )
   assert.deepEqual([...arrays.mask.values], [1, 0, 1, 0, 0, 1, 0, 1, 0, 1])
   assert.deepEqual([...arrays.hexadecimal.values], [1, 2, 3, 4, 15])
   assert.deepEqual([...arrays.nines.values], [8, 7, 0, 0, 1, 5])

@@ -6,10 +6,19 @@ let shown, shows, player
 beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout"] })
   ;[shown, shows] = [0, []]
-  const go = (place, settle) => { shown = place; shows.push([place, settle]) }
+  const go = (place, settle) => {
+    shown = place
+    shows.push([place, settle])
+  }
   player = makePlayer({
-    pace: 100, settle: 20, isThere: () => true, count: () => 4, at: () => shown, go,
-    last: (place) => shows.push(`end ${place}`), changed: () => shows.push("halted"),
+    pace: 100,
+    settle: 20,
+    isThere: () => true,
+    count: () => 4,
+    at: () => shown,
+    go,
+    last: (place) => shows.push(`end ${place}`),
+    changed: () => shows.push("halted"),
   })
 })
 afterEach(() => mock.timers.reset())

@@ -16,7 +16,10 @@ test("a pick is there at once, and sent when it has settled; of two that wait, a
   selection.pick({ i: 2, j: 5 }, 100)
   assert.deepEqual([selection.chosen.i, selection.chosen.j, heard, sent.length], [2, 5, 2, 0])
   mock.timers.tick(100)
-  assert.deepEqual(sent.map(({ fields }) => fields), [{ i: 2, j: 5 }])
+  assert.deepEqual(
+    sent.map(({ fields }) => fields),
+    [{ i: 2, j: 5 }],
+  )
   deaf()
   selection.pick({ i: 3 })
   assert.equal(heard, 2)
@@ -47,7 +50,13 @@ test("a place on an axis is the token, or the word that holds the position", () 
     mock.timers.reset()
     return placeOn(axis)
   }
-  assert.deepEqual([0, 1, 2, 3, 8, 9, null].map((q) => place(words, q)), [0, 0, 1, null, 2, null, null])
-  assert.deepEqual([2, 3].map((q) => place({ field: "q", tokens }, q)), [2, null])
+  assert.deepEqual(
+    [0, 1, 2, 3, 8, 9, null].map((q) => place(words, q)),
+    [0, 0, 1, null, 2, null, null],
+  )
+  assert.deepEqual(
+    [2, 3].map((q) => place({ field: "q", tokens }, q)),
+    [2, null],
+  )
   assert.deepEqual([positionAt(words, 1), positionAt({ tokens }, 1), fieldOf(words, 2)], [2, 1, { q: 4 }])
 })

@@ -33,12 +33,14 @@ function makeArchitecture(root) {
   /** A pixel of the drawing is this many of the screen's. */
   const scale = () => Math.min(zoom(root), root.clientWidth / head.width)
 
-  foot.append(exports(root, {
-    draw: (context) => paint(context, 1),
-    size: () => ({ width: head.width, height: head.height }),
-    caption: () => head.caption,
-    name: () => head.name,
-  }))
+  foot.append(
+    exports(root, {
+      draw: (context) => paint(context, 1),
+      size: () => ({ width: head.width, height: head.height }),
+      caption: () => head.caption,
+      name: () => head.name,
+    }),
+  )
 
   // ---- painting; all places are multiplied here, so that a saved SVG has them as they are
 
@@ -70,12 +72,22 @@ function makeArchitecture(root) {
       if (!arrow) continue
       const [[x0, y0], [x1, y1]] = points.slice(-2)
       const [dx, dy] = [Math.sign(x1 - x0) * ARROW, Math.sign(y1 - y0) * ARROW]
-      path([[x1 - dx - dy * 0.7, y1 - dy - dx * 0.7], [x1, y1], [x1 - dx + dy * 0.7, y1 - dy + dx * 0.7]])
+      path([
+        [x1 - dx - dy * 0.7, y1 - dy - dx * 0.7],
+        [x1, y1],
+        [x1 - dx + dy * 0.7, y1 - dy + dx * 0.7],
+      ])
     }
     for (const { x, y } of head.signs) {
       disc(context, x * k, y * k, RADIUS * k, paper.one("page"))
-      path([[x - 4, y], [x + 4, y]])
-      path([[x, y - 4], [x, y + 4]])
+      path([
+        [x - 4, y],
+        [x + 4, y],
+      ])
+      path([
+        [x, y - 4],
+        [x, y + 4],
+      ])
     }
     for (const [i, box] of head.boxes.entries()) {
       const kind = FILLS[box.fill]
@@ -136,7 +148,9 @@ function makeArchitecture(root) {
     const outer = stage.getBoundingClientRect()
     const [x, y] = [event.clientX - outer.left, event.clientY - outer.top]
     const k = scale()
-    const i = head.boxes.findIndex((b) => x >= b.x * k && x <= (b.x + b.width) * k && y >= b.y * k && y <= (b.y + b.height) * k)
+    const i = head.boxes.findIndex(
+      (b) => x >= b.x * k && x <= (b.x + b.width) * k && y >= b.y * k && y <= (b.y + b.height) * k,
+    )
     return { i: i < 0 ? null : i, x, y }
   }
   stage.onpointermove = (event) => {

@@ -19,9 +19,18 @@ const BETWEEN = 25 // pixels between the tokens of two columns
 const CLOSEST = 4
 const [WHOLE_WIDTH, WHOLE_HEIGHT] = [6000, 4000]
 const FINE = { thin: 0.9, thick: 7 }
-const WORDS = { finished: "finished", displaced: "displaced", pruned: "pruned", stopped: "still going", "late end": "late end" }
+const WORDS = {
+  finished: "finished",
+  displaced: "displaced",
+  pruned: "pruned",
+  stopped: "still going",
+  "late end": "late end",
+}
 const MEANINGS = {
-  finished: "finished", displaced: "finished, displaced", pruned: "pruned", stopped: "still going at the end",
+  finished: "finished",
+  displaced: "finished, displaced",
+  pruned: "pruned",
+  stopped: "still going at the end",
   "late end": "end token too late",
 }
 const clamp = (value, low, high) => Math.min(Math.max(value, low), Math.max(low, high))
@@ -109,9 +118,14 @@ function makeTree(root) {
   }
   const rootRow = 0
   const rowOf = (i) => (i < 0 ? rootRow : nodes.row[i])
-  const ofStep = (step) => (order[step] ??= Array.from({ length: starts[step + 1] - starts[step] }, (_, n) => starts[step] + n)
-    .sort((a, b) => depth(a) - depth(b)))
-  const depth = (i) => (nodes.row[i] >= 0 ? nodes.row[i] : rowOf(nodes.parent[i]) + 0.5 + hairs[nodes.parent[i] < 0 ? N : nodes.parent[i]].indexOf(i) / 1000)
+  const ofStep = (step) =>
+    (order[step] ??= Array.from({ length: starts[step + 1] - starts[step] }, (_, n) => starts[step] + n).sort(
+      (a, b) => depth(a) - depth(b),
+    ))
+  const depth = (i) =>
+    nodes.row[i] >= 0
+      ? nodes.row[i]
+      : rowOf(nodes.parent[i]) + 0.5 + hairs[nodes.parent[i] < 0 ? N : nodes.parent[i]].indexOf(i) / 1000
 
   // ---- words
 
@@ -164,12 +178,19 @@ function makeTree(root) {
   }
   const wholeWidth = () => (2 * EDGE + ROOT) * place.z + steps * view.col
   const wholeHeight = () => (AXIS + 12) * place.z + R * rowHeight()
-  const xOf = (step) => (step < 0 ? (EDGE + ROOT * 0.42) * place.z : (EDGE + ROOT) * place.z + (step + 0.5) * view.col) - view.x
+  const xOf = (step) =>
+    (step < 0 ? (EDGE + ROOT * 0.42) * place.z : (EDGE + ROOT) * place.z + (step + 0.5) * view.col) - view.x
   const yOf = (row) => AXIS * place.z + (row + 0.5) * rowHeight() - view.y
   const fits = () => wholeWidth() <= place.width + 1 && wholeHeight() <= place.height + 1
   const isWhole = () => wholeWidth() <= WHOLE_WIDTH * place.z && wholeHeight() <= WHOLE_HEIGHT * place.z
-  const frameOfExport = () => (isWhole() ? { width: Math.max(wholeWidth(), 480 * place.z), height: wholeHeight() } : place)
-  const gap = () => clamp(Math.max(view.col * 0.24, Math.min(BETWEEN * place.z, view.col + BETWEEN * place.z - place.usual)), 14 * place.z, 44 * place.z)
+  const frameOfExport = () =>
+    isWhole() ? { width: Math.max(wholeWidth(), 480 * place.z), height: wholeHeight() } : place
+  const gap = () =>
+    clamp(
+      Math.max(view.col * 0.24, Math.min(BETWEEN * place.z, view.col + BETWEEN * place.z - place.usual)),
+      14 * place.z,
+      44 * place.z,
+    )
   const asTokens = () => view.col >= 44 * place.z && rowHeight() >= 17 * place.z
   const hasHairs = () => gap() >= 20 * place.z && rowHeight() >= 26 * place.z
 
@@ -196,7 +217,12 @@ function makeTree(root) {
       const font = mono(size, strong ? 600 : 400)
       context.font = font
       const text = isolated(shorten(context, token.text, room))
-      labels.set(key, { text, wide: Math.max(tall, Math.min(most, context.measureText(text).width + 12 * z)), tall, font })
+      labels.set(key, {
+        text,
+        wide: Math.max(tall, Math.min(most, context.measureText(text).width + 12 * z)),
+        tall,
+        font,
+      })
     }
     return labels.get(key)
   }
@@ -208,7 +234,10 @@ function makeTree(root) {
     const parent = nodes.parent[i]
     const all = hairs[parent < 0 ? N : parent]
     const down = Math.min(5.5 * place.z, (rowHeight() * 0.72) / all.length)
-    return { x: xOf(parent < 0 ? -1 : nodes.step[parent]) + halfOf(context, parent) + 13 * place.z, y: yOf(rowOf(parent)) + 5 * place.z + (all.indexOf(i) + 0.5) * down }
+    return {
+      x: xOf(parent < 0 ? -1 : nodes.step[parent]) + halfOf(context, parent) + 13 * place.z,
+      y: yOf(rowOf(parent)) + 5 * place.z + (all.indexOf(i) + 0.5) * down,
+    }
   }
   const at = (context, i) => (nodes.row[i] >= 0 ? { x: xOf(nodes.step[i]), y: yOf(nodes.row[i]) } : tipOf(context, i))
 
@@ -228,9 +257,11 @@ function makeTree(root) {
     const to = clamp(Math.floor((view.y + place.height - AXIS * place.z) / rowHeight() - 0.5), from, R - 1)
     return `rows ${from} to ${to} of 0 to ${R - 1}`
   }
-  const whatIsSeen = () => [
-    ...(wholeWidth() > place.width + 1 ? [stepsSeen()] : []), ...(wholeHeight() > place.height + 1 ? [rowsSeen()] : []),
-  ].join(", ")
+  const whatIsSeen = () =>
+    [
+      ...(wholeWidth() > place.width + 1 ? [stepsSeen()] : []),
+      ...(wholeHeight() > place.height + 1 ? [rowsSeen()] : []),
+    ].join(", ")
 
   function found(x, y) {
     const context = over.getContext("2d")
@@ -242,7 +273,8 @@ function makeTree(root) {
       for (let i = starts[step]; i < starts[step + 1]; i++) {
         if (nodes.row[i] < 0 && !hasHairs()) continue
         const { x: left, y: top } = at(context, i)
-        const { wide, tall } = nodes.row[i] < 0 ? { wide: 0, tall: 0 } : asTokens() ? box(context, i) : { wide: dot(), tall: dot() }
+        const { wide, tall } =
+          nodes.row[i] < 0 ? { wide: 0, tall: 0 } : asTokens() ? box(context, i) : { wide: dot(), tall: dot() }
         const away = Math.hypot(Math.max(0, Math.abs(x - left) - wide / 2), Math.max(0, Math.abs(y - top) - tall / 2))
         if (away < least) [nearest, least] = [i, away]
       }
@@ -251,7 +283,8 @@ function makeTree(root) {
 
   // ---- painting
 
-  const soft = (context, x, y, wide, tall, ink) => { // a box with small round corners, of what also SVG has
+  const soft = (context, x, y, wide, tall, ink) => {
+    // a box with small round corners, of what also SVG has
     context.fillStyle = ink
     if (Math.min(wide, tall) < 6) return context.fillRect(x, y, wide, tall)
     context.fillRect(x + 2, y, wide - 4, tall)
@@ -283,7 +316,10 @@ function makeTree(root) {
   function hair(context, i) {
     const parent = nodes.parent[i]
     const { z } = place
-    const from = { x: xOf(parent < 0 ? -1 : nodes.step[parent]) + halfOf(context, parent), y: yOf(rowOf(parent)) + 2 * z }
+    const from = {
+      x: xOf(parent < 0 ? -1 : nodes.step[parent]) + halfOf(context, parent),
+      y: yOf(rowOf(parent)) + 2 * z,
+    }
     const to = tipOf(context, i)
     context.lineWidth = 0.9 * z
     context.beginPath()
@@ -363,7 +399,8 @@ function makeTree(root) {
       return Math.max(a, b) < 0 || Math.min(a, b) > height
     }
     const each = (what) => {
-      for (let i = starts[first]; i < starts[Math.min(steps, behind + 1)]; i++) if (nodes.row[i] >= 0 && !outside(i)) what(i)
+      for (let i = starts[first]; i < starts[Math.min(steps, behind + 1)]; i++)
+        if (nodes.row[i] >= 0 && !outside(i)) what(i)
     }
     if (hasHairs()) {
       context.strokeStyle = paper.one("faint")
@@ -478,7 +515,12 @@ function makeTree(root) {
   const inks = () => {
     const paper = colours(root)
     const dark = !isLight(paper.one("page"))
-    const names = { "dark-ink": dark ? "page" : "text", "light-ink": dark ? "text" : "page", "muted-line": "line", faint: "derived-2" }
+    const names = {
+      "dark-ink": dark ? "page" : "text",
+      "light-ink": dark ? "text" : "page",
+      "muted-line": "line",
+      faint: "derived-2",
+    }
     return { ...paper, one: (name) => paper.one(names[name] ?? name) }
   }
 
@@ -524,7 +566,12 @@ function makeTree(root) {
     const { z } = place
     const { x, y } = at(context, i)
     if (y < AXIS * z && nodes.row[i] >= 0 && y + 14 * z < AXIS * z) return
-    const { wide, tall } = nodes.row[i] < 0 ? { wide: 8 * z, tall: 8 * z } : asTokens() ? box(context, i) : { wide: dot() * 1.3, tall: dot() * 1.3 }
+    const { wide, tall } =
+      nodes.row[i] < 0
+        ? { wide: 8 * z, tall: 8 * z }
+        : asTokens()
+          ? box(context, i)
+          : { wide: dot() * 1.3, tall: dot() * 1.3 }
     const [left, top] = [x - wide / 2 + (nodes.row[i] < 0 ? 2 * z : 0), y - tall / 2]
     context.lineWidth = thick * z
     if (thick > 1) {
@@ -573,7 +620,12 @@ function makeTree(root) {
       for (let i = 0; i < N; i++) {
         if (nodes.row[i] < 0) continue
         context.fillStyle = paper.one(onAnswer[i] ? "text" : "faint")
-        context.fillRect(nodes.step[i] * across, 2 * z + nodes.row[i] * down, across, Math.max(0.5, Math.min((onAnswer[i] ? 2 : 1) * z, down - 0.5)))
+        context.fillRect(
+          nodes.step[i] * across,
+          2 * z + nodes.row[i] * down,
+          across,
+          Math.max(0.5, Math.min((onAnswer[i] ? 2 : 1) * z, down - 0.5)),
+        )
       }
       shot = { state, canvas }
     }
@@ -591,7 +643,8 @@ function makeTree(root) {
   // ---- moving
 
   let waiting = false
-  const repaint = () => { // not more often than the screen
+  const repaint = () => {
+    // not more often than the screen
     if (waiting) return
     waiting = true
     requestAnimationFrame(() => {
@@ -628,7 +681,12 @@ function makeTree(root) {
     const { x, y } = at(context, i)
     const [aside, above] = [Math.min(view.col, place.width / 3), rowHeight()]
     const right = x < aside ? x - aside : x > place.width - aside ? x - place.width + aside : 0
-    const down = y < AXIS * place.z + above / 2 ? y - AXIS * place.z - above / 2 : y > place.height - above / 2 ? y - place.height + above / 2 : 0
+    const down =
+      y < AXIS * place.z + above / 2
+        ? y - AXIS * place.z - above / 2
+        : y > place.height - above / 2
+          ? y - place.height + above / 2
+          : 0
     if (!right && !down) return
     view.x += right
     view.y += down
@@ -700,8 +758,12 @@ function makeTree(root) {
     pick(i)
   }
   stage.onpointercancel = drop
-  stage.onpointerleave = () => { if (!drag) look(null) }
-  stage.ondblclick = (event) => { if (found(...point(event)) === null) reset() }
+  stage.onpointerleave = () => {
+    if (!drag) look(null)
+  }
+  stage.ondblclick = (event) => {
+    if (found(...point(event)) === null) reset()
+  }
   stage.onwheel = (event) => {
     const unit = event.deltaMode === 1 ? 16 : 1
     if (event.ctrlKey || event.metaKey) {
@@ -709,7 +771,11 @@ function makeTree(root) {
       look(null)
       zoomBy(Math.exp(-clamp(event.deltaY * unit, -120, 120) / 240), ...point(event))
     } else {
-      const across = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0
+      const across = event.shiftKey
+        ? event.deltaY || event.deltaX
+        : Math.abs(event.deltaX) > Math.abs(event.deltaY)
+          ? event.deltaX
+          : 0
       const was = view.x
       if (across) moveTo(view.x + across * unit, view.y)
       if (view.x !== was) {
@@ -776,8 +842,14 @@ function makeTree(root) {
       labels = new Map()
       tip.hide()
       title.textContent = head.title
-      stage.setAttribute("aria-label", `${head.title}, ${N} hypotheses. Left and right arrow keys go to what a hypothesis extends and to what extends it, up and down along its step, End to the answer, Enter chooses, plus and minus zoom, 0 resets.`)
-      legend.setAttribute("aria-label", "Legend: the darker, the higher the score; the thicker a line, the more probable the token; the black line is the answer.")
+      stage.setAttribute(
+        "aria-label",
+        `${head.title}, ${N} hypotheses. Left and right arrow keys go to what a hypothesis extends and to what extends it, up and down along its step, End to the answer, Enter chooses, plus and minus zoom, 0 resets.`,
+      )
+      legend.setAttribute(
+        "aria-label",
+        "Legend: the darker, the higher the score; the thicker a line, the more probable the token; the black line is the answer.",
+      )
     },
     draw() {
       const before = place
@@ -787,7 +859,12 @@ function makeTree(root) {
       if (changed) labels = new Map()
       stage.style.height = `${place.height}px`
       settle()
-      paintLegend(prepare(legend, place.width, legendLayout(legend.getContext("2d"), place.width).height), inks(), 0, place.width)
+      paintLegend(
+        prepare(legend, place.width, legendLayout(legend.getContext("2d"), place.width).height),
+        inks(),
+        0,
+        place.width,
+      )
       paintBase()
       const picked = selection.chosen.dec_node
       if (picked !== marked) {

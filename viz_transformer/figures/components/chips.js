@@ -77,5 +77,8 @@ export default function ({ data, parentElement }) {
   }
   root.vt.given = given
   root.vt.rows.forEach((row) => row.mark())
-  return () => { root.vt.deaf(); root.remove() }
+  return () => {
+    root.vt.deaf()
+    root.remove()
+  }
 }

@@ -30,7 +30,8 @@ export default (component) => mount(component, "grid", makeGrid)
 /** What the roots from 0 to `most` are in a row whose largest is `top`: 0 missing, 1 masked, from 2 to 1025 the colours. */
 function levelsIn(top, most) {
   const levels = new Uint16Array(MISSING + 1)
-  for (let root = 0; root <= most; root++) levels[root] = 2 + Math.min(1023, Math.round((root / most) ** 2 * top * 1023))
+  for (let root = 0; root <= most; root++)
+    levels[root] = 2 + Math.min(1023, Math.round((root / most) ** 2 * top * 1023))
   levels[MASKED] = 1
   return levels
 }
@@ -71,14 +72,19 @@ function makeGrid(root) {
   let pointedAt = [0, 0]
   let cursor = null // where the arrow keys go on from
 
-  const scales = SCALES.map(([word, text, title]) => button("quiet", text, title, () => selection.pick({ scale: word }, 150)))
+  const scales = SCALES.map(([word, text, title]) =>
+    button("quiet", text, title, () => selection.pick({ scale: word }, 150)),
+  )
   choice.append(...scales)
-  foot.append(choice, exports(root, {
-    draw: paintExport,
-    size: () => ({ width: root.clientWidth, height: place.height }),
-    caption: () => head.caption,
-    name: () => head.name,
-  }))
+  foot.append(
+    choice,
+    exports(root, {
+      draw: paintExport,
+      size: () => ({ width: root.clientWidth, height: place.height }),
+      caption: () => head.caption,
+      name: () => head.name,
+    }),
+  )
   select.onchange = () => {
     selection.pick({ sort: select.value === IN_PLACE ? "" : select.value }, 150)
     sort()
@@ -110,7 +116,8 @@ function makeGrid(root) {
     if (Array.isArray(which)) return { layer, heads: which }
     return which === "mean" || which === "max" ? { layer, heads: null } : null
   }
-  const isChosen = (index, what = chosen()) => what?.layer === at(index).layer && Boolean(what.heads?.includes(at(index).number))
+  const isChosen = (index, what = chosen()) =>
+    what?.layer === at(index).layer && Boolean(what.heads?.includes(at(index).number))
 
   /** What is said of a head: where it is, and the score that the heads are sorted by. */
   function sentences(index) {
@@ -139,7 +146,9 @@ function makeGrid(root) {
     const best = fits.reduce((a, b) => (b.size > a.size ? b : a))
     if (best.size >= least * z) return { rows: best.rows, size: Math.floor(best.size) }
     const taller = fits.find(({ wide }) => wide >= least * z)
-    return taller ? { rows: taller.rows, size: least * z } : { rows: layers, size: Math.max(8, Math.floor(fits.at(-1).wide)) }
+    return taller
+      ? { rows: taller.rows, size: least * z }
+      : { rows: layers, size: Math.max(8, Math.floor(fits.at(-1).wide)) }
   }
 
   function placeInPlace(width, room, z) {
@@ -188,8 +197,14 @@ function makeGrid(root) {
     return { ...found, z, width, height, byIndex: new Map(found.items.map((item) => [item.index, item])) }
   }
 
-  const itemAt = (x, y) => place.items.find((item) =>
-    x >= item.x - 1 && x <= item.x + place.size + 1 && y >= item.y - 1 && y <= item.y + place.size + (sorting ? 24 * place.z : 1))
+  const itemAt = (x, y) =>
+    place.items.find(
+      (item) =>
+        x >= item.x - 1 &&
+        x <= item.x + place.size + 1 &&
+        y >= item.y - 1 &&
+        y <= item.y + place.size + (sorting ? 24 * place.z : 1),
+    )
 
   // ---- the maps, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest of those that it touches,
   // each of equally many, or the pixels that show more would make a pattern of their own
@@ -198,7 +213,11 @@ function makeGrid(root) {
     const paper = colours(root)
     const palette = paper.scale(head.kind).pixels
     const surface = paper.pixel("surface")
-    const hatch = { line: paper.pixel("line"), period: Math.round(HATCH * ratio), thick: Math.max(1, Math.round(ratio)) }
+    const hatch = {
+      line: paper.pixel("line"),
+      period: Math.round(HATCH * ratio),
+      thick: Math.max(1, Math.round(ratio)),
+    }
     const pixels = new ImageData(Math.round(place.width * ratio), Math.round(place.height * ratio))
     const out = new Uint32Array(pixels.data.buffer)
     const side = Math.max(1, Math.round(place.size * ratio))
@@ -257,7 +276,9 @@ function makeGrid(root) {
     const example = sorting && `${at(sorting.order[0]).layer}.${at(sorting.order[0]).number}`
     const says = sorting
       ? `${sorting.name} from high to low; ${example} is ${placeOf(sorting.order[0])}`
-      : layers * heads === 1 ? "" : "click chooses a head, Ctrl-click adds one of its layer"
+      : layers * heads === 1
+        ? ""
+        : "click chooses a head, Ctrl-click adds one of its layer"
     if (room - x > 60 * z) context.fillText(shorten(context, says, room - x), x, 18 * z)
   }
 
@@ -345,7 +366,8 @@ function makeGrid(root) {
     const { items, size, byIndex } = place
     if (what.heads) {
       for (const { index, x, y } of items) if (isChosen(index, what)) ring(context, paper, x, y, size, size)
-    } else if (!sorting) { // the mean or the maximum is of the whole layer
+    } else if (!sorting) {
+      // the mean or the maximum is of the whole layer
       const { x, y } = byIndex.get(what.layer * heads)
       ring(context, paper, x, y, byIndex.get(what.layer * heads + heads - 1).x + size - x, size)
     }
@@ -375,12 +397,14 @@ function makeGrid(root) {
 
   /** One hidden option for each head, in the order that is seen: what screen readers walk through. */
   function list() {
-    options.replaceChildren(...sequence().map((index) => {
-      const option = element("div", "", sentences(index).join(", "))
-      option.id = id(index)
-      option.setAttribute("role", "option")
-      return option
-    }))
+    options.replaceChildren(
+      ...sequence().map((index) => {
+        const option = element("div", "", sentences(index).join(", "))
+        option.id = id(index)
+        option.setAttribute("role", "option")
+        return option
+      }),
+    )
   }
 
   function point(index, x, y) {
@@ -473,7 +497,9 @@ function makeGrid(root) {
     }
     event.preventDefault()
   }
-  stage.onfocus = () => { if (stage.matches(":focus-visible")) pointTo(start()) }
+  stage.onfocus = () => {
+    if (stage.matches(":focus-visible")) pointTo(start())
+  }
   stage.onblur = () => point(null)
 
   const made = {
@@ -483,7 +509,10 @@ function makeGrid(root) {
       ;({ tops, masked, missing } = arrays)
       roots = arrays.roots.values
       ;[layers, heads, queries, keys] = arrays.roots.shape
-      for (const [bits, sign] of [[masked, MASKED], [missing, MISSING]])
+      for (const [bits, sign] of [
+        [masked, MASKED],
+        [missing, MISSING],
+      ])
         for (let cell = 0; bits && cell < roots.length; cell++)
           if (bits.values[cell % bits.values.length]) roots[cell] = sign
       painted = null
@@ -494,11 +523,13 @@ function makeGrid(root) {
       sorting = head.scores.find((score) => score.name === sorting?.name) ?? null
       const texts = [IN_PLACE, ...head.scores.map((score) => score.name)]
       if (texts.join() !== Array.from(select.options, (option) => option.value).join()) {
-        select.replaceChildren(...texts.map((text) => {
-          const option = element("option", "", text === IN_PLACE ? text : `by ${text}`)
-          option.value = text
-          return option
-        }))
+        select.replaceChildren(
+          ...texts.map((text) => {
+            const option = element("option", "", text === IN_PLACE ? text : `by ${text}`)
+            option.value = text
+            return option
+          }),
+        )
       }
       select.value = sorting?.name ?? IN_PLACE
       order.hidden = !head.scores.length
@@ -512,7 +543,8 @@ function makeGrid(root) {
       press()
       place = measure()
       const { width, height, z } = place
-      const room = { // asked before anything changes that the browser would have to lay out anew
+      const room = {
+        // asked before anything changes that the browser would have to lay out anew
         top: width - (head.scores.length ? order.offsetWidth + 12 * z : 0),
         bottom: width - foot.offsetWidth - 8 * z,
       }

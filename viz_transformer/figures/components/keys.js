@@ -8,7 +8,11 @@ import { rootIn } from "./parts/stage.js"
 
 // Streamlit keeps the chosen theme for each page's path, reads it when the page is loaded, and offers no call for it.
 const themeOf = (path) => `stActiveTheme-${path}-v2`
-const THEMES = [["auto", null, "Light or dark as this computer is set"], ["light", "Light", "Light"], ["dark", "Dark", "Dark"]]
+const THEMES = [
+  ["auto", null, "Light or dark as this computer is set"],
+  ["light", "Light", "Light"],
+  ["dark", "Dark", "Dark"],
+]
 
 const themes = (paths) => {
   const group = element("div", "choice")
@@ -22,16 +26,23 @@ const themes = (paths) => {
         else localStorage.removeItem(themeOf(path))
       location.reload()
     })
-    choose.setAttribute("aria-pressed", String((value && JSON.stringify(value)) === kept || (!value && kept === '"System"')))
+    choose.setAttribute(
+      "aria-pressed",
+      String((value && JSON.stringify(value)) === kept || (!value && kept === '"System"')),
+    )
     group.append(choose)
   }
   return group
 }
-const linked = () => [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('[data-testid="stSidebarNavLink"]'))].map((link) => new URL(link.href).pathname)
+const linked = () =>
+  [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('[data-testid="stSidebarNavLink"]'))].map(
+    (link) => new URL(link.href).pathname,
+  )
 
 // A clicker sends nothing but these two keys: a scene that is taller than the screen is first shown to its end.
 const screen = () => document.querySelector('[data-testid="stMain"]')
-const SEEN = 8, KEPT = 140 // pixels: less does not count as a rest, and what stays in sight of the part before
+const SEEN = 8,
+  KEPT = 140 // pixels: less does not count as a rest, and what stays in sight of the part before
 const restOfScene = (turn) => {
   const main = screen()
   const rest = turn > 0 ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop
@@ -54,7 +65,11 @@ export default function ({ data, parentElement }) {
     const dialog = element("dialog", "overlay")
     dialog.setAttribute("aria-label", "Guide and keys")
     dialog.onclick = (event) => event.target === dialog && dialog.close()
-    root.append(themes(linked), button("quiet", "Guide and keys", "Show the guide and all keys (?)", () => dialog.showModal()), dialog)
+    root.append(
+      themes(linked),
+      button("quiet", "Guide and keys", "Show the guide and all keys (?)", () => dialog.showModal()),
+      dialog,
+    )
     parentElement.append(root)
     root.vt = { dialog, data: null }
     root.vt.onKey = (event) => {
@@ -81,14 +96,23 @@ export default function ({ data, parentElement }) {
   root.vt.data = data
   const close = button("quiet close", "Close", "Close (Escape)", () => dialog.close())
   const guide = data.guide.flatMap(([title, sentences]) => [element("h3", "", title), element("p", "", sentences)])
-  dialog.replaceChildren(element("h2", "", "Guide"), close, ...guide, element("h2", "", "Keys"), ...data.groups.flatMap(([title, keys]) => {
-    const list = element("dl")
-    for (const [names, what] of keys) {
-      const term = element("dt")
-      term.append(...names.flatMap((name, i) => [i ? " " : "", element("kbd", "", name)]))
-      list.append(term, element("dd", "", what))
-    }
-    return [element("h3", "", title), list]
-  }))
-  return () => { window.removeEventListener("keydown", root.vt.onKey); root.remove() }
+  dialog.replaceChildren(
+    element("h2", "", "Guide"),
+    close,
+    ...guide,
+    element("h2", "", "Keys"),
+    ...data.groups.flatMap(([title, keys]) => {
+      const list = element("dl")
+      for (const [names, what] of keys) {
+        const term = element("dt")
+        term.append(...names.flatMap((name, i) => [i ? " " : "", element("kbd", "", name)]))
+        list.append(term, element("dd", "", what))
+      }
+      return [element("h3", "", title), list]
+    }),
+  )
+  return () => {
+    window.removeEventListener("keydown", root.vt.onKey)
+    root.remove()
+  }
 }

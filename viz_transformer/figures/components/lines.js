@@ -15,11 +15,12 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 // where keys are left out.
 
 const THRESHOLDS = [
-  0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06,
-  0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
+  0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04,
+  0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
 ]
 const [FAINTEST, GAMMA] = [0.06, 0.7]
-const opacityOf = (weight, hidden) => (FAINTEST + (1 - FAINTEST) * Math.min(1, weight) ** GAMMA) * (isFaint(hidden) ? FAINT : 1)
+const opacityOf = (weight, hidden) =>
+  (FAINTEST + (1 - FAINTEST) * Math.min(1, weight) ** GAMMA) * (isFaint(hidden) ? FAINT : 1)
 const PLACES = 2 ** 20
 const MANY = 600
 const count = (whole) => whole.toLocaleString("en-US")
@@ -58,12 +59,16 @@ function makeLines(root) {
   let hovered = null // {q, k}: a token has one of them, a line both
   let focused = null
 
-  controls.append(label, exports(root, {
-    draw: (context) => paintAll(context),
-    size: () => ({ width: place.width, height: place.height + 8 * place.z + 18 * place.z * hiddenLines().length }),
-    caption: () => head.caption,
-    name: () => head.name,
-  }), said)
+  controls.append(
+    label,
+    exports(root, {
+      draw: (context) => paintAll(context),
+      size: () => ({ width: place.width, height: place.height + 8 * place.z + 18 * place.z * hiddenLines().length }),
+      caption: () => head.caption,
+      name: () => head.name,
+    }),
+    said,
+  )
 
   const at = (n, q, k) => weights.values[(n * Q + q) * K + k]
   const may = (n, q, k) => !mask || mask.values[((mask.shape.length === 3 ? n * Q : 0) + q) * K + k] === 1
@@ -178,7 +183,8 @@ function makeLines(root) {
       put({ text: first, ramp }, width)
       for (const line of others) put({ text: line, ramp: 0, from: ramp }, width)
     }
-    if (head.hidden?.some((rows) => rows.some(isFaint))) put({ text: FAINT_ROWS, from: 1 }, context.measureText(FAINT_ROWS).width + 1)
+    if (head.hidden?.some((rows) => rows.some(isFaint)))
+      put({ text: FAINT_ROWS, from: 1 }, context.measureText(FAINT_ROWS).width + 1)
     return { parts, rows: row + 1 }
   }
 
@@ -189,9 +195,15 @@ function makeLines(root) {
     context.font = sans(16 * z, 600)
     const title = wrapped(context, head.title, width - 8, 2)
     context.font = mono(14 * z, 600)
-    const wide = ({ text, note }) => context.measureText(note ?? text).width + (note === undefined ? 0 : context.measureText(text).width * 0.66 + 6)
+    const wide = ({ text, note }) =>
+      context.measureText(note ?? text).width + (note === undefined ? 0 : context.measureText(text).width * 0.66 + 6)
     const most = Math.min(14 * context.measureText("m").width, width * 0.3)
-    const margin = ({ tokens }) => 16 * z + Math.min(most, tokens.reduce((widest, token) => Math.max(widest, wide(token)), 36 * z))
+    const margin = ({ tokens }) =>
+      16 * z +
+      Math.min(
+        most,
+        tokens.reduce((widest, token) => Math.max(widest, wide(token)), 36 * z),
+      )
     const [left, right] = [margin(head.queries), width - margin(head.keys)]
     const legend = legendParts(context, z, width)
     const top = (title.length * 22 + 40) * z
@@ -253,7 +265,11 @@ function makeLines(root) {
     const size = Math.max(9 * z, Math.min(14 * z, rows[side] * 0.82))
     const every = Math.max(1, Math.ceil((size + 1) / rows[side]))
     const picked = chosen()[mine]
-    const partners = looked ? linesOf(looked).map((line) => line[side === "queries" ? 1 : 2]).reverse() : []
+    const partners = looked
+      ? linesOf(looked)
+          .map((line) => line[side === "queries" ? 1 : 2])
+          .reverse()
+      : []
     const bright = new Set(looked?.[mine] === undefined ? partners : [looked[mine]])
     const first = [looked?.[mine], picked, ...(every > 1 && looked?.[mine] === undefined ? partners : [])]
     const taken = new Uint8Array(tokens.length)
@@ -396,7 +412,8 @@ function makeLines(root) {
 
   // ---- words
 
-  const queryWords = (q) => `${head.queries.role} ${positionAt(head.queries, q)}: ${head.writes ? "reads " : ""}${quoted(head.queries.tokens[q])}${head.writes ? `, writes ${quoted(head.writes[q])}` : ""}`
+  const queryWords = (q) =>
+    `${head.queries.role} ${positionAt(head.queries, q)}: ${head.writes ? "reads " : ""}${quoted(head.queries.tokens[q])}${head.writes ? `, writes ${quoted(head.writes[q])}` : ""}`
   const keyWords = (k) => `${head.keys.role} ${positionAt(head.keys, k)}: ${quoted(head.keys.tokens[k])}`
   const named = (n, text) => (N > 1 ? `${head.heads[n]}: ${text}` : text)
 
@@ -415,7 +432,8 @@ function makeLines(root) {
     const own = asQuery ? q : k
     const [other, size] = asQuery ? [head.keys, K] : [head.queries, Q]
     const words = asQuery ? queryWords(q) : keyWords(k)
-    if (kept && !Array.from({ length: size }, (_, m) => (asQuery ? there(own, m) : there(m, own))).some(Boolean)) return [words, NOT_THERE]
+    if (kept && !Array.from({ length: size }, (_, m) => (asQuery ? there(own, m) : there(m, own))).some(Boolean))
+      return [words, NOT_THERE]
     let [unseen, all, sum, total] = [0, 0, 0, 0]
     const strongest = head.heads.map((_, n) => {
       let best = null
@@ -440,7 +458,9 @@ function makeLines(root) {
         if (!there(...pair.slice(1))) return NOT_THERE
         return `${N > 1 ? "" : "weight "}${may(...pair) ? "" : "masked, "}${share(at(...pair))}${N > 1 ? ` (${name})` : ""}`
       })
-      beside.push(`with the chosen ${other.role} ${positionAt(other, partner)} ${quoted(other.tokens[partner])}: ${each.join(", ")}`)
+      beside.push(
+        `with the chosen ${other.role} ${positionAt(other, partner)} ${quoted(other.tokens[partner])}: ${each.join(", ")}`,
+      )
     }
     const hides = `${unseen} of ${all} lines hidden, ${part(sum, total)} of ${asQuery ? "its" : "their"} weight`
     return [words, ...strongest, ...beside, hides, ...(asQuery ? hiddenOf(q) : [])]
@@ -518,9 +538,11 @@ function makeLines(root) {
     else if (event.key === "ArrowDown") move(own + far)
     else if (event.key === "Home") move(0)
     else if (event.key === "End") move(size - 1)
-    else if (event.key === "ArrowLeft") { if (!asQuery) walk({ q: chosen().q ?? Math.min(own, Q - 1) }) }
-    else if (event.key === "ArrowRight") { if (asQuery) walk({ k: chosen().k ?? Math.min(own, K - 1) }) }
-    else if (event.key === "Enter" || event.key === " ") pick(here)
+    else if (event.key === "ArrowLeft") {
+      if (!asQuery) walk({ q: chosen().q ?? Math.min(own, Q - 1) })
+    } else if (event.key === "ArrowRight") {
+      if (asQuery) walk({ k: chosen().k ?? Math.min(own, K - 1) })
+    } else if (event.key === "Enter" || event.key === " ") pick(here)
     else {
       if (event.key !== "Escape") return
       focused = hovered = null
@@ -543,7 +565,8 @@ function makeLines(root) {
     setThreshold(THRESHOLDS[slider.value])
     if (moving) return
     moving = true
-    requestAnimationFrame(() => { // not more often than the screen, however fast the slider is moved
+    requestAnimationFrame(() => {
+      // not more often than the screen, however fast the slider is moved
       moving = false
       if (weights && root.isConnected) made.draw()
     })
@@ -563,15 +586,22 @@ function makeLines(root) {
       controls.hidden = !few
       instead.hidden = few
       if (!few) {
-        instead.replaceChildren(element("strong", "", head.title), document.createTextNode(
-          `Here are ${count(head.queries.count)} queries and ${count(head.keys.count)} keys: lines are drawn for up to ${head.most_tokens} tokens, the matrix shows all.`))
+        instead.replaceChildren(
+          element("strong", "", head.title),
+          document.createTextNode(
+            `Here are ${count(head.queries.count)} queries and ${count(head.keys.count)} keys: lines are drawn for up to ${head.most_tokens} tokens, the matrix shows all.`,
+          ),
+        )
         return
       }
       ;[N, Q, K] = weights.shape
       if (focused && (focused.q >= Q || focused.k >= K)) focused = null
       sortLines()
       setThreshold(touched ? threshold : firstThreshold())
-      stage.setAttribute("aria-label", `${head.label}. Up and down arrow keys move among the tokens of one side, left and right change the side, Enter chooses.`)
+      stage.setAttribute(
+        "aria-label",
+        `${head.label}. Up and down arrow keys move among the tokens of one side, left and right change the side, Enter chooses.`,
+      )
     },
     draw() {
       root.style.height = weights ? `${tallness(root, head.height)}px` : ""

@@ -42,12 +42,14 @@ function makeMasks(root) {
   let sent = ""
   let sentAt = -Infinity
 
-  foot.append(exports(root, {
-    draw: (context) => paintAll(context, true),
-    size: () => ({ width: root.clientWidth, height: tallness(root, head.height) }),
-    caption: () => head.caption,
-    name: () => head.name,
-  }))
+  foot.append(
+    exports(root, {
+      draw: (context) => paintAll(context, true),
+      size: () => ({ width: root.clientWidth, height: tallness(root, head.height) }),
+      caption: () => head.caption,
+      name: () => head.name,
+    }),
+  )
 
   // ---- what is open
 
@@ -67,7 +69,11 @@ function makeMasks(root) {
     const by = [!open[0](r, c) && "padding", !open[1](r, c) && "causality"].filter(Boolean).join(" and ")
     const before = by ? `closed by ${by}` : "open"
     if (!changed(r, c)) return before
-    return open[2](r, c) ? `opened here, was ${before}` : closed.has(r) ? "closed here with its row, was open" : "closed here, was open"
+    return open[2](r, c)
+      ? `opened here, was ${before}`
+      : closed.has(r)
+        ? "closed here with its row, was open"
+        : "closed here, was open"
   }
 
   // ---- where things are
@@ -92,7 +98,22 @@ function makeMasks(root) {
     const top = 50 * z + tall
     const bottom = 44 * z
     const rowHeight = Math.min((height - top - bottom) / rows, 32 * z)
-    return { z, width, height, left, gap, room, cell, size, tall, top, upright, rowHeight, w: cell * columns, h: rowHeight * rows }
+    return {
+      z,
+      width,
+      height,
+      left,
+      gap,
+      room,
+      cell,
+      size,
+      tall,
+      top,
+      upright,
+      rowHeight,
+      w: cell * columns,
+      h: rowHeight * rows,
+    }
   }
   const xOf = (panel, c) => place.left + panel * (place.room + place.gap) + c * place.cell
   const yOf = (r) => place.top + r * place.rowHeight
@@ -145,7 +166,12 @@ function makeMasks(root) {
       }
     context.lineWidth = 1
     context.strokeStyle = line
-    context.strokeRect(left - 0.5, top - 0.5, snap(xOf(panel, columns)) - left + 1 - gap, snap(yOf(rows)) - top + 1 - gap)
+    context.strokeRect(
+      left - 0.5,
+      top - 0.5,
+      snap(xOf(panel, columns)) - left + 1 - gap,
+      snap(yOf(rows)) - top + 1 - gap,
+    )
   }
 
   const inkOf = (paper, axis, token) => paper.one(token.special ? "muted" : axis.ink)
@@ -161,7 +187,11 @@ function makeMasks(root) {
       const token = head.rows.tokens[r]
       context.font = mono(rowSize, r === bold.r ? 600 : 400)
       context.fillStyle = inkOf(paper, head.rows, token)
-      context.fillText(isolated(shorten(context, token.note ?? token.text, left - 12)), left - 8, yOf(r) + rowHeight / 2)
+      context.fillText(
+        isolated(shorten(context, token.note ?? token.text, left - 12)),
+        left - 8,
+        yOf(r) + rowHeight / 2,
+      )
     }
     const step = upright ? Math.max(1, Math.ceil((size + 1) / cell)) : 1
     for (let panel = 0; panel < 3; panel++)
@@ -201,7 +231,11 @@ function makeMasks(root) {
       context.font = sans(15 * z, 600)
       context.textAlign = "center"
       context.textBaseline = "middle"
-      context.fillText(SIGNS[panel], xOf(panel, columns) + (xOf(panel + 1, 0) - xOf(panel, columns)) / 2, top + place.h / 2)
+      context.fillText(
+        SIGNS[panel],
+        xOf(panel, columns) + (xOf(panel + 1, 0) - xOf(panel, columns)) / 2,
+        top + place.h / 2,
+      )
     })
     context.textBaseline = "middle"
     context.textAlign = "left"
@@ -214,7 +248,10 @@ function makeMasks(root) {
       context.fillText(text, x + 20 * z, y)
       x += 36 * z + context.measureText(text).width
     }
-    const box = (colour) => (bx, by, w, h) => { context.fillStyle = colour; context.fillRect(bx, by, w, h) }
+    const box = (colour) => (bx, by, w, h) => {
+      context.fillStyle = colour
+      context.fillRect(bx, by, w, h)
+    }
     key(box(paper.scale(head.kind).css(0.5)), "open: may attend")
     key((bx, by, w, h) => {
       box(paper.one("surface"))(bx, by, w, h)
@@ -268,7 +305,12 @@ function makeMasks(root) {
 
   function sentences(panel, r, c) {
     const { rows: down, columns: along } = head
-    const state = panel === 2 ? why(r, c) : open[panel](r, c) ? `${head.panels[panel].title}: open` : `${head.panels[panel].title}: closed`
+    const state =
+      panel === 2
+        ? why(r, c)
+        : open[panel](r, c)
+          ? `${head.panels[panel].title}: open`
+          : `${head.panels[panel].title}: closed`
     return [
       `${down.role} ${positionAt(down, r)}: ${quoted(down.tokens[r])}`,
       `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`,
@@ -317,7 +359,12 @@ function makeMasks(root) {
     const { r, c } = chosen()
     const far = event.shiftKey ? 10 : 1
     const moves = {
-      ArrowUp: [-far, 0], ArrowDown: [far, 0], ArrowLeft: [0, -far], ArrowRight: [0, far], Home: [0, -columns], End: [0, columns],
+      ArrowUp: [-far, 0],
+      ArrowDown: [far, 0],
+      ArrowLeft: [0, -far],
+      ArrowRight: [0, far],
+      Home: [0, -columns],
+      End: [0, columns],
     }
     if (moves[event.key]) {
       const [down, along] = moves[event.key]

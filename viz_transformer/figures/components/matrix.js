@@ -54,14 +54,18 @@ function makeMatrix(root) {
   let tops = null
 
   const scales = SCALES.map(([word, text, title]) =>
-    button("quiet", text, title, () => selection.pick({ scale: word }, 150)))
+    button("quiet", text, title, () => selection.pick({ scale: word }, 150)),
+  )
   choice.append(...scales)
-  foot.append(choice, exports(root, {
-    draw: (context) => paintAll(context, true),
-    size: () => ({ width: root.clientWidth, height: tallness(root, head.height) }),
-    caption: () => head.caption,
-    name: () => head.name,
-  }))
+  foot.append(
+    choice,
+    exports(root, {
+      draw: (context) => paintAll(context, true),
+      size: () => ({ width: root.clientWidth, height: tallness(root, head.height) }),
+      caption: () => head.caption,
+      name: () => head.name,
+    }),
+  )
 
   const at = (r, c) => values.values[r * columns + c]
   const may = (r, c) => !mask || mask.values[r * columns + c] === 1
@@ -73,7 +77,8 @@ function makeMatrix(root) {
   /** The first row that is not written yet at the chosen step; `rows` if all are. */
   const written = () => (head.grows ? (placeOn(head.rows) ?? rows - 1) + 1 : rows)
   const faint = (r) => isFaint(head.hidden?.[r])
-  const unwrittenKey = (c) => head.grows && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
+  const unwrittenKey = (c) =>
+    head.grows && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
 
   // ---- what colour a value has
 
@@ -86,7 +91,14 @@ function makeMatrix(root) {
     return tops
   }
   /** Of row r, the value that has full colour. */
-  const full = (r) => (head.signed ? (head.most ?? largest().map) : mode() === "fixed" ? 1 : mode() === "row" ? largest().rows[r] : largest().map) || 1
+  const full = (r) =>
+    (head.signed
+      ? (head.most ?? largest().map)
+      : mode() === "fixed"
+        ? 1
+        : mode() === "row"
+          ? largest().rows[r]
+          : largest().map) || 1
   const level = (value, r) => (head.signed ? 0.5 + value / full(r) / 2 : value / full(r))
 
   // ---- where things are
@@ -96,9 +108,16 @@ function makeMatrix(root) {
     const width = root.clientWidth
     const height = tallness(root, head.height)
     context.font = mono(14 * z)
-    const label = (token) => context.measureText(token.text).width + (token.note === undefined ? 0 : context.measureText(token.note).width * 1 + 8)
+    const label = (token) =>
+      context.measureText(token.text).width +
+      (token.note === undefined ? 0 : context.measureText(token.note).width * 1 + 8)
     const most = 12 * context.measureText("m").width
-    const margin = (tokens) => 24 + Math.min(most, tokens.reduce((widest, token) => Math.max(widest, label(token)), 60 * z))
+    const margin = (tokens) =>
+      24 +
+      Math.min(
+        most,
+        tokens.reduce((widest, token) => Math.max(widest, label(token)), 60 * z),
+      )
     const left = margin(head.rows.tokens)
     const right = head.writes ? margin(head.writes) : 12
     const bottom = 68 * z
@@ -113,7 +132,22 @@ function makeMatrix(root) {
     const tall = upright ? Math.min(most, widest) * (size / (14 * z)) + 8 : 20 * z
     const top = 66 * z + tall
     const rowHeight = Math.min((height - top - bottom) / m, 52 * z)
-    return { z, width, height, left, right, top, bottom, upright, size, tall, cell, rowHeight, w: cell * n, h: rowHeight * m }
+    return {
+      z,
+      width,
+      height,
+      left,
+      right,
+      top,
+      bottom,
+      upright,
+      size,
+      tall,
+      cell,
+      rowHeight,
+      w: cell * n,
+      h: rowHeight * m,
+    }
   }
   const xOf = (c) => place.left + (c - area.c0) * place.cell
   const yOf = (r) => place.top + (r - area.r0) * place.rowHeight
@@ -131,7 +165,11 @@ function makeMatrix(root) {
     const paper = colours(root)
     const palette = paper.scale(head.scale).pixels
     const surface = paper.pixel("surface")
-    const hatch = { line: paper.pixel("line"), period: Math.round(HATCH * ratio), thick: Math.max(1, Math.round(ratio)) }
+    const hatch = {
+      line: paper.pixel("line"),
+      period: Math.round(HATCH * ratio),
+      thick: Math.max(1, Math.round(ratio)),
+    }
     if (Math.min(place.cell, place.rowHeight) >= 6) hatch.seam = paper.pixel("page")
     const pixels = new ImageData(Math.max(1, Math.round(place.w * ratio)), Math.max(1, Math.round(place.h * ratio)))
     const { width, height } = pixels
@@ -139,7 +177,11 @@ function makeMatrix(root) {
     const down = steps(height, area.r1 - area.r0, area.r0)
     const across = steps(width, area.c1 - area.c0, area.c0)
     const [levels, strengths] = [new Float32Array(across.length), new Float32Array(across.length)]
-    const [inks, masked, gone] = [new Uint32Array(across.length), new Uint8Array(across.length), new Uint8Array(across.length)]
+    const [inks, masked, gone] = [
+      new Uint32Array(across.length),
+      new Uint8Array(across.length),
+      new Uint8Array(across.length),
+    ]
     const [last, paperInk] = [written(), paper.pixel("page")]
     const halfway = (ink) => ((((ink & 0xfefefe) >>> 1) + ((paperInk & 0xfefefe) >>> 1)) | 0xff000000) >>> 0 // FAINT on paper
     for (let i = 0; i < down.length; i++) {
@@ -161,7 +203,8 @@ function makeMatrix(root) {
             gone[j] = 0
             const value = values.values[cell] / unit
             const strength = head.signed ? Math.abs(value) : value
-            if (strength > strengths[j] || Number.isNaN(value)) { // what is no number hides all that it is pooled with
+            if (strength > strengths[j] || Number.isNaN(value)) {
+              // what is no number hides all that it is pooled with
               levels[j] = value
               strengths[j] = strength
             }
@@ -188,7 +231,8 @@ function makeMatrix(root) {
         if (!there(r, c)) continue
         const value = at(r, c)
         const open = may(r, c)
-        context.fillStyle = (!open && value === 0) || Number.isNaN(value) ? paper.one("surface") : palette.css(level(value, r))
+        context.fillStyle =
+          (!open && value === 0) || Number.isNaN(value) ? paper.one("surface") : palette.css(level(value, r))
         context.fillRect(xOf(c) + 0.5, yOf(r) + 0.5, place.cell - 1, place.rowHeight - 1)
         if (open) continue
         context.strokeStyle = paper.one("line")
@@ -335,7 +379,12 @@ function makeMatrix(root) {
     if (row && column) ring(context, paper, xOf(c), yOf(r), Math.max(3, place.cell), Math.max(3, place.rowHeight))
     if (column) {
       context.fillStyle = paper.one("text")
-      context.fillRect(xOf(c) + place.cell / 2 - Math.max(2, place.cell / 2 - 2), place.top - 4, Math.max(4, place.cell - 4), 2)
+      context.fillRect(
+        xOf(c) + place.cell / 2 - Math.max(2, place.cell / 2 - 2),
+        place.top - 4,
+        Math.max(4, place.cell - 4),
+        2,
+      )
     }
   }
 
@@ -354,7 +403,12 @@ function makeMatrix(root) {
     if (blank < area.r1) {
       context.lineWidth = 1
       context.strokeStyle = paper.one("line")
-      context.strokeRect(place.left + 0.5, yOf(blank) + 0.5, place.w - 1, Math.max(1, place.rowHeight * (area.r1 - blank) - 1))
+      context.strokeRect(
+        place.left + 0.5,
+        yOf(blank) + 0.5,
+        place.w - 1,
+        Math.max(1, place.rowHeight * (area.r1 - blank) - 1),
+      )
     }
     labels(context, paper, chosen())
     frame(context, paper)
@@ -391,8 +445,15 @@ function makeMatrix(root) {
     const value = at(r, c)
     const exact = values.encoding === "float32"
     const text = (exact ? "" : "≈ ") + (head.bounded ? share(value) : number(value, 4))
-    const what = may(r, c) ? `${head.quantity} ${text}` : `masked${head.fill ? ` (${head.fill})` : ""}, ${head.quantity} ${text}`
-    return [query, key, what, ...hiddenWords(head.hidden?.[r]).map((words) => words + (head.signed ? " in A or in B" : ""))]
+    const what = may(r, c)
+      ? `${head.quantity} ${text}`
+      : `masked${head.fill ? ` (${head.fill})` : ""}, ${head.quantity} ${text}`
+    return [
+      query,
+      key,
+      what,
+      ...hiddenWords(head.hidden?.[r]).map((words) => words + (head.signed ? " in A or in B" : "")),
+    ]
   }
 
   /** Once in a window, the chosen row of its first map lights up: that is where to look. */
@@ -402,7 +463,10 @@ function makeMatrix(root) {
     window.vizTransformerPulsed = true
     const light = element("div", "pulse")
     Object.assign(light.style, {
-      left: `${place.left}px`, top: `${yOf(r)}px`, width: `${place.w}px`, height: `${place.rowHeight}px`,
+      left: `${place.left}px`,
+      top: `${yOf(r)}px`,
+      width: `${place.w}px`,
+      height: `${place.rowHeight}px`,
     })
     light.onanimationend = () => light.remove()
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) stage.append(light)
@@ -449,7 +513,10 @@ function makeMatrix(root) {
   stage.onpointermove = (event) => {
     const { x, y } = pointIn(stage, event)
     if (dragged && Math.hypot(x - dragged.x, y - dragged.y) > 6) {
-      dragged.to = { x: Math.min(Math.max(x, place.left), place.left + place.w), y: Math.min(Math.max(y, place.top), place.top + place.h) }
+      dragged.to = {
+        x: Math.min(Math.max(x, place.left), place.left + place.w),
+        y: Math.min(Math.max(y, place.top), place.top + place.h),
+      }
       hover(null)
     } else if (!dragged?.to) hover(cellAt(x, y), x, y)
   }
@@ -471,23 +538,35 @@ function makeMatrix(root) {
       hover(cell, moved.x, moved.y)
       return
     }
-    const inside = (px, py) => cellAt(Math.min(px, place.left + place.w - 0.01), Math.min(py, place.top + place.h - 0.01))
+    const inside = (px, py) =>
+      cellAt(Math.min(px, place.left + place.w - 0.01), Math.min(py, place.top + place.h - 0.01))
     const [a, b] = [inside(x, y), inside(to.x, to.y)]
     show({ r0: Math.min(a.r, b.r), r1: Math.max(a.r, b.r) + 1, c0: Math.min(a.c, b.c), c1: Math.max(a.c, b.c) + 1 })
   }
-  stage.onpointercancel = () => { dragged = null; paintOver() }
+  stage.onpointercancel = () => {
+    dragged = null
+    paintOver()
+  }
   stage.ondblclick = () => show()
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const { r, c } = chosen()
     const far = event.shiftKey ? 10 : 1
     const moves = {
-      ArrowUp: [-far, 0], ArrowDown: [far, 0], ArrowLeft: [0, -far], ArrowRight: [0, far], Home: [0, -columns], End: [0, columns],
+      ArrowUp: [-far, 0],
+      ArrowDown: [far, 0],
+      ArrowLeft: [0, -far],
+      ArrowRight: [0, far],
+      Home: [0, -columns],
+      End: [0, columns],
     }
     if (moves[event.key]) {
       const [down, along] = moves[event.key]
       const inside = (value, count) => Math.min(Math.max(value, 0), count - 1)
-      const to = { r: r === null ? area.r0 : inside(r + down, rows), c: c === null ? area.c0 : inside(c + along, columns) }
+      const to = {
+        r: r === null ? area.r0 : inside(r + down, rows),
+        c: c === null ? area.c0 : inside(c + along, columns),
+      }
       if (to.r < area.r0 || to.r >= area.r1 || to.c < area.c0 || to.c >= area.c1) {
         const move = (v, first, last) => (v < first ? v - first : v >= last ? v - last + 1 : 0)
         const [dr, dc] = [move(to.r, area.r0, area.r1), move(to.c, area.c0, area.c1)]
@@ -524,7 +603,10 @@ function makeMatrix(root) {
       hush()
       choice.hidden = head.signed
       scales[0].hidden = !head.bounded
-      stage.setAttribute("aria-label", `${head.label}. Arrow keys choose a cell, plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`)
+      stage.setAttribute(
+        "aria-label",
+        `${head.label}. Arrow keys choose a cell, plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`,
+      )
     },
     draw() {
       const width = root.clientWidth
@@ -533,7 +615,16 @@ function makeMatrix(root) {
       stage.style.height = `${place.height}px`
       scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
       const paper = colours(root)
-      const state = [width, place.height, place.z, mode(), paper.one("page"), window.devicePixelRatio, JSON.stringify(area), written()].join()
+      const state = [
+        width,
+        place.height,
+        place.z,
+        mode(),
+        paper.one("page"),
+        window.devicePixelRatio,
+        JSON.stringify(area),
+        written(),
+      ].join()
       if (painted !== state) pixels = cellsAt(window.devicePixelRatio || 1)
       painted = state
       paintAll(prepare(base, width, place.height), false)

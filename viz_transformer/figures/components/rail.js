@@ -6,7 +6,14 @@ import { rootIn } from "./parts/stage.js"
 // sub-layer reads from it and adds to it, its norm in front (pre) or on the line behind the sum (post). The decoder is
 // mirrored, so that the memory reaches its cross-attentions without crossing a stream.
 // data: {norm, stacks: [{name, ink, end, final, layers: [[{name, kinds, layer, part, cross, share, title}]]}]}
-const WIDTH = 266, CHANNEL = 20, LINE = 8, GAP = 16, STEP = 52, HEAD = 18, BOX = 26, NORM = 15
+const WIDTH = 266,
+  CHANNEL = 20,
+  LINE = 8,
+  GAP = 16,
+  STEP = 52,
+  HEAD = 18,
+  BOX = 26,
+  NORM = 15
 const SVG = "http://www.w3.org/2000/svg"
 
 const shape = (name, attributes) => {
@@ -32,7 +39,8 @@ const drawStack = (stack, { norm, at, width, mirrored, root, lines }) => {
   const left = mirrored ? at : at + LINE + GAP
   const room = width - LINE - GAP
   const edge = mirrored ? left + room : left // the side of a box that faces the line
-  const nodes = [], crosses = []
+  const nodes = [],
+    crosses = []
   const place = (made, x, y, w, h) => {
     Object.assign(made.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` })
     root.append(made)
@@ -112,14 +120,17 @@ const draw = (root, data) => {
   const two = data.stacks.length === 2
   const width = two ? (WIDTH - CHANNEL) / 2 : 190
   const made = data.stacks.map((stack, i) =>
-    drawStack(stack, { norm: data.norm, at: i * (width + CHANNEL), width, mirrored: i === 1, root, lines }))
+    drawStack(stack, { norm: data.norm, at: i * (width + CHANNEL), width, mirrored: i === 1, root, lines }),
+  )
   if (two) {
     const channel = width + CHANNEL / 2
     const { exit } = made[0]
     const ends = made[1].crosses
     const ys = [exit.y, ...ends.map((end) => end.y)]
     const d = `M${exit.x},${exit.y} H${channel} M${channel},${Math.min(...ys)} V${Math.max(...ys)}`
-    lines.append(shape("path", { class: "memory", d: d + ends.map((end) => ` M${channel},${end.y} H${end.x}`).join("") }))
+    lines.append(
+      shape("path", { class: "memory", d: d + ends.map((end) => ` M${channel},${end.y} H${end.x}`).join("") }),
+    )
     for (const end of ends) lines.append(shape("path", { class: "memoryTip", d: `M${end.x},${end.y} l-5,-3 v6 z` }))
   }
   const height = Math.max(...made.map((stack) => stack.bottom)) + 4
@@ -138,17 +149,25 @@ const withKeys = (columns) => {
     pick(there.node)
     there.made.focus()
   }
-  columns.forEach((nodes, column) => nodes.forEach(({ made }, row) => {
-    made.onkeydown = (event) => {
-      const to = { ArrowUp: [column, row - 1], ArrowDown: [column, row + 1], Home: [column, 0], End: [column, nodes.length - 1] }
-      const across = { ArrowLeft: column - 1, ArrowRight: column + 1 }[event.key]
-      if (across !== undefined) to[event.key] = columns[across] ? [across, Math.min(row, columns[across].length - 1)] : [column, row]
-      if (!to[event.key]) return
-      event.preventDefault()
-      event.stopPropagation()
-      go(...to[event.key])
-    }
-  }))
+  columns.forEach((nodes, column) =>
+    nodes.forEach(({ made }, row) => {
+      made.onkeydown = (event) => {
+        const to = {
+          ArrowUp: [column, row - 1],
+          ArrowDown: [column, row + 1],
+          Home: [column, 0],
+          End: [column, nodes.length - 1],
+        }
+        const across = { ArrowLeft: column - 1, ArrowRight: column + 1 }[event.key]
+        if (across !== undefined)
+          to[event.key] = columns[across] ? [across, Math.min(row, columns[across].length - 1)] : [column, row]
+        if (!to[event.key]) return
+        event.preventDefault()
+        event.stopPropagation()
+        go(...to[event.key])
+      }
+    }),
+  )
 }
 
 /** Scroll the rail, where it is taller than the screen, so that this sub-layer is on it; the page stays. */
@@ -188,5 +207,8 @@ export default function ({ data, parentElement }) {
   }
   root.vt.given = given
   mark()
-  return () => { root.vt.deaf(); root.remove() }
+  return () => {
+    root.vt.deaf()
+    root.remove()
+  }
 }

@@ -34,15 +34,21 @@ function makeRow(root) {
   let query, keys, scores, weights, mask, K, E, most, top, place
   let hovered = null
 
-  foot.append(exports(root, {
-    draw: (context) => { paint(context); marks(context) },
-    size: () => ({ width: place.width, height: place.height }),
-    caption: () => head.caption,
-    name: () => head.name,
-  }))
+  foot.append(
+    exports(root, {
+      draw: (context) => {
+        paint(context)
+        marks(context)
+      },
+      size: () => ({ width: place.width, height: place.height }),
+      caption: () => head.caption,
+      name: () => head.name,
+    }),
+  )
 
   const chosen = () => placeOn(head.keys)
-  const finite = (values) => values.reduce((largest, value) => (Number.isFinite(value) ? Math.max(largest, Math.abs(value)) : largest), 0)
+  const finite = (values) =>
+    values.reduce((largest, value) => (Number.isFinite(value) ? Math.max(largest, Math.abs(value)) : largest), 0)
 
   // ---- where things are
 
@@ -65,11 +71,29 @@ function makeRow(root) {
     const start = 30 * z + tall
     const strips = {}
     let y = start
-    for (const [name, height] of Object.entries({ keys: block, products: block, scores: LINE * z, weights: LINE * z })) {
+    for (const [name, height] of Object.entries({
+      keys: block,
+      products: block,
+      scores: LINE * z,
+      weights: LINE * z,
+    })) {
       strips[name] = { y, height }
       y += height + GAP * z
     }
-    return { z, width, height: y + 26 * z, left, cell, w: cell * K, start, end: y - GAP * z, upright, size, tall, strips }
+    return {
+      z,
+      width,
+      height: y + 26 * z,
+      left,
+      cell,
+      w: cell * K,
+      start,
+      end: y - GAP * z,
+      upright,
+      size,
+      tall,
+      strips,
+    }
   }
   const xOf = (k) => place.left + k * place.cell
   const keyAt = (x, y) => {
@@ -116,7 +140,10 @@ function makeRow(root) {
       const { y: at, height: tall } = strips[name]
       for (let k = 0; k < K; k++) {
         const value = values[k]
-        const colour = Number.isNaN(value) || (!mask[k] && (name === "scores" || value === 0)) ? paper.one("surface") : palette.css(level(value))
+        const colour =
+          Number.isNaN(value) || (!mask[k] && (name === "scores" || value === 0))
+            ? paper.one("surface")
+            : palette.css(level(value))
         context.fillStyle = colour
         context.fillRect(xOf(k), at, cell - gap, tall)
         if (!mask[k]) {
@@ -131,8 +158,20 @@ function makeRow(root) {
         }
       }
     }
-    strip("scores", scores, (value) => signed(value, most.scores), diverging, (value) => number(value, 2))
-    strip("weights", weights, (value) => value, own, (value) => share(value, 2))
+    strip(
+      "scores",
+      scores,
+      (value) => signed(value, most.scores),
+      diverging,
+      (value) => number(value, 2),
+    )
+    strip(
+      "weights",
+      weights,
+      (value) => value,
+      own,
+      (value) => share(value, 2),
+    )
     words(context, paper)
     tokens(context, paper)
   }
@@ -145,7 +184,12 @@ function makeRow(root) {
     context.font = sans(16 * z, 600)
     context.fillStyle = paper.one("text")
     context.fillText(shorten(context, head.title, width - 8), 0, 18 * z)
-    const names = { keys: ["keys k", "and query q"], products: ["q × k", "by dimension"], scores: ["score"], weights: ["weight"] }
+    const names = {
+      keys: ["keys k", "and query q"],
+      products: ["q × k", "by dimension"],
+      scores: ["score"],
+      weights: ["weight"],
+    }
     for (const [name, lines] of Object.entries(names)) {
       const { y, height } = strips[name]
       const middle = lines.length > 1 ? y + 14 * z : y + height / 2 + 5 * z
@@ -231,7 +275,10 @@ function makeRow(root) {
       `query ${head.position}: ${writes ? "reads " : ""}${quoted(token)}${writes ? `, writes ${quoted(writes)}` : ""}`,
       `key ${positionAt(axis, k)}: ${quoted(axis.tokens[k])}`,
     ]
-    if (e !== null) lines.push(`dimension ${e}: ${number(query[e])} × ${number(keys[k * E + e])} = ${number(query[e] * keys[k * E + e])}`)
+    if (e !== null)
+      lines.push(
+        `dimension ${e}: ${number(query[e])} × ${number(keys[k * E + e])} = ${number(query[e] * keys[k * E + e])}`,
+      )
     const below = Number.isFinite(top) && mask[k] ? `, ${number(top - scores[k], 2)} below the row's largest` : ""
     lines.push(`score ${number(scores[k])}${below}`)
     lines.push(`${mask[k] ? "" : `masked${head.fill ? ` (${head.fill})` : ""}, `}weight ${share(weights[k])}`)
@@ -291,7 +338,11 @@ function makeRow(root) {
       mask = arrays.mask.values
       ;[K, E] = arrays.keys.shape
       const products = Float32Array.from(keys, (value, i) => value * query[i % E])
-      most = { vectors: Math.max(finite(keys), finite(query)), products: finite(products), scores: finite(mask.some(Boolean) ? scores.filter((_, k) => mask[k]) : scores) }
+      most = {
+        vectors: Math.max(finite(keys), finite(query)),
+        products: finite(products),
+        scores: finite(mask.some(Boolean) ? scores.filter((_, k) => mask[k]) : scores),
+      }
       top = scores.reduce((largest, value, k) => (mask[k] && value > largest ? value : largest), -Infinity)
       hovered = null
       stage.setAttribute("aria-label", `${head.label}. Left and right choose a key, up and down the query.`)

@@ -56,10 +56,23 @@ function copied(root) {
   chart.querySelectorAll(".hoverlayer, .zoomlayer, .dragcover, .draglayer").forEach((layer) => layer.remove())
   chart.querySelectorAll("*").forEach(alone)
   picture.append(chart)
-  lines.forEach((line, n) => picture.append(made("text", {
-    x: MARGIN, y: tall + 2 * MARGIN + (n + 0.5) * LINE, fill: ink.one("muted"), "dominant-baseline": "central",
-    "font-family": "IBM Plex Sans, Source Sans, sans-serif", "font-size": SIZE, "xml:space": "preserve",
-  }, line)))
+  lines.forEach((line, n) =>
+    picture.append(
+      made(
+        "text",
+        {
+          x: MARGIN,
+          y: tall + 2 * MARGIN + (n + 0.5) * LINE,
+          fill: ink.one("muted"),
+          "dominant-baseline": "central",
+          "font-family": "IBM Plex Sans, Source Sans, sans-serif",
+          "font-size": SIZE,
+          "xml:space": "preserve",
+        },
+        line,
+      ),
+    ),
+  )
   return { picture, width, height }
 }
 

@@ -21,7 +21,11 @@ const PLAY = 700
 const HATCH = 4
 const SIGN = 22
 const WIDE = 640 // from here on what a step reads and writes is one line, and the strategy's numbers stand beside the model's
-const SIGNS = [["raw", "model"], ["raw removed", "removed, and why"], ["final", "strategy"]]
+const SIGNS = [
+  ["raw", "model"],
+  ["raw removed", "removed, and why"],
+  ["final", "strategy"],
+]
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
 const PADDING = "This row reads padding: it writes nothing of the answer."
 
@@ -33,7 +37,13 @@ export default (component) => {
 
 function makeScrubber(root) {
   const says = element("div", "says")
-  const [reading, writing, spread, sums, outside] = [element("div"), element("div"), element("div"), element("div"), element("div", "outside")]
+  const [reading, writing, spread, sums, outside] = [
+    element("div"),
+    element("div"),
+    element("div"),
+    element("div"),
+    element("div", "outside"),
+  ]
   const controls = element("div", "controls")
   const range = element("input")
   const [start, end] = [element("span", "end"), element("span", "end")]
@@ -67,13 +77,15 @@ function makeScrubber(root) {
   const saving = exports(root, {
     draw: paint,
     size: () => ({ width: root.clientWidth, height: drawnHeight() }),
-    caption: () => (head.strategy ? `${head.caption}; probability over the whole vocabulary; strategy: ${head.strategy.name}` : head.caption),
+    caption: () =>
+      head.strategy
+        ? `${head.caption}; probability over the whole vocabulary; strategy: ${head.strategy.name}`
+        : head.caption,
     name: () => (writes(at()) ? `${head.name}-step-${at()}` : head.name),
   })
   const axisTitle = element("span", "", "probability over the whole vocabulary")
   last.append(axisTitle, saving)
-  for (const [sign, words] of SIGNS)
-    legend.append(element("span", `sign ${sign}`), element("span", "", words))
+  for (const [sign, words] of SIGNS) legend.append(element("span", `sign ${sign}`), element("span", "", words))
   root.append(says, controls, stage, legend, last)
 
   // ---- what a step is
@@ -87,17 +99,22 @@ function makeScrubber(root) {
   const probability = (step, i) => exponential(logProb(step, i))
   const others = (step) => head.vocabulary - head.candidates[step].length
   const restText = (step) => share(rests.values[step])
-  const othersText = (step) => `other ${others(step).toLocaleString("en")} ${others(step) === 1 ? "token" : "tokens"} together`
+  const othersText = (step) =>
+    `other ${others(step).toLocaleString("en")} ${others(step) === 1 ? "token" : "tokens"} together`
   const numberText = (step) => (steps === 1 ? "Step 0, the only one" : `Step ${step} of ${steps}`)
   const valueText = (step) => share(probability(step, head.written[step]))
   const isForced = (step) => head.forced.includes(step)
   const logText = (value) => (value === -Infinity ? "-∞" : number(value, 2))
   const sentenceText = (step) =>
-    !writes(step) ? (step < 0 ? GIVEN : PADDING)
+    !writes(step)
+      ? step < 0
+        ? GIVEN
+        : PADDING
       : `${numberText(step)}${isForced(step) ? ", given" : ""}: reads ${quoted(head.reads[step])}, writes ${quoted(written(step))}, ${oddsText(step)}`
-  const oddsText = (step) => (head.strategy
-    ? `probability ${valueText(step)} under the model, ${share(finalProbability(step, head.written[step]))} under the strategy`
-    : `probability ${valueText(step)}`)
+  const oddsText = (step) =>
+    head.strategy
+      ? `probability ${valueText(step)} under the model, ${share(finalProbability(step, head.written[step]))} under the strategy`
+      : `probability ${valueText(step)}`
 
   // ---- what the strategy made of it
 
@@ -107,9 +124,16 @@ function makeScrubber(root) {
   const reason = (step, i) => head.strategy?.reasons[head.strategy.removed[step][i] - 1]
   const finalText = (step, i) => reason(step, i) ?? share(finalProbability(step, i))
   const finalRest = (step) => strategies.strategy_rest.values[step]
-  const spreadText = (step) => `entropy ${number(strategies.entropy.values[step], 2)} nats, even would be ln ${head.vocabulary.toLocaleString("en")} = ${number(Math.log(head.vocabulary), 2)}`
-  const sumsText = (step) => `log-probability: model ${logText(logProb(step, head.written[step]))}, strategy ${logText(finalLogProb(step, head.written[step]))}`
-  const canTake = (step, i) => head.ids !== undefined && writes(step) && i < head.candidates[step].length && i !== head.written[step] && reason(step, i) !== "banned"
+  const spreadText = (step) =>
+    `entropy ${number(strategies.entropy.values[step], 2)} nats, even would be ln ${head.vocabulary.toLocaleString("en")} = ${number(Math.log(head.vocabulary), 2)}`
+  const sumsText = (step) =>
+    `log-probability: model ${logText(logProb(step, head.written[step]))}, strategy ${logText(finalLogProb(step, head.written[step]))}`
+  const canTake = (step, i) =>
+    head.ids !== undefined &&
+    writes(step) &&
+    i < head.candidates[step].length &&
+    i !== head.written[step] &&
+    reason(step, i) !== "banned"
 
   /** What the tooltip says of a candidate; behind the last one stand all other tokens. */
   function sentences(step, i) {
@@ -123,16 +147,22 @@ function makeScrubber(root) {
     else if (reason(step, i) === undefined) {
       lines.push(`probability: model ${odds}, strategy ${finalText(step, i)}`)
       lines.push(`log-probability: model ${log}, strategy ${logText(finalLogProb(step, i))}`)
-    } else lines.push(`probability: model ${odds}`, `log-probability: model ${log}`, `removed by the strategy: ${reason(step, i)}`)
+    } else
+      lines.push(
+        `probability: model ${odds}`,
+        `log-probability: model ${log}`,
+        `removed by the strategy: ${reason(step, i)}`,
+      )
     if (unlisted) lines.push(`not among the ${head.candidates[step].length - 1} most probable`)
     if (isWritten) lines.push(isForced(step) ? "written because it was given" : "written")
     if (canTake(step, i)) lines.push("Enter takes it instead")
     return lines
   }
 
-  const restSentences = (step) => (head.strategy
-    ? [`probability: model ${restText(step)}, strategy ${share(finalRest(step))}`]
-    : [`probability ${restText(step)}`])
+  const restSentences = (step) =>
+    head.strategy
+      ? [`probability: model ${restText(step)}, strategy ${share(finalRest(step))}`]
+      : [`probability ${restText(step)}`]
 
   // ---- taking another candidate
 
@@ -159,7 +189,12 @@ function makeScrubber(root) {
     announce(sentenceText(nearest(from + by)))
   }
   const player = makePlayer({
-    pace: PLAY, settle: SETTLE, isThere: () => root.isConnected, count: () => steps, at, go,
+    pace: PLAY,
+    settle: SETTLE,
+    isThere: () => root.isConnected,
+    count: () => steps,
+    at,
+    go,
     last: (step) => announce(sentenceText(step)),
     changed: () => drawControls(at()),
   })
@@ -178,7 +213,9 @@ function makeScrubber(root) {
     player.halt()
     go(Number(range.value))
   }
-  range.onclick = () => { if (!writes(at())) go(Number(range.value)) } // the value stayed, the row did not
+  range.onclick = () => {
+    if (!writes(at())) go(Number(range.value))
+  } // the value stayed, the row did not
   range.onkeydown = (event) => {
     if (event.key === "PageUp" || event.key === "PageDown") event.preventDefault() // they turn to another scene
     const to = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -Infinity, End: Infinity }[event.key]
@@ -221,7 +258,8 @@ function makeScrubber(root) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     const count = rowsOf(at())
     const down = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (down && count) point(active === null ? (down > 0 ? 0 : count - 1) : Math.min(Math.max(active.i + down, 0), count - 1))
+    if (down && count)
+      point(active === null ? (down > 0 ? 0 : count - 1) : Math.min(Math.max(active.i + down, 0), count - 1))
     else if (event.key === "ArrowRight") move(1)
     else if (event.key === "ArrowLeft") move(-1)
     else if (event.key === "Home" || event.key === "End") {
@@ -238,14 +276,16 @@ function makeScrubber(root) {
   // ---- the page
 
   function makeBars() {
-    const id = root.id ||= `scrubber-${Math.random().toString(36).slice(2)}`
+    const id = (root.id ||= `scrubber-${Math.random().toString(36).slice(2)}`)
     const option = (className, number) => {
       const row = element("div", className)
       row.setAttribute("role", head.ids ? "row" : "option")
       row.id = `${id}-${number}`
       return row
     }
-    const cells = (...all) => { for (const each of head.ids ? all : []) each.setAttribute("role", "gridcell") }
+    const cells = (...all) => {
+      for (const each of head.ids ? all : []) each.setAttribute("role", "gridcell")
+    }
     const final = () => {
       const [bar, part, value] = [element("span", "final-bar"), element("span", "final-part"), element("span", "final")]
       bar.append(part)
@@ -253,13 +293,21 @@ function makeScrubber(root) {
     }
     bars = Array.from({ length: most }, (_, i) => {
       const row = option("candidate", i)
-      const [token, bar, part, value] = [element("bdi", "token"), element("span", "bar"), element("span", "part"), element("span", "value")]
+      const [token, bar, part, value] = [
+        element("bdi", "token"),
+        element("span", "bar"),
+        element("span", "part"),
+        element("span", "value"),
+      ]
       bar.append(part)
-      const [after, taker] = [final(), button("quiet take", "take", "Take this token", (event) => {
-        if (event.detail > 1) return // the second of a double click
-        take(i)
-        stage.focus({ preventScroll: true })
-      })]
+      const [after, taker] = [
+        final(),
+        button("quiet take", "take", "Take this token", (event) => {
+          if (event.detail > 1) return // the second of a double click
+          take(i)
+          stage.focus({ preventScroll: true })
+        }),
+      ]
       taker.tabIndex = -1 // Enter on the row does the same
       taker.onmousedown = (event) => event.preventDefault() // the focus stays where it is
       const place = element("span", "taking")
@@ -269,7 +317,12 @@ function makeScrubber(root) {
       return { row, token, part, value, after, taker }
     })
     const row = option("rest", most)
-    const [text, value, bar, part] = [element("span", "others"), element("span", "value"), element("span", "bar"), element("span", "part")]
+    const [text, value, bar, part] = [
+      element("span", "others"),
+      element("span", "value"),
+      element("span", "bar"),
+      element("span", "part"),
+    ]
     bar.append(part)
     const after = final()
     row.append(text, value, bar, ...after.shown)
@@ -306,9 +359,15 @@ function makeScrubber(root) {
     const read = head.reads[step]
     const typed = read.note === undefined ? [] : [element("span", "", "”, typed “"), element("bdi", "", read.note)]
     reading.replaceChildren(
-      element("span", "number", numberText(step)), element("span", "", ": reads “"), token(read), ...typed, element("span", "", "”,"),
+      element("span", "number", numberText(step)),
+      element("span", "", ": reads “"),
+      token(read),
+      ...typed,
+      element("span", "", "”,"),
     )
-    const odds = head.strategy ? [element("span", "", "”")] : [element("span", "", "”, probability "), element("span", "value", valueText(step))]
+    const odds = head.strategy
+      ? [element("span", "", "”")]
+      : [element("span", "", "”, probability "), element("span", "value", valueText(step))]
     writing.replaceChildren(element("span", "", "writes “"), token(written(step)), ...odds)
     if (isForced(step)) writing.append(element("span", "forced", "given"))
     if (!head.strategy) return
@@ -320,7 +379,14 @@ function makeScrubber(root) {
     const shown = inside ? candidates(step) : []
     bars.forEach(({ row, token, part, value, after, taker }, i) => {
       const each = shown[i]
-      row.className = ["candidate", each === undefined && "empty", inside && i === head.written[step] && "written", i === active?.i && "active"].filter(Boolean).join(" ")
+      row.className = [
+        "candidate",
+        each === undefined && "empty",
+        inside && i === head.written[step] && "written",
+        i === active?.i && "active",
+      ]
+        .filter(Boolean)
+        .join(" ")
       row.setAttribute("aria-selected", String(inside && i === head.written[step]))
       part.style.width = each === undefined ? "0" : `${100 * (probability(step, i) || 0)}%`
       if (head.strategy) {
@@ -411,23 +477,43 @@ function makeScrubber(root) {
     }
     const [top, bottom] = [HEADING * z, (HEADING + LINE * (most + 1)) * z]
     context.fillStyle = paper.one("line")
-    for (const part of [0, 0.5, 1]) context.fillRect(Math.min(left + (right - left) * part, right - 1), top, 1, bottom - top)
+    for (const part of [0, 0.5, 1])
+      context.fillRect(Math.min(left + (right - left) * part, right - 1), top, 1, bottom - top)
     candidates(step).forEach((each, i) => {
       const y = top + LINE * z * (i + 0.5)
       const isWritten = i === head.written[step]
       const font = mono(14 * z, isWritten ? 600 : 400)
       const inset = each.special ? 8 * z : 0
-      const long = write(each.text, left - 8 * z - inset, y, { font, ink: each.special ? "muted" : "target-ink", align: "right", room: left - 24 * z - 2 * inset })
+      const long = write(each.text, left - 8 * z - inset, y, {
+        font,
+        ink: each.special ? "muted" : "target-ink",
+        align: "right",
+        room: left - 24 * z - 2 * inset,
+      })
       if (each.special) pill(context, paper, left - 8 * z - 2 * inset - long, y - 11 * z, long + 2 * inset, 22 * z)
       const [raw, odds] = [(right - left) * (probability(step, i) || 0), share(probability(step, i))]
       if (head.strategy) {
         const why = reason(step, i)
         if (why === undefined) {
           bar(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
-          bar(context, paper.one("target-ink"), left, y + 3 * z, (right - left) * (finalProbability(step, i) || 0), 6 * z)
+          bar(
+            context,
+            paper.one("target-ink"),
+            left,
+            y + 3 * z,
+            (right - left) * (finalProbability(step, i) || 0),
+            6 * z,
+          )
         } else hatched(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
         write(odds, width - 10 * z, y - 7 * z, { font: mono(14 * z), align: "right" })
-        write(finalText(step, i), width - 10 * z, y + 9 * z, why === undefined ? { font: mono(14 * z, 600), align: "right" } : { font: sans(14 * z), ink: "muted", align: "right" })
+        write(
+          finalText(step, i),
+          width - 10 * z,
+          y + 9 * z,
+          why === undefined
+            ? { font: mono(14 * z, 600), align: "right" }
+            : { font: sans(14 * z), ink: "muted", align: "right" },
+        )
       } else {
         bar(context, paper.scale("decoder").css(0.5), left, y - 7 * z, raw, 14 * z)
         write(odds, width - 10 * z, y, { font, align: "right" })
@@ -445,14 +531,25 @@ function makeScrubber(root) {
       context.fillRect(10 * z, y - up - 8 * z, context.measureText(othersText(step)).width + 8 * z, 17 * z)
       write(othersText(step), 10 * z, y - up, { ink: "muted" })
       write(restText(step), width - 10 * z, y - up, { font: mono(14 * z), align: "right" })
-      bar(context, paper.scale("derived").css(0.5), left, y + (head.strategy ? 3 : 9) * z, (right - left) * (rests.values[step] || 0), 4 * z)
+      bar(
+        context,
+        paper.scale("derived").css(0.5),
+        left,
+        y + (head.strategy ? 3 : 9) * z,
+        (right - left) * (rests.values[step] || 0),
+        4 * z,
+      )
       if (head.strategy) {
         bar(context, paper.one("muted"), left, y + 10 * z, (right - left) * (finalRest(step) || 0), 4 * z)
         write(share(finalRest(step)), width - 10 * z, y + 9 * z, { font: mono(14 * z, 600), align: "right" })
       }
     }
     for (const part of [0, 0.5, 1])
-      write(String(part), left + (right - left) * part, bottom + 10 * z, { font: mono(12 * z), ink: "muted", align: "center" })
+      write(String(part), left + (right - left) * part, bottom + 10 * z, {
+        font: mono(12 * z),
+        ink: "muted",
+        align: "center",
+      })
     if (!head.strategy) {
       write("probability over the whole vocabulary", left, bottom + 30 * z, { font: sans(13 * z), ink: "muted" })
       return
@@ -497,7 +594,10 @@ function makeScrubber(root) {
     /** @type {(taken: object) => void} */
     tell: () => {},
     update({ header, arrays }) {
-      const other = !head || JSON.stringify([head.reads, head.candidates, head.tokens]) !== JSON.stringify([header.reads, header.candidates, header.tokens])
+      const other =
+        !head ||
+        JSON.stringify([head.reads, head.candidates, head.tokens]) !==
+          JSON.stringify([header.reads, header.candidates, header.tokens])
       if (other) player.cancel()
       head = header
       logProbs = arrays.log_probs
@@ -518,7 +618,10 @@ function makeScrubber(root) {
       range.max = steps - 1
       start.textContent = steps > 1 ? "0" : ""
       end.textContent = steps > 1 ? String(steps - 1) : ""
-      stage.setAttribute("aria-label", `Candidates of the step, best first. Arrow keys up and down show one of them, left and right choose the step.${head.ids ? " Enter takes the one shown instead of the one written." : ""}`)
+      stage.setAttribute(
+        "aria-label",
+        `Candidates of the step, best first. Arrow keys up and down show one of them, left and right choose the step.${head.ids ? " Enter takes the one shown instead of the one written." : ""}`,
+      )
     },
     draw() {
       const step = at()

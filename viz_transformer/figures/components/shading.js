@@ -68,15 +68,22 @@ function makeShading(root) {
     choice.append(...made)
     return made
   }
-  const directions = group(directionChoice, "Direction", DIRECTIONS, (word) => { direction = word })
-  const shades = group(shadeChoice, "Colour scale", SHADES, (word) => { shade = word })
+  const directions = group(directionChoice, "Direction", DIRECTIONS, (word) => {
+    direction = word
+  })
+  const shades = group(shadeChoice, "Colour scale", SHADES, (word) => {
+    shade = word
+  })
   const tools = element("span", "tools")
-  tools.append(shadeChoice, exports(root, {
-    draw: (context) => paintAll(context),
-    size: () => ({ width: root.clientWidth, height: sheet().height }),
-    caption: () => head.caption,
-    name: () => head.name,
-  }))
+  tools.append(
+    shadeChoice,
+    exports(root, {
+      draw: (context) => paintAll(context),
+      size: () => ({ width: root.clientWidth, height: sheet().height }),
+      caption: () => head.caption,
+      name: () => head.name,
+    }),
+  )
   bar.append(directionChoice, tools)
 
   const at = (q, k) => weights.values[q * K + k]
@@ -89,7 +96,10 @@ function makeShading(root) {
   const axisOf = (paragraph) => paragraph.axis ?? active()
   /** Whether token n of this paragraph comes behind the selected query, and so is not there yet at its step. */
   const unwritten = ({ side }, n) =>
-    head.grows && side.ink === head.queries.ink && chosen().queries !== null && positionAt(side, n) > selection.chosen[head.queries.field]
+    head.grows &&
+    side.ink === head.queries.ink &&
+    chosen().queries !== null &&
+    positionAt(side, n) > selection.chosen[head.queries.field]
   /** The query and the key whose weight token n of this paragraph shows, null if it shows none. */
   const pairOf = (paragraph, n) => {
     const of = chosen()[active()]
@@ -106,12 +116,14 @@ function makeShading(root) {
     made.setAttribute("role", "option")
     made.tabIndex = -1
     if (token.note === undefined) made.textContent = token.text
-    else for (const part of [element("span", "typed", token.note), element("span", "read", token.text)]) {
-      part.dir = "auto"
-      made.append(part)
-    }
+    else
+      for (const part of [element("span", "typed", token.note), element("span", "read", token.text)]) {
+        part.dir = "auto"
+        made.append(part)
+      }
     // These stand for themselves; the letters of all others join those around them, so that a phrase runs one way.
-    if (token.special || token.note !== undefined || (hasRightToLeft(token.text) && hasLeftToRight(token.text))) made.dir = "auto"
+    if (token.special || token.note !== undefined || (hasRightToLeft(token.text) && hasLeftToRight(token.text)))
+      made.dir = "auto"
     return made
   }
 
@@ -123,7 +135,11 @@ function makeShading(root) {
     stage.classList.toggle("together", head.together)
     paragraphs = wanted.map((axis) => {
       const side = head[axis ?? "queries"]
-      const words = axis ? side.axis : head.queries.axis === head.keys.axis ? side.axis : `${head.queries.axis}, ${head.keys.axis}`
+      const words = axis
+        ? side.axis
+        : head.queries.axis === head.keys.axis
+          ? side.axis
+          : `${head.queries.axis}, ${head.keys.axis}`
       const label = element("div", "side", words)
       label.style.color = `var(--vt-${side.ink})`
       const box = element("div", "text")
@@ -223,7 +239,8 @@ function makeShading(root) {
 
   // ---- words
 
-  const queryWords = (q) => `${head.queries.role} ${positionAt(head.queries, q)}: ${head.writes ? "reads " : ""}${quoted(head.queries.tokens[q])}${head.writes ? `, writes ${quoted(head.writes[q])}` : ""}`
+  const queryWords = (q) =>
+    `${head.queries.role} ${positionAt(head.queries, q)}: ${head.writes ? "reads " : ""}${quoted(head.queries.tokens[q])}${head.writes ? `, writes ${quoted(head.writes[q])}` : ""}`
   const keyWords = (k) => `${head.keys.role} ${positionAt(head.keys, k)}: ${quoted(head.keys.tokens[k])}`
   const approximately = () => (weights.encoding === "float32" ? "" : "≈ ")
 
@@ -242,7 +259,8 @@ function makeShading(root) {
   /** What the shades are, in one sentence. */
   function said() {
     const of = chosen()[active()]
-    if (of === null) return `Choose a ${direction === "reads" ? "query" : "key"}: click a token, or move to it with the arrow keys.`
+    if (of === null)
+      return `Choose a ${direction === "reads" ? "query" : "key"}: click a token, or move to it with the arrow keys.`
     return direction === "reads" ? `What it reads: ${queryWords(of)}` : `What reads it: ${keyWords(of)}`
   }
 
@@ -326,8 +344,14 @@ function makeShading(root) {
       const far = event.shiftKey ? 10 : 1
       const forward = box.dir === "rtl" ? -far : far
       const moves = {
-        ArrowLeft: () => n - forward, ArrowRight: () => n + forward, Home: () => 0, End: () => cells.length - 1,
-        ArrowUp: () => onLine(cells, n, -1), ArrowDown: () => onLine(cells, n, 1), Enter: () => n, " ": () => n,
+        ArrowLeft: () => n - forward,
+        ArrowRight: () => n + forward,
+        Home: () => 0,
+        End: () => cells.length - 1,
+        ArrowUp: () => onLine(cells, n, -1),
+        ArrowDown: () => onLine(cells, n, 1),
+        Enter: () => n,
+        " ": () => n,
       }
       if (moves[event.key]) {
         const to = Math.min(Math.max(moves[event.key](), 0), cells.length - 1)
@@ -369,7 +393,8 @@ function makeShading(root) {
     const range = document.createRange()
     range.selectNodeContents(node)
     const whole = range.getClientRects()
-    if (whole.length === 1) return [{ text: node.data, left: whole[0].left, middle: whole[0].top + whole[0].height / 2 }]
+    if (whole.length === 1)
+      return [{ text: node.data, left: whole[0].left, middle: whole[0].top + whole[0].height / 2 }]
     const found = []
     for (const { segment, index } of SEGMENTS.segment(node.data)) {
       range.setStart(node, index)
@@ -427,7 +452,11 @@ function makeShading(root) {
 
   function paintAll(context) {
     const paper = colours(root)
-    const { z, places, legend: { y: low, left, lines } } = sheet()
+    const {
+      z,
+      places,
+      legend: { y: low, left, lines },
+    } = sheet()
     const width = root.clientWidth
     context.textAlign = "left"
     context.textBaseline = "middle"

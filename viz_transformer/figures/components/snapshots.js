@@ -64,12 +64,15 @@ function makeSnapshots(root) {
   left.append(stage)
   right.append(chart, list)
   parts.append(left, right)
-  foot.append(element("span", "", "loss: nats per token of the same target, end token included"), exports(root, {
-    draw: (context) => paintMap(context, true),
-    size: () => ({ width: left.clientWidth, height: place.height }),
-    caption: () => `${head.caption}, training step ${stepOf(at()).toLocaleString("en")}`,
-    name: () => `${head.name}-step-${stepOf(at())}`,
-  }))
+  foot.append(
+    element("span", "", "loss: nats per token of the same target, end token included"),
+    exports(root, {
+      draw: (context) => paintMap(context, true),
+      size: () => ({ width: left.clientWidth, height: place.height }),
+      caption: () => `${head.caption}, training step ${stepOf(at()).toLocaleString("en")}`,
+      name: () => `${head.name}-step-${stepOf(at())}`,
+    }),
+  )
   root.append(controls, answer, picks, parts, foot)
 
   // ---- what is chosen
@@ -85,7 +88,11 @@ function makeSnapshots(root) {
     const later = head.snapshots.findIndex(({ step }) => step > wanted)
     return later < 0 ? count() - 1 : Math.max(later - 1, 0)
   }
-  const kindAt = () => Math.max(0, head.kinds.findIndex(({ kind }) => kind === selection.chosen.kind))
+  const kindAt = () =>
+    Math.max(
+      0,
+      head.kinds.findIndex(({ kind }) => kind === selection.chosen.kind),
+    )
   const kind = () => head.kinds[kindAt()]
   const maps = () => arrays[`maps_${kindAt()}`]
   const mask = () => arrays[`mask_${kindAt()}`]
@@ -97,7 +104,10 @@ function makeSnapshots(root) {
     return Math.min(chosen[0] ?? 0, maps().shape[2] - 1)
   }
   const value = (s, r, c) => {
-    const { values, shape: [, layers, heads, queries, keys] } = maps()
+    const {
+      values,
+      shape: [, layers, heads, queries, keys],
+    } = maps()
     const cell = (h) => values[(((s * layers + layerAt()) * heads + h) * queries + r) * keys + c]
     const one = headAt()
     if (one !== null) return cell(one)
@@ -107,7 +117,8 @@ function makeSnapshots(root) {
   }
   const may = (r, c) => !mask() || mask().values[r * maps().shape[4] + c] === 1
   const lossText = (s) => number(losses.values[s], 4)
-  const titleText = () => `${kind().name}, layer ${layerAt()}, ${headAt() === null ? "mean of all heads" : `head ${headAt()}`}`
+  const titleText = () =>
+    `${kind().name}, layer ${layerAt()}, ${headAt() === null ? "mean of all heads" : `head ${headAt()}`}`
   const sentence = (s) => {
     const { text, complete, right } = head.snapshots[s]
     const end = complete ? "" : ", cut off"
@@ -126,7 +137,12 @@ function makeSnapshots(root) {
     announce(sentence(to))
   }
   const player = makePlayer({
-    pace: PLAY, settle: SETTLE, isThere: () => root.isConnected, count: () => count(), at, go,
+    pace: PLAY,
+    settle: SETTLE,
+    isThere: () => root.isConnected,
+    count: () => count(),
+    at,
+    go,
     last: (s) => announce(sentence(s)),
     changed: () => drawControls(at()),
   })
@@ -143,7 +159,9 @@ function makeSnapshots(root) {
     player.halt()
     go(Number(range.value))
   }
-  range.onkeydown = (event) => { if (event.key.startsWith("Page")) event.preventDefault() } // they turn to another scene
+  range.onkeydown = (event) => {
+    if (event.key.startsWith("Page")) event.preventDefault()
+  } // they turn to another scene
   list.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     const by = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -count(), End: count() }[event.key]
@@ -158,18 +176,31 @@ function makeSnapshots(root) {
     rows = head.snapshots.map(({ text, complete, right }, s) => {
       const row = element("div", "row")
       row.setAttribute("role", "option")
-      row.id = `${root.id ||= `snapshots-${Math.random().toString(36).slice(2)}`}-${s}`
+      row.id = `${(root.id ||= `snapshots-${Math.random().toString(36).slice(2)}`)}-${s}`
       const mark = element("span", right ? "mark ok" : "mark", right ? "✓" : "")
       mark.setAttribute("aria-hidden", "true")
       const written = element("bdi", "text", complete ? text : `${text} …`)
-      row.append(element("span", "at", stepOf(s).toLocaleString("en")), element("span", "loss", lossText(s)), mark, written)
+      row.append(
+        element("span", "at", stepOf(s).toLocaleString("en")),
+        element("span", "loss", lossText(s)),
+        mark,
+        written,
+      )
       row.setAttribute("aria-label", sentence(s))
       row.title = complete ? text : `${text} (cut off here)`
-      row.onclick = () => { player.halt(); go(s) }
+      row.onclick = () => {
+        player.halt()
+        go(s)
+      }
       return row
     })
     const heading = element("div", "row heading")
-    heading.append(element("span", "at", "step"), element("span", "loss", "loss"), element("span", "mark"), element("span", "text", "answer"))
+    heading.append(
+      element("span", "at", "step"),
+      element("span", "loss", "loss"),
+      element("span", "mark"),
+      element("span", "text", "answer"),
+    )
     heading.setAttribute("aria-hidden", "true")
     list.replaceChildren(heading, ...rows)
   }
@@ -192,7 +223,11 @@ function makeSnapshots(root) {
     const { text, complete, right } = head.snapshots[s]
     const mark = element("span", right ? "mark ok" : "mark", right ? "✓" : "")
     mark.setAttribute("aria-hidden", "true")
-    answer.replaceChildren(mark, element("bdi", "", text || "(nothing)"), element("span", "cut", complete ? "" : " … cut off here"))
+    answer.replaceChildren(
+      mark,
+      element("bdi", "", text || "(nothing)"),
+      element("span", "cut", complete ? "" : " … cut off here"),
+    )
     answer.title = sentence(s)
   }
 
@@ -201,11 +236,14 @@ function makeSnapshots(root) {
       const box = element("span", "choice")
       box.setAttribute("role", "group")
       box.setAttribute("aria-label", label)
-      box.append(element("span", "name", label), ...choices.map(([text, title, on, fields]) => {
-        const each = button("quiet", text, title, () => selection.pick(fields, SETTLE))
-        each.setAttribute("aria-pressed", String(on))
-        return each
-      }))
+      box.append(
+        element("span", "name", label),
+        ...choices.map(([text, title, on, fields]) => {
+          const each = button("quiet", text, title, () => selection.pick(fields, SETTLE))
+          each.setAttribute("aria-pressed", String(on))
+          return each
+        }),
+      )
       return box
     }
     const [, layers, heads] = maps().shape
@@ -216,14 +254,21 @@ function makeSnapshots(root) {
     const before = picks.contains(focused) ? focused.getAttribute("aria-label") : null
     picks.dataset.state = state
     picks.replaceChildren(
-      group("", head.kinds.map(({ kind, name }, i) => [name, `${name} attention`, i === kindAt(), { kind }])),
-      group("layer", numbers(layers).map((l) => [String(l), `Layer ${l}`, l === layerAt(), { layer: l }])),
+      group(
+        "",
+        head.kinds.map(({ kind, name }, i) => [name, `${name} attention`, i === kindAt(), { kind }]),
+      ),
+      group(
+        "layer",
+        numbers(layers).map((l) => [String(l), `Layer ${l}`, l === layerAt(), { layer: l }]),
+      ),
       group("head", [
         ...numbers(heads).map((h) => [String(h), `Head ${h}`, h === headAt(), { heads: [h] }]),
         ["mean", "Mean of all heads", headAt() === null, { heads: "mean" }],
       ]),
     )
-    if (before) [...picks.querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === before)?.focus()
+    if (before)
+      [...picks.querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === before)?.focus()
   }
 
   // ---- the map
@@ -236,7 +281,12 @@ function makeSnapshots(root) {
     const { rows: down, columns: along, writes } = kind()
     const wide = (token) => context.measureText(token.note ?? token.text).width
     const most = 11 * context.measureText("m").width
-    const margin = (tokens) => 20 + Math.min(most, tokens.reduce((w, token) => Math.max(w, wide(token)), 50 * z))
+    const margin = (tokens) =>
+      20 +
+      Math.min(
+        most,
+        tokens.reduce((w, token) => Math.max(w, wide(token)), 50 * z),
+      )
     const [l, r] = [margin(down.tokens), writes ? margin(writes) : 12]
     const [n, m] = [along.tokens.length, down.tokens.length]
     const cell = Math.min(Math.max(40, width - l - r) / n, 56 * z)
@@ -341,7 +391,8 @@ function makeSnapshots(root) {
     const unit = headAt() === null ? "mean attention weight (derived)" : "attention weight"
     context.fillText(shorten(context, unit, width - l - 152 * z), l + 148 * z, bar)
     if (chosenRow !== null) ring(context, paper, l, yOf(chosenRow), n * cell, rowHeight)
-    if (chosenRow !== null && chosenColumn !== null) ring(context, paper, xOf(chosenColumn), yOf(chosenRow), cell, rowHeight)
+    if (chosenRow !== null && chosenColumn !== null)
+      ring(context, paper, xOf(chosenColumn), yOf(chosenRow), cell, rowHeight)
     if (!exported && hovered) {
       context.lineWidth = 1
       context.strokeStyle = paper.one("muted")
@@ -354,7 +405,12 @@ function makeSnapshots(root) {
     const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
     const about = maps().encoding === "float32" ? "" : "≈ "
     const text = `weight ${about}${share(value(at(), r, c))}`
-    return [query, `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`, may(r, c) ? text : `masked, ${text}`, `training step ${stepOf(at()).toLocaleString("en")}`]
+    return [
+      query,
+      `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`,
+      may(r, c) ? text : `masked, ${text}`,
+      `training step ${stepOf(at()).toLocaleString("en")}`,
+    ]
   }
   const cellAt = (event) => {
     const { x, y } = pointIn(stage, event)
@@ -366,7 +422,11 @@ function makeSnapshots(root) {
     hovered = cell
     if (cell) {
       const [box, outer] = [stage.getBoundingClientRect(), root.getBoundingClientRect()]
-      tip.show(cellSentences(cell.r, cell.c), box.left - outer.left + xOf(cell.c) + place.cell / 2, box.top - outer.top + yOf(cell.r) + place.rowHeight / 2)
+      tip.show(
+        cellSentences(cell.r, cell.c),
+        box.left - outer.left + xOf(cell.c) + place.cell / 2,
+        box.top - outer.top + yOf(cell.r) + place.rowHeight / 2,
+      )
     } else tip.hide()
     if (changed) drawMap()
   }
@@ -383,8 +443,18 @@ function makeSnapshots(root) {
   }
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    if (event.key === "Escape") { hover(null); return }
-    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] }[event.key]
+    if (event.key === "Escape") {
+      hover(null)
+      return
+    }
+    const by = {
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+      Home: [0, -Infinity],
+      End: [0, Infinity],
+    }[event.key]
     if (!by) return
     event.preventDefault()
     const inside = (from, add, count) => (from === null ? 0 : Math.min(Math.max(from + add, 0), count - 1))
@@ -445,7 +515,10 @@ function makeSnapshots(root) {
   }
   chart.onclick = (event) => {
     const from = event.clientX - chart.getBoundingClientRect().left
-    const nearest = plot.reduce((best, point, i) => (Math.abs(point.x - from) < Math.abs(plot[best].x - from) ? i : best), 0)
+    const nearest = plot.reduce(
+      (best, point, i) => (Math.abs(point.x - from) < Math.abs(plot[best].x - from) ? i : best),
+      0,
+    )
     player.halt()
     go(nearest)
   }
@@ -464,7 +537,10 @@ function makeSnapshots(root) {
         makeRows()
         delete picks.dataset.state
       }
-      chart.setAttribute("aria-label", `Loss of the target at ${count()} training steps; the list below has the numbers`)
+      chart.setAttribute(
+        "aria-label",
+        `Loss of the target at ${count()} training steps; the list below has the numbers`,
+      )
     },
     draw() {
       const s = at()

@@ -7,7 +7,12 @@ const asked = (probe, variables) => {
   const all = [...variables, variables[0]].map((variable) => `var(${variable}, currentcolor)`) // the page's CSS may come later
   probe.style.backgroundImage = `linear-gradient(${all.join()})` // the one property that takes a list of colours
   const found = getComputedStyle(probe).backgroundImage.match(/rgba?\([^)]*\)/g)
-  return variables.map((_, n) => found[n].match(/[\d.]+/g).slice(0, 3).map(Number))
+  return variables.map((_, n) =>
+    found[n]
+      .match(/[\d.]+/g)
+      .slice(0, 3)
+      .map(Number),
+  )
 }
 /** @param {number[]} colour */
 const css = ([r, g, b]) => `rgb(${Math.round(r)}, ${Math.round(g)}, ${Math.round(b)})`
@@ -33,18 +38,22 @@ export function colours(root) {
   const read = (variable) => kept(variable, () => asked(probe, [variable])[0])
   const one = (name) => css(read(`--vt-${name}`))
   const pixel = (name) => asPixel(read(`--vt-${name}`))
-  const scale = (name) => kept(name, () => {
-    const stops = asked(probe, [0, 1, 2, 3, 4, 5, 6].map((i) => `--vt-${name}-${i}`))
-    const at = (t) => {
-      const place = Math.min(Math.max(t, 0), 1) * 6
-      const i = Math.min(Math.floor(place), 5)
-      const [[r, g, b], [r1, g1, b1]] = [stops[i], stops[i + 1]]
-      return [r + (r1 - r) * (place - i), g + (g1 - g) * (place - i), b + (b1 - b) * (place - i)]
-    }
-    const pixels = new Uint32Array(1024)
-    for (let i = 0; i < 1024; i++) pixels[i] = asPixel(at(i / 1023))
-    return { pixels, css: (t) => css(at(t)) }
-  })
+  const scale = (name) =>
+    kept(name, () => {
+      const stops = asked(
+        probe,
+        [0, 1, 2, 3, 4, 5, 6].map((i) => `--vt-${name}-${i}`),
+      )
+      const at = (t) => {
+        const place = Math.min(Math.max(t, 0), 1) * 6
+        const i = Math.min(Math.floor(place), 5)
+        const [[r, g, b], [r1, g1, b1]] = [stops[i], stops[i + 1]]
+        return [r + (r1 - r) * (place - i), g + (g1 - g) * (place - i), b + (b1 - b) * (place - i)]
+      }
+      const pixels = new Uint32Array(1024)
+      for (let i = 0; i < 1024; i++) pixels[i] = asPixel(at(i / 1023))
+      return { pixels, css: (t) => css(at(t)) }
+    })
   return { one, pixel, scale }
 }
 /** @param {number[]} colour */

@@ -50,7 +50,9 @@ export function tooltip(root) {
       const below = y + 16 + box.offsetHeight <= root.clientHeight
       box.style.top = `${Math.max(0, below ? y + 16 : y - 12 - box.offsetHeight)}px`
     },
-    hide() { box.hidden = true },
+    hide() {
+      box.hidden = true
+    },
   }
 }
 
@@ -59,5 +61,7 @@ export function announcer(root) {
   const place = element("div", "unseen")
   place.setAttribute("aria-live", "polite")
   root.append(place)
-  return (text) => { if (place.textContent !== text) place.textContent = text }
+  return (text) => {
+    if (place.textContent !== text) place.textContent = text
+  }
 }

@@ -12,4 +12,5 @@ const MOSTLY_HIDDEN = 0.9 // analysis/attention/hidden_keys.py has it too
 export const isFaint = (hidden) => hidden > MOSTLY_HIDDEN
 export const FAINT_ROWS = `faint: more than ${MOSTLY_HIDDEN} of the row is hidden`
 /** What is said of it, in a list: nothing where nothing is known to be hidden. */
-export const hiddenWords = (hidden) => (typeof hidden === "number" ? [`${share(hidden)} of this row's weight is hidden`] : [])
+export const hiddenWords = (hidden) =>
+  typeof hidden === "number" ? [`${share(hidden)} of this row's weight is hidden`] : []

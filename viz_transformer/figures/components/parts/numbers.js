@@ -4,7 +4,9 @@
 export function fixed(value, digits) {
   if (Math.abs(value) >= 1e21) return `${BigInt(value)}${digits ? "." : ""}${"0".repeat(digits)}`
   const text = value.toFixed(digits)
-  const [whole, tail] = Math.abs(value).toFixed(Math.min(100, digits + 30)).split(".")
+  const [whole, tail] = Math.abs(value)
+    .toFixed(Math.min(100, digits + 30))
+    .split(".")
   if (!/^50*$/.test(tail.slice(digits))) return text
   const digit = digits ? tail[digits - 1] : whole.at(-1)
   if (Number(digit) % 2) return text

@@ -10,16 +10,26 @@ export function makePlayer({ pace, settle, isThere, count, at, go, last, changed
   function advance(to) {
     const ends = to >= count() - 1
     place = to
-    timer = ends ? 0 : setTimeout(() => { if (isThere()) advance(to + 1) }, pace)
+    timer = ends
+      ? 0
+      : setTimeout(() => {
+          if (isThere()) advance(to + 1)
+        }, pace)
     go(to, ends ? settle : pace + 200)
     if (ends) last(to)
   }
   return {
-    get playing() { return timer !== 0 },
+    get playing() {
+      return timer !== 0
+    },
     /** The place that was played last, or null. */
-    get place() { return place },
+    get place() {
+      return place
+    },
     /** On from the place behind the one that is shown, or from the first behind the last. */
-    play() { advance(at() >= count() - 1 ? 0 : Math.max(at(), -1) + 1) },
+    play() {
+      advance(at() >= count() - 1 ? 0 : Math.max(at(), -1) + 1)
+    },
     /** Stop without a word. */
     cancel() {
       clearTimeout(timer)

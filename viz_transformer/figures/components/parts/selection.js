@@ -13,7 +13,9 @@ const makeSelection = () => {
     store.send({ token: store.token, fields: store.unheard })
   }
   return {
-    get chosen() { return store.chosen },
+    get chosen() {
+      return store.chosen
+    },
     /** Choose at once in the browser; Python hears of it when nothing else was chosen for `settle` milliseconds. */
     pick(fields, settle = 0) {
       store.chosen = { ...store.chosen, ...fields }
@@ -33,7 +35,9 @@ const makeSelection = () => {
       store.chosen = chosen
       tell()
     },
-    connect(send) { store.send = send },
+    connect(send) {
+      store.send = send
+    },
     listen(callback) {
       changes.addEventListener("change", callback)
       return () => changes.removeEventListener("change", callback)

@@ -35,12 +35,21 @@ export function mount(component, className, make) {
     theme.addEventListener("transitionend", draw)
     root.append(theme)
     document.fonts.addEventListener("loadingdone", draw)
-    root.vt = { made, draw, stop() {
-      sizes.disconnect()
-      deaf()
-      document.fonts.removeEventListener("loadingdone", draw)
-    } }
-    for (const font of ["400 14px 'IBM Plex Mono'", "600 14px 'IBM Plex Mono'", "400 14px 'IBM Plex Sans'", "600 16px 'IBM Plex Sans'"])
+    root.vt = {
+      made,
+      draw,
+      stop() {
+        sizes.disconnect()
+        deaf()
+        document.fonts.removeEventListener("loadingdone", draw)
+      },
+    }
+    for (const font of [
+      "400 14px 'IBM Plex Mono'",
+      "600 14px 'IBM Plex Mono'",
+      "400 14px 'IBM Plex Sans'",
+      "600 16px 'IBM Plex Sans'",
+    ])
       document.fonts.load(font).then((loaded) => loaded.length && draw())
   }
   const { made, draw, stop } = root.vt
@@ -48,7 +57,10 @@ export function mount(component, className, make) {
   made.ready = true
   if (root.clientWidth) made.draw()
   else draw()
-  return () => { stop(); root.remove() }
+  return () => {
+    stop()
+    root.remove()
+  }
 }
 
 /** Text sizes follow the projector switch: a pixel here is this many of the screen's. */

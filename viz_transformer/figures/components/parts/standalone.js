@@ -18,5 +18,8 @@ export async function standAlone(component) {
   selection.receive(JSON.parse(parentElement.dataset.chosen), "")
   component({ parentElement, data, setTriggerValue() {}, setStateValue() {} })
   const frame = /** @type {HTMLElement} */ (window.frameElement)
-  if (frame) new ResizeObserver(() => { frame.style.height = `${document.documentElement.offsetHeight}px` }).observe(document.body)
+  if (frame)
+    new ResizeObserver(() => {
+      frame.style.height = `${document.documentElement.offsetHeight}px`
+    }).observe(document.body)
 }

@@ -38,5 +38,6 @@ export function wrapped(context, text, width) {
   return lines
 }
 
-export const mono = (size, weight = 400) => `${weight} ${size}px 'IBM Plex Mono', 'Source Code Pro', ui-monospace, monospace`
+export const mono = (size, weight = 400) =>
+  `${weight} ${size}px 'IBM Plex Mono', 'Source Code Pro', ui-monospace, monospace`
 export const sans = (size, weight = 400) => `${weight} ${size}px 'IBM Plex Sans', 'Source Sans', system-ui, sans-serif`
