@@ -1,4 +1,5 @@
-// What Python sends, as types. They are checked by `make javascript` and never sent: no component imports this file.
+// What Python sends, as types. They are checked by `make javascript` and never sent: no component imports this file. What
+// Python writes is held against them by tests/figures/components/test_types.py.
 
 /** @typedef {{text: string, note?: string, special?: boolean}} Token */
 /**
@@ -14,32 +15,37 @@
  * @typedef {{update: (payload: Payload) => void, draw: () => void, ready?: boolean, tell?: (given: object) => void}} Made
  */
 
-/** @typedef {{caption: string, name: string, label?: string, title?: string, height?: number}} Picture */
+/** @typedef {{caption: string, name: string}} Picture */
 /**
- * @typedef {Picture & {rows: Axis, columns: Axis, writes: ?Token[], scale: string, signed: boolean, bounded: boolean,
- *   unit: string, quantity: string, fill: string, most?: number, grows?: boolean, hidden?: number[]}} MatrixHeader
+ * @typedef {Picture & {title: string, label: string, rows: Axis, columns: Axis, writes: ?Token[], scale: string,
+ *   signed: boolean, bounded: boolean, unit: string, quantity: string, fill: string, height: number, most?: number,
+ *   grows?: boolean, hidden?: number[]}} MatrixHeader
  */
 /**
- * @typedef {Picture & {queries: Axis, keys: Axis, writes: ?Token[], heads: string[], colours: string[], unit: string,
- *   fill: string, most_tokens: number, most_lines: number, hidden?: number[][]}} LinesHeader
+ * @typedef {Picture & {title: string, label: string, queries: Axis, keys: Axis, writes: ?Token[], heads: string[],
+ *   colours: string[], unit: string, fill: string, most_tokens: number, most_lines: number, height: number,
+ *   hidden?: number[][]}} LinesHeader
  */
 /**
  * @typedef {{name: string, explanation: string, order: number[], short: string[], values: string[], baselines: ?string[],
  *   n: number[]}} Score
- * @typedef {Picture & {kind: string, unit: string, blank: string, full: number, tokens: number[], scores: Score[],
- *   most_heads: number, compact: boolean, most: number, sizes: Record<string, number>}} GridHeader
+ * @typedef {{most: number, wanted: number, gap: number, area: number, least: number, top: number, bottom: number,
+ *   line: number, margin: number, between: number, inset: number, caption: number, caption_width: number}} GridSizes
+ * @typedef {Picture & {title: string, label: string, kind: string, unit: string, blank: string, full: number,
+ *   tokens: number[], scores: Score[], most_heads: number, compact: boolean, most: number, sizes: GridSizes,
+ *   height: number}} GridHeader
  */
 /**
- * @typedef {Picture & {rows: Axis, columns: Axis, kind: string, letter: string, cells: string[], most: number,
- *   token: string, panels: {title: string, note: string}[]}} MasksHeader
+ * @typedef {Picture & {label: string, rows: Axis, columns: Axis, kind: string, letter: string, cells: string[],
+ *   most: number, token: string, height: number, panels: {title: string, note: string}[]}} MasksHeader
  */
 /**
- * @typedef {Picture & {query: Axis, keys: Axis, token: Token, position: number, writes: ?Token, scale: string,
- *   fill: string}} RowHeader
+ * @typedef {Picture & {title: string, label: string, query: Axis, keys: Axis, token: Token, position: number,
+ *   writes: ?Token, scale: string, fill: string}} RowHeader
  */
 /**
- * @typedef {Picture & {queries: Axis, keys: Axis, writes: ?Token[], together: boolean, scale: string, unit: string,
- *   fill: string, grows?: boolean, hidden?: number[]}} ShadingHeader
+ * @typedef {Picture & {title: string, label: string, queries: Axis, keys: Axis, writes: ?Token[], together: boolean,
+ *   scale: string, unit: string, fill: string, grows?: boolean, hidden?: number[]}} ShadingHeader
  */
 /**
  * @typedef {{name: string, reasons: string[], removed: number[][], ranks: number[][]}} Strategy
@@ -54,15 +60,29 @@
 /**
  * @typedef {{parent: number[], step: number[], token: number[], log_prob: number[], total: number[], length: number[],
  *   score: number[], rank: number[], fate: number[], row: number[], why: number[]}} Nodes
- * @typedef {Picture & {tree: string, answer: number, width: number, tokens: Token[], start: ?Token, fates: string[],
- *   sentences: string[], penalties: Record<string, [number, string]>, nodes: Nodes}} BeamTreeHeader
+ * @typedef {Picture & {title: string, tree: string, answer: number, width: number, tokens: Token[], start: ?Token,
+ *   fates: string[], sentences: string[], penalties: Record<string, [number, string]>, nodes: Nodes,
+ *   height: number}} BeamTreeHeader
  */
 /**
  * @typedef {{part: string, x: number, y: number, width: number, height: number, label: string, detail: string,
  *   fill: string, tip: string[]}} Box
- * @typedef {Picture & {width: number, boxes: Box[], lines: {points: [number, number][], arrow: boolean}[],
- *   signs: {x: number, y: number}[], frames: {x: number, y: number, width: number, height: number}[],
+ * @typedef {Picture & {label: string, width: number, height: number, boxes: Box[],
+ *   lines: {points: [number, number][], arrow: boolean}[], signs: {x: number, y: number}[],
+ *   frames: {x: number, y: number, width: number, height: number}[],
  *   texts: {x: number, y: number, text: string, align: CanvasTextAlign, ink: string, strong: boolean}[]}} DrawingHeader
+ */
+/**
+ * @typedef {{text: string, title: string, ink: string, special: boolean, unknown: boolean, note?: string, share?: number,
+ *   sure?: boolean}} Chip
+ * @typedef {{label: string, chips: Chip[], field?: string, first?: number}} ChipRow
+ */
+/**
+ * A sub-layer that can be chosen, or the final norm of a stack, which is in no layer and adds nothing.
+ * @typedef {{name: string, kinds: string[], layer?: number, part: string, cross?: boolean, share?: ?number,
+ *   title: string}} SubLayer
+ * @typedef {{name: string, ink: string, layers: SubLayer[][], final: ?SubLayer, end: string}} Stack
+ * @typedef {{norm: string, stacks: Stack[]}} RailData
  */
 
 export {}

@@ -1,0 +1,327 @@
+"""What Python writes for each component has the keys and the types that parts/types.js gives to it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pytest
+from builders import tiny_checkpoint, tiny_config
+
+from viz_transformer.figures.architecture import architecture
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.architecture import architecture_payload
+from viz_transformer.figures.components.beam_tree import beam_tree_payload
+from viz_transformer.figures.components.chips import Chip, ChipRow
+from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.figures.components.lines import MOST_TOKENS, lines_payload
+from viz_transformer.figures.components.masks import masks_payload
+from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.rail import rail_data
+from viz_transformer.figures.components.row import row_payload
+from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.shading import shading_payload
+from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
+from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.model.points import attention_sites
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.strategies import Beam, Sampling
+
+TYPES = files("viz_transformer.figures.components").joinpath("parts", "types.js").read_text(encoding="utf-8")
+OURS = {"Numbers", "Payload", "Made"}  # what the browser makes itself
+
+TOKENS = token_data(("<s>", "a", "<unk>"), ("<s>", "a", "ä"), special={0})
+ROWS = Axis("t", "query", "reads", "target", TOKENS)
+COLUMNS = Axis("i", "key", "keys, source", "source", TOKENS, (0, 1, 3), (1, 3, 4))
+EVEN = np.full((3, 3), 1 / 3, np.float32)
+HIDDEN = np.array([0.0, 0.5, 0.95])
+WORDS = {"caption": "a caption", "name": "picture"}
+MAP: dict[str, Any] = {**WORDS, "title": "a title", "scale": "cross", "unit": "weight"}
+
+
+def _matrix() -> Iterator[bytes]:
+    yield matrix_payload(EVEN, ROWS, COLUMNS, **MAP, quantity="weight")
+    yield matrix_payload(
+        EVEN, ROWS, COLUMNS, **MAP, quantity="weight", writes=TOKENS, most=2.0, grows=True, hidden=HIDDEN
+    )
+
+
+def _lines() -> Iterator[bytes]:
+    yield lines_payload([EVEN], ROWS, COLUMNS, heads=["head 0"], **MAP, writes=TOKENS, hidden=HIDDEN[None])
+    many = Axis("t", "query", "reads", "target", token_data(["a"] * (MOST_TOKENS + 1)))
+    yield lines_payload(np.zeros((1, MOST_TOKENS + 1, 3)), many, COLUMNS, heads=["head 0"], **MAP)
+
+
+def _grid() -> Iterator[bytes]:
+    for baseline in (None, np.zeros((2, 2))):
+        scores = [GridScore("entropy", np.ones((2, 2)), baseline, 3, "in words")]
+        yield grid_payload(np.tile(EVEN, (2, 2, 1, 1)), kind="encoder", title="a title", **WORDS, scores=scores)
+
+
+def _masks() -> Iterator[bytes]:
+    notes = ("one", "two", "three")
+    yield masks_payload(
+        EVEN > 0, EVEN > 0, ROWS, COLUMNS, kind="cross", letter="c", cells=["c1.2"], token="", notes=notes, **WORDS
+    )
+
+
+def _row() -> Iterator[bytes]:
+    for writes in (None, TOKENS[1]):
+        yield row_payload(
+            [1.0], [[1.0]] * 3, EVEN[0], EVEN[0], EVEN[0] > 0, queries=ROWS, columns=COLUMNS, position=1, writes=writes,
+            title="a title", scale="cross", **WORDS,
+        )  # fmt: skip
+
+
+def _shading() -> Iterator[bytes]:
+    yield shading_payload(EVEN, ROWS, COLUMNS, **MAP)
+    yield shading_payload(EVEN, ROWS, COLUMNS, **MAP, writes=TOKENS, grows=True, hidden=HIDDEN)
+
+
+def _scrubber() -> Iterator[bytes]:
+    run = decode(tiny_checkpoint(), "abc", strategy=Sampling(seed=0, top_k=2), max_steps=4)
+    reads = token_data(run.trace.tgt.tokens[: len(run.steps)])
+    for strategy in (None, "top 2"):
+        yield scrubber_payload(
+            steps_of(run, strategy=strategy is not None), first_row=0, vocabulary=50, reads=reads, strategy=strategy,
+            takes=strategy is not None, **WORDS,
+        )  # fmt: skip
+
+
+def _snapshots() -> Iterator[bytes]:
+    maps = [
+        MapsOfKind("cross", "cross", EVEN[None, None, None], np.ones((3, 3), bool), ROWS, COLUMNS, writes)
+        for writes in (None, TOKENS)
+    ]
+    yield snapshots_payload([SnapshotData(0, "a", complete=True, right=False, loss=1.0)], maps, **WORDS)
+
+
+def _beam_tree() -> Iterator[bytes]:
+    tree = decode(tiny_checkpoint(seed=1), "abc", strategy=Beam(2), max_steps=3).tree
+    assert tree is not None
+    for start in ("", "<s>"):
+        yield beam_tree_payload(tree, start=start, **WORDS)
+
+
+def _chips() -> Iterator[Any]:
+    read = Chip(token="<unk>", original="ä", side="source", position=0, unknown=True)
+    written = Chip(token="a", original="a", side="target", position=0, probability=0.25)
+    yield ChipRow(label="reads", chips=[read], field="i").data()
+    yield ChipRow(label="writes", chips=[written]).data()
+
+
+def _rail() -> Iterator[Any]:
+    config = tiny_config()
+    sites = [*attention_sites(config), *(f"{stack}.{n}.ffn" for stack in ("encoder", "decoder") for n in range(3))]
+    for share in (0.25, float("nan")):
+        yield rail_data(config, dict.fromkeys(sites, share))
+    yield rail_data(tiny_config(final_norm=False), dict.fromkeys(sites, 0.25))
+
+
+WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
+    "MatrixHeader": _matrix,
+    "LinesHeader": _lines,
+    "GridHeader": _grid,
+    "MasksHeader": _masks,
+    "RowHeader": _row,
+    "ShadingHeader": _shading,
+    "ScrubberHeader": _scrubber,
+    "SnapshotsHeader": _snapshots,
+    "BeamTreeHeader": _beam_tree,
+    "DrawingHeader": lambda: iter([architecture_payload(architecture(tiny_config()), **WORDS)]),
+    "ChipRow": _chips,
+    "RailData": _rail,
+}
+
+
+# ---- types.js, read
+
+
+class _Parser:
+    """A type of a JSDoc comment as nested tuples: (what it is, of what)."""
+
+    def __init__(self, text: str) -> None:
+        self.signs = re.findall(r'"[^"]*"|\w+|\[\]|\S', text)
+
+    def take(self, *wanted: str) -> str | None:
+        return self.signs.pop(0) if self.signs and self.signs[0] in wanted else None
+
+    def must(self, sign: str) -> None:
+        assert self.take(sign), f"{sign} expected before {' '.join(self.signs[:5])}"
+
+    def type(self) -> Any:
+        parts = [self.both()]
+        while self.take("|"):
+            parts.append(self.both())
+        return parts[0] if len(parts) == 1 else ("any of", parts)
+
+    def both(self) -> Any:
+        parts = [self.many()]
+        while self.take("&"):
+            parts.append(self.many())
+        return parts[0] if len(parts) == 1 else ("all of", parts)
+
+    def many(self) -> Any:
+        if self.take("?"):
+            return ("nullable", self.many())
+        found = self.one()
+        while self.take("[]"):
+            found = ("list", found)
+        return found
+
+    def one(self) -> Any:
+        if self.take("{"):
+            fields = {}
+            while not self.take("}"):
+                key = self.signs.pop(0)
+                optional = self.take("?") is not None
+                self.must(":")
+                fields[key] = (optional, self.type())
+                self.take(",")
+            return ("object", fields)
+        if self.take("["):
+            parts = [self.type()]
+            while self.take(","):
+                parts.append(self.type())
+            self.must("]")
+            return ("tuple", parts)
+        name = self.signs.pop(0)
+        if name == "Record":
+            self.must("<")
+            assert self.type() == ("name", "string")
+            self.must(",")
+            values = self.type()
+            self.must(">")
+            return ("record", values)
+        return ("name", name)
+
+
+def typedefs() -> dict[str, Any]:
+    """The types by name; those with functions are the browser's own."""
+    text = re.sub(r"\n \*(?!/)", " ", TYPES)
+    found = {}
+    for body, name in re.findall(r"@typedef \{(.*?)\} (\w+)\s*(?=\*/|@typedef)", text):
+        if name not in OURS:
+            parser = _Parser(body)
+            found[name] = parser.type()
+            assert parser.signs == [], name
+    assert len(found) + len(OURS) == TYPES.count("@typedef")
+    return found
+
+
+PLAIN = {"string": str, "number": (int, float), "boolean": bool, "CanvasTextAlign": str}
+
+
+class _Comparison:
+    """What a value has that its type does not, and the reverse; and which keys were ever seen, by type."""
+
+    def __init__(self) -> None:
+        self.types = typedefs()
+        self.seen: dict[str, set[str]] = {}
+        self.problems: list[str] = []
+
+    def fields(self, of: Any) -> dict[str, tuple[bool, Any]] | None:
+        what, parts = of
+        if what == "object":
+            return dict(parts)
+        if what == "name" and parts in self.types:
+            return self.fields(self.types[parts])
+        if what == "all of":
+            return {key: field for part in parts for key, field in (self.fields(part) or {}).items()}
+        return None
+
+    def compare(self, value: Any, of: Any, place: str) -> None:
+        what, parts = of
+        if (fields := self.fields(of)) is not None:
+            if not isinstance(value, dict):
+                self.problems.append(f"{place} is {value!r}, no object")
+                return
+            named = parts if what == "name" else place
+            self.seen.setdefault(named, set()).update(value)
+            required = {key for key, (optional, _) in fields.items() if not optional}
+            self.problems += [f"{place} has no {key}" for key in sorted(required - set(value))]
+            self.problems += [f"{named} does not have {key}" for key in sorted(set(value) - set(fields))]
+            for key in set(value) & set(fields):
+                self.compare(value[key], fields[key][1], f"{named}.{key}")
+        elif what == "nullable":
+            if value is not None:
+                self.compare(value, parts, place)
+        elif what in ("list", "record"):
+            kind = list if what == "list" else dict
+            if not isinstance(value, kind):
+                self.problems.append(f"{place} is {value!r}, no {what}")
+                return
+            for each in value.values() if isinstance(value, dict) else value:
+                self.compare(each, parts, place)
+        elif what == "tuple":
+            if not isinstance(value, list) or len(value) != len(parts):
+                self.problems.append(f"{place} is {value!r}, no {len(parts)} values")
+                return
+            for each, part in zip(value, parts, strict=True):
+                self.compare(each, part, place)
+        elif not isinstance(value, PLAIN[parts]) or (parts == "number" and isinstance(value, bool)):
+            self.problems.append(f"{place} is {value!r}, no {parts}")
+
+
+def compared(written: dict[str, list[Any]]) -> _Comparison:
+    found = _Comparison()
+    for name, values in written.items():
+        for value in values:
+            found.compare(value, ("name", name), name)
+    return found
+
+
+def _as_sent(given: Any) -> Any:
+    return payload.unpack(given)[0] if isinstance(given, bytes) else json.loads(json.dumps(given))
+
+
+# ---- the two compared
+
+
+def test_python_writes_what_the_types_say_and_nothing_else():
+    found = compared({name: [_as_sent(each) for each in written()] for name, written in WRITTEN.items()})
+    assert found.problems == []
+    for name, of in found.types.items():
+        if name in found.seen:  # each key of the type is one that Python writes here, now and then
+            assert set(found.fields(of) or ()) == found.seen[name], name
+    assert set(found.types) - set(found.seen) == {"Picture"}  # which only stands in others
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"name": "x", "explanation": "", "order": [], "short": [], "values": [], "n": []}, "Score has no baselines"),
+        ({"name": "x", "note": 1}, "Score does not have note"),
+        ({"name": 3}, "Score.name is 3, no string"),
+        ({"n": [True]}, "Score.n is True, no number"),
+        ({"order": None}, "Score.order is None, no list"),
+    ],
+)
+def test_what_does_not_fit_its_type_is_found(value, problem):
+    assert problem in compared({"Score": [value]}).problems
+
+
+def test_a_type_is_read_with_all_its_parts():
+    assert _Parser('A & {a?: ?B[], b: [number, "c"][]} | Record<string, d>').type() == (
+        "any of",
+        [
+            (
+                "all of",
+                [
+                    ("name", "A"),
+                    (
+                        "object",
+                        {
+                            "a": (True, ("nullable", ("list", ("name", "B")))),
+                            "b": (False, ("list", ("tuple", [("name", "number"), ("name", '"c"')]))),
+                        },
+                    ),
+                ],
+            ),
+            ("record", ("name", "d")),
+        ],
+    )
