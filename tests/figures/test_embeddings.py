@@ -64,7 +64,7 @@ def test_tokens_are_text_and_equal_ones_stay_apart():
 def test_a_cell_says_strip_position_token_feature_and_value():
     strips = strips_of(2, 4)
     figure = draw(strips, positions=[5, 6])
-    said = figure.data[1].text[1][3]
+    said = figure.data[1].customdata[1][3]
     assert said == f"strip &lt;1&gt;<br>position 6: cat<br>feature 3<br>{strips[1].values[1, 3]:.5g}"
 
 

@@ -15,12 +15,21 @@ def test_letters_and_pixels_grow_and_the_numbers_stay():
     assert large.layout.height == round(1.5 * small.layout.height)
     assert large.layout.margin.l == 1.5 * small.layout.margin.l and large.layout.margin.b == 1.5 * small.layout.margin.b
     before, after = (figure.layout.template.layout for figure in (small, large))
-    for what in ("font", "title.font", "hoverlabel.font", "legend.font", "xaxis.tickfont", "yaxis.title.font"):
+    for what in (
+        "font",
+        "annotationdefaults.font",
+        "title.font",
+        "hoverlabel.font",
+        "legend.font",
+        "xaxis.tickfont",
+        "yaxis.title.font",
+    ):
         assert after[f"{what}.size"] == 1.5 * before[f"{what}.size"]
     assert large.layout.template.data.heatmap[0].colorbar.thickness == 12
     assert strips().layout.template.layout.font.size == 14  # other figures keep their letters
     for before, after in zip(small.layout.annotations, large.layout.annotations, strict=True):
-        assert after.font.size == 1.5 * before.font.size and after.text == before.text
+        assert before.font.size is None or after.font.size == 1.5 * before.font.size
+        assert after.text == before.text
         assert (after.xshift, after.yshift) == (1.5 * (before.xshift or 0), 1.5 * (before.yshift or 0))
     assert np.array_equal(large.data[0].z, small.data[0].z) and np.array_equal(large.data[0].y, small.data[0].y)
 

@@ -141,6 +141,7 @@ def test_gain_and_offset_of_other_lengths_are_refused():
 def test_larger_type_has_more_room():
     small, large = draw().layout, draw(type_size=1.4).layout
     assert large.xaxis.tickfont.size == pytest.approx(1.4 * small.xaxis.tickfont.size)
-    assert large.annotations[1].font.size == pytest.approx(1.4 * small.annotations[1].font.size)
+    notes = [layout.template.layout.annotationdefaults.font.size for layout in (small, large)]
+    assert notes[1] == pytest.approx(1.4 * notes[0])
     assert large.margin.b > small.margin.b and large.height > small.height
     assert large.yaxis.domain == small.yaxis.domain

@@ -78,7 +78,7 @@ def test_a_mask_is_a_table_of_its_own_with_a_hatch_and_no_numbers():
     assert np.array_equal(masked.z[:, :2], found.scores[:, :2].astype(np.float32))
     hatches = [trace for trace in figure.data if trace.type == "bar"]
     assert [len(trace.y) for trace in hatches] == [2, 2] and hatches[0].marker.pattern.shape == "/"
-    assert "masked" in masked.text[0][2] and "masked, weight 0" in weights.text[0][2]
+    assert "masked" in masked.customdata[0][2] and "masked, weight 0" in weights.customdata[0][2]
 
 
 def test_without_scaling_there_is_no_table_of_scores():
@@ -90,10 +90,10 @@ def test_a_tooltip_writes_the_number_out():
     found, figure = row()
     products, weights = tables(figure)[2], tables(figure)[4]
     q, k = found.vectors.query[1], found.vectors.key[2]
-    assert products.text[1][2] == (
+    assert products.customdata[1][2] == (
         f"q1 · k2<br>{q[0]:g}×{k[0]:g} + {q[1]:g}×{k[1]:g}<br>= {found.products[1, 2]:.4f}".rstrip("0")
     )
-    assert "exp(" in weights.text[0][0] and f"weight {found.weights[0, 0]:.4f}" in weights.text[0][0]
+    assert "exp(" in weights.customdata[0][0] and f"weight {found.weights[0, 0]:.4f}" in weights.customdata[0][0]
 
 
 def test_tables_that_are_compared_share_their_scale():
@@ -126,7 +126,7 @@ def test_cells_too_small_for_their_numbers_have_none_but_keep_their_tooltip():
     sizes = [trace.textfont.size for trace in figure.data if trace.type == "scatter" and trace.mode == "text"]
     assert all(size >= 8 for size in sizes)
     assert len(sizes) < len(tables(figure))
-    assert all(trace.text[0][0] for trace in tables(figure))
+    assert all(trace.customdata[0][0] for trace in tables(figure))
 
 
 @pytest.mark.parametrize("mode", theme.THEMES)
@@ -190,7 +190,7 @@ def test_outputs_stand_beside_the_input_on_one_scale():
     first, second = tables(figure)
     assert np.array_equal(first.z, wanted) and np.array_equal(second.z, output)
     assert first.zmax == second.zmax == 3.0
-    assert second.text[0][1] == "one head<br>vector 0, feature 1: 3<br>wanted -2"
+    assert second.customdata[0][1] == "one head<br>vector 0, feature 1: 3<br>wanted -2"
 
 
 def test_maps_are_from_0_to_1_with_their_names_on_both_sides():
@@ -198,7 +198,7 @@ def test_maps_are_from_0_to_1_with_their_names_on_both_sides():
         [("a", np.eye(3)), ("b", np.full((3, 3), 1 / 3))], names=["x", "y", "x"], kind="encoder", title="t"
     )
     assert [(trace.zmin, trace.zmax) for trace in tables(figure)] == [(0, 1), (0, 1)]
-    assert words(figure).count("x") == 2 + 2 * 2 and "x reads y" in tables(figure)[0].text[0][1]
+    assert words(figure).count("x") == 2 + 2 * 2 and "x reads y" in tables(figure)[0].customdata[0][1]
 
 
 # --- simplex

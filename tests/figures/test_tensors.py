@@ -86,7 +86,9 @@ def test_a_mask_has_two_tones_which_are_named():
     assert list(figure.data[0].z[0]) == [1, 0]
     assert f'<span style="color:{true}">■</span> True: may attend' in words(figure)
     assert f'<span style="color:{false}">■</span> False' in words(figure)
-    assert figure.data[0].text[0][0].endswith("<br>True") and figure.data[0].text[0][1].endswith("<br>False")
+    assert figure.data[0].customdata[0][0].endswith("<br>True") and figure.data[0].customdata[0][1].endswith(
+        "<br>False"
+    )
     assert not figure.data[0].showscale
 
 
@@ -98,7 +100,12 @@ def test_what_is_not_finite_has_its_own_colour_and_is_said():
     assert np.array_equal(marks.z, [[1, 1, 1, np.nan]], equal_nan=True)
     assert {color for _, color in marks.colorscale} == {theme.LIGHT.bad}
     assert "NaN or infinite" in words(figure)
-    assert [text.rpartition("<br>")[2] for text in marks.text[0]] == ["not a number", "infinite", "-infinite", "2"]
+    assert [text.rpartition("<br>")[2] for text in marks.customdata[0]] == [
+        "not a number",
+        "infinite",
+        "-infinite",
+        "2",
+    ]
     assert "NaN" not in words(draw(np.ones((1, 1))))
 
 
@@ -115,7 +122,7 @@ def test_tokens_stand_at_their_positions_however_often_they_come():
 
 def test_hover_gives_both_places_and_the_number():
     keys = AxisLabels("key", "keys: source", ["a", "<b>"], "source")
-    text = draw(np.array([[0.5, -1.23456789]]), columns=keys).data[0].text
+    text = draw(np.array([[0.5, -1.23456789]]), columns=keys).data[0].customdata
     assert text[0][1] == "query 0<br>key 1: “&lt;b&gt;”<br>-1.2346"
 
 
@@ -155,26 +162,26 @@ def test_a_large_tensor_is_pooled_and_says_so_in_title_legend_and_tooltip():
     assert list(cells.x[:3]) == [1, 4, 7]
     assert figure.layout.title.text == "a title, max-pooled in blocks of 1 × 3"
     assert "a block shows its value farthest from 0" in words(figure)
-    assert cells.text[1][2] == "query 1<br>features 6 to 8<br>-2"
+    assert cells.customdata[1][2] == "query 1<br>features 6 to 8<br>-2"
     assert figure.layout.xaxis.range[0] == -0.5 and figure.layout.xaxis.range[1] >= 3 * MOST_CELLS - 1
     assert [label.strip() for label in figure.layout.xaxis.ticktext][1] == str(int(figure.layout.xaxis.tickvals[1]) - 1)
 
 
 def test_blocks_are_named_in_the_plural():
     keys, entries = AxisLabels("query", "queries"), AxisLabels("vocabulary entry", "vocabulary")
-    text = draw(np.ones((2 * MOST_CELLS, 2)), keys, entries).data[0].text
+    text = draw(np.ones((2 * MOST_CELLS, 2)), keys, entries).data[0].customdata
     assert text[1][1] == "queries 2 to 3<br>vocabulary entry 1<br>1"
 
 
 def test_the_last_block_ends_with_the_tensor():
     figure = draw(np.ones((1, MOST_CELLS + 3), np.float32))
     assert figure.data[0].z.shape == (1, MOST_CELLS // 2 + 2)
-    assert figure.data[0].text[0][-1].startswith(f"query 0<br>features {MOST_CELLS + 2} to {MOST_CELLS + 2}<br>")
+    assert figure.data[0].customdata[0][-1].startswith(f"query 0<br>features {MOST_CELLS + 2} to {MOST_CELLS + 2}<br>")
 
 
 def test_many_cells_have_numbers_for_a_tooltip():
     figure = draw(numbers_of(400, 400))
-    assert figure.data[0].text is None
+    assert figure.data[0].customdata is None
     assert figure.data[0].hovertemplate == "query %{y}<br>feature %{x}<br>%{z:.9~g}<extra></extra>"
 
 

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
-from viz_transformer.figures import theme as themes
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
-from viz_transformer.numerals import significant
+from viz_transformer.figures.template import finished
+from viz_transformer.figures.theme import Theme, palette
 
 UNIT = "negative log-likelihood, nats per token"
 RATE_HEIGHT = 150
@@ -42,7 +39,7 @@ def loss_curves(
     A logarithmic axis has no place for steps or losses that are 0, negative or not finite: these points are left out.
     Raises ValueError if a curve's lists differ in length, or if no curve has a point left.
     """
-    colors = themes.palette(theme)
+    colors = palette(theme)
     figure = go.Figure()
     low, high, last = np.inf, 0.0, 0.0
     for number, (name, (steps, losses)) in enumerate(curves.items()):
@@ -54,29 +51,29 @@ def loss_curves(
             continue
         x, y = x[usable], y[usable]
         low, high, last = min(low, float(y.min())), max(high, float(y.max())), max(last, float(x.max()))
-        ink = colors.muted if number == 0 else colors.text
-        said = None if times is None else [labels.escape(times.get(step, "")) for step in _kept(steps, usable)]
-        figure.add_trace(
-            go.Scatter(
-                x=x,
-                y=y,
-                name=labels.escape(name),
-                mode="lines" if len(x) > 1 else "markers",
-                line={"color": ink, "width": 1.5 if number == 0 else 2.5, "dash": "dot" if number == 0 else "solid"},
-                text=[labels.escape(numerals.number(loss)) for loss in y.tolist()],
-                customdata=said,
-                hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{text}} nats per token"
-                f"{_on(measured_on, name)}{'' if said is None else '<br>%{customdata}'}<extra></extra>",
-            )
+        color, width, dash = (colors.text, 2.5, "solid") if number else (colors.muted, 1.5, "dot")
+        kept = [step for step, keep in zip(steps, usable, strict=True) if keep]
+        said = None if times is None else [labels.escape(times.get(step, "")) for step in kept]
+        figure.add_scatter(
+            x=x,
+            y=y,
+            name=labels.escape(name),
+            mode="lines" if len(x) > 1 else "markers",
+            line={"color": color, "width": width, "dash": dash},
+            text=[labels.escape(numerals.number(loss)) for loss in y.tolist()],
+            customdata=said,
+            hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{text}} nats per token"
+            f"{_on(measured_on, name)}{'' if said is None else '<br>%{customdata}'}<extra></extra>",
         )
     if not figure.data:
         raise ValueError("there is no point to draw: every curve is empty")
     axis = {"type": "log", "showgrid": True}
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
+    finished(
+        figure,
+        theme,
+        title=title,
         height=height,
-        margin={"l": 64, "r": 36, "t": 40, "b": 48},
+        margin=(64, 36, 40, 48),
         xaxis={**axis, **_decades(1, last), "title": {"text": "optimiser step"}},
         yaxis={**axis, **_decades(low, high), "title": {"text": UNIT}},
         showlegend=True,
@@ -89,10 +86,6 @@ def loss_curves(
     return figure
 
 
-def _kept(steps: Sequence[float], usable: NDArray[np.bool_]) -> list[float]:
-    return [step for step, keep in zip(steps, usable, strict=True) if keep]
-
-
 def _on(measured_on: Mapping[str, str] | None, name: str) -> str:
     """A line of a tooltip: what a curve was measured on."""
     said = (measured_on or {}).get(name, "")
@@ -103,14 +96,11 @@ def _mark(figure: go.Figure, best: tuple[float, float], measured_on: str, theme:
     """A ring around a point."""
     step, loss = best
     if step > 0 and loss > 0:
-        ring = {"symbol": "circle-open", "size": 12, "color": themes.palette(theme).text, "line": {"width": 2}}
+        ring = {"symbol": "circle-open", "size": 12, "color": palette(theme).text, "line": {"width": 2}}
         said = f"{labels.escape(numerals.number(loss))} nats per token{measured_on}<extra></extra>"
         said = f"lowest validation loss<br>step {int(step):,}: {said}"
-        figure.add_trace(
-            go.Scatter(
-                x=[step], y=[loss], mode="markers", marker=ring, name="lowest", hovertemplate=said, showlegend=False
-            )
-        )
+        look = {"mode": "markers", "marker": ring, "name": "lowest", "showlegend": False}
+        figure.add_scatter(x=[step], y=[loss], hovertemplate=said, **look)
 
 
 def _add_rate(figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], theme: Theme) -> None:
@@ -125,20 +115,17 @@ def _add_rate(figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], 
     usable = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y >= 0)
     if not usable.any() or not y[usable].any():
         return
-    colors = themes.palette(theme)
     x, y = x[usable], y[usable]
-    figure.add_trace(
-        go.Scatter(
-            x=x,
-            y=y,
-            name="learning rate",
-            mode="lines" if len(x) > 1 else "markers",
-            line={"color": colors.muted, "width": 1.5},
-            customdata=[significant(value, 3) for value in y.tolist()],
-            hovertemplate="step %{x:,d}<br>learning rate: %{customdata}<extra></extra>",
-            yaxis="y2",
-            showlegend=False,
-        )
+    figure.add_scatter(
+        x=x,
+        y=y,
+        name="learning rate",
+        mode="lines" if len(x) > 1 else "markers",
+        line={"color": palette(theme).muted, "width": 1.5},
+        customdata=[numerals.significant(value, 3) for value in y.tolist()],
+        hovertemplate="step %{x:,d}<br>learning rate: %{customdata}<extra></extra>",
+        yaxis="y2",
+        showlegend=False,
     )
     height = int(figure.layout.height) + RATE_HEIGHT
     part = RATE_HEIGHT / height

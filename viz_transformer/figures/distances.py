@@ -12,14 +12,11 @@ from numpy.typing import ArrayLike
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
-from viz_transformer.figures import theme as themes
-from viz_transformer.figures.positions import ANNOTATION, MOST_PICKED, chart
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
+from viz_transformer.figures.positions import MOST_PICKED, chart
+from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, finished
+from viz_transformer.figures.theme import Theme, palette
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-_LEGEND_ABOVE = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "yref": "paper"}
 
 
 def product_curves(
@@ -39,23 +36,15 @@ def product_curves(
     distance, from_position: [L]; low, mean, high: [L], of the pairs at distances 0 to L - 1, which a row before has as
     well as a row after. Where all pairs at a distance agree, the grey band between low and high has no width.
     """
-    colors = themes.palette(theme)
+    colors = palette(theme)
     places = np.asarray(distance)
-    bounds = [np.asarray(each, np.float32)[np.abs(places)] for each in (low, mean, high)]
-    grey = colors.derived[2]
+    lows, means, highs = (np.asarray(each, np.float32)[np.abs(places)] for each in (low, mean, high))
     figure = go.Figure()
-    plain = {"mode": "lines", "hoverinfo": "skip"}
-    figure.add_scatter(x=places, y=bounds[0], line={"width": 0}, showlegend=False, **plain)
-    figure.add_scatter(
-        x=places,
-        y=bounds[2],
-        line={"width": 0},
-        fill="tonexty",
-        fillcolor=_faint(colors.derived[3], 0.35),
-        name="all pairs, lowest to highest",
-        **plain,
-    )
-    figure.add_scatter(x=places, y=bounds[1], line={"color": grey, "width": 2}, name="mean of all pairs", **plain)
+    plain = {"x": places, "mode": "lines", "hoverinfo": "skip"}
+    fill = {"line": {"width": 0}, "fill": "tonexty", "fillcolor": _faint(colors.derived[3], 0.35)}
+    figure.add_scatter(y=lows, line={"width": 0}, showlegend=False, **plain)
+    figure.add_scatter(y=highs, name="all pairs, lowest to highest", **fill, **plain)
+    figure.add_scatter(y=means, line={"color": colors.derived[2], "width": 2}, name="mean of all pairs", **plain)
     figure.add_scatter(
         x=places,
         y=np.asarray(from_position, np.float32),
@@ -68,11 +57,9 @@ def product_curves(
             + labels.escape(numerals.number(value))
             for place, value in zip(places.tolist(), np.asarray(from_position, np.float64).tolist(), strict=True)
         ],
-        hovertemplate="%{customdata}<extra></extra>",
     )
-    chart(figure, title, "distance, in positions", "product of the two rows", theme, height)
-    figure.update_layout(showlegend=True, legend=_LEGEND_ABOVE, margin={"t": 68})
-    return figure
+    chart(figure, title, "distance, in positions", "product of the two rows", theme, height, top=68)
+    return figure.update_layout(showlegend=True, legend=LEGEND_ABOVE)
 
 
 def rotated_products(
@@ -86,7 +73,7 @@ def rotated_products(
     height: int = 400,
 ) -> go.Figure:
     """One query times one key, turned as if they stood at each distance, [N]; the dot is the run's own, at `at`."""
-    colors = themes.palette(theme)
+    colors = palette(theme)
     places, values = np.asarray(distance), np.asarray(product, np.float64)
     figure = go.Figure()
     figure.add_scatter(
@@ -97,7 +84,6 @@ def rotated_products(
         marker={"size": 5 if len(places) <= 64 else 3},
         customdata=[labels.escape(numerals.number(value)) for value in values.tolist()],
         hovertemplate="distance %{x}<br>q · k %{customdata}<extra></extra>",
-        showlegend=False,
     )
     figure.add_scatter(
         x=[at],
@@ -105,20 +91,12 @@ def rotated_products(
         mode="markers",
         marker={"size": 13, "color": colors.accent},
         hovertemplate=f"as recorded, distance {at}<br>q · k {labels.escape(numerals.number(recorded))}<extra></extra>",
-        showlegend=False,
     )
-    chart(figure, title, "distance: query less key, in positions", "q · k, not yet divided", theme, height)
-    return figure
+    return chart(figure, title, "distance: query less key, in positions", "q · k, not yet divided", theme, height)
 
 
 def turned_pairs(
-    pairs: Sequence[tuple[str, ArrayLike]],
-    position: int,
-    shift: int,
-    *,
-    title: str,
-    theme: Theme = "light",
-    height: int = 290,
+    pairs: Sequence[tuple[str, ArrayLike]], position: int, shift: int, *, title: str, theme: Theme = "light"
 ) -> go.Figure:
     """Each pair of columns as points on its circle, one for each position, [L, 2] (sine, cosine); two are connected.
 
@@ -127,23 +105,22 @@ def turned_pairs(
     """
     if not 1 <= len(pairs) <= MOST_PICKED:
         raise ValueError(f"{len(pairs)} pairs cannot be drawn: choose 1 to {MOST_PICKED}")
-    colors = themes.palette(theme)
+    colors = palette(theme)
     figure = go.Figure()
     step = 1 / max(4, len(pairs))
+    around = np.linspace(0, 2 * math.pi, 90)
     layout: dict[str, Any] = {}
     for number, (name, points) in enumerate(pairs):
         values = np.asarray(points, np.float64)
         if not 0 <= position < position + shift < len(values):
             raise ValueError(f"positions {position} and {position + shift} are not both in a table of {len(values)}")
         suffix = str(number + 1) if number else ""
-        on = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "showlegend": False}
-        ink = colors.text
+        on = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
         start, end = (math.atan2(*values[place]) for place in (position, position + shift))
-        turn = (end - start) % (2 * math.pi)
-        arc = start + np.linspace(0, turn, 60)
-        round_ = np.linspace(0, 2 * math.pi, 90)
+        arc = start + np.linspace(0, (end - start) % (2 * math.pi), 60)
+        silent = {"hoverinfo": "skip", **on}
         circle = {"color": colors.line, "width": 1}
-        figure.add_scatter(x=np.cos(round_), y=np.sin(round_), mode="lines", line=circle, hoverinfo="skip", **on)
+        figure.add_scatter(x=np.cos(around), y=np.sin(around), mode="lines", line=circle, **silent)
         figure.add_scatter(
             x=values[:, 1],
             y=values[:, 0],
@@ -153,37 +130,19 @@ def turned_pairs(
                 labels.escape(f"position {place}: sin {numerals.share(sin)}, cos {numerals.share(cos)}")
                 for place, (sin, cos) in enumerate(values.tolist())
             ],
-            hovertemplate="%{customdata}<extra></extra>",
             **on,
         )
-        bow = {"color": ink, "width": 3}
-        figure.add_scatter(x=np.cos(arc), y=np.sin(arc), mode="lines", line=bow, hoverinfo="skip", **on)
-        for place, marker in (
-            (position, {"size": 11, "color": ink}),
-            (position + shift, {"size": 11, "color": colors.page, "line": {"width": 3, "color": ink}}),
-        ):
-            sine, cosine = values[place]
-            figure.add_scatter(x=[cosine], y=[sine], mode="markers", marker=marker, hoverinfo="skip", **on)
+        bow = {"color": colors.text, "width": 3}
+        figure.add_scatter(x=np.cos(arc), y=np.sin(arc), mode="lines", line=bow, **silent)
+        full, ring = {"size": 11, "color": colors.text}, {"size": 11, "color": colors.page, "line": bow}
+        for (sine, cosine), marker in ((values[position], full), (values[position + shift], ring)):
+            figure.add_scatter(x=[cosine], y=[sine], mode="markers", marker=marker, **silent)
         bare = {"range": [-1.15, 1.15], "visible": False, "constrain": "domain"}
         layout[f"xaxis{suffix}"] = {**bare, "domain": [number * step, (number + 1) * step - 0.02]}
         layout[f"yaxis{suffix}"] = {**bare, "scaleanchor": f"x{suffix}", "anchor": f"x{suffix}"}
-        figure.add_annotation(
-            text=name,
-            x=number * step + (step - 0.02) / 2,
-            xanchor="center",
-            y=1,
-            yanchor="bottom",
-            font={"size": 13, "color": colors.muted},
-            **ANNOTATION,
-        )
-    figure.update_layout(
-        template=template(theme),
-        **layout,
-        title_text=labels.escape(title),
-        height=height,
-        margin={"l": 8, "r": 0, "t": 78, "b": 4},
-    )
-    return figure
+        place = {"x": number * step + (step - 0.02) / 2, "xanchor": "center", "y": 1, "yanchor": "bottom"}
+        figure.add_annotation(text=name, **place, **ON_PAPER)
+    return finished(figure, theme, title=title, height=290, margin=(8, 0, 78, 4), **layout)
 
 
 def wavelength_curves(
@@ -199,41 +158,30 @@ def wavelength_curves(
     """Positions in one turn, by pair of columns, on a logarithmic axis; `length` is the line that a turn must stay
     under to be seen. `shown` is the name of the curve drawn strong, the others are dotted; `whose` positions they are.
     """
-    colors = themes.palette(theme)
+    colors = palette(theme)
     figure = go.Figure()
     largest = 10.0
     for name, wavelengths in curves.items():
         values = np.asarray(wavelengths, np.float64)
         largest = max(largest, float(values.max()))
-        strong = name == shown
+        ink, width, dash = (colors.text, 2.5, "solid") if name == shown else (colors.muted, 2, "dot")
         figure.add_scatter(
             x=2 * np.arange(len(values)),
             y=values,
             mode="lines+markers" if len(values) < 16 else "lines",
             name=labels.escape(name),
-            line={
-                "color": colors.text if strong else colors.muted,
-                "width": 2.5 if strong else 2,
-                "dash": "solid" if strong else "dot",
-            },
+            line={"color": ink, "width": width, "dash": dash},
             customdata=[numerals.number(value, 2, ",") for value in values.tolist()],
             hovertemplate="dimensions %{x} and one more<br>one turn in %{customdata} positions<extra></extra>",
         )
-    figure.add_shape(
-        type="line",
-        xref="paper",
-        x0=0,
-        x1=1,
-        y0=length,
-        y1=length,
-        line={"color": colors.accent, "width": 1, "dash": "dash"},
-    )
-    chart(figure, title, "dimension", "positions in one turn", theme, height)
+    across = {"xref": "paper", "x0": 0, "x1": 1, "y0": length, "y1": length}
+    figure.add_shape(type="line", line={"color": colors.accent, "width": 1, "dash": "dash"}, **across)
+    chart(figure, title, "dimension", "positions in one turn", theme, height, top=68)
     decades = range(math.ceil(math.log10(largest * 1.5)) + 1)
     figure.update_layout(
         showlegend=True,
-        legend=_LEGEND_ABOVE,
-        margin={"l": 68, "t": 68},
+        legend=LEGEND_ABOVE,
+        margin_l=68,
         yaxis={
             "type": "log",
             "range": [0.4, math.log10(largest * 2)],
@@ -241,18 +189,8 @@ def wavelength_curves(
             "ticktext": [f"10{str(power).translate(_RAISED)}" if power > 3 else f"{10**power:,d}" for power in decades],
         },
     )
-    figure.add_annotation(
-        text=f"{whose} {length} positions",
-        x=1,
-        xanchor="right",
-        xref="paper",
-        y=math.log10(length),
-        yref="y",
-        yanchor="top",
-        showarrow=False,
-        font={"size": 13, "color": colors.text},
-    )
-    return figure
+    end = {"x": 1, "xanchor": "right", "xref": "paper", "y": math.log10(length), "yref": "y", "yanchor": "top"}
+    return figure.add_annotation(text=f"{whose} {length} positions", font_color=colors.text, **end)
 
 
 def _faint(color: str, opacity: float) -> str:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.tensors.points import max_pooled
 from viz_transformer.figures import labels, legend
-from viz_transformer.figures import theme as themes
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
+from viz_transformer.figures.template import finished
+from viz_transformer.figures.theme import Theme, palette
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 
@@ -24,7 +23,6 @@ MOST_CELLS = 512
 _NAME, _GAP, _TOP = 26, 10, 36
 _ONE_ROW, _FEW_ROWS, _ROW, _MOST = 36.0, 22.0, 16.0, 260.0
 _LABEL_COLUMNS = 12
-_CHARACTER = 0.61
 _HOVER_TEXTS = 2**16
 
 
@@ -60,10 +58,9 @@ def input_strips(
     row = _ONE_ROW if count == 1 else max(1.0, min(_FEW_ROWS if count <= 4 else _ROW, _MOST / count))
     panel = row * count
     total = len(strips) * (_NAME + panel + _GAP)
-    colors, palette = themes.palette(theme).diverging, themes.palette(theme)
-    colorscale = [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
+    colors = palette(theme)
     figure, ticks, notes = go.Figure(), dict[float, str](), set[str]()
-    names = [f"{labels.tick(token, _LABEL_COLUMNS)}" for token in tokens]
+    names = [labels.tick(token, _LABEL_COLUMNS) for token in tokens]
     every = max(1, math.ceil(13 / row))
     for number, strip in enumerate(strips):
         top = number * (_NAME + panel + _GAP) + _NAME
@@ -73,49 +70,38 @@ def input_strips(
             notes.add(f"max-pooled in blocks of {blocks}: each shows its value farthest from 0")
         rows, columns = pooled.values.shape
         edges = top + np.minimum(np.arange(rows + 1) * pooled.rows, count) * row
-        figure.add_trace(
-            go.Heatmap(
-                z=pooled.values.astype(np.float32),
-                x=np.arange(columns) * pooled.columns + (pooled.columns - 1) / 2,
-                y=edges,
-                zmin=-largest,
-                zmax=largest,
-                colorscale=colorscale,
-                showscale=False,
-                ygap=1 if 1 < count <= 4 else 0,
-                **_hover(strip, tokens, positions, pooled.values, (pooled.rows, pooled.columns)),
-            )
+        figure.add_heatmap(
+            z=pooled.values.astype(np.float32),
+            x=np.arange(columns) * pooled.columns + (pooled.columns - 1) / 2,
+            y=edges,
+            zmin=-largest,
+            zmax=largest,
+            colorscale=colors.diverging,
+            ygap=1 if 1 < count <= 4 else 0,
+            **_hover(strip, tokens, positions, pooled.values, (pooled.rows, pooled.columns)),
         )
         ticks |= {top + (index + 0.5) * row: names[index] for index in range(0, count, every)}
-        figure.add_annotation(
-            text=labels.escape(strip.name),
-            x=0,
-            xref="paper",
-            xanchor="left",
-            y=top - _NAME / 2,
-            yanchor="middle",
-            showarrow=False,
-            font={"size": 14, "color": palette.text},
-        )
+        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": top - _NAME / 2, "yanchor": "middle"}
+        figure.add_annotation(text=labels.escape(strip.name), font={"size": 14, "color": colors.text}, **place)
     widest = max(min(_LABEL_COLUMNS, labels.width(labels.visible(token))) for token in tokens)
     lower = legend.space(1 + len(notes))
-    height = math.ceil(_TOP + total + lower)
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
-        height=height,
-        margin={"l": 16 + math.ceil(widest * 12 * _CHARACTER), "r": 12, "t": _TOP, "b": lower},
+    finished(
+        figure,
+        theme,
+        title=title,
+        height=math.ceil(_TOP + total + lower),
+        margin=(16 + math.ceil(widest * 12 * legend.CHARACTER), 12, _TOP, lower),
+        xaxis={"range": [-0.5, features - 0.5]},
+        yaxis={
+            "showgrid": False,
+            "range": [total, 0],
+            "tickvals": [*ticks],
+            "ticktext": [f"{text} " for text in ticks.values()],
+            "tickfont": {"color": SIDES[side].of(colors.source_ink, colors.target_ink)},
+        },
     )
-    figure.update_yaxes(
-        showgrid=False,
-        range=[total, 0],
-        tickvals=[*ticks],
-        ticktext=[f"{text} " for text in ticks.values()],
-        tickfont_color=SIDES[side].of(palette.source_ink, palette.target_ink),
-    )
-    figure.update_xaxes(range=[-0.5, features - 0.5])
     said = ["value, one scale for all; features along the axis", *sorted(notes)]
-    legend.draw(figure, said, theme, ends=(significant(-largest, 3), significant(largest, 3)))
+    legend.draw(figure, said, ends=(-largest, largest))
     return figure
 
 
@@ -131,11 +117,7 @@ def _check(strips: Sequence[Strip], tokens: Sequence[str], positions: Sequence[i
 
 
 def _hover(
-    strip: Strip,
-    tokens: Sequence[str],
-    positions: Sequence[int],
-    values: NDArray[np.float32],
-    steps: tuple[int, int],
+    strip: Strip, tokens: Sequence[str], positions: Sequence[int], values: NDArray[np.float32], steps: tuple[int, int]
 ) -> dict[str, Any]:
     """The tooltip of each cell: its text, or where there are too many cells its number alone."""
     name = labels.escape(strip.name)
@@ -149,4 +131,4 @@ def _hover(
         ]
         for position, token, row in zip(positions, tokens, values.tolist(), strict=True)
     ]
-    return {"text": text, "hovertemplate": "%{text}<extra></extra>"}
+    return {"customdata": text}

@@ -21,10 +21,9 @@ def enlarged(figure: go.Figure, zoom: float) -> go.Figure:
     enlarge_letters(figure, zoom)
     for note in layout.annotations:
         note.update(xshift=(note.xshift or 0) * zoom, yshift=(note.yshift or 0) * zoom)
-    for trace in (*figure.data, *layout.template.data.heatmap):
-        if "colorbar" in trace and trace.showscale is not False:
-            bar = trace.colorbar
-            bar.update({name: bar[name] * zoom for name in _BAR if bar[name]})
+    scales = [trace for trace in figure.data if trace.type == "heatmap" and trace.showscale]
+    for bar in (trace.colorbar for trace in (*scales, *layout.template.data.heatmap)):
+        bar.update({name: bar[name] * zoom for name in _BAR if bar[name]})
     return figure
 
 
@@ -33,9 +32,7 @@ def enlarge_letters(figure: go.Figure, zoom: float) -> None:
     for layout in (figure.layout, figure.layout.template.layout):
         axes = [layout[name] for name in layout if name[1:5] == "axis"]
         fonts = [font for axis in axes for font in (axis.tickfont, axis.title.font)]
+        fonts += [note.font for note in (layout.annotationdefaults, *layout.annotations)]
         for font in (layout.font, layout.title.font, layout.hoverlabel.font, layout.legend.font, *fonts):
             if font.size is not None:
                 font.size = font.size * zoom
-        for note in layout.annotations:
-            if note.font.size is not None:
-                note.font.size = note.font.size * zoom

@@ -11,13 +11,13 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
-from viz_transformer.figures import theme as themes
 from viz_transformer.figures.enlarged import enlarge_letters
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
+from viz_transformer.figures.template import ON_PAPER, band, finished
+from viz_transformer.figures.theme import SANS_STACK, Theme, palette
 
 _PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 34, 62, 50  # pixels
 _LEFT, _RIGHT = 58, 12
+_BASELINE = "random pairs"
 _MOST_NAMED = 16  # stations that carry a word each; with more only the layers are named
 
 
@@ -58,7 +58,6 @@ def stream_chart(
     if not panels or not stations:
         raise ValueError("there is nothing to draw: give at least one panel and one station")
     grids = [_grid(panel, len(stations), token) for panel in panels]
-    colors = themes.palette(theme)
     top, bottom = round(_TOP * type_size), round(_BOTTOM * type_size)
     drawn = len(panels) * _PANEL + (len(panels) - 1) * _BETWEEN
     figure = go.Figure()
@@ -67,42 +66,20 @@ def stream_chart(
     for number, (panel, grid) in enumerate(zip(panels, grids, strict=True)):
         axis = "y" if number == 0 else f"y{number + 1}"
         for trace in _lines(panel, grid, x, hovers, token, token_name, names, theme):
-            figure.add_trace(trace.update(yaxis=axis, showlegend=number == 0 and bool(trace.showlegend)))
-        if number != 0 and panel.baseline is not None:
-            figure.data[-1].update(showlegend=True)
+            figure.add_trace(trace.update(yaxis=axis, showlegend=number == 0 or trace.name == _BASELINE))
         upper = 1 - number * (_PANEL + _BETWEEN) / drawn
         figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - _PANEL / drawn, upper))})
-        figure.add_annotation(
-            text=labels.escape(panel.name),
-            font={"size": 13, "color": colors.muted},
-            xref="paper",
-            x=0,
-            xanchor="left",
-            yref="paper",
-            y=upper,
-            yanchor="bottom",
-            xshift=0,
-            yshift=3,
-            showarrow=False,
-        )
+        place = {"x": 0, "xanchor": "left", "y": upper, "yanchor": "bottom", "yshift": 3, **ON_PAPER}
+        figure.add_annotation(text=labels.escape(panel.name), **place)
     if chosen is not None:
-        figure.add_shape(
-            type="rect",
-            x0=chosen - 0.45,
-            x1=chosen + 0.45,
-            yref="paper",
-            y0=0,
-            y1=1,
-            fillcolor=colors.surface,
-            line_width=0,
-            layer="below",
-        )
-    figure.update_layout(
-        template=template(theme),
-        showlegend=True,
-        title_text=labels.escape(title),
+        band(figure, chosen, palette(theme).surface, {"width": 0})
+    finished(
+        figure,
+        theme,
+        title=title,
         height=top + drawn + bottom,
-        margin={"l": round(_LEFT * type_size), "r": _RIGHT, "t": top, "b": bottom},
+        margin=(round(_LEFT * type_size), _RIGHT, top, bottom),
+        showlegend=True,
         xaxis=_stations_axis(stations, len(panels)),
         hovermode="x",
     )
@@ -110,9 +87,7 @@ def stream_chart(
     return figure
 
 
-def gain_chart(
-    gain: ArrayLike, offset: ArrayLike, *, title: str, theme: Theme = "light", height: int = 420
-) -> go.Figure:
+def gain_chart(gain: ArrayLike, offset: ArrayLike, *, title: str, theme: Theme = "light") -> go.Figure:
     """A norm's gain and offset, a bar for each feature around 1 and around 0. gain, offset: [D].
 
     Raises ValueError if they are not one number for each feature.
@@ -120,49 +95,29 @@ def gain_chart(
     up, shift = np.asarray(gain, np.float64), np.asarray(offset, np.float64)
     if up.ndim != 1 or up.shape != shift.shape or not len(up):
         raise ValueError(f"gain {up.shape} and offset {shift.shape} are not one number for each feature")
-    colors = themes.palette(theme)
     figure = go.Figure()
-    x = np.arange(len(up))
-    halves: tuple[tuple[str, NDArray[np.float64], float, str], ...] = (
-        ("gain", up, 1.0, "y"),
-        ("offset", shift, 0.0, "y2"),
-    )
-    for name, values, base, axis in halves:
-        figure.add_trace(
-            go.Bar(
-                x=x,
-                y=(values - base).astype(np.float32),
-                base=base,
-                yaxis=axis,
-                marker={"color": colors.derived[4], "line": {"width": 0}},
-                customdata=[labels.escape(labels.number(value)) for value in values.tolist()],
-                hovertemplate=f"feature %{{x}}<br>{name} %{{customdata}}<extra></extra>",
-            )
+    for name, values, base, axis, domain in (("gain", up, 1, "y", [0.56, 1]), ("offset", shift, 0, "y2", [0, 0.44])):
+        figure.add_bar(
+            x=np.arange(len(up)),
+            y=(values - base).astype(np.float32),
+            base=base,
+            yaxis=axis,
+            marker={"color": palette(theme).derived[4], "line": {"width": 0}},
+            customdata=[labels.escape(labels.number(value)) for value in values.tolist()],
+            hovertemplate=f"feature %{{x}}<br>{name} %{{customdata}}<extra></extra>",
         )
         reach = max(float(np.abs(values - base).max()), 0.1) * 1.08
-        figure.update_layout(
-            {
-                f"yaxis{axis[1:]}": {
-                    "domain": [0.56, 1] if axis == "y" else [0, 0.44],
-                    "range": [base - reach, base + reach],
-                    "nticks": 5,
-                    "title": {"text": name, "standoff": 4},
-                }
-            }
-        )
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
-        height=height,
+        own = {"domain": domain, "range": [base - reach, base + reach], "nticks": 5}
+        figure.update_layout({f"yaxis{axis[1:]}": {**own, "title": {"text": name, "standoff": 4}}})
+    return finished(
+        figure,
+        theme,
+        title=title,
+        height=420,
+        margin=(_LEFT, _RIGHT, 40, 44),
         bargap=0 if len(up) > 150 else 0.2,
-        margin={"l": _LEFT, "r": _RIGHT, "t": 40, "b": 44},
-        xaxis={
-            "anchor": "y2",
-            "range": [-0.5, len(up) - 0.5],
-            "title": {"text": "feature", "standoff": 4},
-        },
+        xaxis={"anchor": "y2", "range": [-0.5, len(up) - 0.5], "title": {"text": "feature", "standoff": 4}},
     )
-    return figure
 
 
 def _grid(panel: Panel, stations: int, token: int) -> NDArray[np.float64]:
@@ -189,7 +144,7 @@ def _lines(
     theme: Theme,
 ) -> list[go.Scatter]:
     """The band of all tokens, the mean, the other run's mean, the chosen token; last the baseline, if there is one."""
-    colors = themes.palette(theme)
+    colors = palette(theme)
     quantity = labels.escape(panel.name)
     there = np.isfinite(grid).any(axis=1)
     spread = grid[there]
@@ -206,7 +161,6 @@ def _lines(
             marker={"size": 7, "color": style["color"]},
             customdata=[labels.escape(text) for text in texts],
             hovertemplate=f"{quantity}<br>%{{customdata}}<extra></extra>",
-            showlegend=True,
         )
 
     low, high = np.nanmin(spread, axis=1), np.nanmax(spread, axis=1)
@@ -219,7 +173,6 @@ def _lines(
         line={"width": 0},
         mode="lines",
         hoverinfo="skip",
-        showlegend=True,
     )
     mean = np.full(len(x), np.nan)
     mean[there] = np.nanmean(spread, axis=1)
@@ -229,25 +182,18 @@ def _lines(
     drawn.append(line(grid[:, token], token_name, {"color": colors.text, "width": 2.5}, marks=True))
     if panel.baseline is not None:
         style = {"color": colors.muted, "width": 2, "dash": "dot"}
-        drawn.append(line(panel.baseline, "random pairs", style))
+        drawn.append(line(panel.baseline, _BASELINE, style))
     return drawn
 
 
 def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float]) -> dict[str, Any]:
-    values = [grid[np.isfinite(grid)]]
-    for line in (panel.baseline, panel.other):
-        if line is not None:
-            values.append(np.asarray(line, np.float64)[np.isfinite(np.asarray(line, np.float64))])
-    seen = np.concatenate(values)
+    lines = [np.asarray(line, np.float64) for line in (grid, panel.baseline, panel.other) if line is not None]
+    seen = np.concatenate([line[np.isfinite(line)] for line in lines])
     low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
     bottom, top = panel.bounds
     low, high = min(low, low if bottom is None else bottom), max(high, high if top is None else top)
     room = 0.04 * (high - low or 1.0)
-    return {
-        "domain": [max(0.0, domain[0]), min(1.0, domain[1])],
-        "range": [low - room, high + room],
-        "nticks": 5,
-    }
+    return {"domain": [max(0.0, domain[0]), min(1.0, domain[1])], "range": [low - room, high + room], "nticks": 5}
 
 
 def _stations_axis(stations: Sequence[tuple[str, str]], panels: int) -> dict[str, Any]:
@@ -265,5 +211,5 @@ def _stations_axis(stations: Sequence[tuple[str, str]], panels: int) -> dict[str
         "tickmode": "array",
         "tickvals": list(range(len(stations))),
         "ticktext": texts,
-        "tickfont": {"family": themes.SANS_STACK, "size": 13},
+        "tickfont": {"family": SANS_STACK, "size": 13},
     }

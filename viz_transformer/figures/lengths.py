@@ -8,10 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from viz_transformer.figures import labels
-from viz_transformer.figures import theme as themes
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
+from viz_transformer.figures.template import finished
+from viz_transformer.figures.theme import Theme, palette
 from viz_transformer.model.kinds import SIDES, SideName
 
 MOST_BARS = 60
@@ -23,14 +21,13 @@ def length_histogram(
     title: str,
     limits: Mapping[SideName, int] | None = None,
     theme: Theme = "light",
-    height: int = 320,
 ) -> go.Figure:
     """How many texts have how many tokens: source in blue, target in orange, each a stepped outline.
 
     limits: the longest that a filter keeps, drawn as a dashed line. Where the range is wider than MOST_BARS, several
     lengths share a step. Raises ValueError for no texts.
     """
-    palette = themes.palette(theme)
+    colors = palette(theme)
     arrays = {side: np.asarray(values, np.int64) for side, values in lengths.items()}
     if not arrays or any(not values.size for values in arrays.values()):
         raise ValueError("there are no texts to count the lengths of")
@@ -40,34 +37,31 @@ def length_histogram(
     figure = go.Figure()
     for side, values in arrays.items():
         counts, _ = np.histogram(values, bins=np.append(steps, steps[-1] + width))
-        ink = SIDES[side].of(palette.source_ink, palette.target_ink)
-        spans = [_span(int(start), width) for start in steps]
-        figure.add_trace(
-            go.Scatter(
-                x=steps + (width - 1) / 2,
-                y=counts,
-                name=side,
-                mode="lines",
-                line={"color": ink, "width": 2, "shape": "hvh", "dash": SIDES[side].of("solid", "dot")},
-                customdata=spans,
-                hovertemplate=f"{side}, %{{customdata}}<br>%{{y:,d}} of {values.size:,} texts<extra></extra>",
-            )
+        ink = SIDES[side].of(colors.source_ink, colors.target_ink)
+        figure.add_scatter(
+            x=steps + (width - 1) / 2,
+            y=counts,
+            name=side,
+            mode="lines",
+            line={"color": ink, "width": 2, "shape": "hvh", "dash": SIDES[side].of("solid", "dot")},
+            customdata=[_span(int(start), width) for start in steps],
+            hovertemplate=f"{side}, %{{customdata}}<br>%{{y:,d}} of {values.size:,} texts<extra></extra>",
         )
         limit = (limits or {}).get(side)
         if limit is not None and limit <= longest:
             figure.add_vline(x=limit + 0.5, line={"color": ink, "width": 1, "dash": "dash"})
     unit = "tokens, start and end not counted" + (f"; {width} lengths to a step" if width > 1 else "")
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
-        height=height,
-        margin={"l": 64, "r": 12, "t": 40, "b": 48},
+    return finished(
+        figure,
+        theme,
+        title=title,
+        height=320,
+        margin=(64, 12, 40, 48),
         xaxis={"range": [-0.5, longest + width], "title": {"text": unit}},
         yaxis={"rangemode": "tozero", "tickformat": ",d", "title": {"text": "texts"}},
         showlegend=len(arrays) > 1,
         legend={"yref": "paper", "font": {"size": 14}},
     )
-    return figure
 
 
 def _span(start: int, width: int) -> str:

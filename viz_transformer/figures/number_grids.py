@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
-from viz_transformer.figures import theme as themes
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
+from viz_transformer.figures.legend import CHARACTER
+from viz_transformer.figures.template import finished
+from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
 
@@ -24,7 +24,6 @@ WIDTH = 984
 """The width in pixels that grids are laid out for; a page stretches or shrinks them to what it has."""
 ROW, COLUMN = 32, 56
 _SMALLEST_FONT = 8.0
-_CHARACTER = 0.61  # width of one column of the mono font, in parts of its size
 _CAPTION = 44
 _LEGEND = 34
 
@@ -52,10 +51,6 @@ class Grid:
     columns: tuple[str, ...] = ()
     boxes: tuple[tuple[int, int, int, int], ...] = field(default=())
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.values.shape[0], self.values.shape[1]
-
 
 @dataclass(frozen=True)
 class _Parts:
@@ -68,9 +63,6 @@ class _Parts:
     def note(self, **given: Any) -> None:
         self.notes.append(given)
 
-    def shape(self, **given: Any) -> None:
-        self.shapes.append(given)
-
 
 def number_grids(
     grids: Sequence[Grid],
@@ -80,7 +72,6 @@ def number_grids(
     title: str,
     theme: Theme = "light",
     row: float = ROW,
-    width: float = WIDTH,
 ) -> go.Figure:
     """Tables of numbers beside each other, on one scale for each sort of number; cells are `column` x `row` pixels.
 
@@ -88,80 +79,74 @@ def number_grids(
     """
     if not grids:
         raise ValueError("there is no table to draw")
-    bottom = max(grid.top + grid.shape[0] * row + (_CAPTION if grid.below else 0) for grid in grids)
-    height = bottom + _LEGEND
+    bottom = max(grid.top + len(grid.values) * row + (_CAPTION if grid.below else 0) for grid in grids)
+    height = math.ceil(bottom + _LEGEND)
     parts = _Parts()
     for grid in grids:
         _cells(parts, grid, column, row, theme)
-    _legend(parts, scales, height, theme)
-    figure = go.Figure(parts.traces)
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
-        height=math.ceil(height),
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+    _legend(parts, scales, bottom + _LEGEND, theme)
+    return finished(
+        go.Figure(parts.traces),
+        theme,
+        title=title,
+        height=height,
+        margin=(0, 0, 0, 0),
         barmode="overlay",
         annotations=parts.notes,
         shapes=parts.shapes,
+        xaxis={"visible": False, "range": [0, WIDTH]},
+        yaxis={"visible": False, "range": [height, 0]},
     )
-    figure.update_xaxes(visible=False, range=[0, width])
-    figure.update_yaxes(visible=False, range=[math.ceil(height), 0])
-    return figure
 
 
 def _cells(parts: _Parts, grid: Grid, column: float, row: float, theme: Theme) -> None:
-    rows, columns = grid.shape
+    rows, columns = grid.values.shape
     x, y = grid.left + column * (np.arange(columns) + 0.5), grid.top + row * (np.arange(rows) + 0.5)
-    allowed = np.ones(grid.shape, bool) if grid.mask is None else grid.mask
+    allowed = np.ones(grid.values.shape, bool) if grid.mask is None else grid.mask
     low = -grid.limit if grid.scale == "diverging" else 0.0
     parts.traces.append(
         go.Heatmap(
             z=np.where(allowed, grid.values, np.nan).astype(np.float32),
             x=x,
             y=y,
-            text=[list(texts) for texts in grid.hover],
-            hovertemplate="%{text}<extra></extra>",
+            customdata=[list(texts) for texts in grid.hover],
             hoverongaps=True,
             zmin=low,
             zmax=grid.limit,
             xgap=1,
             ygap=1,
-            showscale=False,
-            colorscale=_colorscale(grid.scale, theme),
+            colorscale=_ramp(grid.scale, theme),
         )
     )
-    _masked(parts, grid, x, y, column, row, theme)
+    if not allowed.all():
+        parts.traces.append(_hatched(np.argwhere(~allowed), x, y, column, row, theme))
     _numbers(parts, grid, x, y, allowed, low, column, theme)
-    _words(parts, grid, x, y, column, row, theme)
-    colors = themes.palette(theme)
+    _words(parts, grid, x, y, row, theme)
     for first, start, tall, wide in grid.boxes:
-        parts.shape(
-            type="rect",
-            x0=grid.left + start * column + 1,
-            x1=grid.left + (start + wide) * column - 1,
-            y0=grid.top + first * row + 1,
-            y1=grid.top + (first + tall) * row - 1,
-            line={"color": colors.text, "width": 2},
+        parts.shapes.append(
+            {
+                "type": "rect",
+                "x0": grid.left + start * column + 1,
+                "x1": grid.left + (start + wide) * column - 1,
+                "y0": grid.top + first * row + 1,
+                "y1": grid.top + (first + tall) * row - 1,
+                "line": {"color": palette(theme).text, "width": 2},
+            }
         )
 
 
-def _masked(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
-    """A hatch over what may not be attended to."""
-    if grid.mask is None or grid.mask.all():
-        return
-    colors = themes.palette(theme)
-    places = np.argwhere(~grid.mask)
+def _hatched(places: NDArray[np.int64], x: Any, y: Any, column: float, row: float, theme: Theme) -> go.Bar:
+    """A hatch over what may not be attended to. places: [N, 2], its cells."""
+    colors = palette(theme)
     pattern = {"shape": "/", "size": 5, "solidity": 0.2, "fgcolor": colors.line, "bgcolor": colors.surface}
-    parts.traces.append(
-        go.Bar(
-            orientation="h",
-            y=[y[i] for i, _ in places],
-            base=[x[j] - column / 2 + 0.5 for _, j in places],
-            x=[column - 1] * len(places),
-            width=row - 1,
-            hoverinfo="skip",
-            marker={"color": colors.surface, "line": {"width": 0}, "pattern": pattern},
-        )
+    return go.Bar(
+        orientation="h",
+        y=[y[i] for i, _ in places],
+        base=[x[j] - column / 2 + 0.5 for _, j in places],
+        x=[column - 1] * len(places),
+        width=row - 1,
+        hoverinfo="skip",
+        marker={"color": colors.surface, "line": {"width": 0}, "pattern": pattern},
     )
 
 
@@ -169,39 +154,41 @@ def _numbers(
     parts: _Parts, grid: Grid, x: Any, y: Any, allowed: NDArray[np.bool_], low: float, column: float, theme: Theme
 ) -> None:
     """The number of each cell, in the ink that stands out from its colour; none where it would be too small to read."""
-    texts = [[_short(float(value), grid.digits) for value in line] for line in grid.values]
+    texts = [[labels.escape(numerals.number(value, grid.digits)) for value in line] for line in grid.values.tolist()]
     longest = max(len(text) for line in texts for text in line)
-    size = min(13.0, (column - 4) / (longest * _CHARACTER))
+    size = min(13.0, (column - 4) / (longest * CHARACTER))
     if size < _SMALLEST_FONT:
         return
-    colors, ramp = themes.palette(theme), [str(color) for _, color in _colorscale(grid.scale, theme)]
-    inks, shown, across, down = [], [], [], []
-    for i, line in enumerate(texts):
-        for j, text in enumerate(line):
-            if allowed[i, j]:
-                place = (grid.values[i, j] - low) / (grid.limit - low)
-                ends = (colors.page, colors.text)
-                inks.append(max(ends, key=lambda ink: abs(_light([ink], 0.0) - _light(ramp, place))))
-                shown.append(text)
-                across.append(x[j])
-                down.append(y[i])
-    font = {"family": themes.MONO_STACK, "size": size, "color": inks}
-    parts.traces.append(go.Scatter(x=across, y=down, text=shown, textfont=font, mode="text", hoverinfo="skip"))
+    ends, ramp = (palette(theme).page, palette(theme).text), _ramp(grid.scale, theme)
+    cells = np.argwhere(allowed)
+
+    def ink(value: float) -> str:
+        light = _light(ramp, (value - low) / (grid.limit - low))
+        return max(ends, key=lambda color: abs(_light([color], 0.0) - light))
+
+    parts.traces.append(
+        go.Scatter(
+            x=[x[j] for _, j in cells],
+            y=[y[i] for i, _ in cells],
+            text=[texts[i][j] for i, j in cells],
+            textfont={"family": MONO_STACK, "size": size, "color": [ink(grid.values[i, j]) for i, j in cells]},
+            mode="text",
+            hoverinfo="skip",
+        )
+    )
 
 
-def _words(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, row: float, theme: Theme) -> None:
+def _words(parts: _Parts, grid: Grid, x: Any, y: Any, row: float, theme: Theme) -> None:
     """What stands over, under and beside a table."""
-    colors = themes.palette(theme)
-    rows = grid.shape[0]
-    note = {"showarrow": False, "xanchor": "left", "x": grid.left, "font": {"size": 13, "color": colors.muted}}
+    note = {"xanchor": "left", "x": grid.left}
     if grid.above:
         lift = 18 if grid.columns else 0
         parts.note(text=labels.escape(grid.above), y=grid.top - 4 - lift, yanchor="bottom", **note)
-    strong = {**note, "font": {"size": 14, "color": colors.text, "weight": 600}}
+    strong = {**note, "font": {"size": 14, "color": palette(theme).text, "weight": 600}}
     for place, line in enumerate(grid.below):
-        at = grid.top + rows * row + 3 + 19 * place
+        at = grid.top + len(grid.values) * row + 3 + 19 * place
         parts.note(text=labels.escape(line), y=at, yanchor="top", **(note if place else strong))
-    mono = {"showarrow": False, "font": {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}}
+    mono = {"font": {"family": MONO_STACK, "size": 12}}
     for i, name in enumerate(grid.rows):
         parts.note(text=labels.escape(name), x=grid.left - 6, xanchor="right", y=y[i], **mono)
     for j, name in enumerate(grid.columns):
@@ -210,41 +197,38 @@ def _words(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, row: float,
 
 def _legend(parts: _Parts, scales: Sequence[tuple[Scale, float, str]], height: float, theme: Theme) -> None:
     """For each sort of number a bar of its colours between its two ends, and its name."""
-    colors = themes.palette(theme)
     middle, left = height - 10, 0.0
-    mono = {"family": themes.MONO_STACK, "size": 12, "color": colors.muted}
-    plain = {"size": 13, "color": colors.muted}
+    mono = {"family": MONO_STACK, "size": 12}
+    place = {"y": middle, "yanchor": "middle", "xanchor": "left"}
     for scale, limit, name in scales:
-        low = significant(-limit, 3) if scale == "diverging" else "0"
-        high = significant(limit, 3)
-        place = {"y": middle, "yanchor": "middle", "xanchor": "left", "showarrow": False}
+        lowest = -limit if scale == "diverging" else 0.0
+        low, high = significant(lowest, 3) if lowest else "0", significant(limit, 3)
         parts.note(text=low, x=left, font=mono, **place)
         left += 8 * len(low) + 6
         parts.traces.append(
             go.Heatmap(
-                z=[np.linspace(-limit if scale == "diverging" else 0.0, limit, 64)],
+                z=[np.linspace(lowest, limit, 64)],
                 x=np.linspace(left, left + 80, 64),
                 y=[middle],
                 dy=8,
                 y0=middle,
                 ytype="scaled",
-                colorscale=_colorscale(scale, theme),
-                zmin=-limit if scale == "diverging" else 0.0,
+                colorscale=_ramp(scale, theme),
+                zmin=lowest,
                 zmax=limit,
-                showscale=False,
                 hoverinfo="skip",
             )
         )
         left += 80 + 6
         parts.note(text=high, x=left, font=mono, **place)
         left += 8 * len(high) + 8
-        parts.note(text=labels.escape(name), x=left, font=plain, **place)
+        parts.note(text=labels.escape(name), x=left, **place)
         left += 6.6 * len(name) + 28
 
 
-def _colorscale(scale: Scale, theme: Theme) -> list[list[float | str]]:
-    colors: Sequence[str] = getattr(themes.palette(theme), scale)
-    return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
+def _ramp(scale: Scale, theme: Theme) -> Sequence[str]:
+    colors: Sequence[str] = getattr(palette(theme), scale)
+    return colors
 
 
 def _light(ramp: Sequence[str], place: float) -> float:
@@ -252,10 +236,6 @@ def _light(ramp: Sequence[str], place: float) -> float:
     shares = (0.2126, 0.7152, 0.0722)
     lights = [sum(s * int(c[i : i + 2], 16) for s, i in zip(shares, (1, 3, 5), strict=True)) for c in ramp]
     return float(np.interp(place, np.linspace(0, 1, len(ramp)), lights)) if len(ramp) > 1 else lights[0]
-
-
-def _short(value: float, digits: int) -> str:
-    return labels.escape(numerals.number(value, digits))
 
 
 def full(value: float) -> str:

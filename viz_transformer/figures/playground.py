@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,9 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
-from viz_transformer.figures import theme as themes
 from viz_transformer.figures.number_grids import COLUMN, ROW, WIDTH, Grid, Scale, full, limit_of, number_grids
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
+from viz_transformer.figures.template import LEGEND_ABOVE, finished
+from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 from viz_transformer.numerals import significant
 
 if TYPE_CHECKING:
@@ -24,6 +23,12 @@ if TYPE_CHECKING:
 _LABEL = 46  # pixels for names of rows
 _GAP = 26
 _LAST = 84  # pixels of the name under the last table
+_RAISED = 14  # pixels by which a table that stands above its neighbours is higher than these
+
+
+def _told(values: NDArray[np.float64], text: Callable[[int, int], str]) -> list[list[str]]:
+    """What the tooltip of each cell says, by its row and column."""
+    return [[text(i, j) for j in range(values.shape[1])] for i in range(len(values))]
 
 
 # --- attention as a row of tables
@@ -37,135 +42,73 @@ def attention_row(
     A product stands where the row of its query meets the column of its key, an output where the row of its weights
     meets a column of V. Tooltips write each number out.
     """
-    given, mask = attended.vectors, attended.mask
-    queries, keys, d_v = *attended.products.shape, given.value.shape[1]
-    d_k = given.query.shape[1]
+    query, key, value = attended.vectors.query, attended.vectors.key, attended.vectors.value
+    products, scores, weights, mask = attended.products, attended.scores, attended.weights, attended.mask
+    queries, keys, d_k, d_v = *products.shape, query.shape[1], value.shape[1]
     has_mask = not mask.all()
-    between = 3 + scaled + has_mask
     cells = d_k + (2 + scaled + has_mask) * keys + d_v
-    room = WIDTH - _LABEL - between * _GAP
+    room = WIDTH - _LABEL - (3 + scaled + has_mask) * _GAP
     column = min(COLUMN, room / cells)
     column = min(column, (room - max(0.0, _LAST - d_v * column)) / cells)  # a narrow output keeps room for its name
-    over = max(d_k, keys) * ROW
-    top = 52.0 + over
-    own = limit_of(given.query, given.key, given.value, attended.output)
-    most = limit_of(attended.products)
-    left = float(_LABEL)
-    names = tuple(f"q{i}" for i in range(queries))
-    key_names = tuple(f"k{j}" for j in range(keys))
-    grids = [
-        Grid(
-            given.query,
-            left,
-            top,
-            "diverging",
-            own,
-            [
-                [f"query {i}, feature {f}<br>{full(v)}" for f, v in enumerate(line)]
-                for i, line in enumerate(given.query)
-            ],
-            digits=_digits(given.query),
-            below=("Q", f"{queries} queries of {d_k}"),
-            rows=names,
-        )
-    ]
-    left += d_k * column + _GAP
-    grids.append(
-        Grid(
-            given.key.T,
-            left,
-            top - 14 - d_k * ROW,
-            "diverging",
-            own,
-            [
-                [f"key {j}, feature {f}<br>{full(float(v))}" for j, v in enumerate(line)]
-                for f, line in enumerate(given.key.T)
-            ],
-            digits=_digits(given.key),
-            above="Kᵀ: a column is a key",
-            columns=key_names,
-        )
-    )
+    own, most = limit_of(query, key, value, attended.output), limit_of(products)
     digits = 2 if column >= 40 else 1
-    grids.append(
-        Grid(
-            attended.products,
-            left,
-            top,
-            "diverging",
-            most,
-            [[_sum_of(given.query[i], given.key[j], f"q{i} · k{j}") for j in range(keys)] for i in range(queries)],
-            digits=digits,
-            below=("Q Kᵀ", "products"),
-        )
-    )
-    left += keys * column + _GAP
+    left, top = float(_LABEL), 52.0 + max(d_k, keys) * ROW
+    grids: list[Grid] = []
+
+    def put(values: NDArray[np.float64], limit: float, text: Callable[[int, int], str], **more: Any) -> None:
+        """Right of the last table; a raised one has the next below it."""
+        nonlocal left
+        raised = "above" in more
+        at = top - _RAISED - len(values) * ROW if raised else top
+        more = {"scale": "diverging", "digits": digits, **more}
+        grids.append(Grid(values, left, at, limit=limit, hover=_told(values, text), **more))
+        left += 0 if raised else values.shape[1] * column + _GAP
+
+    def given(name: str, table: NDArray[np.float64]) -> Callable[[int, int], str]:
+        return lambda i, f: f"{name} {i}, feature {f}<br>{full(table[i, f])}"
+
+    def cell(i: int, j: int) -> str:
+        return f"query {i}, key {j}<br>"
+
+    names, key_names = tuple(f"q{i}" for i in range(queries)), tuple(f"k{j}" for j in range(keys))
+    below = ("Q", f"{queries} queries of {d_k}")
+    put(query, own, given("query", query), digits=_digits(query), below=below, rows=names)
+    of_key = given("key", key)
+    above = "Kᵀ: a column is a key"
+    put(key.T, own, lambda f, j: of_key(j, f), digits=_digits(key), above=above, columns=key_names)
+    put(products, most, lambda i, j: _sum_of(query[i], key[j], f"q{i} · k{j}"), below=("Q Kᵀ", "products"))
     if scaled:
-        said = [
-            [
-                f"query {i}, key {j}<br>{full(attended.products[i, j])} ÷ {significant(attended.divisor)}"
-                f" = {full(attended.scores[i, j])}"
-                for j in range(keys)
-            ]
-            for i in range(queries)
-        ]
-        below = (f"÷ √{d_k}", "scores")
-        grids.append(Grid(attended.scores, left, top, "diverging", most, said, digits=digits, below=below))
-        left += keys * column + _GAP
+        put(
+            scores,
+            most,
+            lambda i, j: f"{cell(i, j)}{full(products[i, j])} ÷ {significant(attended.divisor)} = {full(scores[i, j])}",
+            below=(f"÷ √{d_k}", "scores"),
+        )
     if has_mask:
-        said = [
-            [f"query {i}, key {j}<br>{full(attended.scores[i, j]) if mask[i, j] else 'masked'}" for j in range(keys)]
-            for i in range(queries)
-        ]
         below = ("mask", "hatched: forbidden")
-        grids.append(Grid(attended.scores, left, top, "diverging", most, said, digits=digits, mask=mask, below=below))
-        left += keys * column + _GAP
-    grids.append(
-        Grid(
-            attended.weights,
-            left,
-            top,
-            kind,
-            1.0,
-            [[_weight_words(attended, i, j) for j in range(keys)] for i in range(queries)],
-            mask=mask if has_mask else None,
-            below=("softmax", "weights: rows sum to 1" if mask.any(axis=1).all() else "no key allowed: zeros"),
-            columns=key_names,
+        put(
+            scores,
+            most,
+            lambda i, j: cell(i, j) + (full(scores[i, j]) if mask[i, j] else "masked"),
+            mask=mask,
+            below=below,
         )
+    put(
+        weights,
+        1.0,
+        lambda i, j: cell(i, j) + _weight_words(attended, i, j),
+        scale=kind,
+        digits=2,
+        mask=mask if has_mask else None,
+        below=("softmax", "weights: rows sum to 1" if mask.any(axis=1).all() else "no key allowed: zeros"),
+        columns=key_names,
     )
-    left += keys * column + _GAP
-    grids.append(
-        Grid(
-            given.value,
-            left,
-            top - 14 - keys * ROW,
-            "diverging",
-            own,
-            [
-                [f"value {j}, feature {f}<br>{full(v)}" for f, v in enumerate(line)]
-                for j, line in enumerate(given.value)
-            ],
-            digits=_digits(given.value),
-            above="V",
-        )
-    )
-    grids.append(
-        Grid(
-            attended.output,
-            left,
-            top,
-            "diverging",
-            own,
-            [
-                [
-                    _sum_of(attended.weights[i], given.value[:, f], f"output of query {i}, feature {f}")
-                    for f in range(d_v)
-                ]
-                for i in range(queries)
-            ],
-            digits=digits,
-            below=("weights · V", "output"),
-        )
+    put(value, own, given("value", value), digits=_digits(value), above="V")
+    put(
+        attended.output,
+        own,
+        lambda i, f: _sum_of(weights[i], value[:, f], f"output of query {i}, feature {f}"),
+        below=("weights · V", "output"),
     )
     scales: list[tuple[Scale, float, str]] = [
         ("diverging", own, "Q, K, V, output"),
@@ -187,12 +130,11 @@ def _sum_of(first: NDArray[np.float64], second: NDArray[np.float64], name: str) 
 
 
 def _weight_words(attended: Attended, query: int, key: int) -> str:
-    place = f"query {query}, key {key}"
     if not attended.mask[query, key]:
-        return f"{place}<br>masked, weight 0"
+        return "masked, weight 0"
     score, weight = float(attended.scores[query, key]), float(attended.weights[query, key])
     total = float(np.exp(attended.scores[query][attended.mask[query]]).sum())
-    return f"{place}<br>exp({full(score)}) ÷ {full(total)}<br>weight {labels.share(weight)}"
+    return f"exp({full(score)}) ÷ {full(total)}<br>weight {labels.share(weight)}"
 
 
 # --- tables of the norms and of the trainings
@@ -223,9 +165,6 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
     before, most = limit_of(x), limit_of(*(each.values for each in found))
     flat = x.reshape(texts * tokens, features)
     columns = tuple(str(f) for f in range(features))
-    hover = [
-        [f"{name}, feature {f}<br>{full(v)}" for f, v in enumerate(line)] for name, line in zip(rows, flat, strict=True)
-    ]
     left, top = float(label), 72.0
     grids = [
         Grid(
@@ -234,7 +173,7 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
             top,
             "diverging",
             before,
-            hover,
+            _told(flat, lambda i, f: f"{rows[i]}, feature {f}<br>{full(flat[i, f])}"),
             digits=_digits(flat),
             below=("Before", "the stream of two texts"),
             rows=rows,
@@ -244,95 +183,79 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
     ]
     for each in found:
         left += features * column + gap
-        mean, variance = (np.broadcast_to(part, x.shape).reshape(flat.shape) for part in (each.mean, each.variance))
-        values = each.values.reshape(flat.shape)
-        said = [
-            [
-                f"{name}, feature {f}<br>({full(flat[i, f])} - {full(mean[i, f])})"
-                f" ÷ √({full(variance[i, f])} + 0.00001)<br>= {full(values[i, f])} with gain and offset"
-                for f in range(features)
-            ]
-            for i, name in enumerate(rows)
-        ]
-        grids.append(
-            Grid(
-                values,
-                left,
-                top,
-                "diverging",
-                most,
-                said,
-                below=(names[each.norm], over[each.norm]),
-                columns=columns,
-                boxes=boxes[each.norm],
-            )
-        )
+        said, below = _told(flat, _normalised_words(each, rows)), (names[each.norm], over[each.norm])
+        values, framed = each.values.reshape(flat.shape), boxes[each.norm]
+        grids.append(Grid(values, left, top, "diverging", most, said, below=below, columns=columns, boxes=framed))
     scales: list[tuple[Scale, float, str]] = [("diverging", before, "before"), ("diverging", most, "after, all norms")]
     return number_grids(grids, column=column, scales=scales, title=title, theme=theme)
 
 
-def rebuilt_row(
-    wanted: ArrayLike,
-    outputs: Sequence[tuple[str, ArrayLike]],
-    *,
-    title: str,
-    theme: Theme = "light",
-) -> go.Figure:
-    """The input, and beside it what each network gives out: [T, D] tables on one scale."""
-    tables = [("input, wanted", np.asarray(wanted, np.float64))]
-    tables += [(name, np.asarray(output, np.float64)) for name, output in outputs]
-    tokens, size = tables[0][1].shape
-    column = min(COLUMN, (WIDTH - _LABEL - (len(tables) - 1) * _GAP) / (len(tables) * size))
-    limit = limit_of(*(table for _, table in tables))
-    grids = []
-    for place, (name, table) in enumerate(tables):
-        said = [
-            [
-                f"{name}<br>vector {i}, feature {f}: {full(table[i, f])}"
-                + (f"<br>wanted {full(tables[0][1][i, f])}" if place else "")
-                for f in range(size)
-            ]
-            for i in range(tokens)
-        ]
-        left = _LABEL + place * (size * column + _GAP)
-        rows = tuple(f"x{i}" for i in range(tokens)) if not place else ()
-        grids.append(Grid(table, left, 34.0, "diverging", limit, said, below=(name,), rows=rows))
-    return number_grids(
-        grids, column=column, scales=[("diverging", limit, "the vectors' numbers")], title=title, theme=theme
+def _normalised_words(found: Normalised, rows: Sequence[str]) -> Callable[[int, int], str]:
+    """How each number came about, by its row and its feature."""
+    x = found.x.reshape(len(rows), -1)
+    mean, variance, values = (
+        np.broadcast_to(each, found.x.shape).reshape(x.shape) for each in (found.mean, found.variance, found.values)
+    )
+    return lambda i, f: (
+        f"{rows[i]}, feature {f}<br>({full(x[i, f])} - {full(mean[i, f])})"
+        f" ÷ √({full(variance[i, f])} + 0.00001)<br>= {full(values[i, f])} with gain and offset"
     )
 
 
+def rebuilt_row(
+    wanted: ArrayLike, outputs: Sequence[tuple[str, ArrayLike]], *, title: str, theme: Theme = "light"
+) -> go.Figure:
+    """The input, and beside it what each network gives out: [T, D] tables on one scale."""
+    asked = np.asarray(wanted, np.float64)
+    tables = [("input, wanted", asked), *((name, np.asarray(output, np.float64)) for name, output in outputs)]
+    column = _column(tables)
+    limit = limit_of(*(table for _, table in tables))
+    grids: list[Grid] = []
+    for left, name, table in _beside(tables, column):
+        said = [
+            [
+                f"{name}<br>vector {i}, feature {f}: {full(value)}"
+                + (f"<br>wanted {full(asked[i, f])}" if grids else "")
+                for f, value in enumerate(line)
+            ]
+            for i, line in enumerate(table)
+        ]
+        rows = () if grids else tuple(f"x{i}" for i in range(len(table)))
+        grids.append(Grid(table, left, 34.0, "diverging", limit, said, below=(name,), rows=rows))
+    scales: list[tuple[Scale, float, str]] = [("diverging", limit, "the vectors' numbers")]
+    return number_grids(grids, column=column, scales=scales, title=title, theme=theme)
+
+
 def map_row(
-    maps: Sequence[tuple[str, ArrayLike]],
-    *,
-    names: Sequence[str],
-    kind: Scale,
-    title: str,
-    mask: ArrayLike | None = None,
-    theme: Theme = "light",
+    maps: Sequence[tuple[str, ArrayLike]], *, names: Sequence[str], kind: Scale, title: str, theme: Theme = "light"
 ) -> go.Figure:
     """Attention maps of the same vectors beside each other, [T, T] each, from 0 to 1; names are the vectors'."""
     tables = [(name, np.asarray(table, np.float64)) for name, table in maps]
-    size = len(names)
-    column = min(COLUMN, (WIDTH - _LABEL - (len(tables) - 1) * _GAP) / (len(tables) * size))
-    allowed = None if mask is None else np.asarray(mask, bool)
-    grids = []
-    for place, (name, table) in enumerate(tables):
+    column = _column(tables)
+    grids: list[Grid] = []
+    for left, name, table in _beside(tables, column):
         said = [
-            [
-                f"{name}<br>{names[i]} reads {names[j]}<br>"
-                + (f"weight {labels.share(float(table[i, j]))}" if allowed is None or allowed[i, j] else "masked")
-                for j in range(size)
-            ]
-            for i in range(size)
+            [f"{name}<br>{a} reads {b}<br>weight {labels.share(w)}" for b, w in zip(names, line, strict=True)]
+            for a, line in zip(names, table.tolist(), strict=True)
         ]
-        left = _LABEL + place * (size * column + _GAP)
-        rows = tuple(names) if not place else ()
-        grids.append(
-            Grid(table, left, 52.0, kind, 1.0, said, mask=allowed, below=(name,), rows=rows, columns=tuple(names))
-        )
+        rows = () if grids else tuple(names)
+        grids.append(Grid(table, left, 52.0, kind, 1.0, said, below=(name,), rows=rows, columns=tuple(names)))
     row = min(ROW, max(column, 14))
     return number_grids(grids, column=column, row=row, scales=[(kind, 1.0, "weight")], title=title, theme=theme)
+
+
+def _column(tables: Sequence[tuple[str, NDArray[np.float64]]]) -> float:
+    """How wide the cells of tables of one size can be that stand beside each other."""
+    size: int = tables[0][1].shape[1]
+    return min(COLUMN, (WIDTH - _LABEL - (len(tables) - 1) * _GAP) / (len(tables) * size))
+
+
+def _beside(
+    tables: Sequence[tuple[str, NDArray[np.float64]]], column: float
+) -> Iterator[tuple[float, str, NDArray[np.float64]]]:
+    """Where each begins, its name and its numbers."""
+    for place, (name, table) in enumerate(tables):
+        yield _LABEL + place * (table.shape[1] * column + _GAP), name, table
 
 
 # --- the simplex
@@ -363,89 +286,63 @@ def simplex(
     ends = np.asarray(corners, np.float64)
     if len(ends) not in (2, 3) or len(names) != len(ends):
         raise ValueError(f"{len(ends)} corners and {len(names)} names: a simplex here has two or three of both")
-    colors = themes.palette(theme)
+    colors = palette(theme)
     segment = len(ends) == 2
-    closed = np.vstack([ends, ends[:1]])
-    figure = go.Figure(
-        go.Scatter(
-            x=closed[:, 0], y=closed[:, 1], mode="lines", line={"color": colors.muted, "width": 2}, hoverinfo="skip"
-        )
-    )
-    middle = ends.mean(axis=0)
-    figure.add_trace(
-        go.Scatter(
-            x=[middle[0]],
-            y=[middle[1]],
-            mode="markers",
-            marker={"symbol": "cross-thin", "size": 14, "line": {"width": 2, "color": colors.muted}},
-            hovertemplate="even weights<extra></extra>",
-        )
+    closed, middle = np.vstack([ends, ends[:1]]), ends.mean(axis=0)
+    figure = go.Figure()
+    silent = {"mode": "lines", "hoverinfo": "skip"}
+    figure.add_scatter(x=closed[:, 0], y=closed[:, 1], line={"color": colors.muted, "width": 2}, **silent)
+    figure.add_scatter(
+        x=[middle[0]],
+        y=[middle[1]],
+        mode="markers",
+        marker={"symbol": "cross-thin", "size": 14, "line": {"width": 2, "color": colors.muted}},
+        hovertemplate="even weights<extra></extra>",
     )
     for dot in dots:
-        figure.add_trace(
-            go.Scatter(
-                x=[dot.unscaled[0], dot.place[0]],
-                y=[dot.unscaled[1], dot.place[1]],
-                mode="lines",
-                line={"color": colors.muted, "width": 1},
-                hoverinfo="skip",
-            )
-        )
+        x, y = zip(dot.unscaled, dot.place, strict=True)
+        figure.add_scatter(x=x, y=y, line={"color": colors.muted, "width": 1}, **silent)
     for places, symbol, hovers in (
         ([dot.unscaled for dot in dots], "circle-open", [dot.unscaled_hover for dot in dots]),
         ([dot.place for dot in dots], "circle", [dot.hover for dot in dots]),
     ):
-        figure.add_trace(
-            go.Scatter(
-                x=[place[0] for place in places],
-                y=[place[1] for place in places],
-                mode="markers",
-                marker={"symbol": symbol, "size": 13, "color": colors.source_ink, "line": {"width": 2}},
-                customdata=hovers,
-                hovertemplate="%{customdata}<extra></extra>",
-            )
+        figure.add_scatter(
+            x=[place[0] for place in places],
+            y=[place[1] for place in places],
+            mode="markers",
+            marker={"symbol": symbol, "size": 13, "color": colors.source_ink, "line": {"width": 2}},
+            customdata=hovers,
         )
     _dot_names(figure, dots, segment, theme)
-    _corner_names(figure, ends, names, theme)
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
+    for (x, y), (name, vector) in zip(ends.tolist(), names, strict=True):
+        text = f"<b>{labels.escape(name)}</b><br>{labels.escape(vector)}"
+        font = {"family": MONO_STACK, "color": colors.source_ink}
+        figure.add_annotation(text=text, x=x, y=y, font=font, yshift=28 if y > 0 else -28)
+    upwards = {"range": [-0.5, 0.75]} if segment else {"range": [-0.15, 1.0], "scaleanchor": "x"}
+    return finished(
+        figure,
+        theme,
+        title=title,
         height=280 if segment else 520,
-        margin={"l": 8, "r": 8, "t": 40, "b": 8},
+        margin=(8, 8, 40, 8),
+        xaxis={"visible": False, "range": [-0.24, 1.24]},
+        yaxis={"visible": False, **upwards},
     )
-    figure.update_xaxes(visible=False, range=[-0.24, 1.24])
-    if segment:
-        figure.update_yaxes(visible=False, range=[-0.5, 0.75])
-    else:
-        figure.update_yaxes(visible=False, range=[-0.15, 1.0], scaleanchor="x")
-    return figure
 
 
 def _dot_names(figure: go.Figure, dots: Sequence[Dot], segment: bool, theme: Theme) -> None:
     """Names of the filled points: on a segment each on a level of its own, in a triangle where most room is."""
-    font = {"family": themes.MONO_STACK, "size": 14, "color": themes.palette(theme).text}
+    font = {"family": MONO_STACK, "size": 14, "color": palette(theme).text}
     taken = [place * _SIDE for dot in dots for place in (dot.place, dot.unscaled)]
-    order = sorted(range(len(dots)), key=lambda i: float(dots[i].place[0]))
-    for level, i in enumerate(order):
-        x, y = (float(part) for part in dots[i].place)
+    for level, dot in enumerate(sorted(dots, key=lambda dot: float(dot.place[0]))):
+        x, y = dot.place.tolist()
         shift = np.array([0.0, 16.0 + 17 * (level % 4)])
         if not segment:
-            here = dots[i].place * _SIDE
+            here = dot.place * _SIDE
             others = [spot for spot in taken if not np.array_equal(spot, here)]
             shift = max(_AROUND, key=lambda way: min((math.dist(here + way, spot) for spot in others), default=0.0))
             taken.append(here + shift)
-        figure.add_annotation(
-            text=labels.escape(dots[i].name), x=x, y=y, showarrow=False, xshift=shift[0], yshift=shift[1], font=font
-        )
-
-
-def _corner_names(figure: go.Figure, ends: NDArray[np.float64], names: Sequence[tuple[str, str]], theme: Theme) -> None:
-    font = {"family": themes.MONO_STACK, "size": 13, "color": themes.palette(theme).source_ink}
-    for (x, y), (name, vector) in zip(ends, names, strict=True):
-        text = f"<b>{labels.escape(name)}</b><br>{labels.escape(vector)}"
-        figure.add_annotation(
-            text=text, x=float(x), y=float(y), showarrow=False, font=font, yshift=28 if y > 0 else -28
-        )
+        figure.add_annotation(text=labels.escape(dot.name), x=x, y=y, xshift=shift[0], yshift=shift[1], font=font)
 
 
 # --- curves
@@ -475,62 +372,43 @@ def curves(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     theme: Theme = "light",
-    height: int = 340,
 ) -> go.Figure:
     """Lines on one pair of axes, with their names above; `levels` are horizontal lines with a word on each.
 
     Points that have no place on a logarithmic axis are left out. Ranges are in the units of the axes.
     """
-    colors = themes.palette(theme)
+    colors = palette(theme)
     figure = go.Figure()
     for line in lines:
         x, y = np.asarray(line.x, np.float64), np.asarray(line.y, np.float64)
         usable = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not log_x)) & ((y > 0) | (not log_y))
-        name = labels.escape(line.name)
-        figure.add_trace(
-            go.Scatter(
-                x=x[usable],
-                y=y[usable],
-                name=name,
-                mode="lines",
-                line={
-                    "color": colors.muted if line.ink is None else colors.heads[line.ink],
-                    "width": line.width,
-                    "dash": line.dash,
-                },
-                customdata=[significant(value) for value in y[usable].tolist()],
-                hovertemplate=f"{name}<br>{labels.escape(x_title)} %{{x:,}}<br>%{{customdata}}<extra></extra>",
-            )
+        name, ink = labels.escape(line.name), colors.muted if line.ink is None else colors.heads[line.ink]
+        figure.add_scatter(
+            x=x[usable],
+            y=y[usable],
+            name=name,
+            mode="lines",
+            line={"color": ink, "width": line.width, "dash": line.dash},
+            customdata=[significant(value) for value in y[usable].tolist()],
+            hovertemplate=f"{name}<br>{labels.escape(x_title)} %{{x:,}}<br>%{{customdata}}<extra></extra>",
         )
     for value, word in levels:
         figure.add_hline(y=value, line={"color": colors.muted, "width": 1, "dash": "dot"})
-        figure.add_annotation(
-            text=labels.escape(word),
-            xref="paper",
-            x=1,
-            xanchor="right",
-            y=math.log10(value) if log_y else value,
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 13, "color": colors.muted},
-        )
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
-        height=height,
-        margin={"l": 64, "r": 12, "t": 72, "b": 48},
+        end = {"xref": "paper", "x": 1, "xanchor": "right", "y": math.log10(value) if log_y else value}
+        figure.add_annotation(text=labels.escape(word), yanchor="bottom", **end)
+    return finished(
+        figure,
+        theme,
+        title=title,
+        height=340,
+        margin=(64, 12, 72, 48),
         xaxis={"showgrid": True, **_axis(log_x, x_range), "title": {"text": labels.escape(x_title)}},
         yaxis={**_axis(log_y, y_range), "title": {"text": labels.escape(y_title)}},
         showlegend=len(lines) > 1,
-        legend={"x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "yref": "paper"},
+        legend={**LEGEND_ABOVE, "y": 1.02},
     )
-    return figure
 
 
 def _axis(log: bool, bounds: tuple[float, float] | None) -> dict[str, Any]:
-    if not log:
-        return {} if bounds is None else {"range": list(bounds)}
-    found: dict[str, Any] = {"type": "log", "dtick": 1, "exponentformat": "power"}
-    if bounds is not None:
-        found["range"] = [math.log10(bounds[0]), math.log10(bounds[1])]
-    return found
+    reach = {} if bounds is None else {"range": [math.log10(end) if log else end for end in bounds]}
+    return {"type": "log", "dtick": 1, "exponentformat": "power", **reach} if log else reach

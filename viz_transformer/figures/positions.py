@@ -16,17 +16,14 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import numerals
-from viz_transformer.figures import labels
-from viz_transformer.figures import theme as themes
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
-from viz_transformer.numerals import significant
+from viz_transformer.figures import labels, legend
+from viz_transformer.figures.template import ON_PAPER, finished
+from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 
 MOST_PICKED = 6
-_BAR = 120
 _NAME = 165  # pixels from one name of a curve to the next
 _AXIS = {"showgrid": False, "tickformat": "d", "tickangle": 0, "tickfont": {"size": 13}}
-ANNOTATION = {"showarrow": False, "xref": "paper", "yref": "paper"}
+_NEVER = "never trained"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,50 +53,35 @@ def position_heatmap(
     what is no table and for a position or column that is not in it.
     """
     values = _table(table, marks.position, picked)
-    colors = themes.palette(theme)
+    colors = palette(theme)
     rows, columns = values.shape
     largest = float(np.abs(values).max()) or 1.0
     figure = go.Figure(_heatmap(values, largest, theme))
     _hatch(figure, marks.trained, rows, columns, theme)
-    top = rows - 0.5
     pixels = (height - 150) / rows
     ring = (5, 2) if pixels >= 14 else (4, 2) if pixels >= 7 else (3, 1.25)
+    row = {"x0": -0.5, "x1": columns - 0.5, "y0": marks.position - 0.5, "y1": marks.position + 0.5}
     for width, ink in zip(ring, (colors.page, colors.text), strict=True):
-        figure.add_shape(
-            type="rect",
-            x0=-0.5,
-            x1=columns - 0.5,
-            y0=marks.position - 0.5,
-            y1=marks.position + 0.5,
-            line={"width": width, "color": ink},
-        )
+        figure.add_shape(type="rect", line={"width": width, "color": ink}, **row)
     for column, ink in zip(picked, colors.heads, strict=False):
-        mark = {"xref": "x", "yref": "paper", "x": column, "y": 1, "yanchor": "bottom", "showarrow": False}
+        mark = {"xref": "x", "yref": "paper", "x": column, "y": 1, "yanchor": "bottom"}
         figure.add_annotation(text="▼", font={"size": 12, "color": ink}, **mark)
-    figure.add_shape(
-        type="line",
-        xref="paper",
-        x0=-0.008,
-        x1=-0.008,
-        y0=-0.5,
-        y1=min(top, marks.read - 0.5),
-        line={"width": 4, "color": colors.muted},
-    )
-    small = {"size": 13, "color": colors.muted}
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
+    at = {"xref": "paper", "x0": -0.008, "x1": -0.008, "y0": -0.5, "y1": min(rows, marks.read) - 0.5}
+    figure.add_shape(type="line", line={"width": 4, "color": colors.muted}, **at)
+    finished(
+        figure,
+        theme,
+        title=title,
         height=height,
-        margin={"l": 64, "r": 12, "t": 106, "b": 44},
+        margin=(64, 12, 106, 44),
         xaxis={**_AXIS, "side": "top", "range": [-0.5, columns - 0.5], "ticklabelstandoff": 20},
         yaxis={**_AXIS, "range": [rows - 0.5, -0.5], "ticklabelstandoff": 12},
     )
-    figure.add_annotation(text="dimension", x=0, xanchor="left", y=1, yshift=60, font=small, **ANNOTATION)
-    figure.add_annotation(text="position", x=0, xanchor="right", xshift=-10, y=1, yshift=60, font=small, **ANNOTATION)
-    note = "▌rows of this run"
-    if marks.trained is not None and marks.trained < rows:
-        note += " · hatched: never trained"
-    _legend(figure, largest, note, theme, height)
+    above = {"x": 0, "y": 1, "yshift": 60, **ON_PAPER}
+    figure.add_annotation(text="dimension", xanchor="left", **above)
+    figure.add_annotation(text="position", xanchor="right", xshift=-10, **above)
+    hatched = f" · hatched: {_NEVER}" if marks.trained is not None and marks.trained < rows else ""
+    legend.draw(figure, [f"value · ▌rows of this run{hatched}"], ends=(-largest, largest))
     return figure
 
 
@@ -122,42 +104,38 @@ def dimension_curves(
     values = _table(table, marks.position, picked)
     if len(names) != len(picked):
         raise ValueError(f"{len(names)} names do not fit {len(picked)} columns")
-    colors = themes.palette(theme)
+    colors = palette(theme)
     figure = go.Figure()
-    positions = np.arange(len(values))
-    for number, column in enumerate(picked):
-        ink = colors.heads[number]
+    for number, (column, ink) in enumerate(zip(picked, colors.heads, strict=False)):
         if fine is not None:
             places, curves = (np.asarray(each, np.float32) for each in fine)
             line = {"color": ink, "width": 1.5}
             figure.add_scatter(x=places, y=curves[number], mode="lines", line=line, hoverinfo="skip")
         figure.add_scatter(
-            x=positions,
+            x=np.arange(len(values)),
             y=values[:, column],
             mode="markers" if fine is not None else "lines+markers",
             marker={"color": ink, "size": 5 if len(values) <= 64 else 3},
             line={"color": ink, "width": 1},
-            customdata=_exact(values[:, column]),
+            customdata=[labels.escape(numerals.share(value, 6)) for value in values[:, column].tolist()],
             hovertemplate=f"position %{{x}}<br>dimension {column}<br>%{{customdata}}<extra></extra>",
         )
-    _position_line(figure, marks.position, theme)
-    if marks.trained is not None and marks.trained < len(values):
-        _shade(figure, marks.trained - 0.5, len(values) - 0.5, "never trained", theme)
-    chart(figure, title, "position", "value", theme, height)
-    for number, name in enumerate(names):
+    _mark(figure, marks, len(values), theme)
+    lines = math.ceil(len(names) / 2)
+    chart(figure, title, "position", "value", theme, height, top=52 + 20 * lines)
+    for number, (name, ink) in enumerate(zip(names, colors.heads, strict=False)):
         row, place = divmod(number, 2)
         figure.add_annotation(
-            text=f'<span style="color:{colors.heads[number]}">●</span> {labels.escape(name)}',
+            text=f'<span style="color:{ink}">●</span> {labels.escape(name)}',
             x=0,
             xanchor="left",
             xshift=place * _NAME - 52,
             y=1,
             yanchor="bottom",
-            yshift=12 + 20 * (math.ceil(len(names) / 2) - 1 - row),
-            font={"family": themes.MONO_STACK, "size": 13, "color": colors.text},
-            **ANNOTATION,
+            yshift=12 + 20 * (lines - 1 - row),
+            font={"family": MONO_STACK, "color": colors.text},
+            **ON_PAPER,
         )
-    figure.update_layout(margin={"t": 52 + 20 * math.ceil(len(names) / 2)})
     return figure
 
 
@@ -168,63 +146,39 @@ def tables_beside(
     arrays = {name: np.asarray(values, np.float32) for name, values in tables.items()}
     if len({values.shape for values in arrays.values()}) != 1:
         raise ValueError("tables of different sizes cannot stand beside each other on one scale")
-    colors = themes.palette(theme)
     largest = max(float(np.abs(values).max()) for values in arrays.values()) or 1.0
     figure = go.Figure()
     share = 1 / len(arrays)
-    small = {"size": 13, "color": colors.muted}
     layout: dict[str, Any] = {}
     for number, (name, values) in enumerate(arrays.items()):
         suffix = str(number + 1) if number else ""
-        trace = _heatmap(values, largest, theme)
-        trace.update(xaxis=f"x{suffix}", yaxis=f"y{suffix}")
-        figure.add_trace(trace)
+        figure.add_trace(_heatmap(values, largest, theme).update(xaxis=f"x{suffix}", yaxis=f"y{suffix}"))
         rows, columns = values.shape
         left = number * share + (0.03 if number else 0)
         right = (number + 1) * share - (0.03 if number + 1 < len(arrays) else 0)
         axis = {**_AXIS, "side": "top", "range": [-0.5, columns - 0.5], "anchor": f"y{suffix}"}
         layout[f"xaxis{suffix}"] = {**axis, "domain": [left, right]}
-        down = {**_AXIS, "range": [rows - 0.5, -0.5], "anchor": f"x{suffix}"}
-        layout[f"yaxis{suffix}"] = down
-        figure.add_annotation(
-            text=f"{labels.escape(name)}: position by dimension",
-            x=left,
-            xanchor="left",
-            y=1,
-            yshift=40,
-            font=small,
-            **ANNOTATION,
-        )
-    figure.update_layout(
-        template=template(theme),
-        **layout,
-        title_text=labels.escape(title),
-        height=height,
-        margin={"l": 44, "r": 12, "t": 90, "b": 44},
-    )
-    _legend(figure, largest, "one scale for both", theme, height)
+        layout[f"yaxis{suffix}"] = {**_AXIS, "range": [rows - 0.5, -0.5], "anchor": f"x{suffix}"}
+        said = f"{labels.escape(name)}: position by dimension"
+        figure.add_annotation(text=said, x=left, xanchor="left", y=1, yshift=40, **ON_PAPER)
+    finished(figure, theme, title=title, height=height, margin=(44, 12, 90, 44), **layout)
+    legend.draw(figure, ["value · one scale for both"], ends=(-largest, largest))
     return figure
 
 
-def row_lengths(norms: ArrayLike, marks: Marks, *, title: str, theme: Theme = "light", height: int = 320) -> go.Figure:
+def row_lengths(norms: ArrayLike, marks: Marks, *, title: str, theme: Theme = "light") -> go.Figure:
     """The length of each row of a table, [L], as a bar; rows beyond those trained stand on a shaded ground."""
     values = np.asarray(norms, np.float32)
-    colors = themes.palette(theme)
-    figure = go.Figure(
-        go.Bar(
-            x=np.arange(len(values)),
-            y=values,
-            marker={"color": colors.derived[3], "line": {"width": 0}},
-            customdata=[labels.escape(numerals.number(value)) for value in values.tolist()],
-            hovertemplate="position %{x}<br>length %{customdata}<extra></extra>",
-        )
+    figure = go.Figure()
+    figure.add_bar(
+        x=np.arange(len(values)),
+        y=values,
+        marker={"color": palette(theme).derived[3], "line": {"width": 0}},
+        customdata=[labels.escape(numerals.number(value)) for value in values.tolist()],
+        hovertemplate="position %{x}<br>length %{customdata}<extra></extra>",
     )
-    _position_line(figure, marks.position, theme)
-    if marks.trained is not None and marks.trained < len(values):
-        _shade(figure, marks.trained - 0.5, len(values) - 0.5, "never trained", theme)
-    chart(figure, title, "position", "length of the row", theme, height)
-    figure.update_yaxes(rangemode="tozero")
-    return figure
+    _mark(figure, marks, len(values), theme)
+    return chart(figure, title, "position", "length of the row", theme, 320).update_yaxes(rangemode="tozero")
 
 
 def _table(table: ArrayLike, position: int, picked: Sequence[int]) -> NDArray[np.float32]:
@@ -238,19 +192,12 @@ def _table(table: ArrayLike, position: int, picked: Sequence[int]) -> NDArray[np
     return values
 
 
-def _exact(values: NDArray[np.float32]) -> list[str]:
-    """Each number as a tooltip has it."""
-    return [labels.escape(numerals.share(value, 6)) for value in values.tolist()]
-
-
 def _heatmap(values: NDArray[np.float32], largest: float, theme: Theme) -> go.Heatmap:
-    diverging = themes.palette(theme).diverging
     return go.Heatmap(
         z=values,
         zmin=-largest,
         zmax=largest,
-        colorscale=[[i / (len(diverging) - 1), color] for i, color in enumerate(diverging)],
-        showscale=False,
+        colorscale=palette(theme).diverging,
         hovertemplate="position %{y}<br>dimension %{x}<br>%{z:.9~g}<extra></extra>",  # all digits of a float32
     )
 
@@ -264,60 +211,37 @@ def _hatch(figure: go.Figure, trained: int | None, rows: int, columns: int, them
         x=[left, right, right, left, left],
         y=[top, top, bottom, bottom, top],
         mode="lines",
-        line={"width": 1, "color": themes.palette(theme).muted},
+        line={"width": 1, "color": palette(theme).muted},
         fill="toself",
         fillcolor="rgba(0,0,0,0)",
-        fillpattern={"shape": "/", "size": 8, "solidity": 0.14, "fgcolor": themes.palette(theme).text},
+        fillpattern={"shape": "/", "size": 8, "solidity": 0.14, "fgcolor": palette(theme).text},
         hoverinfo="skip",
         showlegend=False,
     )
 
 
-def _shade(figure: go.Figure, start: float, end: float, note: str, theme: Theme) -> None:
-    """A ground from `start` to `end` with a word on it."""
-    colors = themes.palette(theme)
-    figure.add_vrect(x0=start, x1=end, fillcolor=colors.surface, line={"width": 0}, layer="below")
-    figure.add_annotation(
-        text=note,
-        x=(start + end) / 2,
-        xref="x",
-        y=1,
-        yref="paper",
-        yanchor="top",
-        showarrow=False,
-        font={"size": 13, "color": colors.muted},
-    )
+def _mark(figure: go.Figure, marks: Marks, rows: int, theme: Theme) -> None:
+    """A line at the selected position, and a ground with a word on it behind the rows that were never trained."""
+    colors = palette(theme)
+    at = {"x0": marks.position, "x1": marks.position, "yref": "paper", "y0": 0, "y1": 1}
+    figure.add_shape(type="line", line={"color": colors.text, "width": 1}, layer="below", **at)
+    if marks.trained is not None and marks.trained < rows:
+        start, end = marks.trained - 0.5, rows - 0.5
+        figure.add_vrect(x0=start, x1=end, fillcolor=colors.surface, line={"width": 0}, layer="below")
+        place = {"x": (start + end) / 2, "xref": "x", "y": 1, "yref": "paper", "yanchor": "top"}
+        figure.add_annotation(text=_NEVER, **place)
 
 
-def _position_line(figure: go.Figure, position: int, theme: Theme) -> None:
-    ink = themes.palette(theme).text
-    figure.add_shape(
-        type="line", yref="paper", x0=position, x1=position, y0=0, y1=1, line={"color": ink, "width": 1}, layer="below"
-    )
-
-
-def chart(figure: go.Figure, title: str, below: str, left: str, theme: Theme, height: int) -> None:
+def chart(
+    figure: go.Figure, title: str, below: str, left: str, theme: Theme, height: int, *, top: int = 44
+) -> go.Figure:
     """Axes with names, thin lines behind, a title."""
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
+    return finished(
+        figure,
+        theme,
+        title=title,
         height=height,
-        margin={"l": 60, "r": 12, "t": 44, "b": 48},
+        margin=(60, 12, top, 48),
         xaxis={"title": {"text": below, "standoff": 6}},
         yaxis={"title": {"text": left, "standoff": 6}},
     )
-
-
-def _legend(figure: go.Figure, largest: float, note: str, theme: Theme, height: int) -> None:
-    """A bar of 8 pixels between its two ends, and what there is to say of the picture."""
-    muted = themes.palette(theme).muted
-    mono = {"family": themes.MONO_STACK, "size": 13, "color": muted}
-    ends = [significant(end, 3) for end in (-largest, largest)]
-    start = len(ends[0]) * 8 + 8
-    place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "middle", "yshift": -26, **ANNOTATION}
-    figure.add_annotation(text=ends[0], font=mono, **place)
-    figure.add_annotation(text=ends[1], font=mono, xshift=start + _BAR + 8, **place)
-    at = start + _BAR + 8 + len(ends[1]) * 8 + 16
-    figure.add_annotation(text=f"value · {note}", font={"size": 13, "color": muted}, xshift=at, **place)
-    bar = {"len": _BAR + 2 * start, "xpad": start, "y": 14 / height}  # plotly counts the padding
-    figure.data[0].update(showscale=True, colorbar=bar)

@@ -6,16 +6,62 @@ A chart states what is its own: ranges, titles, margins, and where it differs.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import plotly.graph_objects as go
 
+from viz_transformer.figures.labels import escape
 from viz_transformer.figures.theme import MONO_STACK, SANS_STACK, Theme, palette
+
+ON_PAPER = {"xref": "paper", "yref": "paper"}
+LEGEND_ABOVE = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "yref": "paper"}
+MOST_MARKED = 80
+"""Steps; with more of them lines carry no marks."""
+
+
+def finished(
+    figure: go.Figure, theme: Theme, *, title: str, height: float, margin: tuple[float, float, float, float], **own: Any
+) -> go.Figure:
+    """The figure with what all charts share, and what is its own, as plotly's `update_layout` takes it.
+
+    margin: left, right, top and bottom. height and margin are in pixels.
+    """
+    return figure.update_layout(
+        template=template(theme),
+        title_text=escape(title),
+        height=height,
+        margin=dict(zip("lrtb", margin, strict=True)),
+        **own,
+    )
+
+
+def band(figure: go.Figure, place: int, color: str, line: dict[str, Any]) -> None:
+    """A band behind all panels, round one place of the axis below."""
+    upright = {"x0": place - 0.45, "x1": place + 0.45, "yref": "paper", "y0": 0, "y1": 1}
+    figure.add_shape(type="rect", fillcolor=color, line=line, layer="below", **upright)
+
+
+def steps_axis(steps: int) -> dict[str, Any]:
+    """The axis of this many steps, from 0 on."""
+    ticks = {"dtick": 1} if steps <= 30 else {"nticks": 16}
+    title = {"text": "step", "standoff": 4}
+    return {"range": [-0.5, steps - 0.5], "tickformat": "d", **ticks, "title": title}
+
+
+def run_line(second: bool, ink: str, steps: int) -> dict[str, Any]:
+    """How the line of one of two runs is drawn: the first solid with dots, the second dashed with squares."""
+    return {
+        "mode": "lines+markers" if steps <= MOST_MARKED else "lines",
+        "line": {"color": ink, "width": 2 if second else 2.5, "dash": "dash" if second else "solid"},
+        "marker": {"symbol": "square-open" if second else "circle", "size": 9 if second else 7, "color": ink},
+    }
 
 
 @cache
 def template(theme: Theme) -> go.layout.Template:
     """In place of plotly's default, which a library that shows figures may change. Nothing is dragged or zoomed, lines
-    lie behind values of y, a legend, once it is shown, stands above at the right, a colour bar lies at the lower edge.
+    lie behind values of y, a legend, once it is shown, stands above at the right, a colour bar lies at the lower edge,
+    a tooltip is the text that comes with the point, a note has no arrow.
     """
     colors = palette(theme)
     axis = {
@@ -59,6 +105,7 @@ def template(theme: Theme) -> go.layout.Template:
             "bgcolor": "rgba(0,0,0,0)",
             "font": {"size": 13},
         },
+        annotationdefaults={"showarrow": False, "font": {"size": 13, "color": colors.muted}},
         dragmode=False,
         showlegend=False,
         separators=".,",
@@ -77,4 +124,10 @@ def template(theme: Theme) -> go.layout.Template:
         "showticklabels": False,
         "ticks": "",
     }
-    return go.layout.Template(layout=layout, data={"heatmap": [go.Heatmap(zsmooth=False, colorbar=bar)]})
+    hover = "%{customdata}<extra></extra>"
+    data = {
+        "scatter": [go.Scatter(hovertemplate=hover)],
+        "bar": [go.Bar(hovertemplate=hover)],
+        "heatmap": [go.Heatmap(hovertemplate=hover, zsmooth=False, showscale=False, colorbar=bar)],
+    }
+    return go.layout.Template(layout=layout, data=data)

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.analysis.tensors.points import Pooled, max_pooled
 from viz_transformer.figures import labels, legend
-from viz_transformer.figures import theme as themes
-from viz_transformer.figures.template import template
-from viz_transformer.figures.theme import Theme
+from viz_transformer.figures.template import ON_PAPER, finished
+from viz_transformer.figures.theme import Theme, palette, weight_colors
 from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.numerals import significant
 
@@ -25,11 +24,9 @@ MOST_CELLS = 512
 Scale = Literal["signed", "weights", "mask"]
 
 _NOMINAL_WIDTH = 660  # where the real width is not known: on a page the figure takes what it gets
-_CHARACTER = 0.61  # width of one column of the mono font, in parts of its size
 _LABEL_COLUMNS = 12
 _TOP, _BOTTOM, _AXIS_TITLE = 40, 52, 26
 _LARGEST_CELL = 52
-_BAR = 120
 _HOVER_TEXTS = 2**16  # cells: with more, a text for each would outweigh the numbers
 
 
@@ -84,34 +81,30 @@ def tensor_heatmap(
     if scale == "weights" and numbers[finite].min(initial=0.0) < 0:
         scale = "signed"
     low, high = _range(scale, largest)
-    colors = _colorscale(scale, kind, derived, theme)
-    bad = themes.palette(theme).bad
+    colors = _colors(scale, kind, derived, theme)
+    bad = palette(theme).bad
     gap = 1 if min(sizes.row, sizes.column) >= 6 else 0
     cells = {"x": across.places, "y": down.places, "xgap": gap, "ygap": gap}
     cells |= _hover(pooled.values, down, across)
     layers = [go.Heatmap(z=_layer(numbers, finite), zmin=low, zmax=high, colorscale=colors, **cells)]
     if not finite.all():
         marks = _layer(np.ones(numbers.shape), ~finite)
-        layers.append(go.Heatmap(z=marks, zmin=0, zmax=1, colorscale=[[0, bad], [1, bad]], **cells))
+        layers.append(go.Heatmap(z=marks, zmin=0, zmax=1, colorscale=[bad, bad], **cells))
     figure = go.Figure(layers)
-    figure.update_traces(showscale=False)
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title) + (_blocks(pooled) and f", {_blocks(pooled)}"),
-        height=height,
-        margin={"l": sizes.left, "r": 12, "t": sizes.top, "b": _BOTTOM},
-    )
+    title = title + (_blocks(pooled) and f", {_blocks(pooled)}")
+    finished(figure, theme, title=title, height=height, margin=(sizes.left, 12, sizes.top, _BOTTOM))
     _draw_axes(figure, down, across, sizes, theme)
-    _name_axes(figure, rows.title, columns.title, sizes.top - _TOP + 4, theme)
+    place = {"y": 1, "yanchor": "top", "yshift": sizes.top - _TOP + 4, **ON_PAPER}
+    figure.add_annotation(text=labels.escape(columns.title), x=0, xanchor="left", **place)
+    figure.add_annotation(text=labels.escape(rows.title), x=0, xanchor="right", xshift=-6, **place)
     notes = [scale_name or "value" if scale == "signed" else scale_name or "attention weight"]
     if scale == "mask":
-        notes = [f"{_swatch(colors[-1][1])} True: may attend", f"{_swatch(colors[0][1])} False"]
+        notes = [f"{_swatch(colors[-1])} True: may attend", f"{_swatch(colors[0])} False"]
     if _blocks(pooled):
         notes.append("a block is True if any cell is" if scale == "mask" else "a block shows its value farthest from 0")
     if not finite.all():
         notes.append(f"{_swatch(bad)} NaN or infinite")
-    ends = None if scale == "mask" else (significant(low, 3), significant(high, 3))
-    legend.draw(figure, [" · ".join(notes)], theme, ends=ends)
+    legend.draw(figure, [" · ".join(notes)], ends=None if scale == "mask" else (low, high))
     return figure
 
 
@@ -134,37 +127,26 @@ def value_histogram(
     """
     if len(edges) != len(counts) + 1 or not len(counts):
         raise ValueError(f"{len(edges)} edges do not fit {len(counts)} counts: one edge more is needed")
-    colors = themes.palette(theme)
     bounds, heights = np.asarray(edges, np.float64), np.asarray(counts, np.int64)
     total = int(heights.sum())
-    spans = (
-        list(names)
-        if names is not None
-        else [f"{significant(a)} to {significant(b)}" for a, b in pairwise(bounds.tolist())]
+    spans = names or [f"{significant(a)} to {significant(b)}" for a, b in pairwise(bounds.tolist())]
+    gap = {"width": 1 if names is None else 12, "color": palette(theme).page}
+    bars = go.Bar(
+        x=(bounds[:-1] + bounds[1:]) / 2,
+        y=heights,
+        width=np.diff(bounds),
+        customdata=[f"{span}<br>{n:,} of {total:,} values" for span, n in zip(spans, heights.tolist(), strict=True)],
+        marker={"color": weight_colors(kind, theme, derived=derived)[3], "line": gap},
     )
-    hover = [f"{span}<br>{count:,} of {total:,} values" for span, count in zip(spans, heights.tolist(), strict=True)]
-    figure = go.Figure(
-        go.Bar(
-            x=(bounds[:-1] + bounds[1:]) / 2,
-            y=heights,
-            width=np.diff(bounds),
-            customdata=hover,
-            hovertemplate="%{customdata}<extra></extra>",
-            marker={
-                "color": themes.colorscale(kind, theme, derived=derived)[3][1],
-                "line": {"width": 1 if names is None else 12, "color": colors.page},
-            },
-        )
-    )
-    small = {"size": 13, "color": colors.muted}
     said = f"{total:,} values in {len(heights)} bin{'s' if len(heights) > 1 else ''}"
     if left_out:
         said += f"; {left_out:,} NaN or infinite left out"
-    figure.update_layout(
-        template=template(theme),
-        title_text=labels.escape(title),
+    figure = finished(
+        go.Figure(bars),
+        theme,
+        title=title,
         height=height,
-        margin={"l": 64, "r": 12, "t": 72, "b": _BOTTOM},
+        margin=(64, 12, 72, _BOTTOM),
         xaxis={"title": {"text": "value", "standoff": 4}},
         yaxis={"rangemode": "tozero", "tickformat": ",d"},
         bargap=0,
@@ -173,15 +155,7 @@ def value_histogram(
         figure.update_yaxes(dtick=1)
     if names is not None:
         figure.update_xaxes(tickvals=list(range(len(names))), ticktext=list(map(labels.escape, names)), title=None)
-    note = {
-        "xref": "paper",
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "yshift": 6,
-        "showarrow": False,
-        "font": small,
-    }
+    note = {"y": 1, "yanchor": "bottom", "yshift": 6, **ON_PAPER}
     figure.add_annotation(text="count", x=0, xanchor="right", xshift=-6, **note)
     figure.add_annotation(text=said, x=0, xanchor="left", **note)
     return figure
@@ -230,11 +204,8 @@ class _Side:
         """Every label, or every second, fifth, tenth ... where a label needs more `room` than a cell has."""
         every = next(n for n in _steps() if n * cell >= room)
         shown = range(0, self.size, every)
-        return {
-            "tickmode": "array",
-            "tickvals": [float(self.places[i]) for i in shown],
-            "ticktext": [f" {self.label(i)} " for i in shown],
-        }
+        ticks = {"tickvals": [float(self.places[i]) for i in shown], "ticktext": [f" {self.label(i)} " for i in shown]}
+        return {"tickmode": "array", **ticks}
 
 
 @dataclass(frozen=True)
@@ -251,12 +222,12 @@ class _Sizes:
 
     @classmethod
     def of(cls, down: _Side, across: _Side, height: int) -> _Sizes:
-        left = max(24 + math.ceil(down.longest * 14 * _CHARACTER), 18 + 6.5 * len(down.axis.title))
+        left = max(24 + math.ceil(down.longest * 14 * legend.CHARACTER), 18 + 6.5 * len(down.axis.title))
         width = _NOMINAL_WIDTH - left - 12
         shown_columns = max(float(across.size), width / _LARGEST_CELL)
         column = width / shown_columns
-        upright = across.axis.tokens is not None and (across.longest * 13 * _CHARACTER + 6) > column
-        top = _TOP + _AXIS_TITLE + (across.longest * 13 * _CHARACTER + 4 if upright else 18)
+        upright = across.axis.tokens is not None and (across.longest * 13 * legend.CHARACTER + 6) > column
+        top = _TOP + _AXIS_TITLE + (across.longest * 13 * legend.CHARACTER + 4 if upright else 18)
         shown_rows = max(float(down.size), (height - top - _BOTTOM) / _LARGEST_CELL)
         return cls(left, top, (height - top - _BOTTOM) / shown_rows, column, shown_rows, shown_columns, upright)
 
@@ -280,12 +251,11 @@ def _range(scale: Scale, largest: float) -> tuple[float, float]:
     return 0.0, max(1.0, largest)
 
 
-def _colorscale(scale: Scale, kind: KindName, derived: bool, theme: Theme) -> list[list[float | str]]:
+def _colors(scale: Scale, kind: KindName, derived: bool, theme: Theme) -> Sequence[str]:
     if scale == "signed":
-        colors = themes.palette(theme).diverging
-        return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
-    ramp = themes.colorscale(kind, theme, derived=derived)
-    return ramp if scale == "weights" else [[0.0, ramp[1][1]], [1.0, ramp[5][1]]]
+        return palette(theme).diverging
+    ramp = weight_colors(kind, theme, derived=derived)
+    return ramp if scale == "weights" else (ramp[1], ramp[5])
 
 
 def _layer(numbers: NDArray[np.float64], shown: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -304,15 +274,14 @@ def _hover(values: NDArray[Any], down: _Side, across: _Side) -> dict[str, Any]:
     """The tooltip of each cell: its text, or where there are too many cells its numbers alone."""
     if values.size > _HOVER_TEXTS:
         row, column = (s.axis.name if s.step == 1 else f"{_plural(s.axis.name)} round" for s in (down, across))
-        return {
-            "hovertemplate": f"{row} %{{y}}<br>{column} %{{x}}<br>%{{z:.9~g}}<extra></extra>"
-        }  # all digits of a float32
+        all_digits = "%{z:.9~g}"  # of a float32
+        return {"hovertemplate": f"{row} %{{y}}<br>{column} %{{x}}<br>{all_digits}<extra></extra>"}
     names = [across.named(cell) for cell in range(across.size)]
     rows = ((down.named(i), values[i].tolist()) for i in range(down.size))
     text = [
         [f"{row}<br>{name}<br>{_value(value)}" for name, value in zip(names, line, strict=True)] for row, line in rows
     ]
-    return {"text": text, "hovertemplate": "%{text}<extra></extra>"}
+    return {"customdata": text}
 
 
 def _plural(noun: str) -> str:
@@ -329,11 +298,10 @@ def _value(value: float | bool) -> str:
 
 def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme) -> None:
     row_font, column_font = max(8.0, min(14.0, sizes.row * 0.82)), 13.0
-    numbers = across.longest * 13 * _CHARACTER + 10
+    numbers = across.longest * 13 * legend.CHARACTER + 10
+    room = column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
     figure.update_xaxes(
-        **across.ticks(
-            sizes.column, column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
-        ),
+        **across.ticks(sizes.column, room),
         side="top",
         range=[-0.5, sizes.shown_columns * across.step - 0.5],
         tickangle=-90 if sizes.upright else 0,
@@ -348,19 +316,11 @@ def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, the
 
 
 def _ink(axis: AxisLabels, theme: Theme) -> str:
-    colors = themes.palette(theme)
+    colors = palette(theme)
     if axis.tokens is None or axis.side is None:
         return colors.muted
     return SIDES[axis.side].of(colors.source_ink, colors.target_ink)
 
 
-def _name_axes(figure: go.Figure, rows: str, columns: str, lift: float, theme: Theme) -> None:
-    """What rows and columns are, in words, `lift` pixels above the cells."""
-    place = {"xref": "paper", "x": 0, "yref": "paper", "y": 1, "yanchor": "top", "yshift": lift, "showarrow": False}
-    font = {"size": 13, "color": themes.palette(theme).muted}
-    figure.add_annotation(text=labels.escape(columns), xanchor="left", font=font, **place)
-    figure.add_annotation(text=labels.escape(rows), xanchor="right", xshift=-6, font=font, **place)
-
-
-def _swatch(color: float | str) -> str:
+def _swatch(color: str) -> str:
     return f'<span style="color:{color}">■</span>'

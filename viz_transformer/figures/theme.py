@@ -6,7 +6,6 @@ Imports nothing heavy: the page frame reads the colours before the first paint.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -112,9 +111,9 @@ def css_variables() -> str:
     return f"{' '.join(found)} --vt-sans: {SANS_STACK}; --vt-mono: {MONO_STACK};"
 
 
-def colorscale(kind: KindName, theme: Theme, *, derived: bool = False) -> list[list[float | str]]:
-    """The colours of attention weights from 0 to 1, as plotly takes them; grey for a mean or anything else derived."""
+def weight_colors(kind: KindName, theme: Theme, *, derived: bool = False) -> tuple[str, ...]:
+    """The colours of attention weights from 0 to 1; grey for a mean or anything else derived."""
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} is not known; choose one of {', '.join(KINDS)}")
-    colors: Sequence[str] = getattr(palette(theme), "derived" if derived else kind)
-    return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
+    colors: tuple[str, ...] = getattr(palette(theme), "derived" if derived else kind)
+    return colors
