@@ -392,12 +392,13 @@ def test_other_positions_can_be_left_out(page):
     assert page.session_state["selection"]["pos_off"] == ""
 
 
-def test_b_can_be_typed_and_turned_round_again(page):
+def test_b_can_be_typed_and_a_reversed_again(page):
     opened(page, text="7.20", pos_topic="orders")
     page.text_input(key="pos_b").set_value("7.24")
     again(page)
     assert page.session_state["selection"]["pos_order"] == "7.24"
     assert "B does not have the tokens of A: it lacks 0; it adds 4. A change is not one of order alone." in words(page)
+    assert page.button(key="pos_again").label == "Reverse A again"
     page.button(key="pos_again").click()
     again(page)
     assert page.session_state["selection"]["pos_order"] is None

@@ -55,7 +55,7 @@ def orders(shown: Shown) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             removed = _removed(removable(config))
             if given is not None:
-                st.button("Turn A round again", key="pos_again", on_click=_turn_round)
+                st.button("Reverse A again", key="pos_again", on_click=_turn_round)
     b = other if given is None else given
     if b is None:
         text.paragraph(f"All parts of “{_quoted(shown.text)}” are equal: there is no other order. Type one as B.")
