@@ -246,26 +246,12 @@ class TreeRecorder:
             if node.fate in ("finished", "stopped") and node is not self.nodes[chosen]:
                 behind = scores[chosen][1] - score
                 node.margin = behind if behind >= 0 else None
-        nodes = tuple(
-            Hypothesis(
-                index=index,
-                parent=node.parent,
-                step=node.step,
-                token=vocabulary[node.token_id],
-                token_id=node.token_id,
-                log_prob=node.log_prob,
-                total=node.total,
-                length=length,
-                score=score,
-                rank=node.rank,
-                kept=node.kept,
-                fate=node.fate,
-                ended=node.ended,
-                margin=node.margin,
-            )
-            for index, (node, (length, score)) in enumerate(zip(self.nodes, scores, strict=True))
-        )
-        return BeamTree(self.beam, nodes, chosen, tuple(start))
+        nodes = []
+        for index, (node, (length, score)) in enumerate(zip(self.nodes, scores, strict=True)):
+            stated = {name: value for name, value in vars(node).items() if name != "ends"}
+            token = vocabulary[node.token_id]
+            nodes.append(Hypothesis(index=index, token=token, length=length, score=score, **stated))
+        return BeamTree(self.beam, tuple(nodes), chosen, tuple(start))
 
     def _score(self, node: _Node) -> tuple[int, float]:
         length = self.beam.counted(node.step + 1, ended=node.ends)

@@ -25,6 +25,7 @@ from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks.task import Plan
 
 COLUMNS = (*HISTORY_COLUMNS, SECONDS)
+KEPT = ("history", "best_step", "best_loss", "best_weights")  # beside the time, in Lightning's checkpoint
 Row = dict[str, float]
 Weights = dict[str, Tensor]
 
@@ -59,19 +60,11 @@ class Keeper(Callback):
         return self.seconds_before + time.monotonic() - self.started
 
     def state_dict(self) -> dict[str, Any]:
-        return {
-            "history": self.history,
-            "best_step": self.best_step,
-            "best_loss": self.best_loss,
-            "best_weights": self.best_weights,
-            "seconds": self.seconds,
-        }
+        return {name: getattr(self, name) for name in (*KEPT, "seconds")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.history = state_dict["history"]
-        self.best_step = state_dict["best_step"]
-        self.best_loss = state_dict["best_loss"]
-        self.best_weights = state_dict["best_weights"]
+        for name in KEPT:
+            setattr(self, name, state_dict[name])
         self.seconds_before = state_dict.get("seconds", math.nan)
 
     def on_train_start(self, trainer: Trainer, pl_module: Any) -> None:

@@ -26,26 +26,20 @@ ANY_SOURCE = (*SPECIALS.values(), *"0123456789,.+-\N{MINUS SIGN}")
 ANY_TARGET = (*SPECIALS.values(), *NUMBERS_TARGET[4:], "trillion")
 
 
-def any_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, Codec]:
-    """Characters -> words, for every notation that the task makes."""
+def numbers_codecs(
+    tokenizers: Tokenizers,
+    pairs: Sequence[Pair],
+    *,
+    symbols: Sequence[str] = NUMBERS_SOURCE,
+    words: Sequence[str] = NUMBERS_TARGET,
+) -> tuple[Codec, Codec]:
+    """Characters -> words; without `symbols` and `words` with the generator's vocabularies."""
     source, target = tokenizers
-    return Codec(source, Vocabulary(ANY_SOURCE, SPECIALS)), Codec(target, Vocabulary(ANY_TARGET, SPECIALS))
-
-
-def numbers_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, Codec]:
-    """Characters -> words, with the generator's vocabularies."""
-    source, target = tokenizers
-    return Codec(source, Vocabulary(NUMBERS_SOURCE, SPECIALS)), Codec(target, Vocabulary(NUMBERS_TARGET, SPECIALS))
+    return Codec(source, Vocabulary(symbols, SPECIALS)), Codec(target, Vocabulary(words, SPECIALS))
 
 
 def _numbers_model(source: Codec, target: Codec, *, dropout: float, **sizes: Any) -> ModelConfig:
-    return ModelConfig(
-        dropout=dropout,
-        max_source=48,
-        max_target=64,
-        **vocabulary_sizes(source, target),
-        **sizes,
-    )
+    return ModelConfig(dropout=dropout, max_source=48, max_target=64, **vocabulary_sizes(source, target), **sizes)
 
 
 _NUMBERS: dict[str, Any] = {
@@ -115,7 +109,7 @@ TASKS = (
         validation=Split(file="generated:numbers-any/validation", limit=4096),
         test=Split(file="generated:numbers-any/test", limit=24_000),
         tokenizers=(Characters(), numbers_target_tokenizer()),
-        codecs=any_codecs,
+        codecs=partial(numbers_codecs, symbols=ANY_SOURCE, words=ANY_TARGET),
         notation=TypedNumbers(digits=LONGEST, decimals=MOST_DECIMALS),
         measures=(
             Measure(split="24,000 held-out numbers, 2,000 of each of 12 notations"),
