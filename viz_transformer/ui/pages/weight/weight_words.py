@@ -36,11 +36,6 @@ _IN_ATTENTION: Mapping[str, str] = {
 }
 
 
-def _short(value: float) -> str:
-    """Four significant digits."""
-    return significant(value)
-
-
 def _math(value: float) -> str:
     """The number for LaTeX, six significant digits, in parentheses if it is below 0."""
     text = digits(value)
@@ -106,7 +101,7 @@ def _norm(line: Line, cell: Cell, config: ModelConfig) -> Words:
     return Words(
         title="Norm",
         formula=r"n = (x-\mu)/\sigma \cdot g + b",
-        result=f"σ {_short(sigma)}",
+        result=f"σ {significant(sigma)}",
         equation=rf"n = \frac{{x - {_math(mu)}}}{{{_plain(sigma)}}} \cdot g + b",
         sentences=(over, key),
     )
@@ -161,29 +156,19 @@ def _shapes(line: Line, cell: Cell, config: ModelConfig) -> Words:
 
 def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], Words]:
     def made(line: Line, cell: Cell, config: ModelConfig) -> Words:
-        large = letter.upper()
-        read = _read_symbol(cell) if letter == "k" else "n"
-        bias = f" + b_{large}" if config.attention_bias else ""
-        what = {"q": "what this position looks for", "k": "what this position is found by"}[letter]
-        place = cell.query if letter == "q" else cell.key
-        said = f"The {title.lower()} of position {place}, {config.head_dim} numbers: {what}, in this head."
+        large, is_query = letter.upper(), letter == "q"
+        read, place = ("n", cell.query) if is_query else (_read_symbol(cell), cell.key)
+        mapped = rf"W_{large}\,{read}" + (f" + b_{large}" if config.attention_bias else "")
+        what = "what this position looks for" if is_query else "what this position is found by"
+        said = [f"The {title.lower()} of position {place}, {config.head_dim} numbers: {what}, in this head."]
         if cell.is_turned(config):
-            turn = (
+            mapped = rf"R_{{{place}}}\,({mapped})"
+            said.append(
                 f"Each pair of neighbouring dimensions 2i, 2i+1 is turned by {place} · 10000^(-2i/{config.head_dim})"
                 " radians: rotary positions. Lengths stay, and q·k knows the distance of the two alone."
             )
-            return Words(
-                title=title,
-                formula=rf"{letter} = R_{{{place}}}\,(W_{large}\,{read}{bias})",
-                result=f"‖{letter}‖ {_short(line.scalars['norm'])}",
-                sentences=(said, turn),
-            )
-        return Words(
-            title=title,
-            formula=rf"{letter} = W_{large}\,{read}{bias}",
-            result=f"‖{letter}‖ {_short(line.scalars['norm'])}",
-            sentences=(said,),
-        )
+        length = significant(line.scalars["norm"])
+        return Words(title=title, formula=f"{letter} = {mapped}", result=f"‖{letter}‖ {length}", sentences=tuple(said))
 
     return made
 
@@ -191,12 +176,11 @@ def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], W
 def _products(line: Line, cell: Cell, config: ModelConfig) -> Words:
     dot = line.scalars["dot"]
     values = line.vectors[2].values
-    shown = [_math(value) for value in values[:3]]
-    terms = " + ".join(shown) + (r" + \dots" if len(values) > 3 else "")
+    terms = " + ".join(map(_math, values[:3])) + (r" + \dots" if len(values) > 3 else "")
     return Words(
         title="Products that add up",
         formula=r"q \cdot k = \textstyle\sum_d q_d\,k_d",
-        result=_short(dot),
+        result=significant(dot),
         equation=rf"q \cdot k = {terms} = {_plain(dot)}",
         sentences=(
             f"{config.head_dim} products, one for each dimension of the head, add up to one number. A change of basis"
@@ -205,41 +189,32 @@ def _products(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _divisor_formula(config: ModelConfig) -> str:
-    return {
-        "sqrt-head-dim": rf"\sqrt{{{config.head_dim}}}",
-        "sqrt-d-model": rf"\sqrt{{{config.d_model}}}",
-        "learned": r"c",
-    }[config.divisor]
-
-
 def _divisor(line: Line, cell: Cell, config: ModelConfig) -> Words:
     dot, divisor, s = (line.scalars[name] for name in ("dot", "divisor", "s"))
-    which = {
-        "sqrt-head-dim": "the square root of head_dim",
-        "sqrt-d-model": "the square root of d_model, which makes smaller scores than the paper's",
-        "learned": "a number that this attention has learned",
+    formula, which = {
+        "sqrt-head-dim": (rf"\sqrt{{{config.head_dim}}}", "the square root of head_dim"),
+        "sqrt-d-model": (
+            rf"\sqrt{{{config.d_model}}}",
+            "the square root of d_model, which makes smaller scores than the paper's",
+        ),
+        "learned": ("c", "a number that this attention has learned"),
     }[config.divisor]
+    letter = added = ""
+    said = [f"The sum is divided by {which}: {digits(divisor)}."]
     if "bias" in line.scalars:
         bias, slope, distance = (line.scalars[name] for name in ("bias", "slope", "distance"))
-        return Words(
-            title="Score",
-            formula=rf"s = q\cdot k \,/\, {_divisor_formula(config)} + b",
-            result=_short(s),
-            equation=rf"s = \frac{{{_plain(dot)}}}{{{_plain(divisor)}}} + {_math(bias)} = {_plain(s)}",
-            sentences=(
-                f"The sum is divided by {which}: {digits(divisor)}.",
-                f"ALiBi then adds minus slope times distance: this head's slope is {digits(slope)}, the distance"
-                f" here is {digits(distance)}.",
-                "It counts to both sides." if cell.kind == "encoder" else "Keys after the query, masked anyway, get 0.",
-            ),
-        )
+        letter, added = " + b", f" + {_math(bias)}"
+        said += [
+            f"ALiBi then adds minus slope times distance: this head's slope is {digits(slope)}, the distance"
+            f" here is {digits(distance)}.",
+            "It counts to both sides." if cell.kind == "encoder" else "Keys after the query, masked anyway, get 0.",
+        ]
     return Words(
         title="Score",
-        formula=rf"s = q\cdot k \,/\, {_divisor_formula(config)}",
-        result=_short(s),
-        equation=rf"s = \frac{{{_plain(dot)}}}{{{_plain(divisor)}}} = {_plain(s)}",
-        sentences=(f"The sum is divided by {which}: {digits(divisor)}.",),
+        formula=rf"s = q\cdot k \,/\, {formula}{letter}",
+        result=significant(s),
+        equation=rf"s = \frac{{{_plain(dot)}}}{{{_plain(divisor)}}}{added} = {_plain(s)}",
+        sentences=tuple(said),
     )
 
 
@@ -281,12 +256,14 @@ def _softmax(line: Line, cell: Cell, config: ModelConfig) -> Words:
 def _weight(line: Line, cell: Cell, config: ModelConfig) -> Words:
     w, even = line.scalars["w"], line.scalars["even"]
     rank = "" if w != w else f"Number {int(line.scalars['rank'])} of its row."
-    baseline = f"An even head would give {_short(even)} to each key that it may read"
-    beside = f"{baseline}; this is {_short(w / even)} times as much." if even == even else "The row may read no key."
+    beside = "The row may read no key."
+    if even == even:
+        beside = f"An even head would give {significant(even)} to each key that it may read; this is"
+        beside += f" {significant(w / even)} times as much."
     return Words(
         title="The weight",
         formula=rf"w_{{{cell.query},{cell.key}}}",
-        result=_short(w),
+        result=significant(w),
         equation=rf"w_{{{cell.query},{cell.key}}} = {_plain(w)}",
         sentences=(f"{rank} {beside}".strip(),),
     )
@@ -298,7 +275,7 @@ def _value(line: Line, cell: Cell, config: ModelConfig) -> Words:
     return Words(
         title="Weight times value",
         formula=rf"w\,v,\quad v = W_V\,{_read_symbol(cell)}{bias}",
-        result=f"‖wv‖ {_short(after)}",
+        result=f"‖wv‖ {significant(after)}",
         equation=rf"\lVert v \rVert = {_plain(before)},\quad \lVert w\,v \rVert = {_plain(after)}",
         sentences=(
             "What the key offers, and what the weight lets through. A large weight on a tiny value moves nothing.",
@@ -311,7 +288,7 @@ def _head(line: Line, cell: Cell, config: ModelConfig) -> Words:
     return Words(
         title="The head's output",
         formula=r"o = \textstyle\sum_j w_j\,v_j",
-        result=f"‖o‖ {_short(whole)}",
+        result=f"‖o‖ {significant(whole)}",
         equation=rf"\lVert w\,v \rVert = {_plain(part)},\quad \lVert o \rVert = {_plain(whole)}",
         sentences=("All values of the row, each times its weight, added up. Keys may cancel each other.",),
     )
@@ -322,19 +299,17 @@ def _merge(line: Line, cell: Cell, config: ModelConfig) -> Words:
     first, last = slot * config.head_dim, (slot + 1) * config.head_dim - 1
     lands = f"It lands in row {row}, features {first} to {last}."
     if config.merge == "raw-reshape":
-        said = (
-            "This model merges by a raw reshape: the numbers are read off head by head and cut into rows, so that"
-            " positions mix, a slip that it was trained with.",
-            lands,
-            *line.facts,
-        )
-        flat = r"h\,T + t"
         return Words(
             title="Merge: a raw reshape",
-            formula=rf"\lfloor ({flat})/H \rfloor",
+            formula=r"\lfloor (h\,T + t)/H \rfloor",
             result=f"row {row}, slot {slot}",
             equation=rf"(h\,T+t)\ \mathrm{{divmod}}\ H = ({row}, {slot})",
-            sentences=said,
+            sentences=(
+                "This model merges by a raw reshape: the numbers are read off head by head and cut into rows, so that"
+                " positions mix, a slip that it was trained with.",
+                lands,
+                *line.facts,
+            ),
         )
     return Words(
         title="Merge",
@@ -350,7 +325,7 @@ def _output(line: Line, cell: Cell, config: ModelConfig) -> Words:
     return Words(
         title="W_O: back to the stream's features",
         formula=f"y = W_O\\,c{bias}",
-        result=f"‖y‖ {_short(norm)}",
+        result=f"‖y‖ {significant(norm)}",
         equation=rf"\lVert W_O\,w\,v \rVert = {_plain(part)},\quad \lVert W_O\,o \rVert = {_plain(head)}"
         rf",\quad \lVert y \rVert = {_plain(norm)}",
         sentences=(
@@ -367,7 +342,7 @@ def _residual(line: Line, cell: Cell, config: ModelConfig) -> Words:
     return Words(
         title="Into the stream",
         formula=r"\mathrm{norm}(x + y)" if post else "x + y",
-        result=f"‖x+y‖ {_short(total)}",
+        result=f"‖x+y‖ {significant(total)}",
         equation=rf"\lVert x \rVert = {_plain(x)},\quad \lVert y \rVert = {_plain(y)}"
         rf",\quad \lVert x+y \rVert = {_plain(total)}",
         sentences=(f"The sub-layer's output is added to row {int(line.scalars['row'])} of the stream. {behind}",),
