@@ -11,7 +11,6 @@ import streamlit as st
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.components.pictures import matrix, scrubber, shading
@@ -44,11 +43,5 @@ with left:
         maps.picture(shown, {**state.DEFAULTS, "kind": kind, "layer": 0, "heads": (0,), "options": ()})
         for kind in ("cross", "decoder")
     )
-    shading(
-        shading_payload(
-            own.values, own.rows, own.columns, title=own.title, name="n", caption="c",
-            scale=own.weight_scale, unit=own.unit, mask=own.mask, writes=own.writes, grows=True,
-        ),
-        key="text",
-    )  # fmt: skip
+    shading(own.shading(own.title, grows=True), key="text")
     matrix(cross.matrix(grows=True), key="map")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _MARGINS = ("l", "r", "t", "b")
 _BAR = ("thickness", "len", "xpad", "ypad")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_transformer.model.kinds import KINDS
+from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.passes import has_own_rows
 
@@ -15,6 +16,50 @@ if TYPE_CHECKING:
 
 FEW = 8
 ROWS = {"last": "the last pass", "own": "each step"}
+
+
+def buttons(
+    label: str,
+    names: Mapping[Any, str],
+    field: str,
+    *,
+    key: str,
+    hidden: bool = False,
+    value: Any = None,
+    taken: Callable[[Any], Any] = lambda new: new,
+    **more: Any,
+) -> None:
+    """One value of a field, each as a button with its name; a label that is `hidden` is only heard.
+
+    value, taken: as `state.bind` has them; `more` goes to the widget.
+    """
+    st.segmented_control(
+        label,
+        [*names],
+        required=True,
+        format_func=names.__getitem__,
+        label_visibility="collapsed" if hidden else "visible",
+        **more,
+        **state.bind(field, key=key, value=value, taken=taken),
+    )
+
+
+def switch(
+    label: str, option: str, field: str, options: Sequence[str], *, key: str, turned: bool = False, **more: Any
+) -> None:
+    """A box for one of the options of a field; `turned`: it is ticked where the option is not chosen."""
+
+    def taken(on: bool) -> tuple[str, ...]:
+        chosen = {*state.selection()[field]} - {option} | ({option} if on != turned else set())
+        return tuple(each for each in options if each in chosen)
+
+    ticked = (option in state.selection()[field]) != turned
+    st.checkbox(label, **more, **state.bind(field, key=key, value=ticked, taken=taken))
+
+
+def kind(kinds: Sequence[KindName], *, key: str) -> None:
+    """The kind of attention, of those that the model has."""
+    buttons("Kind", {each: KINDS[each].label for each in kinds}, "kind", key=key)
 
 
 def number(label: str, count: int, **bound: Any) -> None:
@@ -39,15 +84,14 @@ def rows(both: Runs, *, key: str) -> None:
     """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own."""
     if not any(has_own_rows(shown) for shown in (both.a, both.b) if shown is not None):
         return
-    st.segmented_control(
+    buttons(
         "Rows of",
-        [*ROWS],
-        required=True,
-        format_func=ROWS.__getitem__,
+        ROWS,
+        "rows",
+        key=key,
         disabled=not KINDS[state.selection()["kind"]].writes,
         help="Every step was a pass of its own: all rows as the last pass had them, or each as it was in the step that"
         " wrote its token. The encoder's rows are the same in every pass",
-        **state.bind("rows", key=key),
     )
 
 

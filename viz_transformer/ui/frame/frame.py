@@ -16,6 +16,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from viz_transformer import __version__, analysis
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.figures import labels
+from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, kinds_of
@@ -25,7 +26,7 @@ from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import chip_rows
 from viz_transformer.ui.components.selection import join_selection
-from viz_transformer.ui.frame import opening, projector, text
+from viz_transformer.ui.frame import controls, opening, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ASKED
@@ -298,17 +299,15 @@ def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
                 help="Keep this run, to compare others with it",
             )
         else:
-            options = {"A": "A", "B": "B", "A-B": "A − B"}
-            bound = state.bind("shown", key="pin_shown", value=both.looked_at)
             names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
-            st.segmented_control(
+            controls.buttons(
                 "Shown run",
-                [*options],
-                required=True,
-                format_func=options.__getitem__,
-                label_visibility="collapsed",
+                {"A": "A", "B": "B", "A-B": "A − B"},
+                "shown",
+                key="pin_shown",
+                value=both.looked_at,
+                hidden=True,
                 help=text.literal(f"{names}."),
-                **bound,
             )
             st.button("Unpin", key="pin_off", on_click=state.unpin)
 
@@ -333,8 +332,12 @@ def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: 
             text.paragraph(sentence)
 
 
-def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None, rows: str = "") -> None:
+def chart(
+    figure: Figure, *, key: str, alt: str, caption: str | None = None, rows: str = "", grows: float = 1.0
+) -> None:
     """A figure with its own colours, without plotly's tool bar, in a place that keeps its height.
+
+    On a projector it is enlarged so many times as it `grows`.
 
     Under it, but not on a projector, two small buttons save it with `caption`, which says of what it is; without one
     that is the run that the page looks at. `rows`, the figure's title (`alt` where it has none) and the version are
@@ -343,6 +346,8 @@ def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None, row
     Streamlit makes a new chart of each new figure; for a moment there is none.
     """
     buttons = not projector.is_on()
+    if grows != 1 and not buttons:
+        figure = enlarged(figure, grows)
     height = int(figure.layout.height) + (saving.HEIGHT if buttons else 0)
     with st.container(key=key, height=height, border=False, gap=None):
         st.plotly_chart(

@@ -24,9 +24,10 @@ from viz_transformer.analysis.attention.maps import (
 from viz_transformer.analysis.attention.rollout import rollout_view
 from viz_transformer.analysis.attention.words import Words, word_groups, word_map
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.lines import WeightScale
+from viz_transformer.figures.components.lines import lines_payload
 from viz_transformer.figures.components.matrix import FILLS as FILLS
 from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, attention_axes, matrix_payload
+from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
 from viz_transformer.ui.session.runs import Shown
@@ -65,10 +66,10 @@ class Picture:
     there: NDArray[np.bool_] | None = None
 
     @property
-    def weight_scale(self) -> WeightScale:
-        """The scale of a map that is no difference."""
-        assert self.scale != "diverging"
-        return self.scale
+    def _shared(self) -> dict[str, Any]:
+        """What every way of drawing the map is told."""
+        named = ("caption", "scale", "unit", "mask", "fill", "writes", "there")
+        return {name: getattr(self, name) for name in named}
 
     def matrix(self, height: int = HEIGHT, *, grows: bool = False) -> bytes:
         """The payload of the matrix."""
@@ -78,20 +79,34 @@ class Picture:
             self.columns,
             title=self.title,
             name=self.name,
-            caption=self.caption,
-            scale=self.scale,
-            unit=self.unit,
             quantity=self.quantity,
-            mask=self.mask,
-            there=self.there,
-            fill=self.fill,
             bounded=self.bounded,
-            writes=self.writes,
             height=height,
             most=self.most,
             grows=grows,
             hidden=self.hidden,
+            **self._shared,
         )
+
+    def lines(self) -> bytes:
+        """The payload of the map as lines; of several heads each has its own. Not for a difference."""
+        several = self.heads is not None and self.scale != "derived"
+        return lines_payload(
+            self.heads if several and self.heads is not None else self.values[None],
+            self.rows,
+            self.columns,
+            heads=self.head_names if several else (self.title,),
+            title="Lines",
+            name=f"{self.name}-lines",
+            hidden=self.heads_hidden if several else None if self.hidden is None else self.hidden[None],
+            **self._shared,
+        )
+
+    def shading(self, title: str, *, grows: bool = False) -> bytes:
+        """The payload of the map as shaded text; if it `grows`, tokens behind the selected row stay empty. Not for a
+        difference."""
+        named: dict[str, Any] = {"title": title, "name": f"{self.name}-text", "grows": grows, "hidden": self.hidden}
+        return shading_payload(self.values, self.rows, self.columns, **named, **self._shared)
 
     @property
     def masked(self) -> NDArray[np.bool_]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Literal
 
 import streamlit as st
@@ -39,8 +40,44 @@ def explained(how: str, not_to_conclude: str) -> None:
 
 def definitions(rows: Sequence[tuple[str, str]], *, mono: bool = True) -> None:
     """Names and values as a quiet two-column table."""
-    body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
-    st.html(f'<table class="vt-definitions{" vt-mono" if mono else ""}">{body}</table>')
+    st.html(table(rows, style=f"vt-definitions{' vt-mono' if mono else ''}"))
+
+
+class Html(str):
+    """Markup that stands in a table as it is."""
+
+    __slots__ = ()
+
+
+def table(
+    rows: Iterable[Sequence[str]],
+    *,
+    head: Sequence[str] = (),
+    style: str,
+    caption: str = "",
+    foot: str = "",
+    first: str = "th",
+    styles: Iterable[str] = (),
+    hints: Iterable[str] = (),
+) -> Html:
+    """A table. What is not `Html` is set as text; `foot` is whole rows.
+
+    first: the tag of the first cell of each row; styles, hints: for each row a class, and what is said at the mouse.
+    """
+    top = f"<thead><tr>{cells(head, 'th')}</tr></thead>" if head else ""
+    body = ""
+    for row, looks, hint in zip_longest(rows, styles, hints, fillvalue=""):
+        said = (f' {name}="{html.escape(value)}"' for name, value in (("class", looks), ("title", hint)) if value)
+        body += f"<tr{''.join(said)}>{cells(row[:1], first)}{cells(row[1:])}</tr>"
+    named = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    below = f"<tfoot>{foot}</tfoot>" if foot else ""
+    return Html(f'<table class="{style}">{named}{top}<tbody>{body}</tbody>{below}</table>')
+
+
+def cells(values: Iterable[str], tag: str = "td") -> Html:
+    """Cells of a table, side by side."""
+    shown = (value if isinstance(value, Html) else html.escape(value) for value in values)
+    return Html("".join(f"<{tag}>{each}</{tag}>" for each in shown))
 
 
 def literal(text: str) -> str:

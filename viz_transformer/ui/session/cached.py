@@ -1,7 +1,6 @@
 """What is expensive and shared between sessions: loaded models, finished runs, answers to the example pairs.
 
 All of it is read, never changed. Everything is bounded, and the keys are texts, so a session holds no tensor.
-A checkpoint's key has the time at which its card was written: a model that was trained anew is loaded anew.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ import viz_transformer as vt
 from viz_transformer import analysis
 from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
 from viz_transformer.checkpoint import list_checkpoints
-from viz_transformer.checkpoint.files import CARD
 from viz_transformer.ui.session import new_models
 from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.kept import kept, of_summary
 from viz_transformer.ui.session.memory import leave_imports_alone
 
 if TYPE_CHECKING:
@@ -56,9 +55,13 @@ def warm_up() -> None:
     leave_imports_alone()
 
 
+@kept(4)
 def checkpoint(summary: Summary) -> Checkpoint:
     """The model, loaded. Raises CheckpointError with one sentence if it cannot be."""
-    return _checkpoint(_where(summary), _written(summary), summary)
+    warm_up()
+    if isinstance(summary, UntrainedSummary):
+        return untrained(summary.recipe, vt.load(summary.path))
+    return vt.load(summary.path)
 
 
 def run(
@@ -73,9 +76,9 @@ def run(
     `progress` hears of each step; a run that it ends by raising something is not kept. Raises ValueError with one
     sentence for what cannot be read, or cannot be written so.
     """
-    key = (_where(summary), _written(summary), text, target, how)
-    kept = _runs()
-    if (found := kept.get(key)) is None:
+    key = (of_summary(summary), text, target, how)
+    runs = _runs()
+    if (found := runs.get(key)) is None:
         ckpt = checkpoint(summary)
         if target is not None:
             found = vt.decode(ckpt, text, target=target, progress=progress)
@@ -89,35 +92,22 @@ def run(
                 ban=how.ban,
                 progress=progress,
             )
-        kept.put(key, found)
+        runs.put(key, found)
     return found
 
 
+@kept(16)
 def example_answers(summary: Summary, count: int) -> tuple[PairAnswer, ...]:
     """What the model writes for the first `count` of its example pairs."""
-    return _example_answers(_where(summary), _written(summary), count, summary)
+    return analysis.greedy_answers(checkpoint(summary), summary.examples()[:count])
 
 
+@kept(16)
 def example_counts(summary: Summary, count: int) -> TokenCounts:
     """The same answers counted in several ways. Raises ValueError for targets that the model cannot read."""
-    return _example_counts(_where(summary), _written(summary), count, summary)
+    from viz_transformer.analysis.models.counting import token_counts
 
-
-def _where(summary: Summary) -> str:
-    """The folder; of a new model, which has none of its own, the name, which says all that it is made of."""
-    return summary.name if isinstance(summary, UntrainedSummary) else str(summary.path)
-
-
-def _written(summary: Summary) -> float:
-    return (summary.path / CARD).stat().st_mtime
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _checkpoint(where: str, written: float, _summary: Summary) -> Checkpoint:
-    warm_up()
-    if isinstance(_summary, UntrainedSummary):
-        return untrained(_summary.recipe, vt.load(_summary.path))
-    return vt.load(where)
+    return token_counts(checkpoint(summary), example_answers(summary, count))
 
 
 class KeptRuns:
@@ -143,15 +133,3 @@ class KeptRuns:
 @st.cache_resource(show_spinner=False)
 def _runs() -> KeptRuns:
     return KeptRuns()
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _example_answers(where: str, written: float, count: int, _summary: Summary) -> tuple[PairAnswer, ...]:
-    return analysis.greedy_answers(_checkpoint(where, written, _summary), _summary.examples()[:count])
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _example_counts(where: str, written: float, count: int, _summary: Summary) -> TokenCounts:
-    from viz_transformer.analysis.models.counting import token_counts
-
-    return token_counts(_checkpoint(where, written, _summary), _example_answers(where, written, count, _summary))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-import streamlit as st
-
 from viz_transformer.analysis.inputs.dataset import Data, needed_files, read_part
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import DATA_VARIABLE
+from viz_transformer.ui.session.kept import kept
 
 
 def data_key() -> str:
@@ -18,12 +17,12 @@ def data_key() -> str:
 
 def part(ckpt: Checkpoint, name: str) -> Data:
     """The items of one part of the model's data. Raises ValueError for missing or bad files."""
-    return _part(ckpt.name, ckpt.weights_sha256, name, data_key(), ckpt)
+    return _part(ckpt, name, data_key())
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _part(model: str, weights: str, name: str, folder: str, _ckpt: Checkpoint) -> Data:
-    return read_part(_ckpt, name)
+@kept(4)
+def _part(ckpt: Checkpoint, name: str, folder: str) -> Data:
+    return read_part(ckpt, name)
 
 
 def missing_data(ckpt: Checkpoint, name: str, error: ValueError, what: str) -> str:

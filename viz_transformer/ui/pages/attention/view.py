@@ -14,8 +14,6 @@ from viz_transformer.analysis.attention.head_scores import Score, head_scores, k
 from viz_transformer.analysis.attention.maps import attention_kinds, kept_cells, layer_count, layer_weights
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, grid_payload
-from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.components.pictures import grid, lines, shading
 from viz_transformer.ui.frame import controls, maps, pictures, text
@@ -24,6 +22,7 @@ from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.attention.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 PICTURES = {"head": "head", "mean": "mean", "max": "maximum", "rollout": "rollout"}
@@ -47,66 +46,43 @@ SWITCHES = {
 
 def choices(both: Runs) -> None:
     """Which kind of attention, what of its heads, and how the map is shown."""
-    chosen = state.selection()
-    heads = chosen["heads"]
+    heads = state.selection()["heads"]
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-        st.segmented_control(
-            "Kind",
-            attention_kinds(both.main.trace),
-            required=True,
-            format_func=lambda kind: KINDS[kind].label,
-            **state.bind("kind", key="attention_kind"),
-        )
-        st.segmented_control(
+        controls.kind(attention_kinds(both.main.trace), key="attention_kind")
+        controls.buttons(
             "Picture",
-            [*PICTURES],
-            required=True,
-            format_func=PICTURES.__getitem__,
-            **state.bind(
-                "heads",
-                key="attention_picture",
-                value=heads if isinstance(heads, str) else "head",
-                taken=lambda new: (0,) if new == "head" else new,
-            ),
+            PICTURES,
+            "heads",
+            key="attention_picture",
+            value=heads if isinstance(heads, str) else "head",
+            taken=lambda new: (0,) if new == "head" else new,
         )
         controls.rows(both, key="attention_rows")
         with st.container(horizontal=True, key="switches"):
             for option, (label, explained) in SWITCHES.items():
-                st.checkbox(label, help=explained, **_switch(option))
-
-
-def _switch(option: str) -> dict[str, Any]:
-    """What ties a box to one of the options."""
-    options = state.selection()["options"]
-
-    def taken(on: bool) -> tuple[str, ...]:
-        chosen = {*options} - {option} | ({option} if on else set())
-        return tuple(each for each in OPTIONS if each in chosen)
-
-    return state.bind("options", key=f"attention_{option}", value=option in options, taken=taken)
+                controls.switch(label, option, "options", OPTIONS, key=f"attention_{option}", help=explained)
 
 
 def head_grid(shown: Shown) -> None:
     """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these."""
     kind = state.selection()["kind"]
-    grid(_grid(shown.trace.id, shown.caption(""), kind, shown), key="attention_grid")
+    grid(_grid(shown, kind), key="attention_grid")
     pictures.table(
-        lambda: score_table(scores_of(shown, kind)),
+        lambda: score_table(_scores(shown, kind)),
         note=f"{_caption(shown, 'head scores', kind)}. Beside each score stands that of an even head.",
         name=labels.file_name(shown.summary.name, "scores", kind),
         key="attention_grid_table",
     )
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _grid(run: str, caption: str, kind: KindName, _shown: Shown) -> bytes:
-    """The payload of the grid; what it depends on is in the first three."""
-    shown = _shown
+@kept(32)
+def _grid(shown: Shown, kind: KindName) -> bytes:
+    """The payload of the grid."""
     layers = _as_many_heads(
         [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
     )
     mask, there = np.stack([mask for _, mask in layers]), kept_cells(shown.trace, kind)
-    name, scored = KINDS[kind].label, scores_of(shown, kind)
+    name, scored = KINDS[kind].label, _scores(shown, kind)
     return grid_payload(
         [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
         kind=kind,
@@ -146,14 +122,10 @@ def score_table(scored: Sequence[Score]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=places)
 
 
-def scores_of(shown: Shown, kind: KindName) -> tuple[Score, ...]:
+@kept(64)
+def _scores(shown: Shown, kind: KindName) -> tuple[Score, ...]:
     """The scores of all heads of a kind in this run."""
-    return _scores(shown.trace.id, kind, shown)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _scores(run: str, kind: KindName, _shown: Shown) -> tuple[Score, ...]:
-    return head_scores(_shown.trace, kind, **_specials(_shown))
+    return head_scores(shown.trace, kind, **_specials(shown))
 
 
 def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
@@ -173,14 +145,7 @@ def panel(both: Runs, picture: Picture) -> None:
     names = {"lines": "Lines", "text": "Text", "contribution": "Contribution"}
     if maps.CONTRIBUTION in state.selection()["options"]:
         names["contribution"] = "Weight"
-    st.segmented_control(
-        "Beside the map",
-        [*names],
-        required=True,
-        format_func=names.__getitem__,
-        label_visibility="collapsed",
-        **state.bind("panel", key="attention_panel"),
-    )
+    controls.buttons("Beside the map", names, "panel", key="attention_panel", hidden=True)
     if FIELDS.now().panel == "contribution":
         _other_map(both)
     elif picture.scale == "diverging":
@@ -188,9 +153,9 @@ def panel(both: Runs, picture: Picture) -> None:
     elif not picture.bounded:
         text.paragraph("Lines and text show weights: switch Contribution off to see them.")
     elif FIELDS.now().panel == "lines":
-        _lines(picture)
+        lines(picture.lines(), key="attention_lines")
     else:
-        _text(picture)
+        shading(picture.shading("Text"), key="attention_text")
 
 
 def _other_map(both: Runs) -> None:
@@ -213,46 +178,6 @@ def _other_map(both: Runs) -> None:
     pictures.matrix_of(other, key="attention_beside")
 
 
-def _lines(picture: Picture) -> None:
-    several = picture.heads is not None and picture.scale != "derived"
-    payload = lines_payload(
-        picture.heads if several and picture.heads is not None else picture.values[None],
-        picture.rows,
-        picture.columns,
-        heads=picture.head_names if several else (picture.title,),
-        title="Lines",
-        name=f"{picture.name}-lines",
-        caption=picture.caption,
-        scale=picture.weight_scale,
-        unit=picture.unit,
-        mask=picture.mask,
-        fill=picture.fill,
-        writes=picture.writes,
-        there=picture.there,
-        hidden=picture.heads_hidden if several else None if picture.hidden is None else picture.hidden[None],
-    )
-    lines(payload, key="attention_lines")
-
-
-def _text(picture: Picture) -> None:
-    payload = shading_payload(
-        picture.values,
-        picture.rows,
-        picture.columns,
-        title="Text",
-        name=f"{picture.name}-text",
-        caption=picture.caption,
-        scale=picture.weight_scale,
-        unit=picture.unit,
-        mask=picture.mask,
-        fill=picture.fill,
-        writes=picture.writes,
-        there=picture.there,
-        hidden=picture.hidden,
-    )
-    shading(payload, key="attention_text")
-
-
 def scores(shown: Shown) -> None:
     """The selected head's scores, each beside what an even head would have, and the rows behind it."""
     chosen = state.selection()
@@ -262,7 +187,7 @@ def scores(shown: Shown) -> None:
         return
     head = heads[0]
     rows = []
-    for score in scores_of(shown, chosen["kind"]):
+    for score in _scores(shown, chosen["kind"]):
         value, baseline, n = score.values[layer, head], score.baseline[layer, head], int(score.n[layer, head])
         if n:
             rows.append(

@@ -17,6 +17,7 @@ from viz_transformer.ui.components.pictures import beam_tree
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 NO_TREE = (
@@ -43,9 +44,7 @@ def show(shown: Shown, on_continue: Callable[[int], None]) -> None:
         f"{_worked_out(tree, answer)}, |Y| = {answer.length}", lead="The answer: score = ", style="vt-beam-sum"
     )
     with st.container(key="beam_tree"):
-        beam_tree(
-            _payload(shown.trace.id, shown.how.text(), shown.caption("beam tree"), shown), key="beam_tree_picture"
-        )
+        beam_tree(_payload(shown), key="beam_tree_picture")
     pictures.table(
         lambda: table(shown, tree),
         note=f"{shown.caption('beam tree')}. Logarithms are natural; the margin is by how much a hypothesis was beaten,"
@@ -98,17 +97,17 @@ def _picked(tree: BeamTree) -> int:
     return int(picked)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _payload(run: str, how: str, caption: str, _shown: Shown) -> bytes:
-    """What the browser gets; what it depends on is in the first three."""
-    shown, tree = _shown, _shown.run.tree
+@kept(8)
+def _payload(shown: Shown) -> bytes:
+    """What the browser gets."""
+    tree = shown.run.tree
     assert tree is not None
     codec = shown.ckpt.codec("target")
     return beam_tree_payload(
         tree,
         special=codec.special_ids - {codec.unknown},
         start=codec.names[tree.start[-1]],
-        caption=caption,
+        caption=shown.caption("beam tree"),
         name=labels.file_name(shown.summary.name, "beam-tree"),
     )
 
@@ -205,7 +204,7 @@ def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
     run = shown.run
     try:
         if node.index != tree.answer:
-            run = _followed(shown.trace.id, tree.ids(node.index), shown)
+            run = _followed(shown, tree.ids(node.index))
         drawn = maps.picture(replace(shown, run=run), state.selection())
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
@@ -223,8 +222,8 @@ def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
     )
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _followed(run: str, ids: tuple[int, ...], _shown: Shown) -> Run:
-    """The run that writes these ids instead, recorded in one pass; what it depends on is in the first two."""
-    assert _shown.run.tree is not None
-    return follow(_shown.ckpt, _shown.text, ids, strategy=_shown.run.tree.beam, edits=_shown.trace.edits)
+@kept(16)
+def _followed(shown: Shown, ids: tuple[int, ...]) -> Run:
+    """The run that writes these ids instead, recorded in one pass."""
+    assert shown.run.tree is not None
+    return follow(shown.ckpt, shown.text, ids, strategy=shown.run.tree.beam, edits=shown.trace.edits)

@@ -19,10 +19,9 @@ from viz_transformer.analysis.decoding.branches import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.branches import branch_curves
-from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -56,19 +55,11 @@ def answers_html(found: Comparison, a: Shown, b: Shown) -> str:
     """Both token by token with their totals; what stands in one of them only is underlined."""
     rows = []
     for letter, shown in (("A", a), ("B", b)):
-        tokens = "".join(_tokens(found, letter))
-        steps = len(shown.run.steps)
-        total = html.escape(labels.number(shown.run.log_prob, 2))
-        name = html.escape(shown.how.branch or "answer")
-        rows.append(
-            f'<tr><th scope="row"><b>{letter}</b> {name}</th><td><div class="vt-br-tokens">{tokens}</div></td>'
-            f"<td>{steps}</td><td>{total}</td></tr>"
-        )
-    return (
-        '<table class="vt-branches"><thead><tr><th scope="col">branch</th>'
-        '<th scope="col">tokens written; underlined: not in the other</th><th scope="col">steps</th>'
-        f'<th scope="col">log-probability</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
-    )
+        name = text.Html(f"<b>{letter}</b> {html.escape(shown.how.branch or 'answer')}")
+        tokens = text.Html(f'<div class="vt-br-tokens">{"".join(_tokens(found, letter))}</div>')
+        rows.append((name, tokens, str(len(shown.run.steps)), labels.number(shown.run.log_prob, 2)))
+    head = ("branch", "tokens written; underlined: not in the other", "steps", "log-probability")
+    return text.table(rows, head=head, style="vt-branches")
 
 
 def _tokens(found: Comparison, letter: str) -> list[str]:
@@ -125,9 +116,8 @@ def _curves(found: Comparison, a: Shown, b: Shown) -> None:
         names=(words_of(a, "A"), words_of(b, "B")),
         theme=frame.theme(),
     )
-    if projector.is_on():
-        enlarged(figure, 1.4)
-    frame.chart(figure, key="branch_curves", alt="Log-probability of each step of A and B, and their sums so far")
+    alt = "Log-probability of each step of A and B, and their sums so far"
+    frame.chart(figure, key="branch_curves", alt=alt, grows=1.4)
     pictures.table(
         lambda: curve_table(found, a, b),
         note=f"{_caption(a, b, 'log-probabilities')}. Natural logarithms, over the whole vocabulary, before the"
@@ -222,10 +212,8 @@ def _heatmap(found: Comparison, chosen: Variation, a: Shown) -> None:
         theme=frame.theme(),
         height=160 + 34 * heads,
     )
-    if projector.is_on():
-        enlarged(figure, 1.4)
     alt = "Total variation of each head and row, from 0 to 1"
-    frame.chart(figure, key="branch_variation", alt=alt, rows=a.whose_rows)
+    frame.chart(figure, key="branch_variation", alt=alt, rows=a.whose_rows, grows=1.4)
 
 
 def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:

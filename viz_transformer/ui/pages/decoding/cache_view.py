@@ -21,7 +21,6 @@ from viz_transformer.analysis.decoding.caching import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.caching import work_curves
-from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.joined import JoinedSteps
 from viz_transformer.ui.frame import frame, pictures, projector, text
@@ -181,22 +180,16 @@ def _heading(position: int, token: str, count: int) -> str:
 def work_html(steps: Sequence[CacheStep], index: int) -> str:
     """Multiply-adds of the step and of the run so far, with the cache and as whole passes."""
     step = steps[index]
-    rows = [
-        (words, getattr(step.cached, name), getattr(step.whole, name), "")
-        for name, words in PARTS.items()
-        if getattr(step.whole, name)
-    ]
-    rows.append(("this step", step.cached.total, step.whole.total, "vt-kv-total"))
-    so_far = [sum(getattr(each, name).total for each in steps[: index + 1]) for name in ("cached", "whole")]
+    counts = [(words, getattr(step.cached, name), getattr(step.whole, name)) for name, words in PARTS.items()]
+    counts = [row for row in counts if row[2]]
+    parts = len(counts)
+    counts.append(("this step", step.cached.total, step.whole.total))
     name = "step 0" if index == 0 else f"steps 0 to {index}"
-    rows.append((name, *so_far, "vt-kv-total"))
-    body = "".join(
-        f'<tr class="{style}"><th scope="row">{html.escape(words)}</th><td>{with_it:,}</td><td>{without:,}</td>'
-        f"<td>{html.escape(numerals.percent(1 - with_it / without))}</td></tr>"
-        for words, with_it, without, style in rows
-    )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("multiply-adds", "with cache", "whole pass", "saved"))
-    return f'<table class="vt-kv-work"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    so_far = steps[: index + 1]
+    counts.append((name, sum(each.cached.total for each in so_far), sum(each.whole.total for each in so_far)))
+    rows = [(words, f"{ours:,}", f"{whole:,}", numerals.percent(1 - ours / whole)) for words, ours, whole in counts]
+    head = ("multiply-adds", "with cache", "whole pass", "saved")
+    return text.table(rows, head=head, style="vt-kv-work", styles=[*[""] * parts, "vt-kv-total", "vt-kv-total"])
 
 
 def _curves(steps: Sequence[CacheStep], index: int) -> None:
@@ -207,9 +200,8 @@ def _curves(steps: Sequence[CacheStep], index: int) -> None:
         chosen=index,
         theme=frame.theme(),
     )
-    if projector.is_on():
-        enlarged(figure, 1.4)
-    frame.chart(figure, key="cache_curves", alt="Multiply-adds of each step, with the cache and as a whole pass")
+    alt = "Multiply-adds of each step, with the cache and as a whole pass"
+    frame.chart(figure, key="cache_curves", alt=alt, grows=1.4)
 
 
 def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:

@@ -58,10 +58,7 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
 def tokens_html(found: TargetScore, scored: Shown) -> str:
     """A row for each token: its probability, also as a bar, its rank, and what the model would have written."""
     body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MOST_ROWS])
-    head = "".join(
-        f'<th scope="col">{name}</th>'
-        for name in ("your token", "probability", "log-probability", "rank", "would have written")
-    )
+    head = text.cells(("your token", "probability", "log-probability", "rank", "would have written"), "th")
     return (
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-scored">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -78,7 +75,7 @@ def _row(token: ScoredToken, typed: str | None) -> str:
         best = f"<b>{_shown(token.best)}</b> ({html.escape(labels.share(token.best_probability))})"
     style = "vt-scored-missed" if missed else ""
     return (
-        f'<tr class="{style}"><th scope="row"><span class="vt-ly-at">{token.index}</span>'
+        f'<tr class="{style}"><th><span class="vt-ly-at">{token.index}</span>'
         f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
         f"{html.escape(labels.share(token.probability))}</td>"
         f"<td>{html.escape(labels.number(token.log_prob, 2))}</td><td>{token.rank:,}</td><td>{best}</td></tr>"
@@ -134,12 +131,7 @@ def totals_html(found: TargetScore, own: TargetScore, name: str) -> str:
         ("perplexity per token", *(perplexity(each) for each in (found, own))),
         ("not the model’s first choice", *(f"{len(each.missed)} of {len(each.tokens)}" for each in (found, own))),
     ]
-    body = "".join(
-        f'<tr><th scope="row">{row}</th>{"".join(f"<td>{html.escape(value)}</td>" for value in values)}</tr>'
-        for row, *values in rows
-    )
-    head = f'<th></th><th scope="col">your text</th><th scope="col">{html.escape(name)}</th>'
-    return f'<table class="vt-kv-work"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return text.table(rows, head=("", "your text", name), style="vt-kv-work")
 
 
 def perplexity(score: TargetScore) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.text.codec import TextCodec
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import controls, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, STRATEGIES
 
@@ -29,12 +29,7 @@ def show(codec: TextCodec | None) -> None:
         st.button("Let it write", key="decoding_write", on_click=lambda: state.select(target=None))
         return
     with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
-        st.segmented_control(
-            "Strategy",
-            STRATEGIES,
-            required=True,
-            **state.bind("strategy", key="decoding_strategy"),
-        )
+        controls.buttons("Strategy", {each: each for each in STRATEGIES}, "strategy", key="decoding_strategy")
         {"sampling": _sampling, "beam": _beam}.get(state.selection()["strategy"], lambda: None)()
     with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
         st.text_input(
@@ -71,20 +66,14 @@ def _sampling() -> None:
 
 def _beam() -> None:
     """Width, and everything that the score and the end of the search depend on."""
-    width, penalty = "Width", "Penalty α"
-    st.number_input(
-        width, step=1, width=106, help="Hypotheses that go on", **_part("beam", 0, width, BEAM_BOUNDS["width"])
-    )
-    st.number_input(
-        penalty,
-        step=0.1,
-        width=120,
-        help="0 compares plain log-probabilities; more of it favours long answers",
-        **_part("beam", 1, penalty, BEAM_BOUNDS["length penalty"]),
-    )
-    st.selectbox("Score divided by", [*FORMS], format_func=FORMS.__getitem__, width=148, **_part("beam", 2))
-    st.selectbox("|Y| counts", [*COUNTED], format_func=COUNTED.__getitem__, width=148, **_part("beam", 3))
-    st.selectbox("Stops when", [*STOPS], format_func=STOPS.__getitem__, width=148, **_part("beam", 4))
+    bound = _part("beam", 0, "Width", BEAM_BOUNDS["width"])
+    st.number_input("Width", step=1, width=106, help="Hypotheses that go on", **bound)
+    said = "0 compares plain log-probabilities; more of it favours long answers"
+    bound = _part("beam", 1, "Penalty α", BEAM_BOUNDS["length penalty"])
+    st.number_input("Penalty α", step=0.1, width=120, help=said, **bound)
+    choices = {"Score divided by": FORMS, "|Y| counts": COUNTED, "Stops when": STOPS}
+    for place, (label, names) in enumerate(choices.items(), start=2):
+        st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place))
 
 
 def _part(name: str, place: int, label: str = "", bounds: tuple[float, float] | None = None) -> dict[str, Any]:

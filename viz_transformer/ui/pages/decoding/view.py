@@ -8,10 +8,9 @@ import streamlit as st
 
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import scrubber, shading
-from viz_transformer.ui.frame import frame, maps, pictures, steps, text
+from viz_transformer.ui.frame import controls, frame, maps, pictures, steps, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.strip import unknown_sentence
 from viz_transformer.ui.pages.decoding import beam_tree_view, branch_list, cache_view, score_view
@@ -68,22 +67,7 @@ def looked(both: Runs) -> None:
             text.paragraph(f"{error}.", tone="bad")
             continue
         with st.container(key=f"decoding_text_{kind}"):
-            payload = shading_payload(
-                picture.values,
-                picture.rows,
-                picture.columns,
-                title=_TITLES[kind] + which,
-                name=f"{picture.name}-text",
-                caption=picture.caption,
-                scale=picture.weight_scale,
-                unit=picture.unit,
-                mask=picture.mask,
-                fill=picture.fill,
-                writes=picture.writes,
-                there=picture.there,
-                grows=True,
-            )
-            shading(payload, key=f"decoding_shading_{kind}")
+            shading(picture.shading(_TITLES[kind] + which, grows=True), key=f"decoding_shading_{kind}")
 
 
 def growing(both: Runs) -> None:
@@ -98,14 +82,7 @@ def growing(both: Runs) -> None:
 
 def tabs(both: Runs) -> None:
     """What stands below: only the tab that is selected is worked out."""
-    st.segmented_control(
-        "What stands below",
-        [*TABS],
-        required=True,
-        format_func=TABS.__getitem__,
-        label_visibility="collapsed",
-        **state.bind("dec_tab", key="decoding_tab"),
-    )
+    controls.buttons("What stands below", TABS, "dec_tab", key="decoding_tab", hidden=True)
     shown = both.main
     with st.container(key="decoding_below"):
         {"branches": _branches, "tree": _tree, "cache": _cache, "score": _score}[FIELDS.now().dec_tab](shown)

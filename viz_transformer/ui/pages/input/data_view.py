@@ -32,10 +32,12 @@ from viz_transformer.model.kinds import SideName
 from viz_transformer.running.record import Tokens
 from viz_transformer.text import linguistics
 from viz_transformer.text.codec import Codec
-from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.input import tokens_view, view
+from viz_transformer.ui.frame import controls, frame, text
+from viz_transformer.ui.pages.input import tokens_view
 from viz_transformer.ui.pages.input.fields import FIELDS
+from viz_transformer.ui.pages.input.view import PROJECTED
 from viz_transformer.ui.session import data_files, state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
@@ -51,14 +53,7 @@ USUAL = "en"
 
 def below_choice() -> str:
     """What is looked at below: data, a vocabulary being built, or words."""
-    st.segmented_control(
-        "Below",
-        [*BELOW],
-        required=True,
-        format_func=BELOW.__getitem__,
-        label_visibility="collapsed",
-        **state.bind("input_below", key="input_below"),
-    )
+    controls.buttons("Below", BELOW, "input_below", key="input_below", hidden=True)
     return str(FIELDS.now().input_below)
 
 
@@ -80,8 +75,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
     with right:
         facts = st.container()
     with waiting("Measuring the texts ...", status):
-        measured = _measured(ckpt.name, ckpt.weights_sha256, data.part, data_files.data_key(), data, ckpt)
-    status.empty()
+        measured = _measured(ckpt, data.part, data_files.data_key(), data)
     with right:
         limits = _filter(ckpt, data, measured)
     with left:
@@ -97,18 +91,11 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
     if name not in names:
         name = next(each for each in FIRST if each in names)
     with st.container(horizontal=True, vertical_alignment="center", key="input_parts"):
-        st.segmented_control(
-            "Part",
-            names,
-            required=True,
-            format_func=PART_NAMES.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("input_part", key="input_part", value=name),
-        )
+        offered = {each: PART_NAMES[each] for each in names}
+        controls.buttons("Part", offered, "input_part", key="input_part", hidden=True, value=name)
     try:
         with waiting("Reading the data ...", status):
             data = data_files.part(ckpt, name)
-        status.empty()
         if data.of is not None:
             text.paragraph(f"The first {len(data.items):,} of {data.of:,} pairs, which are made, not read.")
         return data
@@ -122,9 +109,9 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
         return data_files.part(ckpt, "examples")
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _measured(model: str, weights: str, part: str, folder: str, _data: Data, _ckpt: Checkpoint) -> Measured:
-    return measure(_data.items, item_codecs(_ckpt))
+@kept(4)
+def _measured(ckpt: Checkpoint, part: str, folder: str, _data: Data) -> Measured:
+    return measure(_data.items, item_codecs(ckpt))
 
 
 def _noun(data: Data) -> str:
@@ -196,20 +183,16 @@ def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
 def _sources(ckpt: Checkpoint) -> None:
     """How many items each part has, from which files, and how many were left out there because of their length."""
     try:
-        found = _where_from(ckpt.name, ckpt.weights_sha256, data_files.data_key(), ckpt)
+        found = _where_from(ckpt, data_files.data_key())
     except ValueError:
         return  # the part says which file is missing
     if not found:
         return
-    head = "".join(f"<th>{name}</th>" for name in ("", "in the file", "too long", "used"))
-    body = "".join(
-        f'<tr title="{html.escape(", ".join(each.files), quote=True)}"><th>{PART_NAMES[each.part]}</th>'
-        f"<td>{_in_the_file(each)}</td><td>{each.too_long:,}</td>"
-        f"<td>{each.used:,}</td></tr>"
-        for each in found
-    )
+    rows = [(PART_NAMES[each.part], _in_the_file(each), f"{each.too_long:,}", f"{each.used:,}") for each in found]
+    hints = [", ".join(each.files) for each in found]
     text.section("Parts of the data")
-    st.html(f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    head = ("", "in the file", "too long", "used")
+    st.html(text.table(rows, head=head, style="vt-facts vt-numbers", hints=hints))
     files = list(dict.fromkeys(file for each in found for file in each.files))
     text.paragraph(f"From {', '.join(files)}. What is neither too long nor used belongs to another part, or to none.")
     for each in found:
@@ -221,9 +204,9 @@ def _sources(ckpt: Checkpoint) -> None:
             )
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _where_from(model: str, weights: str, folder: str, _ckpt: Checkpoint) -> tuple[Source, ...]:
-    return sources(_ckpt)
+@kept(8)
+def _where_from(ckpt: Checkpoint, folder: str) -> tuple[Source, ...]:
+    return sources(ckpt)
 
 
 def _in_the_file(source: Source) -> str:
@@ -245,39 +228,32 @@ def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideNam
     text.section("Lengths, and what a filter keeps")
     sides = _sides(data, ckpt)
     facts = {side: length_facts(measured.lengths[:, column]) for column, side in enumerate(sides)}
-    head = "".join(f"<th>{name}</th>" for name in ("tokens", "mean", "deviation", "shortest", "longest"))
-    body = "".join(
-        f"<tr><th>{side}</th><td>{html.escape(numerals.number(found.mean, 2))}</td>"
-        f"<td>{html.escape(numerals.number(found.deviation, 2))}</td><td>{found.shortest}</td>"
-        f"<td>{found.longest}</td></tr>"
-        for side, found in facts.items()
-    )
-    st.html(f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    rows = [
+        (side, numerals.number(n.mean, 2), numerals.number(n.deviation, 2), str(n.shortest), str(n.longest))
+        for side, n in facts.items()
+    ]
+    head = ("tokens", "mean", "deviation", "shortest", "longest")
+    st.html(text.table(rows, head=head, style="vt-facts vt-numbers"))
     limits: dict[SideName, int] = {}
     own = f"{ckpt.name}_{data.part}"
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_filter"):
-        for side, found in facts.items():
-            longest = st.number_input(
-                f"Most {side} tokens",
-                0,
-                max(found.longest, 1),
-                found.longest,
-                key=f"input_most_{side}_{own}",
-                width=140,
+        for side, n in facts.items():
+            key = f"input_most_{side}_{own}"
+            limits[side] = int(
+                st.number_input(f"Most {side} tokens", 0, max(n.longest, 1), n.longest, key=key, width=140)
             )
-            limits[side] = int(longest)
         known = st.checkbox("Known words only", key=f"input_known_{own}")
     given = [limits[side] for side in sides]
-    kept = keep(measured, (given[0], given[1] if len(given) > 1 else 0), known_only=known)
-    rows = [("kept", _share(kept.kept, kept.total))]
+    found = keep(measured, (given[0], given[1] if len(given) > 1 else 0), known_only=known)
+    stated = [("kept", _share(found.kept, found.total))]
     if len(sides) > 1:
-        rows += [("source too long", f"{kept.source_too_long:,}"), ("target too long", f"{kept.target_too_long:,}")]
+        stated += [("source too long", f"{found.source_too_long:,}"), ("target too long", f"{found.target_too_long:,}")]
     else:
-        rows.append(("too long", f"{kept.source_too_long:,}"))
+        stated.append(("too long", f"{found.source_too_long:,}"))
     if known:
-        rows.append(("a word without an entry", f"{kept.unknown_words:,}"))
-    text.definitions(rows)
-    if len(rows) > 2:
+        stated.append(("a word without an entry", f"{found.unknown_words:,}"))
+    text.definitions(stated)
+    if len(stated) > 2:
         text.paragraph("Each is counted once, under the first reason that holds.")
     return limits
 
@@ -293,8 +269,8 @@ def _lengths(data: Data, measured: Measured, limits: Mapping[SideName, int]) -> 
         f"Lengths of {len(data.items):,} {'windows' if data.whole_text else 'pairs'}, {PART_NAMES[data.part].lower()}"
     )
     figure = length_histogram(sides, title=title, limits=cut, theme=frame.theme())
-    alt = "How many texts of each side have how many tokens"
-    view.chart(figure, key="input_lengths", alt=alt, caption=f"data of {state.selection()['checkpoint']}")
+    alt, caption = "How many texts of each side have how many tokens", f"data of {state.selection()['checkpoint']}"
+    frame.chart(figure, key="input_lengths", alt=alt, caption=caption, grows=PROJECTED)
 
 
 def _batch(ckpt: Checkpoint, data: Data) -> None:
@@ -465,7 +441,7 @@ def words(shown: Shown, side: SideName) -> None:
     _grammar(language, name, said, linguistics.installed_pipelines(language))
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept(16)
 def _rules(language: str, said: str) -> tuple[Any, Any, str]:
     return (
         linguistics.text_facts(language, said),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -23,10 +22,10 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, input_strips
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import chart, tokens_of
+from viz_transformer.ui.pages.input.view import PROJECTED, tokens_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -48,14 +47,7 @@ def _row_choice(shown: Shown, side: SideName) -> int | None:
     read, field = tokens_of(shown, side), SIDES[side].field
     chosen = state.selection()
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_choices"):
-        st.segmented_control(
-            "Rows",
-            [*ROWS],
-            required=True,
-            format_func=ROWS.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("input_rows", key="input_rows"),
-        )
+        controls.buttons("Rows", ROWS, "input_rows", key="input_rows", hidden=True)
         if FIELDS.now().input_rows == "one":
             st.selectbox(
                 "Position",
@@ -111,7 +103,8 @@ def _draw(
         scale=scale,
         theme=frame.theme(),
     )
-    chart(figure, key="input_strips", alt=f"Embedding, position and input of {where} on one scale", caption=compared)
+    alt = f"Embedding, position and input of {where} on one scale"
+    frame.chart(figure, key="input_strips", alt=alt, caption=compared, grows=PROJECTED)
 
 
 def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> None:
@@ -246,14 +239,13 @@ def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
 
 def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
     """Mean and variances of each of these."""
-    head = "".join(f"<th>{name}</th>" for name in ("", "mean", "variance", "variance, n − 1", "numbers"))
-    body = ""
+    body = []
     for name, values in rows:
         found = spread(values)
-        cells = (found.mean, found.variance, found.sample_variance)
-        numbers = "".join(f"<td>{'–' if cell != cell else html.escape(numerals.number(cell))}</td>" for cell in cells)
-        body += f"<tr><th>{html.escape(name)}</th>{numbers}<td>{found.count:,}</td></tr>"
-    return f'<table class="vt-facts vt-numbers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        numbers = (found.mean, found.variance, found.sample_variance)
+        cells = ["–" if number != number else numerals.number(number) for number in numbers]
+        body.append((name, *cells, f"{found.count:,}"))
+    return text.table(body, head=("", "mean", "variance", "variance, n − 1", "numbers"), style="vt-facts vt-numbers")
 
 
 def _verdict(made: InputSum) -> None:

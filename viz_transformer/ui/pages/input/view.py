@@ -1,21 +1,18 @@
-"""What the parts of the Input page share: the model, which side of it is looked at, and a figure in its place."""
+"""What the parts of the Input page share: the model, and which side of it is looked at."""
 
 from __future__ import annotations
 
-import streamlit as st
-from plotly.graph_objects import Figure
-
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Tokens
-from viz_transformer.ui.frame import frame, projector, text
+from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.runs import Shown
 
 PROJECTED = 1.6
+"""By how much a chart grows on a projector."""
 
 
 def model(both: Runs | None) -> Checkpoint | None:
@@ -39,14 +36,8 @@ def side_choice(ckpt: Checkpoint) -> SideName | None:
         return None
     chosen: SideName = FIELDS.now().input_side
     side = chosen if chosen in sides else sides[0]
-    st.segmented_control(
-        "Side",
-        sides,
-        required=True,
-        format_func=lambda side: SIDES[side].label,
-        label_visibility="collapsed",
-        **state.bind("input_side", key="input_side", value=side),
-    )
+    names = {side: SIDES[side].label for side in sides}
+    controls.buttons("Side", names, "input_side", key="input_side", hidden=True, value=side)
     return side
 
 
@@ -61,8 +52,3 @@ def selected_id(both: Runs | None, side: SideName) -> int | None:
         return None
     ids = tokens_of(both.main, side).ids
     return ids[state.selection()[SIDES[side].field]] if ids else None
-
-
-def chart(figure: Figure, *, key: str, alt: str, caption: str | None = None) -> None:
-    """A figure in its place, enlarged on a projector."""
-    frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt, caption=caption)

@@ -21,6 +21,7 @@ from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.data_files import data_key, missing_data, part
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
 MOST_LISTED = 500
@@ -46,18 +47,15 @@ def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | 
         )
     try:
         with waiting("Counting the training texts ...", place):
-            found = _counts(ckpt.name, ckpt.weights_sha256, side, data_key(), ckpt)
+            return _counts(ckpt, side, data_key())
     except ValueError as error:
         return Missing(missing_data(ckpt, "train", error, "Counts need the training data"))
-    place.empty()
-    return found
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _counts(model: str, weights: str, side: SideName, folder: str, _ckpt: Checkpoint) -> Counts:
-    codec = _ckpt.own_codec(side)
-    column = 1 if side == "target" and _ckpt.anatomy.has_encoder else 0
-    return count_tokens(codec, (item[column] for item in part(_ckpt, "train").items))
+@kept(8)
+def _counts(ckpt: Checkpoint, side: SideName, folder: str) -> Counts:
+    column = 1 if side == "target" and ckpt.anatomy.has_encoder else 0
+    return count_tokens(ckpt.own_codec(side), (item[column] for item in part(ckpt, "train").items))
 
 
 # --- entries and neighbours
@@ -69,7 +67,7 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
     A choice holds as long as model, side and position stay: then the next token's entry is looked at.
     """
     chosen, memory = state.selection(), st.session_state
-    size = len(_entries_of(ckpt, side))
+    size = len(ckpt.codec(side).names)
     at = (ckpt.name, side, chosen["text"], chosen["target"], chosen[SIDES[side].field])
     if memory.get(_ENTRY_AT, at) != at:
         state.correct(input_entry=None)
@@ -80,10 +78,6 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
         state.correct(input_entry=None)
         return token_id
     return token_id if entry is None else entry
-
-
-def _entries_of(ckpt: Checkpoint, side: SideName) -> Sequence[str]:
-    return ckpt.codec(side).names
 
 
 def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> None:
@@ -189,9 +183,10 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
         text.section(f"Nearest to “{labels.isolated(name)}”, id {entry}")
         if FIELDS.now().input_entry is not None:
             st.space("stretch")
-            st.button("The selected token", key="input_own", type="tertiary", on_click=state.select, kwargs=_OWN)
+            back = {"input_entry": None}
+            st.button("The selected token", key="input_own", type="tertiary", on_click=state.select, kwargs=back)
     try:
-        found = _neighbours(ckpt.name, ckpt.weights_sha256, side, entry, ckpt)
+        found = _neighbours(ckpt, side, entry)
     except ValueError as error:
         text.paragraph(f"{error}.")
         return
@@ -210,9 +205,6 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
     )
 
 
-_OWN = {"input_entry": None}
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _neighbours(model: str, weights: str, side: SideName, entry: int, _ckpt: Checkpoint) -> Neighbours:
-    return neighbours(embedding_table(_ckpt, side), entry, NEAREST)
+@kept(64)
+def _neighbours(ckpt: Checkpoint, side: SideName, entry: int) -> Neighbours:
+    return neighbours(embedding_table(ckpt, side), entry, NEAREST)

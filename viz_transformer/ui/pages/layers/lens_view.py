@@ -21,12 +21,13 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_html,
     token_index,
 )
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _lens(run: str, _shown: Shown) -> Lens:
-    return lens(_shown.trace, _shown.ckpt.instrument, own=_shown.run.own_rows)
+@kept(8)
+def _lens(shown: Shown) -> Lens:
+    return lens(shown.trace, shown.ckpt.instrument, own=shown.run.own_rows)
 
 
 def lens_panel(shown: Shown) -> None:
@@ -39,7 +40,7 @@ def lens_panel(shown: Shown) -> None:
     read = stacks_of(anatomy)[-1]
     if undefined_lens(anatomy, read):
         return
-    found = _lens(shown.trace.id, shown)
+    found = _lens(shown)
     text.paragraph(" ".join(lens_remarks(anatomy)))
     _lens_html(shown, read, found)
     pictures.table(

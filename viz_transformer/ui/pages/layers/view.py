@@ -22,7 +22,6 @@ from viz_transformer.analysis.layers.sublayers import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.rail import rail_data
-from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of
 from viz_transformer.numerals import significant
@@ -38,6 +37,7 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_table,
 )
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 PROJECTED = 1.4
@@ -68,14 +68,10 @@ def chosen_place(shown: Shown) -> Place | None:
 # --- numbers of a run, kept
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _flows(run: str, stack: StackName, _shown: Shown) -> tuple[Flow, ...]:
-    return flows(_shown.trace, stack)
-
-
+@kept(16)
 def flows_of(shown: Shown, stack: StackName) -> tuple[Flow, ...]:
     """What each sub-layer of a stack did in this run."""
-    return _flows(shown.trace.id, stack, shown)
+    return flows(shown.trace, stack)
 
 
 # --- the rail
@@ -175,8 +171,8 @@ def norm_panel(shown: Shown, place: Place | None, stack: StackName) -> None:
     with right:
         figure = gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
         alt = f"Gain and offset of the {view.title}, by feature"
-        figure = enlarged(figure, PROJECTED) if projector.is_on() else figure
-        frame.chart(figure, key="layers_gain", alt=alt, caption=f"{shown.summary.name}, {view.title}")
+        caption = f"{shown.summary.name}, {view.title}"
+        frame.chart(figure, key="layers_gain", alt=alt, caption=caption, grows=PROJECTED)
     if view.whole_text:
         text.paragraph(
             f"One mean, {labels.number(float(view.mean[0]))}, and one divisor, {labels.number(float(view.scale[0]))},"
@@ -208,30 +204,22 @@ def along_the_stream(both: Runs, place: Place | None) -> None:
     other = _other_flows(both, found, stack)
     counted, token = found[0].counted, chosen_token(stack)
     kept = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, but for the selected token
-    nothing = np.full((1, len(kept)), np.nan)
+    nothing = np.full(len(kept), np.nan), np.nan
 
-    def rows(name: str) -> Any:
-        return np.stack([getattr(flow, name)[kept] for flow in found])
+    def panel(title: str, name: str, first: Any, least_most: tuple[int, int | None], baseline: Any = None) -> Panel:
+        """first: what stands in front of the first sub-layer, of each token and as the mean of the other run."""
+        values = np.vstack([first[0], *(getattr(flow, name)[kept] for flow in found)])
+        means = None if other is None else [first[1], *(mean(flow, getattr(flow, name)) for flow in other)]
+        return Panel(title, values, least_most, baseline, means)
 
-    def others(name: str) -> Any:
-        return None if other is None else [np.nan, *(mean(flow, getattr(flow, name)) for flow in other)]
-
-    lengths = others("total")
-    if other is not None and lengths is not None:
-        lengths[0] = mean(other[0], other[0].came)
+    came = found[0].came[kept], np.nan if other is None else mean(other[0], other[0].came)
+    random = [np.nan, *(flow.baseline for flow in found)]
     panels = [
-        Panel("length of the stream", np.vstack([found[0].came[None, kept], rows("total")]), (0, None), None, lengths),
-        Panel("share added", np.vstack([nothing, rows("share")]), (0, 1), None, others("share")),
-        Panel(
-            "cosine of what came in and what went out",
-            np.vstack([nothing, rows("cosine")]),
-            (0, 1),
-            [np.nan, *(flow.baseline for flow in found)],
-            others("cosine"),
-        ),
+        panel("length of the stream", "total", came, (0, None)),
+        panel("share added", "share", nothing, (0, 1)),
+        panel("cosine of what came in and what went out", "cosine", nothing, (0, 1), random),
     ]
-    words = {"self": "self", "cross": "cross", "ffn": "ffn"}
-    stations = [("input", ""), *((f"layer {flow.place.layer}", words[flow.place.part]) for flow in found)]
+    stations = [("input", ""), *((f"layer {flow.place.layer}", flow.place.part) for flow in found)]
     figure = stream_chart(
         panels,
         stations,

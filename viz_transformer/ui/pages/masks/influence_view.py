@@ -18,11 +18,12 @@ from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.running.record import Trace
 from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, of_no_run
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
 QUICK = 5_000_000_000
@@ -41,10 +42,8 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         side = "target"
     else:
         names = {"target": "target tokens", "source": "source tokens"}
-        bound = state.bind("mask_swap", key="masks_swap")
         with st.container(key="masks_beside_swap"):
-            st.segmented_control("Swapped are", [*names], required=True, format_func=names.__getitem__, **bound)
-
+            controls.buttons("Swapped are", names, "mask_swap", key="masks_swap")
     plan = influence_plan(compared.ckpt, compared.after.trace, side=side)
     key = (*compared.key, side)
     if plan.work > QUICK and st.session_state.get("masks_asked") != key:
@@ -53,7 +52,7 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         st.button("Work it out", key="masks_work", on_click=_ask, args=(key,))
         return
     with waiting(f"Running {plan.trials:,} texts with one token swapped ...", place):
-        found = _influence(key, side, compared.ckpt, compared.after.trace)
+        found = _influence(compared.ckpt, compared.after.trace, side)
     left, right = st.columns([5, 3], gap="medium")
     with left:
         picture = influence_picture(compared, found)
@@ -70,10 +69,9 @@ def _ask(key: tuple[Any, ...]) -> None:
     st.session_state["masks_asked"] = key
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _influence(key: tuple[Any, ...], side: SideName, _ckpt: Checkpoint, _trace: Trace) -> Influence:
-    """The influence matrix; the key names text, checkpoint, fill, rule and changed cells."""
-    return influence_of(_ckpt, _trace, side=side)
+@kept(16)
+def _influence(ckpt: Checkpoint, trace: Trace, side: SideName) -> Influence:
+    return influence_of(ckpt, trace, side=side)
 
 
 def influence_picture(compared: Compared, found: Influence) -> Picture:

@@ -28,10 +28,11 @@ from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Trace
-from viz_transformer.ui.frame import maps, text
+from viz_transformer.ui.frame import controls, maps, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.masks.fields import FIELDS, LONGEST_BATCH
 from viz_transformer.ui.session import cached, examples, state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
@@ -103,29 +104,21 @@ def choices(shown: Shown) -> None:
         state.remark(f"{shown.summary.name} cannot mask padding by that rule: its own is shown.")
         state.correct(mask_padding="")
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-        names = {"texts": "Texts", "size": "Plain size"}
-        bound = state.bind("mask_of", key="masks_of")
-        st.segmented_control("Masks of", [*names], required=True, format_func=names.__getitem__, **bound)
-        st.segmented_control(
-            "Kind",
-            attention_kinds(shown.trace),
-            required=True,
-            format_func=lambda kind: KINDS[kind].label,
-            **state.bind("kind", key="masks_kind"),
-        )
+        controls.buttons("Masks of", {"texts": "Texts", "size": "Plain size"}, "mask_of", key="masks_of")
+        controls.kind(attention_kinds(shown.trace), key="masks_kind")
         _own_or("Padding", rules, RULE_NAMES, "mask_padding", config.padding_mask)
 
 
 def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field: str, own: str) -> None:
     """A choice in which the model's own option is marked, and kept as ""."""
-    bound = state.bind(
-        field, key=f"masks_{field}", value=state.selection()[field] or own, taken=lambda new: "" if new == own else new
+    controls.buttons(
+        label,
+        {option: f"{names[option]} (own)" if option == own else names[option] for option in options},
+        field,
+        key=f"masks_{field}",
+        value=state.selection()[field] or own,
+        taken=lambda new: "" if new == own else new,
     )
-
-    def named(option: str) -> str:
-        return f"{names[option]} (own)" if option == own else names[option]
-
-    st.segmented_control(label, options, required=True, format_func=named, **bound)
 
 
 def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
@@ -202,13 +195,10 @@ def _text_control(batch: list[Shown]) -> int:
     index = min(int(FIELDS.now().mask_text), len(batch) - 1)
     state.correct(mask_text=index)
     if len(batch) > 1:
-        st.segmented_control(
-            "Text that is looked at",
-            [*range(len(batch))],
-            required=True,
-            format_func=lambda i: text.literal(f"{i}  {labels.shorten(' '.join(batch[i].text.split()), 24)}"),
-            **state.bind("mask_text", key="masks_text"),
-        )
+        names = {
+            i: text.literal(f"{i}  {labels.shorten(' '.join(each.text.split()), 24)}") for i, each in enumerate(batch)
+        }
+        controls.buttons("Text that is looked at", names, "mask_text", key="masks_text")
     return index
 
 
@@ -239,15 +229,16 @@ def _two_passes(looked: Shown, lengths: tuple[int, int]) -> tuple[MaskParts, Com
     view, own, kind = FIELDS.now(), looked.trace.config, state.selection()["kind"]
     fill, rule = view.mask_fill or own.mask_fill, view.mask_padding or own.padding_mask
     changes = _changes()
-    before = _pass(looked, looked.ckpt, lengths, ())
-    ckpt = _variant(looked.ckpt.weights_sha256, looked.ckpt.name, fill, rule, looked.ckpt)
+    before = _pass(looked.ckpt, looked.trace, lengths, ())
+    ckpt = _variant(looked.ckpt, fill, rule)
     parts = parts_of(before, kind, rule=rule, changes=changes)
-    others = [parts_of(before, each, rule=rule, changes=changes) for each in _kinds(before) if each != kind]
+    kinds = [each for each in attention_kinds(before) if each != kind]
+    others = [parts_of(before, each, rule=rule, changes=changes) for each in kinds]
     every = (parts, *others)
     edits = tuple(edit for each in every for edit in each.edits(looked.ckpt.anatomy))
     words = tuple(change.word for each in every for change in each.changes)
     same = not words and (fill, rule) == (own.mask_fill, own.padding_mask)
-    after = before if same else _pass(looked, ckpt, lengths, edits)
+    after = before if same else _pass(ckpt, looked.trace, lengths, edits)
     first, second = (replace(looked, run=replace(looked.run, trace=trace)) for trace in (before, after))
     return parts, Compared(first, second, ckpt, (before.id, fill, rule, words), same, elsewhere=False)
 
@@ -268,10 +259,6 @@ def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Compared:
             return _two_passes(both.b, (len(trace.src), len(trace.tgt)))[1]
     except ValueError as error:
         raise ValueError(f"B cannot be shown so: {error}") from None
-
-
-def _kinds(trace: Trace) -> tuple[KindName, ...]:
-    return attention_kinds(trace)
 
 
 def _changes() -> tuple[Change, ...]:
@@ -324,20 +311,13 @@ def of_no_run(rows: Axis, columns: Axis) -> tuple[Axis, Axis]:
     return replace(rows, field=cast(Any, "mask_query")), replace(columns, field=cast(Any, "mask_key"))
 
 
-def _pass(looked: Shown, ckpt: Checkpoint, lengths: tuple[int, int], edits: tuple[Any, ...]) -> Trace:
-    config = ckpt.config
-    key = (looked.trace.id, lengths, config.mask_fill, config.padding_mask, edits)
-    return _passed(key, ckpt, looked.trace)
+@kept(24)
+def _pass(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], edits: tuple[Any, ...]) -> Trace:
+    """One pass over the run's tokens, padded as in the batch."""
+    return in_batch(ckpt, trace, lengths, edits=edits)
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
-def _passed(key: tuple[Any, ...], _ckpt: Checkpoint, _trace: Trace) -> Trace:
-    """One pass over the run's tokens, padded as in the batch; what it depends on is in the key."""
-    _, lengths, _, _, edits = key
-    return in_batch(_ckpt, _trace, lengths, edits=edits)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _variant(weights: str, name: str, fill: str, rule: str, _ckpt: Checkpoint) -> Checkpoint:
+@kept(8)
+def _variant(ckpt: Checkpoint, fill: str, rule: str) -> Checkpoint:
     """The model with another fill or rule; kept, because whether it is causal is found out once for each."""
-    return with_masks(_ckpt, fill=fill, rule=rule)
+    return with_masks(ckpt, fill=fill, rule=rule)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -309,14 +308,10 @@ def fills(looked: Looked) -> None:
     row = looked.query
     filled = filled_row(looked)
     n = len(filled[0].weights)
-    body = ""
-    for each in filled:
-        own = ' class="vt-own"' if each.fill == looked.fill else ""
-        body += (
-            f"<tr{own}><th>{html.escape(FILL_NAMES[each.fill])}</th><td>{html.escape(FILL_MEANINGS[each.fill])}</td>"
-            f"<td>{html.escape(_masked_row_words(each, looked))}</td>"
-            f"<td>{html.escape(closed_row_words(each, n))}</td></tr>"
-        )
+    rows = [
+        (FILL_NAMES[each.fill], FILL_MEANINGS[each.fill], _masked_row_words(each, looked), closed_row_words(each, n))
+        for each in filled
+    ]
     text.section("What the fill makes of a row")
     whose = looked.token(row)
     if looked.compared is not None:
@@ -325,10 +320,9 @@ def fills(looked: Looked) -> None:
     else:
         whose += ", with equal scores"
     text.paragraph(f"{whose}.")
-    st.html(
-        '<table class="vt-fills"><thead><tr><th>fill</th><th>what is done</th><th>this row, as it is masked</th>'
-        f"<th>the same row with every key closed</th></tr></thead><tbody>{body}</tbody></table>"
-    )
+    names = ("fill", "what is done", "this row, as it is masked", "the same row with every key closed")
+    styles = ["vt-own" * (each.fill == looked.fill) for each in filled]
+    st.html(text.table(rows, head=names, style="vt-fills", styles=styles))
 
 
 def filled_row(looked: Looked) -> tuple[FilledRow, ...]:

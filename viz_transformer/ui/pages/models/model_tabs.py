@@ -25,19 +25,19 @@ from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.curves import loss_curves
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.ui.components.pictures import architecture_view
-from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.pages.models import view
 from viz_transformer.ui.pages.models.card_rows import data_rows, measurements
 from viz_transformer.ui.pages.models.fields import FIELDS, LONGEST_FIND
 from viz_transformer.ui.session import cached, state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from viz_transformer.analysis.models.doctor import Check
     from viz_transformer.analysis.models.parameters import Row
     from viz_transformer.analysis.models.training import Best, Time
+    from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.model.config import ModelConfig
     from viz_transformer.ui.pages.models.card_rows import Measured
@@ -80,14 +80,7 @@ _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
 
 def choice() -> str:
     """The row of tabs; which of them is selected."""
-    st.segmented_control(
-        "What of the model is shown",
-        [*NAMES],
-        required=True,
-        format_func=NAMES.__getitem__,
-        label_visibility="collapsed",
-        **state.bind("model_tab", key="models_tab"),
-    )
+    controls.buttons("What of the model is shown", NAMES, "model_tab", key="models_tab", hidden=True)
     return str(FIELDS.now().model_tab)
 
 
@@ -128,19 +121,15 @@ def settings(summary: Summary) -> None:
 
 def measured_table(found: Sequence[Measured]) -> str:
     """A column for each measurement, a row for each number that one of them has; the other way round for many."""
-    names = dict.fromkeys(name for each in found for name, _ in each.numbers)
-    measured = [f"{html.escape(each.split)}<i>{html.escape(each.how)}</i>" for each in found]
-    cells = [[dict(each.numbers).get(name, "–").replace(" (", "\n(") for each in found] for name in names]
-    across, down, style = measured, [html.escape(name) for name in names], ""
+    names = [*dict.fromkeys(name for each in found for name, _ in each.numbers)]
+    measured = [text.Html(f"{html.escape(each.split)}<i>{html.escape(each.how)}</i>") for each in found]
+    numbers = [[dict(each.numbers).get(name, "–") for name in names] for each in found]
     if len(found) > MOST_COLUMNS:
-        across, down, style = down, measured, " vt-rows"
-        cells = [[cell.replace("\n", " ") for cell in row] for row in zip(*cells, strict=True)]
-    head = "".join(f"<th>{name}</th>" for name in across)
-    body = "".join(
-        f"<tr><th>{name}</th>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
-        for name, row in zip(down, cells, strict=True)
-    )
-    table = f'<table class="vt-measured{style}"><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>'
+        wide = [(name, *each) for name, each in zip(measured, numbers, strict=True)]
+        table = text.table(wide, head=("", *names), style="vt-measured vt-rows")
+    else:
+        columns = ([cell.replace(" (", "\n(") for cell in each] for each in numbers)
+        table = text.table(zip(names, *columns, strict=True), head=("", *measured), style="vt-measured")
     return f'<div class="vt-wide">{table}</div>'
 
 
@@ -170,7 +159,7 @@ def architecture(summary: Summary) -> None:
             drawing(summary.config, summary.name)
         with st.container(key="model_norms"):
             text.section("Where the norm stands")
-            norms(summary.config, summary.name)
+            _draw(norm_places(summary.config), "places of the norm", summary.name, "norm_places")
     with right:
         settings(summary)
         with st.container(key="model_parameters"):
@@ -178,18 +167,14 @@ def architecture(summary: Summary) -> None:
 
 
 def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
-    _draw(drawn(config), f"{name}, architecture", name, key)
+    """The model as the paper's figure."""
+    _draw(drawn(config), "architecture", name, key)
 
 
-def norms(config: ModelConfig, name: str) -> None:
-    _draw(norm_places(config), f"{name}, places of the norm", name, "norm_places")
-
-
-def _draw(found: Any, caption: str, name: str, key: str) -> None:
-    caption = f"{caption} (Viz Transformer {__version__})"
-    architecture_view(
-        architecture_payload(found, caption=caption, name=labels.file_name(name, key)), key=f"model_{key}"
-    )
+def _draw(found: Any, what: str, name: str, key: str) -> None:
+    caption = f"{name}, {what} (Viz Transformer {__version__})"
+    made = architecture_payload(found, caption=caption, name=labels.file_name(name, key))
+    architecture_view(made, key=f"model_{key}")
 
 
 def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
@@ -214,13 +199,12 @@ def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
 
 def parameter_table(rows: Sequence[Row], total: int) -> str:
     """A row for each part: name with its shapes, how often it is there, and its parameters."""
-    body = "".join(
-        f"<tr><th>{html.escape(row.name)}<i>{html.escape(row.shapes or 'tied: nothing of its own')}</i></th>"
-        f"<td>{f'{row.times} × {row.each:,}' if row.times > 1 else ''}</td><td>{row.count:,}</td></tr>"
-        for row in rows
-    )
-    foot = f"<tfoot><tr><th>together</th><td></td><td>{total:,}</td></tr></tfoot>"
-    return f'<table class="vt-parameters"><tbody>{body}</tbody>{foot}</table>'
+    body = []
+    for row in rows:
+        name = f"{html.escape(row.name)}<i>{html.escape(row.shapes or 'tied: nothing of its own')}</i>"
+        body.append((text.Html(name), f"{row.times} × {row.each:,}" if row.times > 1 else "", f"{row.count:,}"))
+    foot = f"<tr><th>together</th><td></td><td>{total:,}</td></tr>"
+    return text.table(body, style="vt-parameters", foot=foot)
 
 
 def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
@@ -366,7 +350,6 @@ def errors(summary: Summary) -> None:
         return
     with waiting(f"Running the model on {available} test pairs ...", status):
         done = cached.example_answers(summary, available)
-    status.empty()
     translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
     with place:
         text.paragraph(view.answer_lines(done, translates=translates))
@@ -391,13 +374,7 @@ def _filter(translates: bool) -> Any:
     """The controls above the answers; which kind is chosen."""
     words = {"all": "All", "wrong": "Different" if translates else "Wrong", "right": "Equal" if translates else "Right"}
     with st.container(horizontal=True, key="model_filter", vertical_alignment="bottom"):
-        st.segmented_control(
-            "Answers",
-            [*words],
-            required=True,
-            format_func=words.__getitem__,
-            **state.bind("model_answers", key="models_answers"),
-        )
+        controls.buttons("Answers", words, "model_answers", key="models_answers")
         st.text_input(
             "Words in source, target or answer",
             max_chars=LONGEST_FIND,
@@ -414,16 +391,17 @@ def _confused(found: Sequence[Any], translates: bool) -> None:
     if not found:
         text.paragraph("There are none in these answers.")
         return
-    cells = ((each.wanted or "(nothing)", each.written or "(nothing)", each.count) for each in found[:CONFUSED])
-    rows = "".join(
-        f"<tr><td><del>{html.escape(wanted)}</del></td><td><ins>{html.escape(written)}</ins></td><td>{count:,}</td></tr>"
-        for wanted, written, count in cells
-    )
-    sides = ("reference", "written") if translates else ("asked for", "written")
-    head = "".join(f"<th>{name}</th>" for name in (*sides, "times"))
-    tone = "plain" if translates else "bad"
-    style = f"vt-answers vt-answers-{tone} vt-confused"
-    st.html(f'<table class="{style}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    rows = [
+        (
+            text.Html(f"<del>{html.escape(each.wanted or '(nothing)')}</del>"),
+            text.Html(f"<ins>{html.escape(each.written or '(nothing)')}</ins>"),
+            f"{each.count:,}",
+        )
+        for each in found[:CONFUSED]
+    ]
+    head = ("reference" if translates else "asked for", "written", "times")
+    style = f"vt-answers vt-answers-{'plain' if translates else 'bad'} vt-confused"
+    st.html(text.table(rows, head=head, style=style, first="td"))
     if len(found) > CONFUSED:
         most = found[CONFUSED].count
         text.paragraph(f"{len(found) - CONFUSED:,} more, {'each once' if most == 1 else f'at most {most:,} times'}.")
@@ -465,8 +443,7 @@ def doctor(summary: Summary) -> None:
         ckpt = cached.checkpoint(summary)
     chosen = state.selection()["text"]
     with waiting(f"Examining it, with “{labels.shorten(labels.sentence(chosen), 40)}” as the text ...", status):
-        found = _examined(ckpt.weights_sha256, chosen, ckpt, tuple(summary.examples()))
-    status.empty()
+        found = _examined(ckpt, chosen, tuple(summary.examples()))
     with place:
         counts = {verdict: sum(check.verdict == verdict for check in found) for verdict in _SIGNS}
         bad = f"{counts['bad']} found something bad" if counts["bad"] else "none found anything bad"
@@ -478,11 +455,11 @@ def doctor(summary: Summary) -> None:
         st.html(checks_table(found))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _examined(digest: str, chosen: str, _ckpt: Any, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
+@kept(8)
+def _examined(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
     from viz_transformer.analysis.models.doctor import examine
 
-    return examine(_ckpt, chosen, _pairs)
+    return examine(ckpt, chosen, _pairs)
 
 
 def checks_table(found: Sequence[Check]) -> str:

@@ -109,9 +109,7 @@ def _controls(recipe: Recipe, like: ModelConfig) -> None:
     second.number_input("d_model", 1, MOST_D_MODEL, step=8, **bound("d_model"))
     first.number_input("d_ff", 1, MOST_D_FF, step=16, **bound("d_ff"))
     second.number_input("Seed", 0, MOST_SEED, step=1, **bound("seed"))
-    st.segmented_control(
-        "Norm", ["pre", "post"], required=True, format_func=lambda word: f"{word}-norm", **bound("norm")
-    )
+    st.segmented_control("Norm", ["pre", "post"], required=True, format_func="{}-norm".format, **bound("norm"))
 
 
 def _open_beside(recipe: Recipe) -> None:

@@ -16,6 +16,7 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import snapshots_view
 from viz_transformer.ui.frame import frame, maps, pictures, text
 from viz_transformer.ui.session import cached, passes, state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
@@ -37,17 +38,14 @@ def training(summary: Summary) -> None:
         ckpt = cached.checkpoint(summary)
     chosen = state.selection()
     with waiting(f"Running the sentence at {len(summary.snapshots())} snapshots ...", status):
-        series = _series(ckpt.weights_sha256, chosen["text"], chosen["target"], ckpt)
-    status.empty()
+        series = _series(ckpt, chosen["text"], chosen["target"])
     last = series.runs[-1]
     shown = Shown("A", summary, series.source, ckpt, last.run, chosen["target"])
     frame.fit(shown)
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:
         with st.container(key="training_slider"):
-            snapshots_view(
-                _payload(ckpt.weights_sha256, series.source, chosen["target"], series, shown), key="snapshots"
-            )
+            snapshots_view(_payload(shown, series), key="snapshots")
         pictures.table(
             lambda: table(series),
             note=f"{shown.caption('at every snapshot')}. Loss: nats per token of “{series.target}”.",
@@ -94,15 +92,15 @@ def _those_with() -> str:
     return f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} them."
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _series(digest: str, source: str, target: str | None, _ckpt: Checkpoint) -> SnapshotSeries:
-    return snapshot_series(_ckpt, source, target)
+@kept(4)
+def _series(ckpt: Checkpoint, source: str, target: str | None) -> SnapshotSeries:
+    return snapshot_series(ckpt, source, target)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _payload(digest: str, source: str, target: str | None, _series: SnapshotSeries, _shown: Shown) -> bytes:
+@kept(4)
+def _payload(shown: Shown, _series: SnapshotSeries) -> bytes:
     def of(kind: Any) -> MapsOfKind:
-        drawn = maps.picture(_shown, {"kind": kind, "layer": 0, "heads": (0,), "options": ()})
+        drawn = maps.picture(shown, {"kind": kind, "layer": 0, "heads": (0,), "options": ()})
         return MapsOfKind(
             kind=kind,
             name=KINDS[kind].label,
@@ -116,6 +114,6 @@ def _payload(digest: str, source: str, target: str | None, _series: SnapshotSeri
     return snapshots_payload(
         [SnapshotData(run.step, run.text, run.complete, run.right, run.loss) for run in _series.runs],
         [of(kind) for kind in _series.kinds],
-        caption=_shown.caption("maps at a snapshot", rows=True),
-        name=labels.file_name(_shown.summary.name, "snapshots"),
+        caption=shown.caption("maps at a snapshot", rows=True),
+        name=labels.file_name(shown.summary.name, "snapshots"),
     )

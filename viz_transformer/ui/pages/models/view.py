@@ -16,6 +16,7 @@ from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS
 from viz_transformer.model.kinds import SIDE_OF, stacks_of
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import PairAnswer
@@ -32,10 +33,8 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
 
     The whole card is the button that selects the model.
     """
-    error, lines = None, [("vt-card-name", summary.name)]
-    if isinstance(summary, Unreadable):
-        error = summary.error
-    else:
+    lines = [("vt-card-name", summary.name)]
+    if not isinstance(summary, Unreadable):
         task = str(summary.card.get("title") or summary.card.get("task") or "task not stated")
         metric = [(style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2]]
         left_out = [("vt-card-what", line) for line in too_long_lines(summary.card)]
@@ -43,9 +42,9 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
     body = "".join(f'<div class="{style}">{html.escape(line)}</div>' for style, line in lines)
     key = f"card_selected_{summary.name}" if selected else f"card_{summary.name}"
     with st.container(border=True, height="stretch", key=key):
-        if isinstance(summary, Unreadable) or error is not None:
+        if isinstance(summary, Unreadable):
             st.html(f'<div class="vt-card">{body}</div>')
-            text.paragraph(str(error), tone="bad")
+            text.paragraph(summary.error, tone="bad")
             return
         st.html(f'<div class="vt-card">{body}{_badge(summary)}</div>')
         st.button(
@@ -87,7 +86,7 @@ def _times(summary: Summary) -> tuple[float, ...]:
     )
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@kept(64)
 def _changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
     """The first file whose SHA-256 is not the one in the card, as a sentence; "" if all are."""
     names = [CONFIG, *(VOCABULARIES[side] for side in VOCABULARIES if _summary.codecs.get(side) is not None), WEIGHTS]

@@ -23,15 +23,15 @@ from viz_transformer.analysis.playground.experiments import (
     new_rebuild,
 )
 from viz_transformer.figures.playground import Curve, curves, map_row, rebuilt_row
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.playground import view
 from viz_transformer.ui.pages.playground.fields import FIELDS
-from viz_transformer.ui.session import state
 
 EVERY = 1.0
 """Seconds between two pictures of a training that goes on."""
 MOST_POINTS = 500
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+LETTERS_COUNTED = ("copied letters", "all")
 _OWNER, _PROBLEM = "play_owner", "play_problem"
 
 
@@ -66,7 +66,9 @@ def panel(
         if training is not None:
             training.seen()
         _buttons(owner, settings, make, training)
-        _state(training, before, steps)
+        if problem := _take_problem():
+            text.paragraph(problem, tone="warning")
+        _say_state(training, before, steps)
         if training is not None and training.work is not None:
             draw(training.work, going)
 
@@ -98,10 +100,13 @@ def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], train
         st.button("From the start", key="play_again", on_click=again, disabled=training is None or going)
 
 
-def _state(training: Training[Any] | None, before: str, steps: int) -> None:
-    problem = st.session_state.pop(_PROBLEM, None)
-    if problem is not None:
-        text.paragraph(problem, tone="warning")
+def _take_problem() -> str | None:
+    """Why the last training did not start, which is then forgotten."""
+    found: str | None = st.session_state.pop(_PROBLEM, None)
+    return found
+
+
+def _say_state(training: Training[Any] | None, before: str, steps: int) -> None:
     if training is None:
         text.paragraph(before)
         return
@@ -131,12 +136,9 @@ def rebuild() -> None:
         view.size_boxes()
         if offered:
             wanted = FIELDS.now().play_heads
-            st.segmented_control(
-                "Heads of the second",
-                offered,
-                required=True,
-                **state.bind("play_heads", key="play_head_count", value=wanted if wanted in offered else offered[0]),
-            )
+            shown = wanted if wanted in offered else offered[0]
+            names = {count: str(count) for count in offered}
+            controls.buttons("Heads of the second", names, "play_heads", key="play_head_count", value=shown)
     if not offered:
         text.paragraph(f"{size} numbers cannot be split evenly into heads: choose an even d_k.", tone="warning")
         return
@@ -169,18 +171,9 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
             Curve(name, at, work.losses[place, at], ink=place, dash="solid" if place else "dash")
             for place, name in enumerate(work.names)
         ]
-        with st.container(key="play_picture"):
-            figure = curves(
-                lines,
-                title="Loss" if step == 1 else f"Loss, one step in {step}",
-                x_title="step",
-                y_title="mean squared error",
-                x_range=(0, work.total),
-                log_y=True,
-                y_range=_decades(work.losses[:, at]),
-                theme=frame.theme(),
-            )
-            view.chart(figure, key="play_loss", alt="Loss of one head and of several heads against steps")
+        title = "Loss" if step == 1 else f"Loss, one step in {step}"
+        alt = "Loss of one head and of several heads against steps"
+        _draw_losses(lines, work.losses[:, at], work.total, title=title, unit="mean squared error", alt=alt)
     with st.container(key="play_rest"):
         _rebuilt_rest(work, going)
 
@@ -196,12 +189,11 @@ def _rebuilt_rest(work: Rebuild, going: bool) -> None:
     view.chart(figure, key="play_outputs", alt="The input vectors and the outputs of both networks as tables")
     if going:
         return
-    kind: Any = "encoder"
     for moment, found in (("before", work.before), ("now", now)):
         maps = [("one head", found[0].weights[0])]
         maps += [(f"head {h} of {len(found[1].weights)}", weights) for h, weights in enumerate(found[1].weights)]
         title = "Attention maps before training" if moment == "before" else f"The same after {found[0].step:,} steps"
-        figure = map_row(maps, names=names, kind=kind, title=title, theme=frame.theme())
+        figure = map_row(maps, names=names, kind="encoder", title=title, theme=frame.theme())
         view.chart(figure, key=f"play_maps_{moment}", alt=title)
     if done:
         pictures.table(
@@ -217,6 +209,23 @@ def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
     made = pd.DataFrame(columns)
     made.index = pd.RangeIndex(len(made), name="step")
     return made
+
+
+def _draw_losses(lines: list[Curve], values: Any, steps: int, *, title: str, unit: str, alt: str, **more: Any) -> None:
+    """Losses against steps, of which there will be `steps`; `values` are all that the lines have."""
+    figure = curves(
+        lines,
+        title=title,
+        x_title="step",
+        y_title=unit,
+        x_range=(0, steps),
+        log_y=True,
+        y_range=_decades(values),
+        theme=frame.theme(),
+        **more,
+    )
+    with st.container(key="play_picture"):
+        view.chart(figure, key="play_loss", alt=alt)
 
 
 def _decades(values: Any) -> tuple[float, float]:
@@ -262,22 +271,18 @@ def _copied(work: Copying, going: bool) -> None:
                 dash="dot" if kind else "solid",
                 width=1.5 if kind else 2.5,
             )
-            for kind, what in ((0, "copied letters"), (1, "all"))
+            for kind, what in enumerate(LETTERS_COUNTED)
             for place, name in enumerate(work.names)
         ]
-        with st.container(key="play_picture"):
-            figure = curves(
-                lines,
-                title="Loss while the right letters are given",
-                x_title="step",
-                y_title="nats per letter",
-                x_range=(0, work.total),
-                log_y=True,
-                y_range=_decades(work.losses[:, :, :done]),
-                levels=[(work.floor, f"{numerals.number(work.floor, 2)}: least for all letters without reading ahead")],
-                theme=frame.theme(),
-            )
-            view.chart(figure, key="play_loss", alt="Loss of both decoders against steps")
+        _draw_losses(
+            lines,
+            work.losses[:, :, :done],
+            work.total,
+            title="Loss while the right letters are given",
+            unit="nats per letter",
+            alt="Loss of both decoders against steps",
+            levels=[(work.floor, f"{numerals.number(work.floor, 2)}: least for all letters without reading ahead")],
+        )
     if not going and done:
         with st.container(key="play_rest"):
             _copied_rest(work)
@@ -305,7 +310,7 @@ def _copied_rest(work: Copying) -> None:
         lambda: loss_table(
             {
                 f"{what}, {name}": work.losses[place, kind, :done]
-                for kind, what in ((0, "copied letters"), (1, "all"))
+                for kind, what in enumerate(LETTERS_COUNTED)
                 for place, name in enumerate(work.names)
             }
         ),
@@ -327,19 +332,19 @@ def copy_facts(work: Copying, letters: str) -> None:
             ["attention to later positions, first text", *(numerals.percent(each.ahead) for each in now)],
         ],
     )
-    length = work.settings.length
-    rows = []
+    rows: list[tuple[str, ...]] = [("to copy", *(f"written {name}" for name in work.names))]
     for place, answers in enumerate(zip(*(each.answers for each in now), strict=True)):
-        wanted = work.texts[place, 1 : length + 1].tolist()
-        cells = "".join(f"<td>{_marked(answer, wanted, letters)}</td>" for answer in answers)
-        rows.append(f"<tr><th>{html.escape(''.join(letters[i] for i in wanted))}</th>{cells}</tr>")
-    head = "".join(f"<td>written {html.escape(name)}</td>" for name in work.names)
-    st.html(f'<table class="vt-answers vt-copies"><tr><th>to copy</th>{head}</tr>{"".join(rows)}</table>')
+        wanted = work.texts[place, 1 : work.settings.length + 1].tolist()
+        marked = (_marked(answer, wanted, letters) for answer in answers)
+        rows.append(("".join(letters[i] for i in wanted), *marked))
+    st.html(text.table(rows, style="vt-answers vt-copies"))
 
 
-def _marked(answer: tuple[int, ...], wanted: list[int], letters: str) -> str:
+def _marked(answer: tuple[int, ...], wanted: list[int], letters: str) -> text.Html:
     """The answer with wrong letters marked."""
-    return "".join(
-        html.escape(letters[got]) if got == want else f"<ins>{html.escape(letters[got])}</ins>"
-        for got, want in zip(answer, wanted, strict=True)
+    return text.Html(
+        "".join(
+            html.escape(letters[got]) if got == want else f"<ins>{html.escape(letters[got])}</ins>"
+            for got, want in zip(answer, wanted, strict=True)
+        )
     )

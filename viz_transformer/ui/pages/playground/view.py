@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from typing import Any
 
@@ -13,35 +12,16 @@ from plotly.graph_objects import Figure
 
 from viz_transformer import numerals
 from viz_transformer.analysis.playground import by_hand
-from viz_transformer.analysis.playground.by_hand import (
-    AXES,
-    Attended,
-    Growth,
-    Normalised,
-    Sizes,
-    Vectors,
-    attend,
-    drawn,
-    entropy,
-    gain_and_offset,
-    growth,
-    mask_of,
-    more_aligned_with_another,
-    normalised,
-    reach,
-    simplex_points,
-    table_of,
-    vectors,
-)
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.playground import Curve, Dot, attention_row, curves, norm_row
 from viz_transformer.figures.playground import simplex as drawn_simplex
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.pages.playground import number_editor
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 
 PARTS = {
     "attention": "Attention",
@@ -62,14 +42,7 @@ LARGEST_SEED = 999_999_999
 
 def part_choice() -> str:
     """Which part of the page is shown."""
-    st.segmented_control(
-        "Part",
-        [*PARTS],
-        required=True,
-        format_func=PARTS.__getitem__,
-        label_visibility="collapsed",
-        **state.bind("play", key="play_part"),
-    )
+    controls.buttons("Part", PARTS, "play", key="play_part", hidden=True)
     return str(FIELDS.now().play)
 
 
@@ -102,16 +75,12 @@ def attention_controls() -> None:
         if not own:
             _size("d_v", 3, d_v)
     with st.container(horizontal=True, vertical_alignment="center", key="play_switches"):
-        st.segmented_control(
-            "Mask",
-            [*MASKS],
-            required=True,
-            format_func=MASKS.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("play_mask", key="play_mask_kind"),
+        controls.buttons("Mask", MASKS, "play_mask", key="play_mask_kind", hidden=True)
+        _self_switch()
+        said = "Scores are products divided by the square root of d_k"
+        controls.switch(
+            "Divide by √d_k", "unscaled", "play_options", OPTIONS, key="play_unscaled", turned=True, help=said
         )
-        _switch("self", "Self-attention: q = k = v", "Queries, keys and values are the same vectors")
-        _switch("unscaled", "Divide by √d_k", "Scores are products divided by the square root of d_k", turned=True)
 
 
 def _size(label: str, place: int, value: int) -> None:
@@ -123,16 +92,9 @@ def _size(label: str, place: int, value: int) -> None:
     st.number_input(label, 1, MOST_SIZE, step=1, width=112, **bound)
 
 
-def _switch(option: str, label: str, explained: str, *, turned: bool = False) -> None:
-    """A box for one of the options; `turned`: it is ticked where the option is not chosen."""
-    options = FIELDS.now().play_options
-
-    def taken(on: bool) -> tuple[str, ...]:
-        chosen = {*FIELDS.now().play_options} - {option} | ({option} if on != turned else set())
-        return tuple(each for each in OPTIONS if each in chosen)
-
-    bound = state.bind("play_options", key=f"play_{option}", value=(option in options) != turned, taken=taken)
-    st.checkbox(label, help=explained, **bound)
+def _self_switch() -> None:
+    said = "Queries, keys and values are the same vectors"
+    controls.switch("Self-attention: q = k = v", "self", "play_options", OPTIONS, key="play_self", help=said)
 
 
 def size_boxes() -> None:
@@ -165,26 +127,28 @@ def problems() -> tuple[str, ...]:
     return () if found is None else (found,)
 
 
-def sizes() -> Sizes:
+def sizes() -> by_hand.Sizes:
     """The chosen sizes; in self-attention there are as many keys as queries, and d_v is d_k."""
     queries, keys, d_k, d_v = FIELDS.now().play_sizes
     if "self" in FIELDS.now().play_options:
         keys, d_v = queries, d_k
-    return Sizes(queries=queries, keys=keys, d_k=d_k, d_v=d_v)
+    return by_hand.Sizes(queries=queries, keys=keys, d_k=d_k, d_v=d_v)
 
 
-def own_vectors() -> Vectors:
+def own_vectors() -> by_hand.Vectors:
     """The vectors of the seed with the edits on them."""
     chosen = FIELDS.now()
-    return vectors(chosen.play_seed, sizes(), number_editor.edits(), self_attention="self" in chosen.play_options)
+    return by_hand.vectors(
+        chosen.play_seed, sizes(), number_editor.edits(), self_attention="self" in chosen.play_options
+    )
 
 
-def attended() -> Attended:
+def attended() -> by_hand.Attended:
     """Attention over the vectors as they stand."""
     chosen = FIELDS.now()
     given = own_vectors()
-    mask = mask_of(chosen.play_mask, len(given.query), len(given.key), number_editor.edits())
-    return attend(given, mask, scaled="unscaled" not in chosen.play_options)
+    mask = by_hand.mask_of(chosen.play_mask, len(given.query), len(given.key), number_editor.edits())
+    return by_hand.attend(given, mask, scaled="unscaled" not in chosen.play_options)
 
 
 def attention() -> None:
@@ -214,9 +178,9 @@ def attention() -> None:
         _attention_editors(own)
 
 
-def alignment_sentence(found: Attended) -> str:
+def alignment_sentence(found: by_hand.Attended) -> str:
     """Whether a vector of self-attention is more aligned with another than with itself."""
-    pairs = more_aligned_with_another(found.products)
+    pairs = by_hand.more_aligned_with_another(found.products)
     if not pairs:
         return "Here each vector is most aligned with itself; a longer vector in its direction would change that."
     i, j = pairs[0]
@@ -240,7 +204,7 @@ def _attention_editors(own: bool) -> None:
         with column:
             number_editor.editor(
                 letter,
-                drawn(letter, seed, rows, width),
+                by_hand.drawn(letter, seed, rows, width),
                 label=f"{label}: edit a cell",
                 rows=[f"{name}{i}" for i in range(rows)],
                 columns=[str(f) for f in range(width)],
@@ -250,7 +214,7 @@ def _attention_editors(own: bool) -> None:
         with st.columns(2, gap="medium")[0]:
             number_editor.editor(
                 "m",
-                mask_of("none", size.queries, size.keys).astype(float),
+                by_hand.mask_of("none", size.queries, size.keys).astype(float),
                 label="Mask: ticked may be read",
                 rows=[f"q{i}" for i in range(size.queries)],
                 columns=[f"k{j}" for j in range(size.keys)],
@@ -259,7 +223,7 @@ def _attention_editors(own: bool) -> None:
             )
 
 
-def attention_table(found: Attended) -> pd.DataFrame:
+def attention_table(found: by_hand.Attended) -> pd.DataFrame:
     """All numbers of attention by hand: table, row, column, value."""
     given = found.vectors
     tables = {
@@ -289,11 +253,11 @@ def simplex() -> None:
     own = "self" in FIELDS.now().play_options
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         seed_box()
-        st.segmented_control("Keys", [2, 3], required=True, **state.bind("play_keys", key="play_corners"))
+        controls.buttons("Keys", {2: "2", 3: "3"}, "play_keys", key="play_corners")
         _size("Vectors" if own else "Queries", 0, FIELDS.now().play_sizes[0])
         _size("d_k", 2, FIELDS.now().play_sizes[2])
     with st.container(horizontal=True, key="play_switches"):
-        _switch("self", "Self-attention: q = k = v", "Queries, keys and values are the same vectors")
+        _self_switch()
     count, given = FIELDS.now().play_keys, own_vectors()
     if len(given.key) < count:
         shape, there = "segment" if count == 2 else "triangle", len(given.key)
@@ -338,12 +302,12 @@ def vector_words(vector: Any) -> str:
     return f"[{', '.join(numerals.number(float(number), 1) for number in vector)}]"
 
 
-def _dots(scaled: Attended, plain: Attended) -> list[Dot]:
+def _dots(scaled: by_hand.Attended, plain: by_hand.Attended) -> list[Dot]:
     def words(query: int, weights: Any, how: str) -> str:
         shares = "<br>".join(f"k{j}: {labels.escape(labels.share(float(w)))}" for j, w in enumerate(weights))
         return f"query {query}, {how}<br>{shares}"
 
-    first, second = simplex_points(scaled.weights), simplex_points(plain.weights)
+    first, second = by_hand.simplex_points(scaled.weights), by_hand.simplex_points(plain.weights)
     return [
         Dot(
             f"q{i}",
@@ -356,9 +320,9 @@ def _dots(scaled: Attended, plain: Attended) -> list[Dot]:
     ]
 
 
-def _simplex_numbers(scaled: Attended, plain: Attended) -> None:
+def _simplex_numbers(scaled: by_hand.Attended, plain: by_hand.Attended) -> None:
     keys = scaled.weights.shape[1]
-    bits, bits_plain = entropy(scaled.weights), entropy(plain.weights)
+    bits, bits_plain = by_hand.entropy(scaled.weights), by_hand.entropy(plain.weights)
     head = ["weight of", *(f"k{j}" for j in range(keys)), "bits", "not scaled"]
     rows = [
         [
@@ -371,29 +335,21 @@ def _simplex_numbers(scaled: Attended, plain: Attended) -> None:
     ]
     facts(head, rows)
     nearer = "which is 1 here" if scaled.divisor == 1 else "which brings every point nearer to the middle"
+    middle = labels.number(math.log2(keys), 2)
     text.paragraph(
-        f"Bits: entropy of the row, 0 at a corner and {labels.number(_even(keys), 2)} in the middle. Scaling divides"
-        f" by √d_k, {nearer}."
+        f"Bits: entropy of the row, 0 at a corner and {middle} in the middle. Scaling divides by √d_k, {nearer}."
     )
-
-
-def _even(keys: int) -> float:
-    return math.log2(keys)
 
 
 def facts(head: list[str], rows: list[list[str]]) -> None:
     """A quiet table of short texts, the first column at the left."""
-    top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    st.html(f'<table class="vt-play"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>')
+    st.html(text.table(rows, head=head, style="vt-play", first="td"))
 
 
 # --- why scale
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
-def _growth(seed: int, keys: int) -> Growth:
-    return growth(seed, keys)
+_growth = kept(32)(by_hand.growth)
 
 
 def scaling() -> None:
@@ -445,7 +401,7 @@ def scaling() -> None:
         )
 
 
-def growth_facts(found: Growth) -> None:
+def growth_facts(found: by_hand.Growth) -> None:
     """A few of the sizes in numbers."""
     shown = [place for place, size in enumerate(found.sizes) if size in (1, 4, 64, 512, 1024)]
     head = ["d_k", *(f"{found.sizes[place]:,}" for place in shown)]
@@ -467,7 +423,7 @@ def growth_facts(found: Growth) -> None:
     )
 
 
-def growth_table(found: Growth) -> pd.DataFrame:
+def growth_table(found: by_hand.Growth) -> pd.DataFrame:
     """The means for every size."""
     columns: dict[str, Any] = {
         "variance of products": found.product_variance,
@@ -488,8 +444,8 @@ def norms() -> None:
     seed, edited = FIELDS.now().play_seed, number_editor.edits()
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         seed_box()
-    x, affine = table_of(seed, edited), gain_and_offset(edited)
-    found = [normalised(x, norm, affine) for norm in AXES]
+    x, affine = by_hand.table_of(seed, edited), by_hand.gain_and_offset(edited)
+    found = [by_hand.normalised(x, norm, affine) for norm in by_hand.AXES]
     with st.container(key="play_picture"):
         figure = norm_row(found, title="What shares one mean and one variance is framed", theme=frame.theme())
         chart(figure, key="play_norms", alt="Numbers of two texts before and after layer norm, batch norm and a third")
@@ -497,12 +453,12 @@ def norms() -> None:
         _norm_rest(found, seed)
 
 
-def _norm_rest(found: list[Normalised], seed: int) -> None:
+def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
     """Facts of the norms, all their numbers, and the editors."""
-    x, affine = found[0].x, gain_and_offset(number_editor.edits())
+    x, affine = found[0].x, by_hand.gain_and_offset(number_editor.edits())
     head = ["", "numbers in a frame", "frames", "variance before", "variance after"]
     head += [f"moved by another {what}" for what in ("feature", "token", "text")]
-    facts(head, [_norm_facts(each, reach(x, each.norm, affine)) for each in found])
+    facts(head, [_norm_facts(each, by_hand.reach(x, each.norm, affine)) for each in found])
     text.paragraph(
         "Moved by: how far the first number of text 0, token 0 goes when one other number is raised by 1: the next"
         " feature of the same token, the same feature of the next token, or that of the other text. 0 is exact."
@@ -519,12 +475,12 @@ def _norm_rest(found: list[Normalised], seed: int) -> None:
     columns = [str(f) for f in range(features)]
     with left:
         names = [f"text {b}, token {t}" for b in range(x.shape[0]) for t in range(x.shape[1])]
-        drawn = table_of(seed).reshape(rows, features)
+        drawn = by_hand.table_of(seed).reshape(rows, features)
         number_editor.editor("x", drawn, label="Numbers: edit a cell", rows=names, columns=columns, made_of=seed)
     with right:
         number_editor.editor(
             "g",
-            gain_and_offset(),
+            by_hand.gain_and_offset(),
             label="Gain and offset of each feature, trained in a model",
             rows=["gain", "offset"],
             columns=columns,
@@ -532,7 +488,7 @@ def _norm_rest(found: list[Normalised], seed: int) -> None:
         )
 
 
-def _norm_facts(found: Normalised, moved: Any) -> list[str]:
+def _norm_facts(found: by_hand.Normalised, moved: Any) -> list[str]:
     before, after = found.variance.ravel(), found.after()[1].ravel()
 
     def span(values: Any) -> str:
@@ -549,7 +505,7 @@ def _norm_facts(found: Normalised, moved: Any) -> list[str]:
     ]
 
 
-def norm_table(found: list[Normalised]) -> pd.DataFrame:
+def norm_table(found: list[by_hand.Normalised]) -> pd.DataFrame:
     """All numbers before and after each norm, one row for each number."""
     x = found[0].x
     places = pd.MultiIndex.from_product([range(size) for size in x.shape], names=["text", "token", "feature"])

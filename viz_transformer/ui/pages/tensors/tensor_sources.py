@@ -19,7 +19,6 @@ from viz_transformer.analysis.tensors.points import (
     shared_entries,
 )
 from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, opened, saved
-from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.running.record import Trace
 from viz_transformer.running.training_mode import training_trace
@@ -27,6 +26,7 @@ from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.session import passes, state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 RUN, FILE, DIFFERENCE = "run", "file", "difference"
@@ -136,15 +136,16 @@ def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:
     trace = shown.trace
     if seed is None:
         return trace, f"{trace.id}-{trace.info['kind']}"
-    return _training(trace.id, shown.text, seed, shown.ckpt, trace), f"{trace.id}-{seed}"
+    return _training(shown, seed), f"{trace.id}-{seed}"
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _training(trace_id: str, source: str, seed: int, _ckpt: Checkpoint, _trace: Trace) -> Trace:
-    """The run of this id again, token by token, in training mode."""
-    if _trace.anatomy.kind == "encoder-decoder":
-        return training_trace(_ckpt, source, _trace.tgt_ids, seed)
-    return training_trace(_ckpt, _trace.tgt_ids, None, seed)
+@kept(4)
+def _training(shown: Shown, seed: int) -> Trace:
+    """The run again, token by token, in training mode."""
+    read = shown.trace.tgt_ids
+    if shown.trace.anatomy.kind == "encoder-decoder":
+        return training_trace(shown.ckpt, shown.text, read, seed)
+    return training_trace(shown.ckpt, read, None, seed)
 
 
 def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
@@ -172,7 +173,7 @@ def file_controls() -> None:
             type="safetensors",
             key=_FILE,
             on_change=_take_file,
-            max_upload_size=_largest_megabytes(),
+            max_upload_size=LARGEST_FILE // 2**20,  # megabytes
         )
 
 
@@ -194,10 +195,6 @@ def choice_controls() -> None:
         )
         text.paragraph(f"File: {labels.shorten(labels.visible(opened[0]), 60)}, {_described(opened_trace())}")
         st.button("Close file", key="tensors_close", on_click=_close)
-
-
-def _largest_megabytes() -> int:
-    return LARGEST_FILE // 2**20
 
 
 def _take_file() -> None:
@@ -222,7 +219,7 @@ def _close() -> None:
         st.session_state.pop(key, None)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@kept(4)
 def _opened(digest: str, name: str, _data: bytes | None) -> Trace:
     if _data is None:
         raise ValueError(f"{name} is no longer kept: open it again")

@@ -27,16 +27,16 @@ from viz_transformer.analysis.tensors.points import (
     statistics,
 )
 from viz_transformer.figures import labels
-from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap, value_histogram
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
-from viz_transformer.ui.frame import frame, projector, text
+from viz_transformer.ui.frame import controls, frame, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
 MOST_LISTED = 200
@@ -178,7 +178,7 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
             all_points(looked, status)
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
+@kept(2)
 def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tuple[PointView, Statistics]:
     """A point and its statistics; kept, since a derived point of a long text takes seconds and its heads are looked at
     one after the other."""
@@ -197,14 +197,16 @@ def point_facts(looked: Looked, view: PointView, whole: Statistics, shown: Slice
     if part.count < whole.count:
         rows.append(("picture", shown.letters, shown.sizes, part))
     columns = _MASK_COLUMNS if view.scale == "mask" else _COLUMNS
-    head = "".join(f"<th>{name}</th>" for name in ("", "shape", "type", *columns))
-    body = "".join(
-        f"<tr><th>{name}</th><td><i>{html.escape(letters)}</i>{html.escape(sizes)}</td><td>{html.escape(view.type)}</td>"
-        + "".join(f"<td>{html.escape(value(numbers))}</td>" for value in columns.values())
-        + "</tr>"
+    body = [
+        (
+            name,
+            text.Html(f"<i>{html.escape(letters)}</i>{html.escape(sizes)}"),
+            view.type,
+            *(value(numbers) for value in columns.values()),
+        )
         for name, letters, sizes, numbers in rows
-    )
-    st.html(f'<table class="vt-facts"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    ]
+    st.html(text.table(body, head=("", "shape", "type", *columns), style="vt-facts"))
     if whole.finite < whole.count:
         text.paragraph("Minimum, mean, maximum and variance leave out what is NaN or infinite.")
 
@@ -264,14 +266,7 @@ def index_boxes(view: PointView, *, own_heads: bool) -> tuple[int, ...]:
 def chart_control() -> Literal["heatmap", "histogram", "points"]:
     """Which picture is drawn."""
     chosen: Literal["heatmap", "histogram", "points"] = FIELDS.now().chart
-    st.segmented_control(
-        "Picture",
-        [*CHARTS],
-        required=True,
-        format_func=CHARTS.__getitem__,
-        label_visibility="collapsed",
-        **state.bind("chart", key="tensors_chart"),
-    )
+    controls.buttons("Picture", CHARTS, "chart", key="tensors_chart", hidden=True)
     return chosen
 
 
@@ -323,8 +318,8 @@ def bars(looked: Looked, view: PointView, shown: Slice) -> None:
 
 def _chart(looked: Looked, view: PointView, figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
-    figure = enlarged(figure, PROJECTED) if projector.is_on() else figure
-    frame.chart(figure, key=key, alt=alt, caption=looked.caption, rows=looked.rows_of(view.name))
+    rows = looked.rows_of(view.name)
+    frame.chart(figure, key=key, alt=alt, caption=looked.caption, rows=rows, grows=PROJECTED)
 
 
 def _title(looked: Looked, view: PointView, shown: Slice) -> str:
@@ -384,23 +379,20 @@ def _take_row(names: list[str]) -> None:
         _select(names[rows[0]])
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(8)
 def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
     views = [point_view(_trace, name) for name in _trace.points()]
     found = [statistics(view.values) for view in views]
+    fields = {"min": "minimum", "mean": "mean", "max": "maximum", "variance": "variance"}
+    fields |= {"NaN": "not_a_number", "inf": "infinite"}
     return {
         "point": [view.name for view in views],
         "shape": [view.sizes for view in views],
-        "min": [numbers.minimum for numbers in found],
-        "mean": [numbers.mean for numbers in found],
-        "max": [numbers.maximum for numbers in found],
-        "variance": [numbers.variance for numbers in found],
-        "NaN": [numbers.not_a_number for numbers in found],
-        "inf": [numbers.infinite for numbers in found],
+        **{title: [getattr(numbers, field) for numbers in found] for title, field in fields.items()},
         "zeros": [percent(numbers.zeros, numbers.count) for numbers in found],
     }
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(8)
 def _compared(key: str, _first: Trace, _second: Trace) -> Comparison:
     return compare(_first, _second)

@@ -19,7 +19,7 @@ from viz_transformer.analysis.weight.ladder import ladder as worked_out
 from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
 from viz_transformer.analysis.weight.told import digits
 from viz_transformer.analysis.weight.torch_attention import Pair, TorchComparison, torch_attention
-from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, Shape, parameters
+from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, parameters
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
@@ -36,6 +36,7 @@ from viz_transformer.ui.pages.weight.fields import FIELDS
 from viz_transformer.ui.pages.weight.weight_difference import keys_of
 from viz_transformer.ui.pages.weight.weight_words import words
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.passes import has_own_rows
 from viz_transformer.ui.session.runs import Shown
 
@@ -51,13 +52,7 @@ def choices(both: Runs) -> None:
     trace, chosen = both.main.trace, state.selection()
     heads = chosen["heads"]
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-        st.segmented_control(
-            "Kind",
-            attention_kinds(trace),
-            required=True,
-            format_func=lambda kind: KINDS[kind].label,
-            **state.bind("kind", key="weight_kind"),
-        )
+        controls.kind(attention_kinds(trace), key="weight_kind")
         controls.number("Layer", layer_count(trace, chosen["kind"]), **state.bind("layer", key="weight_layer"))
         head = 0 if isinstance(heads, str) else heads[0]
         bound = state.bind("heads", key="weight_head", value=head, taken=lambda new: (new,))
@@ -73,7 +68,7 @@ def ladder_of(both: Runs) -> Ladder:
         state.remark(f"One head at a time has a weight: head {heads[0]} is shown.")
     if both.difference:
         state.remark("Below the row of A stands A − B; a difference has no ladder of its own, so all else is of A.")
-    return _ladder(both.main.trace.id, _cell(), both.main)
+    return _ladder(both.main, _cell())
 
 
 def _cell() -> Cell:
@@ -84,9 +79,9 @@ def _cell() -> Cell:
     return Cell(kind=kind, layer=chosen["layer"], head=head, query=chosen[query], key=chosen[key])
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _ladder(run: str, cell: Cell, _shown: Shown) -> Ladder:
-    return worked_out(_shown.trace, parameters(_shown.ckpt.model, cell.kind, cell.layer), cell)
+@kept(16)
+def _ladder(shown: Shown, cell: Cell) -> Ladder:
+    return worked_out(shown.trace, parameters(shown.ckpt.model, cell.kind, cell.layer), cell)
 
 
 def row(shown: Shown, found: Ladder) -> None:
@@ -211,7 +206,8 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         rows = shown.whose_rows if KINDS[found.cell.kind].writes else ""
         frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows)
     if line.shapes:
-        shape_table(line.shapes)
+        shapes = [(each.name, each.letters, each.sizes) for each in line.shapes]
+        st.html(text.table(shapes, style="vt-definitions vt-mono vt-shapes"))
     if line.checks:
         check_table(line.checks)
     elif name in _NOT_RECORDED:
@@ -252,16 +248,11 @@ def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
 def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
     """Tooltips of the row's keys."""
     softmax = [vector.values for vector in found.lines["softmax"].vectors]
+    names = ("below the largest", "exponential", "weight") if what == "weight" else ()
     said = []
     for key, token in enumerate(keys_of(shown, found.cell)):
         lines = [f"key {key}: {labels.visible(token)}", f"score {significant(found.row.scores[key], 6)}"]
-        if what == "weight":
-            below, exponential, weight = (float(values[key]) for values in softmax)
-            lines += [
-                f"below the largest {significant(below, 6)}",
-                f"exponential {significant(exponential, 6)}",
-                f"weight {significant(weight, 6)}",
-            ]
+        lines += [f"{name} {significant(float(values[key]), 6)}" for name, values in zip(names, softmax, strict=False)]
         said.append("\n".join(lines if found.row.mask[key] else [*lines, "masked"]))
     return said
 
@@ -283,35 +274,22 @@ def line_table(line: Line) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).set_index(["what", "index"])
 
 
-def shape_table(shapes: tuple[Shape, ...]) -> None:
-    """The trail of shapes, in letters and in numbers."""
-    body = "".join(
-        f"<tr><th>{html.escape(each.name)}</th><td>{html.escape(each.letters)}</td><td>{html.escape(each.sizes)}</td></tr>"
-        for each in shapes
-    )
-    st.html(f'<table class="vt-definitions vt-mono vt-shapes">{body}</table>')
-
-
 def check_table(checks: tuple[Check, ...]) -> None:
     """What was worked out beside what was recorded, with the largest difference and the verdict."""
-    head = "".join(f"<th>{name}</th>" for name in ("", "worked out", "recorded", "difference", ""))
-    body = "".join(_check_row(check) for check in checks)
-    st.html(
-        '<table class="vt-facts vt-compared"><caption>float64 beside the recorded float32</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    head = ("", "worked out", "recorded", "difference", "")
+    caption = "float64 beside the recorded float32"
+    st.html(text.table(map(_check_row, checks), head=head, style="vt-facts vt-compared", caption=caption))
 
 
-def _check_row(check: Check) -> str:
+def _check_row(check: Check) -> tuple[str, ...]:
     if check.derived.ndim:
         derived = recorded = f"{check.derived.size:,} number{'s' if check.derived.size > 1 else ''}"
     else:
         derived, recorded = digits(float(check.derived)), str(np.float32(check.recorded))
-    difference = _gap(check.difference)
-    tone, icon, word = ("ok", "✓", "agrees") if check.agrees else ("bad", "✕", "differs")
-    cells = "".join(f"<td>{html.escape(each)}</td>" for each in (derived, recorded, difference))
-    name = f'{html.escape(check.name)}<i title="{html.escape(check.point)}">{html.escape(check.point)}</i>'
-    return f'<tr><th>{name}</th>{cells}<td class="vt-{tone}">{icon} {word}</td></tr>'
+    point = html.escape(check.point)
+    name = text.Html(f'{html.escape(check.name)}<i title="{point}">{point}</i>')
+    word = "<span class=vt-ok>✓ agrees</span>" if check.agrees else "<span class=vt-bad>✕ differs</span>"
+    return name, derived, recorded, _gap(check.difference), text.Html(word)
 
 
 def python_panel(shown: Shown, found: Ladder) -> None:
@@ -355,7 +333,7 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
     """The same attention by nn.MultiheadAttention with the same weights, element by element."""
     text.section("Beside nn.MultiheadAttention")
     cell = found.cell
-    comparison = _torch(shown.trace.id, cell.kind, cell.layer, shown)
+    comparison = _torch(shown, cell.kind, cell.layer)
     if comparison.weights is None:
         text.paragraph(f"There is nothing to compare with nn.MultiheadAttention: {comparison.reason}.")
         return
@@ -364,14 +342,7 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
         f" difference in all heads, queries and keys: weights {_largest(comparison.weights)}"
         + (f", output {_largest(comparison.out)}." if comparison.out is not None else ".")
     )
-    st.segmented_control(
-        "Compared",
-        [*BESIDE],
-        required=True,
-        format_func=BESIDE.__getitem__,
-        label_visibility="collapsed",
-        **state.bind("weight_beside", key="weight_beside"),
-    )
+    controls.buttons("Compared", BESIDE, "weight_beside", key="weight_beside", hidden=True)
     if FIELDS.now().weight_beside == "out" and comparison.out is None:
         text.paragraph(f"The output does not compare with nn.MultiheadAttention: {comparison.out_reason}.")
         return
@@ -418,9 +389,9 @@ def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(ours), name=name))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _torch(run: str, kind: KindName, layer: int, _shown: Shown) -> TorchComparison:
-    return torch_attention(_shown.trace, _shown.ckpt.model, kind, layer)
+@kept(8)
+def _torch(shown: Shown, kind: KindName, layer: int) -> TorchComparison:
+    return torch_attention(shown.trace, shown.ckpt.model, kind, layer)
 
 
 def _largest(pair: Pair) -> str:

@@ -1,0 +1,61 @@
+"""What pages make of runs and models, kept for all sessions by what it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import streamlit as st
+
+from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.checkpoint.files import CARD
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.running.record import Trace
+    from viz_transformer.ui.session.runs import Shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kept(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Keeps the last `most` results of a function; they are read, never changed.
+
+    A model, a trace and a run among the arguments are told apart by what names them, not by their numbers. An argument
+    whose name begins with an underscore does not count.
+    """
+    return st.cache_resource(max_entries=most, show_spinner=False, hash_funcs=_NAMES)
+
+
+def of_summary(summary: Summary) -> tuple[str, float]:
+    """The folder, and when its card was written: a model that was trained anew is loaded anew.
+
+    Of a new model, which has no folder of its own, the name, which says all that it is made of.
+    """
+    where = summary.name if isinstance(summary, UntrainedSummary) else str(summary.path)
+    return where, (summary.path / CARD).stat().st_mtime
+
+
+def _of_model(ckpt: Checkpoint) -> tuple[str, ...]:
+    return ckpt.name, ckpt.weights_sha256, repr(ckpt.anatomy.config)
+
+
+def _of_trace(trace: Trace) -> tuple[str, ...]:
+    return trace.id, str(trace.info.get("kind"))
+
+
+def _of_run(shown: Shown) -> tuple[Any, ...]:
+    """What was run, and how; whether it is A or B does not count."""
+    written = (shown.summary.name, shown.text, shown.target, shown.how.text(), shown.own)
+    return _of_model(shown.ckpt), _of_trace(shown.trace), written
+
+
+_NAMES: dict[str | type[Any], Callable[[Any], Any]] = {
+    "viz_transformer.checkpoint.contents.Summary": of_summary,
+    "viz_transformer.analysis.models.untrained.UntrainedSummary": of_summary,
+    "viz_transformer.checkpoint.store.Checkpoint": _of_model,
+    "viz_transformer.running.record.Trace": _of_trace,
+    "viz_transformer.ui.session.runs.Shown": _of_run,
+}
