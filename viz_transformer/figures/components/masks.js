@@ -1,3 +1,4 @@
+import { cellBeside, cellIn, columnLabels, hasLabel, rowLabels, wholeArea } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
@@ -91,11 +92,9 @@ function makeMasks(root) {
     const left = 20 + Math.min(most, Math.max(widest(head.rows.tokens), 44 * z))
     const gap = 56 * z
     const room = (width - left - 2 * gap - 4) / 3
-    const upright = widest(head.columns.tokens) * 0.9 > Math.min(room / columns, 40 * z)
     const cell = Math.min(room / columns, 40 * z)
-    const size = upright ? Math.max(9 * z, Math.min(14 * z, cell * 0.82)) : 13 * z
-    const tall = upright ? Math.min(most, widest(head.columns.tokens)) * (size / (14 * z)) + 8 : 20 * z
-    const top = 50 * z + tall
+    const along = columnLabels(cell, widest(head.columns.tokens), most, z)
+    const top = 50 * z + along.tall
     const bottom = 44 * z
     const rowHeight = Math.min((height - top - bottom) / rows, 32 * z)
     return {
@@ -106,10 +105,8 @@ function makeMasks(root) {
       gap,
       room,
       cell,
-      size,
-      tall,
+      ...along,
       top,
-      upright,
       rowHeight,
       w: cell * columns,
       h: rowHeight * rows,
@@ -118,10 +115,9 @@ function makeMasks(root) {
   const xOf = (panel, c) => place.left + panel * (place.room + place.gap) + c * place.cell
   const yOf = (r) => place.top + r * place.rowHeight
   function cellAt(x, y) {
-    const r = Math.floor((y - place.top) / place.rowHeight)
     for (let panel = 0; panel < 3; panel++) {
-      const c = Math.floor((x - xOf(panel, 0)) / place.cell)
-      if (c >= 0 && c < columns && r >= 0 && r < rows) return { panel, r, c }
+      const cell = cellIn(x, y, { ...place, left: xOf(panel, 0) }, wholeArea(rows, columns))
+      if (cell) return { panel, ...cell }
     }
     return null
   }
@@ -178,12 +174,11 @@ function makeMasks(root) {
 
   function labels(context, paper, bold) {
     const { z, left, top, cell, rowHeight, upright, size, tall } = place
-    const rowSize = Math.max(9 * z, Math.min(14 * z, rowHeight * 0.82))
-    const every = Math.max(1, Math.ceil((rowSize + 1) / rowHeight))
+    const { size: rowSize, every } = rowLabels(rowHeight, z)
     context.textBaseline = "middle"
     context.textAlign = "right"
     for (let r = 0; r < rows; r++) {
-      if (r !== bold.r && (r % every || (every > 1 && bold.r !== null && Math.abs(r - bold.r) < every))) continue
+      if (!hasLabel(r, every, bold.r)) continue
       const token = head.rows.tokens[r]
       context.font = mono(rowSize, r === bold.r ? 600 : 400)
       context.fillStyle = inkOf(paper, head.rows, token)
@@ -193,10 +188,9 @@ function makeMasks(root) {
         yOf(r) + rowHeight / 2,
       )
     }
-    const step = upright ? Math.max(1, Math.ceil((size + 1) / cell)) : 1
     for (let panel = 0; panel < 3; panel++)
       for (let c = 0; c < columns; c++) {
-        if (c !== bold.c && (c % step || (step > 1 && bold.c !== null && Math.abs(c - bold.c) < step))) continue
+        if (!hasLabel(c, place.every, bold.c)) continue
         const token = head.columns.tokens[c]
         context.font = mono(size, c === bold.c ? 600 : 400)
         context.fillStyle = inkOf(paper, head.columns, token)
@@ -357,19 +351,8 @@ function makeMasks(root) {
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const { r, c } = chosen()
-    const far = event.shiftKey ? 10 : 1
-    const moves = {
-      ArrowUp: [-far, 0],
-      ArrowDown: [far, 0],
-      ArrowLeft: [0, -far],
-      ArrowRight: [0, far],
-      Home: [0, -columns],
-      End: [0, columns],
-    }
-    if (moves[event.key]) {
-      const [down, along] = moves[event.key]
-      const inside = (value, count) => Math.min(Math.max(value, 0), count - 1)
-      const to = { r: r === null ? 0 : inside(r + down, rows), c: c === null ? 0 : inside(c + along, columns) }
+    const to = cellBeside(event.key, { r, c }, rows, columns, { far: event.shiftKey ? 10 : 1 })
+    if (to) {
       selection.pick({ ...fieldOf(head.rows, to.r), ...fieldOf(head.columns, to.c) }, 150)
       announce(sentences(2, to.r, to.c).join(", "))
       hovered = null

@@ -1,3 +1,16 @@
+import {
+  areaAround,
+  areaBetween,
+  areaOnMap,
+  areaWith,
+  cellBeside,
+  cellIn,
+  columnLabels,
+  hasLabel,
+  largestOf,
+  rowLabels,
+  wholeArea,
+} from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
@@ -70,7 +83,6 @@ function makeMatrix(root) {
   const at = (r, c) => values.values[r * columns + c]
   const may = (r, c) => !mask || mask.values[r * columns + c] === 1
   const there = (r, c) => !kept || kept.values[r * columns + c] === 1
-  const whole = () => ({ r0: 0, r1: rows, c0: 0, c1: columns })
   const zoomed = () => area.r1 - area.r0 < rows || area.c1 - area.c0 < columns
   const chosen = () => ({ r: placeOn(head.rows), c: placeOn(head.columns) })
 
@@ -82,14 +94,7 @@ function makeMatrix(root) {
 
   // ---- what colour a value has
 
-  function largest() {
-    if (tops) return tops
-    const each = new Float32Array(rows)
-    for (let r = 0; r < rows; r++)
-      for (let c = 0; c < columns; c++) each[r] = Math.max(each[r], Math.abs(at(r, c)) || 0)
-    tops = { rows: each, map: each.reduce((a, b) => Math.max(a, b), 0) }
-    return tops
-  }
+  const largest = () => (tops ??= largestOf(values.values, rows, columns))
   /** Of row r, the value that has full colour. */
   const full = (r) =>
     (head.signed
@@ -127,10 +132,8 @@ function makeMatrix(root) {
     const inner = Math.max(40, width - left - right)
     const cell = Math.min(inner / n, 96 * z)
     const widest = shown.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
-    const upright = n > 200 || widest * 0.9 > cell
-    const size = upright ? Math.max(9 * z, Math.min(14 * z, cell * 0.82)) : 13 * z
-    const tall = upright ? Math.min(most, widest) * (size / (14 * z)) + 8 : 20 * z
-    const top = 66 * z + tall
+    const along = columnLabels(cell, widest, most, z, { upright: n > 200 || widest * 0.9 > cell })
+    const top = 66 * z + along.tall
     const rowHeight = Math.min((height - top - bottom) / m, 52 * z)
     return {
       z,
@@ -140,9 +143,10 @@ function makeMatrix(root) {
       right,
       top,
       bottom,
-      upright,
-      size,
-      tall,
+      upright: along.upright,
+      size: along.size,
+      tall: along.tall,
+      every: along.every,
       cell,
       rowHeight,
       w: cell * n,
@@ -151,12 +155,7 @@ function makeMatrix(root) {
   }
   const xOf = (c) => place.left + (c - area.c0) * place.cell
   const yOf = (r) => place.top + (r - area.r0) * place.rowHeight
-  const cellAt = (x, y) => {
-    const c = area.c0 + Math.floor((x - place.left) / place.cell)
-    const r = area.r0 + Math.floor((y - place.top) / place.rowHeight)
-    const inside = x >= place.left && y >= place.top && c < area.c1 && r < area.r1
-    return inside ? { r, c } : null
-  }
+  const cellAt = (x, y) => cellIn(x, y, place, area)
   const pooled = (ratio) => place.cell * ratio < 1 || place.rowHeight * ratio < 1
 
   // ---- the cells, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest
@@ -256,8 +255,7 @@ function makeMatrix(root) {
 
   function labels(context, paper, bold) {
     const { z, left, top, cell, rowHeight, upright, size, tall } = place
-    const rowSize = Math.max(9 * z, Math.min(14 * z, rowHeight * 0.82))
-    const every = Math.max(1, Math.ceil((rowSize + 1) / rowHeight))
+    const { size: rowSize, every } = rowLabels(rowHeight, z)
     const side = (tokens, x, align, ink, r) => {
       const token = tokens[r]
       context.font = mono(rowSize, r === bold.r ? 600 : 400)
@@ -280,17 +278,14 @@ function makeMatrix(root) {
     }
     const last = written()
     for (let r = area.r0; r < area.r1; r++) {
-      if (r % every && r !== bold.r) continue
-      if (r !== bold.r && every > 1 && bold.r !== null && Math.abs(r - bold.r) < every) continue
+      if (!hasLabel(r, every, bold.r)) continue
       context.globalAlpha = r < last && !faint(r) ? 1 : FAINT
       side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
       if (head.writes) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
     }
     context.globalAlpha = 1
-    const step = upright ? Math.max(1, Math.ceil((size + 1) / cell)) : 1
     for (let c = area.c0; c < area.c1; c++) {
-      if (c % step && c !== bold.c) continue
-      if (c !== bold.c && step > 1 && bold.c !== null && Math.abs(c - bold.c) < step) continue
+      if (!hasLabel(c, place.every, bold.c)) continue
       context.globalAlpha = unwrittenKey(c) ? FAINT : 1
       const token = head.columns.tokens[c]
       context.font = mono(size, c === bold.c ? 600 : 400)
@@ -495,20 +490,12 @@ function makeMatrix(root) {
 
   /** Zoom to these cells, kept inside the map; without any, to all of it. */
   function show(cells) {
-    const { r0, r1, c0, c1 } = cells ?? whole()
-    area = { r0: Math.max(0, r0), r1: Math.min(rows, r1), c0: Math.max(0, c0), c1: Math.min(columns, c1) }
+    area = areaOnMap(cells ?? wholeArea(rows, columns), rows, columns)
     painted = null
     made.draw()
   }
 
-  function zoomBy(factor) {
-    const { r, c } = chosen()
-    const half = (count) => Math.max(1, Math.round((count * factor) / 2))
-    const [h, w] = [half(area.r1 - area.r0), half(area.c1 - area.c0)]
-    const middle = (picked, first, last) => picked ?? Math.floor((first + last) / 2)
-    const [y, x] = [middle(r, area.r0, area.r1), middle(c, area.c0, area.c1)]
-    show({ r0: y - h, r1: y + h + 1, c0: x - w, c1: x + w + 1 })
-  }
+  const zoomBy = (factor) => show(areaAround(area, chosen(), factor))
 
   stage.onpointermove = (event) => {
     const { x, y } = pointIn(stage, event)
@@ -540,8 +527,7 @@ function makeMatrix(root) {
     }
     const inside = (px, py) =>
       cellAt(Math.min(px, place.left + place.w - 0.01), Math.min(py, place.top + place.h - 0.01))
-    const [a, b] = [inside(x, y), inside(to.x, to.y)]
-    show({ r0: Math.min(a.r, b.r), r1: Math.max(a.r, b.r) + 1, c0: Math.min(a.c, b.c), c1: Math.max(a.c, b.c) + 1 })
+    show(areaBetween(inside(x, y), inside(to.x, to.y)))
   }
   stage.onpointercancel = () => {
     dragged = null
@@ -550,29 +536,13 @@ function makeMatrix(root) {
   stage.ondblclick = () => show()
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const { r, c } = chosen()
-    const far = event.shiftKey ? 10 : 1
-    const moves = {
-      ArrowUp: [-far, 0],
-      ArrowDown: [far, 0],
-      ArrowLeft: [0, -far],
-      ArrowRight: [0, far],
-      Home: [0, -columns],
-      End: [0, columns],
-    }
-    if (moves[event.key]) {
-      const [down, along] = moves[event.key]
-      const inside = (value, count) => Math.min(Math.max(value, 0), count - 1)
-      const to = {
-        r: r === null ? area.r0 : inside(r + down, rows),
-        c: c === null ? area.c0 : inside(c + along, columns),
-      }
-      if (to.r < area.r0 || to.r >= area.r1 || to.c < area.c0 || to.c >= area.c1) {
-        const move = (v, first, last) => (v < first ? v - first : v >= last ? v - last + 1 : 0)
-        const [dr, dc] = [move(to.r, area.r0, area.r1), move(to.c, area.c0, area.c1)]
-        area = { r0: area.r0 + dr, r1: area.r1 + dr, c0: area.c0 + dc, c1: area.c1 + dc }
-        painted = null
-      }
+    const to = cellBeside(event.key, chosen(), rows, columns, {
+      far: event.shiftKey ? 10 : 1,
+      r0: area.r0,
+      c0: area.c0,
+    })
+    if (to) {
+      area = areaWith(area, to)
       pick(to.r, to.c, 150)
       hovered = null
       tell(to.r, to.c, xOf(to.c) + place.cell / 2, yOf(to.r) + place.rowHeight / 2)
@@ -598,7 +568,7 @@ function makeMatrix(root) {
       ;[rows, columns] = values.shape
       tops = null
       painted = null
-      if (before !== `${rows} ${columns} ${head.name}`) area = whole()
+      if (before !== `${rows} ${columns} ${head.name}`) area = wholeArea(rows, columns)
       hovered = null
       hush()
       choice.hidden = head.signed

@@ -1,3 +1,4 @@
+import { hasLabel } from "./parts/cells.js"
 import { colours, isLight } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
@@ -226,8 +227,7 @@ function makeRow(root) {
     const step = Math.max(1, Math.ceil((upright ? size + 1 : size * 0.7) / cell))
     const picked = chosen()
     for (let k = 0; k < K; k++) {
-      if (k % step && k !== picked) continue
-      if (k !== picked && step > 1 && picked !== null && Math.abs(k - picked) < step) continue
+      if (!hasLabel(k, step, picked)) continue
       const token = head.keys.tokens[k]
       context.font = mono(size, k === picked ? 600 : 400)
       context.fillStyle = paper.one(token.special ? "muted" : head.keys.ink)

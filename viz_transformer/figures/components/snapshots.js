@@ -1,3 +1,4 @@
+import { cellBeside, cellIn, columnLabels, rowLabels, wholeArea } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { announcer, button, element, icon, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
@@ -291,14 +292,12 @@ function makeSnapshots(root) {
     const [n, m] = [along.tokens.length, down.tokens.length]
     const cell = Math.min(Math.max(40, width - l - r) / n, 56 * z)
     const widest = along.tokens.reduce((w, token) => Math.max(w, wide(token)), 0)
-    const upright = widest * 0.9 > cell
-    const size = upright ? Math.max(8 * z, Math.min(14 * z, cell * 0.82)) : 13 * z
-    const tall = upright ? Math.min(most, widest) * (size / (14 * z)) + 8 : 20 * z
-    const top = 48 * z + tall
+    const labels = columnLabels(cell, widest, most, z, { least: 8 })
+    const top = 48 * z + labels.tall
     const room = (large() ? Math.max(360, window.innerHeight - 300) : 520) - top - 40 * z
     const rowHeight = Math.min(room / m, 34 * z, Math.max(cell, 16 * z))
     const height = top + rowHeight * m + 40 * z
-    return { z, width, height, left: l, right: r, top, cell, rowHeight, upright, size, tall, n, m }
+    return { z, width, height, left: l, right: r, top, cell, rowHeight, ...labels, n, m }
   }
   const xOf = (c) => place.left + c * place.cell
   const yOf = (r) => place.top + r * place.rowHeight
@@ -331,8 +330,7 @@ function makeSnapshots(root) {
 
     const [chosenRow, chosenColumn] = [placeOn(down), placeOn(along)]
     context.textBaseline = "middle"
-    const rowSize = Math.max(8 * z, Math.min(14 * z, rowHeight * 0.82))
-    const every = Math.max(1, Math.ceil((rowSize + 1) / rowHeight))
+    const { size: rowSize, every } = rowLabels(rowHeight, z, 8)
     const label = (token, x, y, align, ink, room, bold) => {
       context.font = mono(rowSize, bold ? 600 : 400)
       context.textAlign = align
@@ -345,8 +343,7 @@ function makeSnapshots(root) {
       label(down.tokens[r], l - 8, y, "right", down.ink, l - 14, r === chosenRow)
       if (writes) label(writes[r], l + n * cell + 8, y, "left", down.ink, place.right - 14, r === chosenRow)
     }
-    const step = upright ? Math.max(1, Math.ceil((size + 1) / cell)) : 1
-    for (let c = 0; c < n; c += step) {
+    for (let c = 0; c < n; c += place.every) {
       const token = along.tokens[c]
       context.font = mono(size, c === chosenColumn ? 600 : 400)
       context.fillStyle = paper.one(token.special ? "muted" : along.ink)
@@ -414,8 +411,7 @@ function makeSnapshots(root) {
   }
   const cellAt = (event) => {
     const { x, y } = pointIn(stage, event)
-    const [c, r] = [Math.floor((x - place.left) / place.cell), Math.floor((y - place.top) / place.rowHeight)]
-    return c >= 0 && r >= 0 && c < place.n && r < place.m ? { r, c } : null
+    return cellIn(x, y, place, wholeArea(place.m, place.n))
   }
   function hover(cell) {
     const changed = JSON.stringify(cell) !== JSON.stringify(hovered)
@@ -447,18 +443,10 @@ function makeSnapshots(root) {
       hover(null)
       return
     }
-    const by = {
-      ArrowUp: [-1, 0],
-      ArrowDown: [1, 0],
-      ArrowLeft: [0, -1],
-      ArrowRight: [0, 1],
-      Home: [0, -Infinity],
-      End: [0, Infinity],
-    }[event.key]
-    if (!by) return
+    const chosen = { r: placeOn(kind().rows), c: placeOn(kind().columns) }
+    const to = cellBeside(event.key, chosen, place.m, place.n)
+    if (!to) return
     event.preventDefault()
-    const inside = (from, add, count) => (from === null ? 0 : Math.min(Math.max(from + add, 0), count - 1))
-    const to = { r: inside(placeOn(kind().rows), by[0], place.m), c: inside(placeOn(kind().columns), by[1], place.n) }
     pick(to.r, to.c, 150)
     hover(to)
   }
