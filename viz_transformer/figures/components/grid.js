@@ -1,6 +1,7 @@
 import { colours } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
+import { headBeside, itemAt, placeInPlace, placeSorted } from "./parts/heads.js"
 import { ramp } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
@@ -134,77 +135,18 @@ function makeGrid(root) {
 
   // ---- where things are: the largest thumbnails that fit into the width and the reserved height
 
-  function fitInPlace(width, room, z) {
-    const { least, most, gap, margin, between, line } = head.sizes
-    const fits = []
-    for (let rows = head.compact ? 1 : layers; rows <= layers; rows++) {
-      const blocks = Math.ceil(layers / rows)
-      const wide = ((width + between * z) / blocks - (between + margin) * z) / heads - gap * z
-      const tall = (room - line * z) / rows - gap * z
-      fits.push({ rows, wide: Math.min(wide, most * z), size: Math.min(wide, tall, most * z) })
-    }
-    const best = fits.reduce((a, b) => (b.size > a.size ? b : a))
-    if (best.size >= least * z) return { rows: best.rows, size: Math.floor(best.size) }
-    const taller = fits.find(({ wide }) => wide >= least * z)
-    return taller
-      ? { rows: taller.rows, size: least * z }
-      : { rows: layers, size: Math.max(8, Math.floor(fits.at(-1).wide)) }
-  }
-
-  function placeInPlace(width, room, z) {
-    const { gap, margin, between, line, top } = head.sizes
-    const { rows, size } = fitInPlace(width, room, z)
-    const pitch = size + gap * z
-    const spread = Math.floor(Math.min(Math.max((room - line * z) / rows - size, gap * z), 4 * gap * z))
-    const block = (margin + between) * z + heads * pitch
-    const items = sequence().map((index) => {
-      const { layer, number } = at(index)
-      return {
-        index,
-        x: Math.round(Math.floor(layer / rows) * block + margin * z + number * pitch),
-        y: Math.round((top + line) * z + (layer % rows) * (size + spread)),
-      }
-    })
-    return { items, size, rows, block, used: line * z + rows * (size + spread) }
-  }
-
-  function placeSorted(width, room, z) {
-    const { least, most, gap, top, inset, caption, caption_width } = head.sizes
-    const fit = (size) => {
-      const pitch = Math.max(size, caption_width * z) + gap * z
-      const columns = Math.max(1, Math.floor((width - 2 * inset * z + gap * z) / pitch))
-      return { size, pitch, columns, used: Math.ceil((layers * heads) / columns) * (size + caption * z) }
-    }
-    let found = fit(Math.floor(least * z))
-    for (let size = Math.floor(most * z); size > found.size; size--) if (fit(size).used <= room) found = fit(size)
-    const { size, pitch, columns, used } = found
-    const aside = inset * z + (pitch - gap * z - size) / 2
-    const items = sequence().map((index, i) => ({
-      index,
-      x: Math.round((i % columns) * pitch + aside),
-      y: Math.round(top * z + Math.floor(i / columns) * (size + caption * z)),
-    }))
-    return { items, size, used }
-  }
-
   function measure() {
     const z = zoom(root)
     const width = root.clientWidth
     const { top, bottom } = head.sizes
     const room = head.height * z - (top + bottom) * z
-    const found = sorting ? placeSorted(width, room, z) : placeInPlace(width, room, z)
+    const given = { layers, heads, sequence: sequence(), sizes: head.sizes, compact: head.compact }
+    const found = sorting ? placeSorted(given, width, room, z) : placeInPlace(given, width, room, z)
     const height = Math.max(head.height * z, found.used + (top + bottom) * z)
     return { ...found, z, width, height, byIndex: new Map(found.items.map((item) => [item.index, item])) }
   }
 
-  const itemAt = (x, y) =>
-    place.items.find(
-      (item) =>
-        x >= item.x - 1 &&
-        x <= item.x + place.size + 1 &&
-        y >= item.y - 1 &&
-        y <= item.y + place.size + (sorting ? 24 * place.z : 1),
-    )
+  const under = (x, y) => itemAt(place.items, place.size, sorting ? 24 * place.z : 1, x, y)
 
   // ---- the maps, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest of those that it touches,
   // each of equally many, or the pixels that show more would make a pattern of their own
@@ -443,27 +385,6 @@ function makeGrid(root) {
     announce(`${wanted.length > 1 ? "heads" : "head"} ${wanted.join(", ")} of layer ${layer} chosen`)
   }
 
-  /** The head that an arrow leads to: the next in the row, or the nearest of the row above or below. */
-  function next(from, key) {
-    const { items, byIndex, size } = place
-    const here = byIndex.get(from)
-    const row = items.filter((item) => item.y === here.y).sort((a, b) => a.x - b.x)
-    const i = row.indexOf(here)
-    if (key === "Home") return row[0].index
-    if (key === "End") return row.at(-1).index
-    if (key === "ArrowLeft" || key === "ArrowRight") {
-      const step = key === "ArrowLeft" ? -1 : 1
-      if (row[i + step]) return row[i + step].index
-      const walk = [...items].sort((a, b) => a.y - b.y || a.x - b.x)
-      return (walk[walk.indexOf(here) + step] ?? here).index
-    }
-    const sign = key === "ArrowUp" ? -1 : 1
-    const beyond = items.filter((item) => (item.y - here.y) * sign > size / 2)
-    if (!beyond.length) return from
-    const distance = (item) => Math.abs(item.y - here.y) * 1e4 + Math.abs(item.x - here.x)
-    return beyond.reduce((a, b) => (distance(b) < distance(a) ? b : a)).index
-  }
-
   const start = () => {
     if (cursor !== null) return cursor
     const what = chosen()
@@ -475,13 +396,13 @@ function makeGrid(root) {
   }
   stage.onpointermove = (event) => {
     const [x, y] = spot(event)
-    const item = itemAt(x, y)
+    const item = under(x, y)
     stage.style.cursor = item ? "pointer" : "default"
     point(item?.index ?? null, x, y)
   }
   stage.onpointerleave = () => point(null)
   stage.onclick = (event) => {
-    const item = itemAt(...spot(event))
+    const item = under(...spot(event))
     if (item) pick(item.index, event.ctrlKey || event.metaKey || event.shiftKey)
   }
   stage.onkeydown = (event) => {
@@ -490,8 +411,9 @@ function makeGrid(root) {
     if (event.key === "Enter" || event.key === " ") {
       pointTo(start())
       pick(start(), more)
-    } else if (!more && /^(Arrow(Up|Down|Left|Right)|Home|End)$/.test(event.key)) pointTo(next(start(), event.key))
-    else {
+    } else if (!more && /^(Arrow(Up|Down|Left|Right)|Home|End)$/.test(event.key)) {
+      pointTo(headBeside(place.items, place.byIndex.get(start()), place.size, event.key))
+    } else {
       if (event.key === "Escape") point(null)
       return
     }
