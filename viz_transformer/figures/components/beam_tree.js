@@ -5,6 +5,7 @@ import { exponential, number, share } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { mount, prepare, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+import { clamp, firstSight, middlesBetween, rowHeightAt, tallestRows, treeOf, usualWidth } from "./parts/tree.js"
 
 /** @import { BeamTreeHeader } from "./parts/types.js" */
 
@@ -14,9 +15,7 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 // row of what was kept, -1 for the rest, and the rows are such that no two lines cross.
 
 const [AXIS, ROOT, EDGE] = [26, 46, 10] // the steps' numbers; the room of the start token; margins left and right
-const [LOWEST, HIGHEST, NARROWEST, USUAL, WIDEST] = [27, 54, 52, 112, 132] // rows and columns at the first sight, in pixels
 const BETWEEN = 25 // pixels between the tokens of two columns
-const CLOSEST = 4
 const [WHOLE_WIDTH, WHOLE_HEIGHT] = [6000, 4000]
 const FINE = { thin: 0.9, thick: 7 }
 const WORDS = {
@@ -33,7 +32,6 @@ const MEANINGS = {
   stopped: "still going at the end",
   "late end": "end token too late",
 }
-const clamp = (value, low, high) => Math.min(Math.max(value, low), Math.max(low, high))
 
 export default (component) => mount(component, "beam_tree", makeTree)
 
@@ -87,24 +85,7 @@ function makeTree(root) {
   function read(header) {
     head = header
     nodes = header.nodes
-    N = nodes.parent.length
-    steps = nodes.step[N - 1] + 1
-    starts = new Int32Array(steps + 1).fill(N)
-    for (let i = N - 1; i >= 0; i--) starts[nodes.step[i]] = i
-    kept = Array.from({ length: N + 1 }, () => [])
-    hairs = Array.from({ length: N + 1 }, () => [])
-    ;[R, low, high] = [1, Infinity, -Infinity]
-    for (let i = 0; i < N; i++) {
-      const parent = nodes.parent[i] < 0 ? N : nodes.parent[i]
-      ;(nodes.row[i] < 0 ? hairs : kept)[parent].push(i)
-      if (nodes.row[i] < 0) continue
-      R = Math.max(R, nodes.row[i] + 1)
-      low = Math.min(low, nodes.score[i])
-      high = Math.max(high, nodes.score[i])
-    }
-    for (const children of kept) children.sort((a, b) => nodes.row[a] - nodes.row[b])
-    onAnswer = new Uint8Array(N)
-    for (let i = head.answer; i >= 0; i = nodes.parent[i]) onAnswer[i] = 1
+    ;({ N, steps, starts, kept, hairs, rows: R, low, high, onAnswer } = treeOf(nodes, head.answer))
     order = [] // each step from top to bottom, made when somebody walks there
   }
   const fateOf = (i) => head.fates[nodes.fate[i]]
@@ -151,31 +132,15 @@ function makeTree(root) {
     const context = legend.getContext("2d")
     const below = heading.offsetHeight + 20 * z + legendLayout(context, width, z).height
     const most = Math.max(200, Math.floor(tallness(root, head.height * z) - below))
-    const height = Math.min(most, Math.ceil((AXIS + 12) * z + R * HIGHEST * z))
+    const height = Math.min(most, Math.ceil((AXIS + 12) * z + tallestRows(R, z)))
     const room = height - (AXIS + 12) * z
-    const rowFit = Math.min(HIGHEST * z, room / R)
-    const row = clamp(room / R, LOWEST * z, HIGHEST * z)
     const inside = width - (2 * EDGE + ROOT) * z
-    const fits = inside / steps
-    const usual = clamp(usualToken(context, z) + BETWEEN * z, NARROWEST * z, USUAL * z)
-    const col = fits >= 0.8 * usual ? Math.min(fits, WIDEST * z) : usual
-    const least = fits < col ? fits : rowFit < row ? col * 0.3 : col
-    return { z, width, height, room, row, rowFit, col, least, most: CLOSEST * col, usual }
-  }
-  /** How wide a token is that nine of ten are not wider than. */
-  function usualToken(context, z) {
     context.font = mono(13.5 * z)
-    const [sizes, counts] = [head.tokens.map(({ text }) => context.measureText(text).width + 12 * z), new Map()]
-    for (let i = 0; i < N; i++) if (nodes.row[i] >= 0) counts.set(nodes.token[i], (counts.get(nodes.token[i]) ?? 0) + 1)
-    let left = [...counts.values()].reduce((sum, count) => sum + count, 0) * 0.1
-    for (const token of [...counts.keys()].sort((a, b) => sizes[b] - sizes[a]))
-      if ((left -= counts.get(token)) < 0) return sizes[token]
-    return 0
+    const widths = head.tokens.map(({ text }) => context.measureText(text).width + 12 * z)
+    const token = usualWidth(nodes, widths) + BETWEEN * z
+    return { z, width, height, room, ...firstSight({ rows: R, steps, inside, room, token, z }) }
   }
-  const rowHeight = () => {
-    const { row, rowFit, col, least } = place
-    return view.col >= col || col === least ? row : rowFit + ((row - rowFit) * (view.col - least)) / (col - least)
-  }
+  const rowHeight = () => rowHeightAt(place, view.col)
   const wholeWidth = () => (2 * EDGE + ROOT) * place.z + steps * view.col
   const wholeHeight = () => (AXIS + 12) * place.z + R * rowHeight()
   const xOf = (step) =>
@@ -247,14 +212,13 @@ function makeTree(root) {
     return [clamp(first, 0, steps - 1), clamp(first + Math.ceil(width / view.col) + 2, 1, steps)]
   }
   function stepsSeen() {
-    const from = clamp(Math.ceil((view.x - (EDGE + ROOT) * place.z) / view.col - 0.5), 0, steps - 1)
-    const to = clamp(Math.floor((view.x + place.width - (EDGE + ROOT) * place.z) / view.col - 0.5), from, steps - 1)
+    const left = view.x - (EDGE + ROOT) * place.z
+    const [from, to] = middlesBetween(left, left + place.width, view.col, steps)
     return `steps ${from} to ${to} of 0 to ${steps - 1}`
   }
 
   function rowsSeen() {
-    const from = clamp(Math.ceil(view.y / rowHeight() - 0.5), 0, R - 1)
-    const to = clamp(Math.floor((view.y + place.height - AXIS * place.z) / rowHeight() - 0.5), from, R - 1)
+    const [from, to] = middlesBetween(view.y, view.y + place.height - AXIS * place.z, rowHeight(), R)
     return `rows ${from} to ${to} of 0 to ${R - 1}`
   }
   const whatIsSeen = () =>
