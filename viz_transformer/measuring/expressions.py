@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from viz_transformer.measuring.expression_trees import (
-    MOST_NAMES,
-    Call,
-    Expression,
-    ExpressionError,
-    Name,
-    Number,
-    Order,
-    Power,
-    Product,
-    Sum,
-    Tree,
-    parse,
-)
+from viz_transformer.measuring import expression_trees as trees
 
 
 def same_expression(answer: str, wanted: str) -> bool:
@@ -32,14 +19,14 @@ def same_expression(answer: str, wanted: str) -> bool:
     if answer == wanted:
         return True
     try:
-        first, second = read = [parse(text) for text in (answer, wanted)]
+        first, second = read = [trees.parse(text) for text in (answer, wanted)]
         if first.order != second.order:
             return False
         algebra = _Algebra(read)
         num, den = algebra.plus(
             algebra.value(first.tree), algebra.times(algebra.value(second.tree), algebra.number(-1))
         )
-    except ExpressionError:
+    except trees.ExpressionError:
         return False
     if not num:
         return True
@@ -57,18 +44,18 @@ _Value = tuple[Any, Any]  # numerator and denominator, polynomials of sympy
 
 def _require(met: bool) -> None:
     if not met:
-        raise ExpressionError("is too large, or divides by zero")
+        raise trees.ExpressionError("is too large, or divides by zero")
 
 
 class _Algebra:
     """Exact arithmetic with all names of some expressions, within the limits."""
 
-    def __init__(self, read: Sequence[Expression]) -> None:
+    def __init__(self, read: Sequence[trees.Expression]) -> None:
         from sympy import QQ, ring  # type: ignore[import-untyped]  # sympy has no types
 
         calls = sum(len(each.functions) for each in read)
         names = sorted({name for each in read for name in each.names})
-        _require(len(names) + calls <= MOST_NAMES)
+        _require(len(names) + calls <= trees.MOST_NAMES)
         self.places = {name: place for place, name in enumerate(names)}
         self.ring, *self.generators = ring([*names, *(f"_{n}" for n in range(calls)), "_"], QQ)
         self.functions: dict[Any, int] = {}  # (name, argument) -> place of the name that stands for it
@@ -108,28 +95,28 @@ class _Algebra:
             found = self.times(found, a) if bit == "1" else found
         return found
 
-    def value(self, tree: Tree) -> _Value:
+    def value(self, tree: trees.Tree) -> _Value:
         """The value of a tree; of an O term it is 0."""
         match tree:
-            case Number(number):
+            case trees.Number(number):
                 return self.number(number)
-            case Name(name):
+            case trees.Name(name):
                 return self.generators[self.places[name]], self.ring.one
-            case Call(function, argument):
+            case trees.Call(function, argument):
                 return self.function(function, self.value(argument))
-            case Power(base, exponent):
+            case trees.Power(base, exponent):
                 return self.power(self.value(base), exponent)
-            case Product(factors):
+            case trees.Product(factors):
                 found = self.number(1)
                 for divides, factor in factors:
                     value = self.value(factor)
                     found = self.times(found, self.inverse(value) if divides else value)
-            case Sum(terms):
+            case trees.Sum(terms):
                 found = self.number(0)
                 for negative, term in terms:
                     num, den = self.value(term)
                     found = self.plus(found, (-num if negative else num, den))
-            case Order():
+            case trees.Order():
                 return self.number(0)
         return found
 

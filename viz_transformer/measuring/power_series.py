@@ -7,23 +7,12 @@ as truncated power series; no computer algebra is needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import factorial
 
-from viz_transformer.measuring.expression_trees import (
-    Call,
-    ExpressionError,
-    Name,
-    Number,
-    Order,
-    Power,
-    Product,
-    Sum,
-    Tree,
-    parse,
-)
+from viz_transformer.measuring import expression_trees as trees
 
 ORDER = 6
 """The first power that is left out."""
@@ -103,33 +92,21 @@ _KNOWN = 2 * ORDER
 """The power up to which each part of an expression with a division is known: some are lost when it is by x**3."""
 
 
-def _alternating(n: int) -> int:
-    return (1, 0, -1, 0)[n % 4]
+_SIGNS = {"exp": (1, 1, 1, 1), "sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0), "sinh": (0, 1, 0, 1), "cosh": (1, 0, 1, 0)}
+"""The k-th derivatives at 0, which repeat after four."""
 
 
-def _tangents(sign: int) -> list[Fraction]:
-    """Of tan (sign 1) and tanh (sign -1), from t' = 1 + sign * t**2."""
-    t = [Fraction(0)]
-    for n in range(_KNOWN):
-        square = sum((t[k] * t[n - k] for k in range(n + 1)), Fraction(0))
-        t.append(((n == 0) + sign * square) / (n + 1))
-    return t
-
-
-def _over_factorials(of: Callable[[int], int]) -> list[Fraction]:
-    return [Fraction(of(n), factorial(n)) for n in range(_KNOWN + 1)]
-
-
-FUNCTIONS: Mapping[str, Sequence[Fraction]] = {
-    "exp": _over_factorials(lambda n: 1),
-    "sin": _over_factorials(lambda n: _alternating(n - 1)),
-    "cos": _over_factorials(_alternating),
-    "tan": _tangents(1),
-    "sinh": _over_factorials(lambda n: n % 2),
-    "cosh": _over_factorials(lambda n: 1 - n % 2),
-    "tanh": _tangents(-1),
-}
-"""The coefficients of each function."""
+@lru_cache(maxsize=1024)
+def coefficients(function: str, count: int) -> tuple[Fraction, ...]:
+    """The first coefficients of a function of one variable: tan and tanh by t' = 1 + t**2 and t' = 1 - t**2."""
+    if function in _SIGNS:
+        return tuple(Fraction(_SIGNS[function][k % 4], factorial(k)) for k in range(count))
+    sign = 1 if function == "tan" else -1
+    found = [Fraction(0)]
+    for k in range(count - 1):
+        square = sum((found[i] * found[k - i] for i in range(k + 1)), Fraction(0))
+        found.append(((k == 0) + sign * square) / (k + 1))
+    return tuple(found)
 
 
 class _Reader:
@@ -143,64 +120,64 @@ class _Reader:
         found = {tuple(int(name == symbol) for symbol in self.symbols): factor} if factor else {}
         return _Series(power, [found, *({} for _ in range(self.known - power))])
 
-    def value(self, tree: Tree) -> _Series:
+    def value(self, tree: trees.Tree) -> _Series:
         """The series of a part of an expression."""
         match tree:
-            case Number(number):
+            case trees.Number(number):
                 return self.monomial(Fraction(number))
-            case Name("x"):
+            case trees.Name("x"):
                 return self.monomial(Fraction(1), 1)
-            case Name(name) if len(name) == 1:
+            case trees.Name(name) if len(name) == 1:
                 return self.monomial(Fraction(1), 0, name)
-            case Call() | Power():
+            case trees.Call() | trees.Power():
                 return _factor(tree, self.symbols, self.known)
-            case Product(factors):
+            case trees.Product(factors):
                 found = self.value(factors[0][1])
                 for divides, factor in factors[1:]:
-                    if divides and isinstance(factor, Number):
+                    if divides and isinstance(factor, trees.Number):
                         found = found.times(Fraction(1, factor.value))
                     else:
                         value = self.value(factor)
                         found = found * (value.inverse() if divides else value)
                 return found
-            case Sum(terms):
+            case trees.Sum(terms):
                 values = [(negative, self.value(term)) for negative, term in terms]
                 return reduce(_Series.__add__, [v.times(Fraction(-1)) if negative else v for negative, v in values])
-            case Name(name):
-                raise ExpressionError(f"has the constant {name}: a constant is a single letter")
-            case Order():
-                raise ExpressionError("has an O term, which belongs in the series")
+            case trees.Name(name):
+                raise trees.ExpressionError(f"has the constant {name}: a constant is a single letter")
+            case trees.Order():
+                raise trees.ExpressionError("has an O term, which belongs in the series")
 
     def function(self, name: str, inner: _Series) -> _Series:
         """A function of a series that starts with an x."""
         if any(inner.at(power) for power in range(inner.low, 1)):
             raise ZeroDivisionError
-        coefficients = FUNCTIONS[name][: self.known + 1]
+        known = coefficients(name, self.known + 1)
         powers = [power for power in range(1, self.known + 1) if inner.at(power)]
         if len(powers) == 1 and len(inner.at(powers[0])) == 1:  # of a multiple of x, x**2, ...
             ((exponents, factor),) = inner.at(powers[0]).items()
             of: list[_Coefficient] = [{} for _ in range(self.known + 1)]
-            for n, coefficient in enumerate(coefficients[: self.known // powers[0] + 1]):
+            for n, coefficient in enumerate(known[: self.known // powers[0] + 1]):
                 if coefficient:
                     of[n * powers[0]] = {tuple(n * e for e in exponents): coefficient * factor**n}
             return _Series(0, of)
-        total = self.monomial(coefficients[-1])
-        for coefficient in reversed(coefficients[:-1]):
+        total = self.monomial(known[-1])
+        for coefficient in reversed(known[:-1]):
             total = total * inner + self.monomial(coefficient)
         return total
 
 
 @lru_cache(maxsize=2**14)
-def _factor(tree: Call | Power, symbols: str, known: int) -> _Series:
+def _factor(tree: trees.Call | trees.Power, symbols: str, known: int) -> _Series:
     """The series of a function's value or of a power."""
     reader = _Reader(symbols, known)
     match tree:
-        case Call(function, argument):
+        case trees.Call(function, argument):
             return reader.function(function, reader.value(argument))
-        case Power(base, exponent) if exponent:
+        case trees.Power(base, exponent) if exponent:
             found = reduce(_Series.__mul__, [reader.value(base)] * abs(exponent))
             return found.inverse() if exponent < 0 else found
-    raise ExpressionError("has a power of 0")
+    raise trees.ExpressionError("has a power of 0")
 
 
 @lru_cache(maxsize=2**17)
@@ -212,7 +189,7 @@ def series_of(text: str) -> str:
     """
     symbols = "".join(symbols_of(text))
     reader = _Reader(symbols, _KNOWN if re.search(r"/[^0-9]|\*\*\(-", text) else ORDER - 1)
-    found = reader.value(parse(text).tree)
+    found = reader.value(trees.parse(text).tree)
     terms: list[str] = []
     for power in range(found.low, ORDER):
         products = sorted(found.at(power).items(), reverse=True)

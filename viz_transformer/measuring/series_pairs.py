@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from viz_transformer.measuring.power_series import FUNCTIONS, series_of, symbols_of
+from viz_transformer.measuring.expression_trees import FUNCTIONS
+from viz_transformer.measuring.power_series import series_of, symbols_of
 
 SYMBOLS = "abcdfg"
 SIDES = ("train", "test")
@@ -56,7 +57,7 @@ def typed_expressions(source: random.Random, n: int, *, side: str) -> list[str]:
     kinds, weights = zip(*_KINDS, strict=True)
     while len(texts) < n:
         (kind,) = source.choices(kinds, weights)
-        text = kind(source, _Drawn(source, constants=source.random() < WITH_CONSTANTS))
+        text = kind(_Drawn(source, constants=source.random() < WITH_CONSTANTS))
         names = sorted(source.sample(SYMBOLS, 3))
         if text in seen:
             continue
@@ -100,7 +101,6 @@ WITH_CONSTANTS = 0.25
 """How many of the expressions have constants beside the numbers."""
 _NUMBERS = range(1, 7)
 _OFTEN = (16, 6, 4, 2, 2, 1)
-_NAMES = tuple(FUNCTIONS)
 
 
 class _Drawn:
@@ -139,7 +139,7 @@ class _Drawn:
 
     def function(self) -> str:
         """A function of a multiple of x."""
-        return f"{self.one(*_NAMES)}({self.argument()})"
+        return f"{self.one(*FUNCTIONS)}({self.argument()})"
 
     def factor(self) -> str:
         """A function, or its square or cube."""
@@ -156,104 +156,65 @@ class _Drawn:
     def sign(self) -> str:
         return self.one("+", "+", "-")
 
+    def mixed(self, *parts: str, by: str = "++-") -> str:
+        """The parts in any order, with one of these signs between them."""
+        shuffled = [*parts]
+        self.source.shuffle(shuffled)
+        return (self.one(*by) if len(by) > 1 else by).join(shuffled)
 
-def _single(source: random.Random, d: _Drawn) -> str:
-    return d.one("", "", "", "-") + d.term()
+    def two(self) -> str:
+        """Terms."""
+        return self.one("", "", "", "", "-") + self.term() + self.sign() + self.term()
 
+    def product(self) -> str:
+        """Of two functions."""
+        return self.multiple(f"{self.factor()}*{self.function()}")
 
-def _with_number(source: random.Random, d: _Drawn) -> str:
-    parts = [d.term(), d.monomial()]
-    source.shuffle(parts)
-    return d.sign().join(parts)
+    def binomial(self) -> str:
+        """Such as (1-2*x)."""
+        return f"({self.number()}{self.sign()}{self.multiple('x')})"
 
+    def geometric(self) -> str:
+        """Quotients of polynomials such as 1/(1-x), x/(1+2*x), 2/(1-x)**2."""
+        below = self.one("1", "1", "1", "2", "3") + self.one("+", "-")
+        below += self.multiple(self.one("x", "x", "x", "x**2", "x**3"))
+        above = self.one("1", "1", "x", str(self.number()), "x**2", f"(1{self.sign()}{self.multiple('x')})")
+        return self.one("", "", "-") + f"{above}/({below})" + self.one("", "", "", "**2")
 
-def _two(source: random.Random, d: _Drawn) -> str:
-    return d.one("", "", "", "", "-") + d.term() + d.sign() + d.term()
+    def quotient(self) -> str:
+        above = self.one("1", "1", "x", str(self.number()), self.function(), self.function())
+        return self.multiple(f"{above}/{self.one('x', self.factor(), self.factor(), self.factor())}")
 
-
-def _three(source: random.Random, d: _Drawn) -> str:
-    return _two(source, d) + d.sign() + d.one(d.term(), d.monomial())
-
-
-def _of_two(source: random.Random, d: _Drawn) -> str:
-    return d.multiple(f"{d.factor()}*{d.function()}")
-
-
-def _of_two_and_more(source: random.Random, d: _Drawn) -> str:
-    parts = [_of_two(source, d), d.one(d.monomial(), d.term())]
-    source.shuffle(parts)
-    return d.sign().join(parts)
-
-
-def _monomial_times(source: random.Random, d: _Drawn) -> str:
-    parts = [d.one("x", "x**2", "x**3"), d.factor()]
-    source.shuffle(parts)
-    return d.multiple("*".join(parts))
-
-
-def _of_sum(source: random.Random, d: _Drawn) -> str:
-    parts = [f"({d.one(d.term(), d.monomial())}{d.sign()}{d.function()})", d.one("x", "x**2", d.function())]
-    source.shuffle(parts)
-    return "*".join(parts)
+    def inside(self) -> str:
+        """A function of a function, or of a polynomial."""
+        inner = self.one(
+            f"{self.one('sin', 'tan', 'sinh', 'tanh')}({self.argument()})",
+            f"{self.argument()}{self.sign()}{self.one('x**2', 'x**3')}",
+            f"{self.one('', '-')}{self.multiple(self.one('x**2', 'x**3'))}",
+        )
+        return self.multiple(f"{self.one(*FUNCTIONS)}({inner})")
 
 
-def _binomial_times(source: random.Random, d: _Drawn) -> str:
-    parts = [f"({d.number()}{d.sign()}{d.multiple('x')})", d.factor()]
-    source.shuffle(parts)
-    return "*".join(parts)
-
-
-def _geometric(source: random.Random, d: _Drawn) -> str:
-    """Quotients of polynomials such as 1/(1-x), x/(1+2*x), 2/(1-x)**2."""
-    below = f"({d.one('1', '1', '1', '2', '3')}{d.one('+', '-')}{d.multiple(d.one('x', 'x', 'x', 'x**2', 'x**3'))})"
-    above = d.one("1", "1", "x", str(d.number()), "x**2", f"(1{d.sign()}{d.multiple('x')})")
-    return d.one("", "", "-") + f"{above}/{below}" + d.one("", "", "", "**2")
-
-
-def _geometric_and_more(source: random.Random, d: _Drawn) -> str:
-    parts = [_geometric(source, d).lstrip("-"), d.one(d.monomial(), d.term())]
-    source.shuffle(parts)
-    return d.one("+", "-", "*").join(parts)
-
-
-def _quotient(source: random.Random, d: _Drawn) -> str:
-    above = d.one("1", "1", "x", str(d.number()), d.function(), d.function())
-    return d.multiple(f"{above}/{d.one('x', d.factor(), d.factor(), d.factor())}")
-
-
-def _sum_over(source: random.Random, d: _Drawn) -> str:
-    return f"({d.one(d.function(), str(d.number()))}{d.sign()}{d.function()})/{d.one('x', '2', 'x**2', '3')}"
-
-
-def _binomial_power(source: random.Random, d: _Drawn) -> str:
-    return d.multiple(f"({d.number()}{d.sign()}{d.multiple('x')})**{d.one('2', '3', '4', '5')}")
-
-
-def _inside(source: random.Random, d: _Drawn) -> str:
-    """A function of a function, or of a polynomial."""
-    inner = d.one(
-        f"{d.one('sin', 'tan', 'sinh', 'tanh')}({d.argument()})",
-        f"{d.argument()}{d.sign()}{d.one('x**2', 'x**3')}",
-        f"{d.one('', '-')}{d.multiple(d.one('x**2', 'x**3'))}",
-    )
-    return d.multiple(f"{d.one(*_NAMES)}({inner})")
-
-
-_KINDS: Sequence[tuple[Callable[[random.Random, _Drawn], str], float]] = (
-    (_single, 12),
-    (_with_number, 16),
-    (_two, 24),
-    (_three, 8),
-    (_of_two, 9),
-    (_of_two_and_more, 6),
-    (_monomial_times, 5),
-    (_of_sum, 3),
-    (_binomial_times, 3),
-    (_geometric, 6),
-    (_geometric_and_more, 3),
-    (_quotient, 5),
-    (_sum_over, 2),
-    (_binomial_power, 2),
-    (_inside, 3),
+_KINDS: Sequence[tuple[Callable[[_Drawn], str], float]] = (
+    (lambda d: d.one("", "", "", "-") + d.term(), 12),
+    (lambda d: d.mixed(d.term(), d.monomial()), 16),
+    (_Drawn.two, 24),
+    (lambda d: d.two() + d.sign() + d.one(d.term(), d.monomial()), 8),
+    (_Drawn.product, 9),
+    (lambda d: d.mixed(d.product(), d.one(d.monomial(), d.term())), 6),
+    (lambda d: d.multiple(d.mixed(d.one("x", "x**2", "x**3"), d.factor(), by="*")), 5),
+    (
+        lambda d: d.mixed(
+            f"({d.one(d.term(), d.monomial())}{d.sign()}{d.function()})", d.one("x", "x**2", d.function()), by="*"
+        ),
+        3,
+    ),
+    (lambda d: d.mixed(d.binomial(), d.factor(), by="*"), 3),
+    (_Drawn.geometric, 6),
+    (lambda d: d.mixed(d.geometric().lstrip("-"), d.one(d.monomial(), d.term()), by="+-*"), 3),
+    (_Drawn.quotient, 5),
+    (lambda d: f"({d.one(d.function(), str(d.number()))}{d.sign()}{d.function()})/{d.one('x', '2', 'x**2', '3')}", 2),
+    (lambda d: d.multiple(f"{d.binomial()}**{d.one('2', '3', '4', '5')}"), 2),
+    (_Drawn.inside, 3),
 )
 """What an expression can be, and how often each is drawn."""

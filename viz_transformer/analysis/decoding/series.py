@@ -9,26 +9,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Literal
 
-from viz_transformer.measuring.expression_trees import (
-    Call,
-    ExpressionError,
-    Name,
-    Number,
-    Order,
-    Power,
-    Product,
-    Sum,
-    Tree,
-    parse,
-)
+from viz_transformer.measuring import expression_trees as trees
 from viz_transformer.measuring.expressions import MOST_BITS, bits
+from viz_transformer.measuring.power_series import ORDER, coefficients
 
-ORDER = 6
-"""A series goes to x**5 and ends with O(x**6)."""
 # Besides the limits of reading, which are those of same_expression: these bound the time and the memory of a series.
 MOST_POWERS = 48  # of x, looked at before they cancel
 MOST_PRODUCTS = 50_000  # of two terms, in one verdict: five functions need 2,000
@@ -58,13 +44,13 @@ def verdict(source: str, answer: str) -> Verdict:
     """
     part = "source"
     try:
-        asked = parse(source)
+        asked = trees.parse(source)
         if asked.order:
-            raise ExpressionError("has an O term, which belongs in the answer")
+            raise trees.ExpressionError("has an O term, which belongs in the answer")
         part = "answer"
-        given = parse(answer)
+        given = trees.parse(answer)
         if given.functions:
-            raise ExpressionError(f"has {given.functions[0]}: a series has powers of x alone")
+            raise trees.ExpressionError(f"has {given.functions[0]}: a series has powers of x alone")
         arithmetic = _Arithmetic(asked.names | given.names)
         written = arithmetic.series(given.tree)
         part = "source"
@@ -72,7 +58,7 @@ def verdict(source: str, answer: str) -> Verdict:
         return _compared(arithmetic, wanted, written, given.order)
     except _SeriesError as error:
         return Verdict("unreadable", f"Cannot be compared: the {part} {error}.")
-    except ExpressionError as error:
+    except trees.ExpressionError as error:
         return Verdict("unreadable", f"Cannot be read: the {part} {error}.")
 
 
@@ -81,14 +67,14 @@ def series(source: str) -> dict[int, str]:
 
     Raises ExpressionError for a source that cannot be read, has no such series, or meets a limit.
     """
-    read = parse(source)
+    read = trees.parse(source)
     if read.order:
-        raise ExpressionError("has an O term, which belongs in the answer")
+        raise trees.ExpressionError("has an O term, which belongs in the answer")
     found = _Arithmetic(read.names).series(read.tree)
     return {power: _text(found, power) for power in sorted(found.terms) if power < ORDER}
 
 
-class _SeriesError(ExpressionError):
+class _SeriesError(trees.ExpressionError):
     """The text is an expression, but its series was not found."""
 
 
@@ -130,7 +116,7 @@ class _Arithmetic:
         self.products_left = MOST_PRODUCTS
         self.end = ORDER
 
-    def series(self, tree: Tree) -> _Laurent:
+    def series(self, tree: trees.Tree) -> _Laurent:
         """The series up to O(x**6) at least; powers of x that quotients use up are looked at in addition."""
         self.end = ORDER
         while self.end <= MOST_POWERS:
@@ -149,32 +135,32 @@ class _Arithmetic:
     def difference(self, a: _Laurent, b: _Laurent) -> _Laurent:
         return self._plus(a, self._scaled(b, -1))
 
-    def _value(self, tree: Tree) -> _Laurent:
+    def _value(self, tree: trees.Tree) -> _Laurent:
         match tree:
-            case Number(number):
+            case trees.Number(number):
                 return self._exact({0: self.ring(number)})
-            case Name("x"):
+            case trees.Name("x"):
                 return self._exact({1: self.ring.one})
-            case Name(name):
+            case trees.Name(name):
                 return self._exact({0: self.generators[name]})
-            case Sum(terms):
+            case trees.Sum(terms):
                 total = self._exact({})
                 for negative, term in terms:
                     value = self._value(term)
                     total = self.difference(total, value) if negative else self._plus(total, value)
                 return total
-            case Product(factors):
+            case trees.Product(factors):
                 total = self._value(factors[0][1])
                 for divides, factor in factors[1:]:
                     value = self._value(factor)
                     total = self._times(total, self._inverse(value) if divides else value)
                 return total
-            case Power(base, exponent):
+            case trees.Power(base, exponent):
                 value = self._value(base)
                 return self._power(self._inverse(value) if exponent < 0 else value, abs(exponent))
-            case Call(function, argument):
+            case trees.Call(function, argument):
                 return self._function(function, self._value(argument))
-            case Order():
+            case trees.Order():
                 return self._exact({})
 
     def _exact(self, terms: dict[int, Any]) -> _Laurent:
@@ -270,7 +256,7 @@ class _Arithmetic:
             raise _MorePowersError
         count = 1 if math.isinf(u.first) else math.ceil(self.end / u.first)
         found = self._exact({})
-        for number in reversed(_coefficients(function, count)):
+        for number in reversed(coefficients(function, count)):
             term = self._exact({0: self.ring(self.ring.domain(number.numerator, number.denominator))})
             found = self._plus(self._times(found, u), term)
         return self._cut(found.terms, found.below, min(found.end, self.end))
@@ -282,24 +268,7 @@ class _Arithmetic:
         return a * b
 
 
-@lru_cache(maxsize=1024)
-def _coefficients(function: str, count: int) -> tuple[Fraction, ...]:
-    """The first coefficients of a function of one variable: tan and tanh by t' = 1 + t**2 and t' = 1 - t**2."""
-    if function in _SIGNS:
-        return tuple(Fraction(_SIGNS[function][k % 4], math.factorial(k)) for k in range(count))
-    sign = 1 if function == "tan" else -1
-    found = [Fraction(0)]
-    for k in range(count - 1):
-        square = sum((found[i] * found[k - i] for i in range(k + 1)), Fraction(0))
-        found.append(((k == 0) + sign * square) / (k + 1))
-    return tuple(found)
-
-
-# The k-th derivatives at 0, which repeat after four.
-_SIGNS = {"exp": (1, 1, 1, 1), "sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0), "sinh": (0, 1, 0, 1), "cosh": (1, 0, 1, 0)}
-
-
-def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, order: Order | None) -> Verdict:
+def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, order: trees.Order | None) -> Verdict:
     """The first power of x at which two series differ, or else what there is to say of the O term."""
     end = order.power if order is not None and order.variable == "x" else ORDER
     differing = [power for power in arithmetic.difference(wanted, written).terms if power < min(end, ORDER)]
@@ -314,7 +283,7 @@ def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, orde
         return Verdict("wrong", f"Wrong {place}: {should}, the model wrote {wrote}.", power, right, given)
     if order is None:
         return Verdict("wrong", f"Wrong: the coefficients are right, but O(x**{ORDER}) is missing.")
-    if order != Order("x", ORDER):
+    if order != trees.Order("x", ORDER):
         return Verdict("wrong", f"Wrong: it ends with {order} and not with O(x**{ORDER}).")
     return Verdict("right", "Right: equal to the series by sympy, coefficient by coefficient.")
 
