@@ -19,6 +19,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import CARD, WEIGHTS, sha256
 from viz_transformer.measuring.answering import target_scores
 from viz_transformer.model.causality import is_causal, padding_matters
+from viz_transformer.model.kinds import SIDE_OF, SideName, stacks_of
 from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.numerals import significant
 from viz_transformer.running.decoding import Run, decode
@@ -86,77 +87,73 @@ def examine(
     return tuple(found)
 
 
+def _either(name: str, fine: bool, said: str, otherwise: str, verdict: Verdict = "bad") -> Check:
+    """The answer to a question that has two: what is said where all is fine, and else the verdict with its sentence."""
+    return Check(name, "ok" if fine else verdict, said if fine else otherwise)
+
+
 # ---- the parameters
 
 
 def _file(ckpt: Checkpoint) -> Iterator[Check]:
     name = "weights file"
     if ckpt.path is None:
-        yield Check(
-            name, "note", f"There is none: these parameters were made in memory, digest {ckpt.weights_sha256[:12]}."
-        )
+        digest = ckpt.weights_sha256[:12]
+        yield Check(name, "note", f"There is none: these parameters were made in memory, digest {digest}.")
         return
-    digests = ckpt.card.get("sha256")
-    stated = digests.get(WEIGHTS) if isinstance(digests, dict) else None
-    if sha256(ckpt.path / WEIGHTS) == stated:
-        yield Check(name, "ok", f"Its SHA-256 is the one that {CARD} states ({stated[:12]}…).")
-    else:
-        yield Check(name, "bad", f"Its SHA-256 is not the one that {CARD} states: the file was changed since.")
+    digests, found = ckpt.card.get("sha256"), sha256(ckpt.path / WEIGHTS)
+    yield _either(
+        name,
+        isinstance(digests, dict) and digests.get(WEIGHTS) == found,
+        f"Its SHA-256 is the one that {CARD} states ({found[:12]}…).",
+        f"Its SHA-256 is not the one that {CARD} states: the file was changed since.",
+    )
 
 
 def _finite(ckpt: Checkpoint) -> Iterator[Check]:
     wrong = {name: int((~torch.isfinite(p)).sum()) for name, p in ckpt.model.named_parameters()}
     wrong = {name: count for name, count in wrong.items() if count}
-    if wrong:
-        which = ", ".join(f"{name} ({count:,})" for name, count in [*wrong.items()][:NAMED])
-        yield Check("numbers", "bad", f"{sum(wrong.values()):,} of the parameters are NaN or infinite: {which}.")
-        return
+    which = ", ".join(f"{name} ({count:,})" for name, count in [*wrong.items()][:NAMED])
     largest = max(float(p.detach().abs().max()) for p in ckpt.model.parameters())
-    yield Check(
+    yield _either(
         "numbers",
-        "ok",
+        not wrong,
         f"All {ckpt.parameter_count:,} parameters are finite; the largest is {significant(largest, 3)}.",
+        f"{sum(wrong.values()):,} of the parameters are NaN or infinite: {which}.",
     )
 
 
 def _sizes(ckpt: Checkpoint) -> Iterator[Check]:
     found = both_totals(ckpt.config, {name: tuple(p.shape) for name, p in ckpt.model.named_parameters()})
-    if found.agree:
-        yield Check(
-            "sizes", "ok", f"The config asks for {found.blocks:,} parameters, block by block: the model has them."
-        )
-    else:
-        which = ", ".join(found.wrong[:NAMED])
-        yield Check(
-            "sizes", "bad", f"The config asks for {found.blocks:,} parameters, the model has {found.model:,}: {which}."
-        )
+    yield _either(
+        "sizes",
+        found.agree,
+        f"The config asks for {found.blocks:,} parameters, block by block: the model has them.",
+        f"The config asks for {found.blocks:,} parameters, the model has {found.model:,}:"
+        f" {', '.join(found.wrong[:NAMED])}.",
+    )
 
 
 def _tied(ckpt: Checkpoint) -> Iterator[Check]:
-    model, config = ckpt.model, ckpt.config
+    model, stack = ckpt.model, "decoder" if ckpt.config.has_decoder else "encoder"
     if model.output is None:
         return
-    stack = "decoder" if config.has_decoder else "encoder"
     embedding = getattr(model, stack).embedding.token.weight
     if model.output.weight is None:
-        saved = f"{embedding.numel():,} parameters fewer"
-        yield Check("output layer", "note", f"It is tied: it reads the {stack}'s embedding itself, {saved}.")
-        return
-    apart = "" if not torch.equal(model.output.weight, embedding) else ", though the two are equal now"
-    yield Check(
-        "output layer", "note", f"It is not tied: it has a matrix of its own beside the {stack}'s embedding{apart}."
-    )
+        said = f"It is tied: it reads the {stack}'s embedding itself, {embedding.numel():,} parameters fewer."
+    else:
+        apart = "" if not torch.equal(model.output.weight, embedding) else ", though the two are equal now"
+        said = f"It is not tied: it has a matrix of its own beside the {stack}'s embedding{apart}."
+    yield Check("output layer", "note", said)
 
 
 def _tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
     """Each embedding with the names of its rows; those of learned positions are their numbers."""
-    for side, stack in (("source", "encoder"), ("target", "decoder")):
-        if not getattr(ckpt.config, f"has_{stack}"):
-            continue
+    for stack in stacks_of(ckpt.anatomy):
         embedding = getattr(ckpt.model, stack).embedding
         rows = embedding.token.weight.detach()
-        codec: Codec | None = getattr(ckpt, f"{side}_codec")
-        yield f"{stack} embedding", rows, codec.vocabulary.tokens if codec else tuple(map(str, range(len(rows))))
+        codec = ckpt.codecs.get(SIDE_OF[stack].name)
+        yield f"{stack} embedding", rows, codec.names if codec else tuple(map(str, range(len(rows))))
         if ckpt.config.positions == "learned":
             table = embedding.position.table.detach()
             yield f"{stack} positions", table, tuple(map(str, range(len(table))))
@@ -165,6 +162,7 @@ def _tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
 def _embeddings(ckpt: Checkpoint) -> Iterator[Check]:
     for name, rows, names in _tables(ckpt):
         zero = (rows == 0).all(dim=1)
+        empty = [names[i] for i in zero.nonzero().flatten().tolist()]
         alike: dict[bytes, list[int]] = {}
         for i in (~zero).nonzero().flatten().tolist():
             alike.setdefault(rows[i].numpy().tobytes(), []).append(i)
@@ -172,13 +170,11 @@ def _embeddings(ckpt: Checkpoint) -> Iterator[Check]:
         problems = []
         if twins:
             problems.append(f"{len(twins)} of them equal another one: {_named([names[i] for i in twins])}")
-        if zero.any():
-            which = [names[i] for i in zero.nonzero().flatten().tolist()]
-            problems.append(f"{len(which)} {'is' if len(which) == 1 else 'are'} zero: {_named(which)}")
-        if problems:
-            yield Check(name, "bad" if twins else "note", f"Of {len(rows):,} rows, {'; '.join(problems)}.")
-        else:
-            yield Check(name, "ok", f"Its {len(rows):,} rows are all different, and none is zero.")
+        if empty:
+            problems.append(f"{len(empty)} {'is' if len(empty) == 1 else 'are'} zero: {_named(empty)}")
+        fine = f"Its {len(rows):,} rows are all different, and none is zero."
+        wrong = f"Of {len(rows):,} rows, {'; '.join(problems)}."
+        yield _either(name, not problems, fine, wrong, "bad" if twins else "note")
 
 
 def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
@@ -187,11 +183,8 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
         yield Check("rows never trained", "note", "No row was ever trained: the parameters are as they were drawn.")
         return
     if 0 not in ckpt.snapshots():
-        yield Check(
-            "rows never trained",
-            "note",
-            "That cannot be told: no snapshot from before the first step was kept to compare the embeddings with.",
-        )
+        untold = "no snapshot from before the first step was kept to compare the embeddings with"
+        yield Check("rows never trained", "note", f"That cannot be told: {untold}.")
         return
     before = {name: rows for name, rows, _ in _tables(ckpt.at_snapshot(0))}
     for name, rows, names in _tables(ckpt):
@@ -200,67 +193,55 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
         still = cosine > 1 - 1e-6  # stored as float16: rounding turns a row by about 1e-4, its cosine falls by 1e-8
         still |= (rows == start).all(dim=1)
         which = [names[i] for i in still.nonzero().flatten().tolist()]
-        if which:
-            tied = " (tied, so the output layer trained the others)" if _is_output(ckpt, name) else ""
-            yield Check(
-                f"{name}, rows never trained",
-                "note",
-                f"{len(which)} of {len(rows):,} rows point as they did before the first step{tied}: {_named(which)}.",
-            )
-        else:
-            yield Check(
-                f"{name}, rows never trained", "ok", f"All {len(rows):,} rows were turned since the first step."
-            )
-
-
-def _is_output(ckpt: Checkpoint, table: str) -> bool:
-    return ckpt.config.tied_output and table == f"{'decoder' if ckpt.anatomy.has_decoder else 'encoder'} embedding"
+        is_output = ckpt.config.tied_output and name == f"{stacks_of(ckpt.anatomy)[-1]} embedding"
+        tied = " (tied, so the output layer trained the others)" if is_output else ""
+        yield _either(
+            f"{name}, rows never trained",
+            not which,
+            f"All {len(rows):,} rows were turned since the first step.",
+            f"{len(which)} of {len(rows):,} rows point as they did before the first step{tied}: {_named(which)}.",
+            "note",
+        )
 
 
 # ---- the forward pass
 
 
-def _inputs(run: Run) -> list[Tensor]:
-    made = run.trace
-    return [torch.tensor([side.ids]) for side in (made.src, made.tgt) if len(side)]
-
-
 def _logits(ckpt: Checkpoint, run: Run, tap: Tap) -> Tensor:
+    inputs = [torch.tensor([side.ids]) for side in (run.trace.src, run.trace.tgt) if len(side)]
     with torch.no_grad():
-        logits: Tensor = ckpt.model(*_inputs(run), tap=tap)
+        logits: Tensor = ckpt.model(*inputs, tap=tap)
     return logits
 
 
 def _looking(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     recorder = Recorder()
-    same = torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, recorder))
-    if same:
-        yield Check(
-            "looking", "ok", f"With {len(recorder.values)} points recorded and with none, every bit is the same."
-        )
-    else:
-        yield Check("looking", "bad", "The logits differ when points are recorded: looking changes what is looked at.")
+    yield _either(
+        "looking",
+        torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, recorder)),
+        f"With {len(recorder.values)} points recorded and with none, every bit is the same.",
+        "The logits differ when points are recorded: looking changes what is looked at.",
+    )
 
 
 def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     off = not any(module.training for module in ckpt.model.modules())
     same = torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, OFF))
     rate = ckpt.config.dropout
-    if off and same:
-        dropout = f"Dropout, {significant(rate, 6)} in training, is off" if rate else "There is no dropout"
-        yield Check("repeating", "ok", f"{dropout}, and two runs are the same bit by bit.")
-    else:
-        what = "Two runs of the same text differ" if off else "The model is in training mode"
-        yield Check("repeating", "bad", f"{what}: its numbers are not one run's.")
+    dropout = f"Dropout, {significant(rate, 6)} in training, is off" if rate else "There is no dropout"
+    what = "Two runs of the same text differ" if off else "The model is in training mode"
+    fine = f"{dropout}, and two runs are the same bit by bit."
+    yield _either("repeating", off and same, fine, f"{what}: its numbers are not one run's.")
 
 
 def _causal(ckpt: Checkpoint) -> Iterator[Check]:
-    if not ckpt.anatomy.has_decoder:
-        return
-    if is_causal(ckpt.model):
-        yield Check("causality", "ok", "No later token that was exchanged changed a bit of an earlier row's logits.")
-    else:
-        yield Check("causality", "bad", "A later token changes earlier rows: this decoder reads the future.")
+    if ckpt.anatomy.has_decoder:
+        yield _either(
+            "causality",
+            is_causal(ckpt.model),
+            "No later token that was exchanged changed a bit of an earlier row's logits.",
+            "A later token changes earlier rows: this decoder reads the future.",
+        )
 
 
 def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
@@ -268,33 +249,25 @@ def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     logits = _logits(ckpt, run, OFF)[0]
     first = step_row(run, 0)
     steps = torch.stack([step.logits for step in run.steps]).float()
-    apart = (logits[first : first + len(steps)] - steps).abs().nan_to_num(nan=math.inf).max()
-    share = float(apart) / max(float(steps.abs().nan_to_num().max()), 1e-30)
-    count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
-    if share <= ROUNDING:
-        yield Check(
-            "steps", "ok", f"The logits of {count} and of one whole pass differ by at most {apart:.1e}, by rounding."
-        )
-    else:
-        why = "" if is_causal(ckpt.model) else ", as a model must that is not causal"
-        verdict: Verdict = "bad" if is_causal(ckpt.model) else "note"
-        yield Check(
-            "steps",
-            verdict,
-            f"The logits of {count} and of one whole pass differ by up to {significant(float(apart), 3)}{why}.",
-        )
+    apart = float((logits[first : first + len(steps)] - steps).abs().nan_to_num(nan=math.inf).max())
+    share = apart / max(float(steps.abs().nan_to_num().max()), 1e-30)
+    said = f"The logits of {len(steps)} step{'s' * (len(steps) != 1)} and of one whole pass differ by"
+    causal = is_causal(ckpt.model)
+    why = "" if causal else ", as a model must that is not causal"
+    wrong = f"{said} up to {significant(apart, 3)}{why}."
+    fine = f"{said} at most {apart:.1e}, by rounding."
+    yield _either("steps", share <= ROUNDING, fine, wrong, "bad" if causal else "note")
 
 
 def _padding(ckpt: Checkpoint) -> Iterator[Check]:
     config = ckpt.config
     if config.pad_to is not None:
         yield Check("padding", "note", f"It always reads {config.pad_to} tokens: its padding is part of every run.")
-    elif getattr(config, "target_pad" if config.has_decoder else "source_pad") is None:
+    elif SIDE_OF[stacks_of(ckpt.anatomy)[-1]].pad(ckpt.anatomy) is None:
         yield Check("padding", "note", "It has no padding token: texts of several lengths are run one by one.")
-    elif padding_matters(ckpt.model):
-        yield Check("padding", "bad", "Padding behind a text changes the logits of its tokens.")
     else:
-        yield Check("padding", "ok", "Padding behind a text changes the logits of its tokens by no more than rounding.")
+        said = "Padding behind a text changes the logits of its tokens"
+        yield _either("padding", not padding_matters(ckpt.model), f"{said} by no more than rounding.", f"{said}.")
 
 
 def _rows(run: Run) -> Iterator[Check]:
@@ -309,14 +282,12 @@ def _rows(run: Run) -> Iterator[Check]:
             furthest = max(furthest, float(abs(sums - 1).max(initial=0)))
             count, empty = count + int(some.sum()), empty + int((~some).sum())
     without = f"; {empty:,} rows may read nothing" if empty else ""
-    if furthest <= 1e-5:
-        yield Check("rows of weights", "ok", f"All {count:,} sum to 1, the furthest is {furthest:.1e} away{without}.")
-    else:
-        yield Check(
-            "rows of weights",
-            "bad",
-            f"Of {count:,} rows, one is {significant(furthest, 3)} away from a sum of 1{without}.",
-        )
+    yield _either(
+        "rows of weights",
+        furthest <= 1e-5,
+        f"All {count:,} sum to 1, the furthest is {furthest:.1e} away{without}.",
+        f"Of {count:,} rows, one is {significant(furthest, 3)} away from a sum of 1{without}.",
+    )
 
 
 def _readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> list[tuple[str, str]]:
@@ -351,23 +322,22 @@ def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check
                 fired[name] = fired[name] | on if name in fired else on
     silent = {name.removesuffix(".ffn.hidden"): int((~on).sum()) for name, on in fired.items()}
     total, units = sum(silent.values()), sum(len(on) for on in fired.values())
-    where = f"of {len(pairs)} example pair{'s' * (len(pairs) != 1)} ({positions:,} positions)"
-    if total:
-        most = max(silent, key=lambda name: silent[name])
-        said = f"{total:,} of {units:,} feed-forward units never fired in the texts {where}"
-        yield Check("hidden units", "note", f"{said}, most of them in {most} ({silent[most]:,}).")
-    else:
-        yield Check("hidden units", "ok", f"Each of {units:,} feed-forward units fired somewhere in the texts {where}.")
+    texts = f"in the texts of {len(pairs)} example pair{'s' * (len(pairs) != 1)} ({positions:,} positions)"
+    most = max(silent, key=lambda name: silent[name])
+    yield _either(
+        "hidden units",
+        not total,
+        f"Each of {units:,} feed-forward units fired somewhere {texts}.",
+        f"{total:,} of {units:,} feed-forward units never fired {texts}, most of them in {most} ({silent[most]:,}).",
+        "note",
+    )
 
 
 # ---- the vocabularies
 
 
-def _codecs(ckpt: Checkpoint) -> Iterator[tuple[str, Codec]]:
-    for side in ("source", "target"):
-        codec: Codec | None = getattr(ckpt, f"{side}_codec")
-        if codec is not None:
-            yield side, codec
+def _codecs(ckpt: Checkpoint) -> list[tuple[SideName, Codec]]:
+    return [(side, ckpt.own_codec(side)) for side in ckpt.codecs]
 
 
 def _specials(ckpt: Checkpoint) -> Iterator[Check]:
@@ -375,37 +345,25 @@ def _specials(ckpt: Checkpoint) -> Iterator[Check]:
     for side, codec in _codecs(ckpt):
         lacking = [word for role, word in roles.items() if role not in codec.vocabulary.specials]
         needed = ckpt.anatomy.kind == "encoder-decoder" and side == "target" and {"start", "end"} & {*lacking}
-        if lacking:
-            said = f"There is no token for {', '.join(lacking)}"
-            yield Check(f"{side} specials", "bad" if needed else "note", f"{said}.")
-        else:
-            yield Check(f"{side} specials", "ok", "There are tokens for start, end, padding and unknown text.")
+        fine = "There are tokens for start, end, padding and unknown text."
+        wrong = f"There is no token for {', '.join(lacking)}."
+        yield _either(f"{side} specials", not lacking, fine, wrong, "bad" if needed else "note")
 
 
 def _unreachable(ckpt: Checkpoint) -> Iterator[Check]:
     for side, codec in _codecs(ckpt):
         vocabulary = codec.vocabulary
         plain = [i for i in range(len(vocabulary)) if i not in vocabulary.special_ids]
-        lost = [vocabulary.tokens[i] for i in plain if not _comes_back(codec, i)]
-        if lost:
-            verb = "does" if len(lost) == 1 else "do"
-            yield Check(
-                f"{side} vocabulary",
-                "note",
-                f"{len(lost):,} of {len(plain):,} tokens {verb} not come back when their text is typed alone:"
-                f" {_named(lost)}.",
-            )
-        else:
-            yield Check(
-                f"{side} vocabulary", "ok", f"Each of its {len(plain):,} tokens comes back when its text is typed."
-            )
-
-
-def _comes_back(codec: Codec, token_id: int) -> bool:
-    try:
-        return token_id in codec.encode(codec.vocabulary.tokens[token_id]).ids
-    except ValueError:
-        return False
+        lost = [vocabulary.tokens[i] for i in plain if i not in _ids(codec, vocabulary.tokens[i])]
+        verb = "does" if len(lost) == 1 else "do"
+        yield _either(
+            f"{side} vocabulary",
+            not lost,
+            f"Each of its {len(plain):,} tokens comes back when its text is typed.",
+            f"{len(lost):,} of {len(plain):,} tokens {verb} not come back when their text is typed alone:"
+            f" {_named(lost)}.",
+            "note",
+        )
 
 
 def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
@@ -451,11 +409,8 @@ def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Ch
         what = f"{len(pairs)} example texts"
     even = math.log(size)
     guess = f"an even guess among {size:,} has {significant(even)}"
-    said = f"{significant(loss)} nats per token on {what} ({tokens:,} tokens); {guess}"
-    if loss < even:
-        yield Check("better than guessing", "ok", f"Its loss is {said}.")
-    else:
-        yield Check("better than guessing", "bad", f"No: its loss is {said}.")
+    said = f"loss is {significant(loss)} nats per token on {what} ({tokens:,} tokens); {guess}."
+    yield _either("better than guessing", loss < even, f"Its {said}", f"No: its {said}")
 
 
 def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
