@@ -16,12 +16,18 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class Vocabulary:
     """Tokens and their ids; `specials` maps a role ("bos", "eos", "unk", "pad", each optional) to its token.
 
+    bos, eos, unk, pad: the ids of the start and end token, of the one that stands for every unknown token, and of the
+    one that fills up shorter texts of a batch; None for those that there are not.
     Raises ValueError for no tokens, a token that is no text, a token that stands twice, an unknown role, and a
     special that is not among the tokens.
     """
 
     tokens: tuple[str, ...]
     specials: dict[str, str]
+    bos: int | None = field(repr=False, compare=False)
+    eos: int | None = field(repr=False, compare=False)
+    unk: int | None = field(repr=False, compare=False)
+    pad: int | None = field(repr=False, compare=False)
     _ids: dict[str, int] = field(repr=False, compare=False)
 
     def __init__(self, tokens: Iterable[str], specials: Mapping[str, str] = _NONE) -> None:
@@ -41,6 +47,8 @@ class Vocabulary:
         object.__setattr__(self, "tokens", tokens)
         object.__setattr__(self, "specials", dict(specials))
         object.__setattr__(self, "_ids", ids)
+        for role in ROLES:
+            object.__setattr__(self, role, ids[specials[role]] if role in specials else None)
 
     @classmethod
     def build(
@@ -78,30 +86,6 @@ class Vocabulary:
         return self.tokens[id]
 
     @property
-    def bos(self) -> int | None:
-        """Id of the start token."""
-        return self._special("bos")
-
-    @property
-    def eos(self) -> int | None:
-        """Id of the end token."""
-        return self._special("eos")
-
-    @property
-    def unk(self) -> int | None:
-        """Id that stands for every unknown token."""
-        return self._special("unk")
-
-    @property
-    def pad(self) -> int | None:
-        """Id that fills up shorter texts of a batch."""
-        return self._special("pad")
-
-    @property
     def special_ids(self) -> frozenset[int]:
         """Ids of all special tokens."""
         return frozenset(self._ids[token] for token in self.specials.values())
-
-    def _special(self, role: str) -> int | None:
-        token = self.specials.get(role)
-        return None if token is None else self._ids[token]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from viz_transformer.sentences import quoted
 from viz_transformer.text.notation.reading import (
@@ -14,9 +14,9 @@ from viz_transformer.text.notation.reading import (
     LONGEST_TEXT,
     WRITTEN,
     Reading,
+    Settings,
     check_characters,
     check_count,
-    settings_of,
 )
 from viz_transformer.text.notation.rewriting import VARIABLE, UnclearError, rewritten
 
@@ -25,7 +25,7 @@ _MOST_FUNCTIONS, _LONGEST_NAME = 40, 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expressions:
+class Expressions(Settings):
     """Functions with parentheses, `*`, `**`, whole numbers up to `largest`, x, and one-letter symbols for constants.
 
     plain: whether x may stand alone, as in sin(x) and x**2; else it stood only inside functions, times a symbol.
@@ -51,19 +51,6 @@ class Expressions:
         check_count("largest", self.largest, 1, 10**12)
         if not isinstance(self.plain, bool):
             raise ValueError(f"the card's notation has plain={quoted(self.plain)}: it has to be true or false")
-
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any]) -> Expressions:
-        return cls(**settings_of(cls.kind, given, ("functions", "symbols", "largest", "plain")))
-
-    def settings(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "functions": list(self.functions),
-            "symbols": self.symbols,
-            "largest": self.largest,
-            "plain": self.plain,
-        }
 
     def words(self) -> str:
         said = f"expressions of {VARIABLE} with {', '.join(self.functions)}, the constants {', '.join(self.symbols)}"

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from viz_transformer.text.notation.reading import (
     INSIDE,
     LEARNED,
     WRITTEN,
     Reading,
+    Settings,
     check_characters,
     check_count,
-    settings_of,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Letters:
+class Letters(Settings):
     """1 to `longest` of these lower-case letters. Raises ValueError for settings out of bounds."""
 
     kind: ClassVar[str] = "letters"
@@ -29,13 +28,6 @@ class Letters:
     def __post_init__(self) -> None:
         check_characters("letters", self.letters, ascii_lowercase)
         check_count("longest", self.longest, 1, 10_000)
-
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any]) -> Letters:
-        return cls(**settings_of(cls.kind, given, ("letters", "longest")))
-
-    def settings(self) -> dict[str, Any]:
-        return {"kind": self.kind, "letters": self.letters, "longest": self.longest}
 
     def words(self) -> str:
         return f"1 to {self.longest:,} of {self._which()}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from viz_transformer.text.notation.reading import (
     INSIDE,
@@ -13,8 +13,8 @@ from viz_transformer.text.notation.reading import (
     LONGEST_TEXT,
     WRITTEN,
     Reading,
+    Settings,
     check_count,
-    settings_of,
 )
 
 MINUS = "\N{MINUS SIGN}"
@@ -64,16 +64,32 @@ def _parsed(text: str) -> _Number | None:
     return _Number(found["sign"] in ("-", MINUS), whole.lstrip("0") or "0", found["decimals"], grouped)
 
 
-def _rounded_to(decimals: int) -> str:
-    return f"rounded to {_count(decimals, 'decimal')}"
-
-
 def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + "s" * (n != 1)
 
 
+_Judged = tuple[str, bool, tuple[str, bool]]
+"""Of a number a sentence if it is larger than those that the model learned, else ""; whether it is written as these
+were; as it would be, and whether it is rounded then."""
+
+
+def _reading(text: str, decimals: int, only: str, judged: Callable[[str, _Number], _Judged]) -> Reading:
+    """Any usual English notation is offered in the model's; more decimals than it knows are rounded, and said."""
+    typed = text.strip()
+    if not typed:
+        return INSIDE
+    number = _parsed(typed) if len(typed) <= LONGEST_TEXT else None
+    if number is None:
+        return Reading(inside=False, said=f"This model learned numbers only, {only}.")
+    beyond, own, (offered, rounded) = judged(typed, number)
+    if own:
+        return Reading(inside=False, said=beyond) if beyond else INSIDE
+    lead = f"rounded to {_count(decimals, 'decimal')}" if rounded else WRITTEN if beyond else LEARNED
+    return Reading(inside=False, offered=offered, lead=lead, said=beyond)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Numbers:
+class Numbers(Settings):
     """Commas between groups of three digits, exactly so many decimals, "-" for below zero; the whole part at most
     `largest`. Raises ValueError for settings out of bounds."""
 
@@ -85,38 +101,24 @@ class Numbers:
         check_count("decimals", self.decimals, 1, 20)
         check_count("largest", self.largest, 1, 10**30)
 
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any]) -> Numbers:
-        return cls(**settings_of(cls.kind, given, ("decimals", "largest")))
-
-    def settings(self) -> dict[str, Any]:
-        return {"kind": self.kind, "decimals": self.decimals, "largest": self.largest}
-
     def words(self) -> str:
-        return f"numbers written as {self._example()}, up to {self.largest:,}"
+        return f"numbers {self._written()}, up to {self.largest:,}"
 
     def read(self, text: str) -> Reading:
-        """Any usual English notation is offered in the model's; more decimals than it knows are rounded, and said."""
-        typed = text.strip()
-        if not typed:
-            return INSIDE
-        number = _parsed(typed) if len(typed) <= LONGEST_TEXT else None
-        if number is None:
-            return Reading(inside=False, said=f"This model learned numbers only, written as {self._example()}.")
+        return _reading(text, self.decimals, self._written(), self._judged)
+
+    def _judged(self, typed: str, number: _Number) -> _Judged:
         beyond = f"The numbers that this model learned go up to {self.largest:,}." * (int(number.whole) > self.largest)
         form = _GROUPED.fullmatch(typed)
-        if form is not None and len(form["decimals"]) == self.decimals:
-            return Reading(inside=False, said=beyond) if beyond else INSIDE
-        offered, rounded = number.written(self.decimals, exactly=True, grouped=True)
-        lead = _rounded_to(self.decimals) if rounded else WRITTEN if beyond else LEARNED
-        return Reading(inside=False, offered=offered, lead=lead, said=beyond)
+        own = form is not None and len(form["decimals"]) == self.decimals
+        return beyond, own, number.written(self.decimals, exactly=True, grouped=True)
 
-    def _example(self) -> str:
-        return f"1,984.{'0' * self.decimals}"
+    def _written(self) -> str:
+        return f"written as 1,984.{'0' * self.decimals}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TypedNumbers:
+class TypedNumbers(Settings):
     """The usual English notations: up to `digits` digits before the point, plain or in groups of three with commas,
     up to `decimals` behind it, "+", "-" or a minus sign in front; without a sign also with up to three zeros more in
     front, and with nothing before the point. Raises ValueError for settings out of bounds."""
@@ -129,29 +131,15 @@ class TypedNumbers:
         check_count("digits", self.digits, 1, 30)
         check_count("decimals", self.decimals, 1, 20)
 
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any]) -> TypedNumbers:
-        return cls(**settings_of(cls.kind, given, ("digits", "decimals")))
-
-    def settings(self) -> dict[str, Any]:
-        return {"kind": self.kind, "digits": self.digits, "decimals": self.decimals}
-
     def words(self) -> str:
         digits, decimals = _count(self.digits, "digit"), _count(self.decimals, "decimal")
         return f"numbers in the usual English notations, at most {digits} before the point and {decimals}"
 
     def read(self, text: str) -> Reading:
-        """Another notation is offered as a plain number; more decimals are rounded, and said."""
-        typed = text.strip()
-        if not typed:
-            return INSIDE
-        number = _parsed(typed) if len(typed) <= LONGEST_TEXT else None
-        if number is None:
-            return Reading(inside=False, said="This model learned numbers only, in digits: 1984, 1,984.5 or -0.25.")
+        return _reading(text, self.decimals, "in digits: 1984, 1,984.5 or -0.25", self._judged)
+
+    def _judged(self, typed: str, number: _Number) -> _Judged:
         before = _count(self.digits, "digit")
         beyond = f"This model learned numbers of at most {before} before the point." * (len(number.whole) > self.digits)
-        if _TYPED.fullmatch(typed) and len(number.decimals) <= self.decimals:
-            return Reading(inside=False, said=beyond) if beyond else INSIDE
-        offered, rounded = number.written(self.decimals, exactly=False, grouped=number.grouped)
-        lead = _rounded_to(self.decimals) if rounded else WRITTEN if beyond else LEARNED
-        return Reading(inside=False, offered=offered, lead=lead, said=beyond)
+        own = bool(_TYPED.fullmatch(typed)) and len(number.decimals) <= self.decimals
+        return beyond, own, number.written(self.decimals, exactly=False, grouped=number.grouped)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 from viz_transformer.sentences import quoted
 
@@ -31,14 +31,30 @@ class Reading:
 INSIDE = Reading(inside=True)
 
 
-def settings_of(kind: str, given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The settings without the kind. Raises ValueError unless they are exactly these."""
-    found = {name: value for name, value in given.items() if name != "kind"}
-    if missing := [name for name in names if name not in found]:
-        raise ValueError(f"the card's notation ({kind}) lacks {missing[0]!r}: it has to state {', '.join(names)}")
-    if unknown := [name for name in found if name not in names]:
-        raise ValueError(f"the card's notation ({kind}) states {quoted(unknown[0])}: it may state {', '.join(names)}")
-    return found
+@dataclass(frozen=True)
+class Settings:
+    """What a card states of a notation: a kind, and the fields of its class."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any]) -> Self:
+        """The notation of these settings. Raises ValueError unless they are exactly those of the kind, in bounds."""
+        names = [field.name for field in fields(cls)]
+        found = {name: value for name, value in given.items() if name != "kind"}
+        if missing := [name for name in names if name not in found]:
+            must = f"it has to state {', '.join(names)}"
+            raise ValueError(f"the card's notation ({cls.kind}) lacks {missing[0]!r}: {must}")
+        if unknown := [name for name in found if name not in names]:
+            may = f"it may state {', '.join(names)}"
+            raise ValueError(f"the card's notation ({cls.kind}) states {quoted(unknown[0])}: {may}")
+        return cls(**found)
+
+    def settings(self) -> dict[str, Any]:
+        """As a card has it, with the kind."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+        return {"kind": self.kind, **values, **lists}
 
 
 def check_count(name: str, value: object, least: int, most: int) -> None:
