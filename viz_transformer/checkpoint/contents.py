@@ -14,22 +14,9 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.atomic import recover
-from viz_transformer.checkpoint.files import (
-    CARD,
-    CONFIG,
-    COPY_AGAIN,
-    EXAMPLES,
-    FORMAT_VERSION,
-    HISTORY,
-    SAVE_AS_FOLDER,
-    SNAPSHOTS,
-    WEIGHTS,
-    CheckpointError,
-    check_weights_header,
-    read_json_object,
-    read_rows,
-)
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.instrument import Anatomy, anatomy_of
 
@@ -65,8 +52,8 @@ class Summary:
     @property
     def parameter_count(self) -> int:
         """Numbers in the weights file, by its header. Raises CheckpointError if that cannot be read."""
-        path = self.path / WEIGHTS
-        check_weights_header(path)
+        path = self.path / files.WEIGHTS
+        files.check_weights_header(path)
         try:
             with safe_open(path, framework="np") as file:
                 return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
@@ -129,12 +116,12 @@ def find_folder(where: str | Path) -> Path:
             is_folder = recover(path)
     bundled = bundled_folder() / name
     is_name = path.parts == (name,) and name != ".."
-    if is_name and not os.path.exists(path / CONFIG) and os.path.isdir(bundled):
+    if is_name and not os.path.exists(path / files.CONFIG) and os.path.isdir(bundled):
         return bundled
     if is_folder:
         return path
     if os.path.isfile(path):
-        raise CheckpointError(f"{path} is a file, not a checkpoint folder: give the folder, or {SAVE_AS_FOLDER}")
+        raise CheckpointError(f"{path} is a file, not a checkpoint folder: give the folder, or {files.SAVE_AS_FOLDER}")
     known = [entry.name for entry in list_checkpoints()]
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else " or ".join(["give a folder", *known])
@@ -146,8 +133,8 @@ def read_summary(folder: Path) -> Summary:
 
     Raises CheckpointError for a missing or damaged file, another format version, and a config that fits no model.
     """
-    path = folder / CONFIG
-    content = read_json_object(path)
+    path = folder / files.CONFIG
+    content = files.read_json_object(path)
     check_version(path, content.get("format_version"))
     if not isinstance(content.get("model"), dict):
         raise CheckpointError(f"{path} has no 'model' settings: {COPY_AGAIN}")
@@ -156,7 +143,7 @@ def read_summary(folder: Path) -> Summary:
     except ValueError as error:
         raise CheckpointError(f"{path} does not describe a model ({error!s:.200}): {COPY_AGAIN}") from None
     codecs = {side: content.get(f"{side}_codec") for side in ("source", "target")}
-    return Summary(folder.absolute().name, folder, config, codecs, read_json_object(folder / CARD))
+    return Summary(folder.absolute().name, folder, config, codecs, files.read_json_object(folder / files.CARD))
 
 
 def check_version(path: Path, version: object) -> None:
@@ -164,27 +151,27 @@ def check_version(path: Path, version: object) -> None:
     if version is None:
         raise CheckpointError(
             f"{path} has no format_version, so the folder is not a checkpoint of this program: "
-            f"give another folder, or {SAVE_AS_FOLDER}"
+            f"give another folder, or {files.SAVE_AS_FOLDER}"
         )
     if type(version) is not int or version < 1:
         raise CheckpointError(f"{path} has the unknown format_version {version!r:.40}: {COPY_AGAIN}")
-    if version > FORMAT_VERSION:
+    if version > files.FORMAT_VERSION:
         raise CheckpointError(
-            f"{path} has format_version {version!r:.20}, this program reads {FORMAT_VERSION}: "
+            f"{path} has format_version {version!r:.20}, this program reads {files.FORMAT_VERSION}: "
             "install a newer viz-transformer"
         )
 
 
 def snapshot_file(step: int) -> str:
     """The snapshot's name inside the folder, as the card's digests list it."""
-    return f"{SNAPSHOTS}/step-{step}.safetensors"
+    return f"{files.SNAPSHOTS}/step-{step}.safetensors"
 
 
 def snapshot_steps(card: dict[str, Any]) -> tuple[int, ...]:
     """The steps of the snapshots that the card lists, in order."""
     digests = card.get("sha256")
     names = map(str, digests) if isinstance(digests, dict) else ()
-    matches = (re.fullmatch(rf"{SNAPSHOTS}/step-(0|[1-9][0-9]{{0,17}})\.safetensors", name) for name in names)
+    matches = (re.fullmatch(rf"{files.SNAPSHOTS}/step-(0|[1-9][0-9]{{0,17}})\.safetensors", name) for name in names)
     return tuple(sorted(int(match[1]) for match in matches if match))
 
 
@@ -193,8 +180,8 @@ def read_history(folder: Path) -> list[dict[str, float]]:
 
     Raises CheckpointError for a damaged file.
     """
-    path = folder / HISTORY
-    return parse_history(read_rows(path), path) if path.exists() else []
+    path = folder / files.HISTORY
+    return parse_history(files.read_rows(path), path) if path.exists() else []
 
 
 def parse_history(lines: Sequence[str], path: Path) -> list[dict[str, float]]:
@@ -217,11 +204,11 @@ def parse_history(lines: Sequence[str], path: Path) -> list[dict[str, float]]:
 
 def read_examples(folder: Path) -> list[tuple[str, str]]:
     """The pairs of the folder's examples.tsv; none if there is no file. Raises CheckpointError for a damaged file."""
-    path = folder / EXAMPLES
+    path = folder / files.EXAMPLES
     if not path.exists():
         return []
     pairs = []
-    for number, line in enumerate(read_rows(path), start=1):
+    for number, line in enumerate(files.read_rows(path), start=1):
         source, tab, target = line.partition("\t")
         if not tab or "\t" in target:
             raise CheckpointError(f"{path} line {number} is not a source, a tab and a target: {COPY_AGAIN}")

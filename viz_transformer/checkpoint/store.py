@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
+from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.atomic import replace_folder
 from viz_transformer.checkpoint.contents import (
     Summary,
@@ -25,25 +26,7 @@ from viz_transformer.checkpoint.contents import (
     snapshot_file,
     snapshot_steps,
 )
-from viz_transformer.checkpoint.files import (
-    ALL_FILES,
-    CARD,
-    CONFIG,
-    COPY_AGAIN,
-    EXAMPLES,
-    FORMAT_VERSION,
-    HISTORY,
-    SAVE_AS_FOLDER,
-    VOCABULARIES,
-    WEIGHTS,
-    CheckpointError,
-    check_digest,
-    check_rows,
-    read_json,
-    read_json_object,
-    reading,
-    sha256,
-)
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, NotTold
@@ -186,21 +169,23 @@ def save_checkpoint(
     folder = Path(folder)
     _check_replaceable(folder)
     codecs = {"source": source_codec, "target": target_codec}
-    content = {"format_version": FORMAT_VERSION, "model": config.to_dict()}
+    content = {"format_version": files.FORMAT_VERSION, "model": config.to_dict()}
     content |= {f"{side}_codec": None if codec is None else codec.to_dict() for side, codec in codecs.items()}
-    texts = {CONFIG: _json(content)}
+    texts = {files.CONFIG: _json(content)}
     for side, codec in codecs.items():
         if codec is not None:
-            _check_vocabulary(folder / VOCABULARIES[side], len(codec.vocabulary), config, side)
-            texts[VOCABULARIES[side]] = _json(codec.vocabulary.tokens)
-    weights = {WEIGHTS: state_dict} | {snapshot_file(step): dict(state) for step, state in (snapshots or {}).items()}
+            _check_vocabulary(folder / files.VOCABULARIES[side], len(codec.vocabulary), config, side)
+            texts[files.VOCABULARIES[side]] = _json(codec.vocabulary.tokens)
+    weights = {files.WEIGHTS: state_dict} | {
+        snapshot_file(step): dict(state) for step, state in (snapshots or {}).items()
+    }
     shapes = expected_shapes(config)
     stored = {name: _stored(folder / name, state, shapes, dtype) for name, state in weights.items()}
-    extra = {EXAMPLES: _tsv(folder / EXAMPLES, examples)} if examples else {}
+    extra = {files.EXAMPLES: _tsv(folder / files.EXAMPLES, examples)} if examples else {}
     if history_csv is not None:
-        check_rows(folder / HISTORY, history_csv.count("\n"))
-        parse_history(history_csv.splitlines(), folder / HISTORY)
-        extra[HISTORY] = history_csv
+        files.check_rows(folder / files.HISTORY, history_csv.count("\n"))
+        parse_history(history_csv.splitlines(), folder / files.HISTORY)
+        extra[files.HISTORY] = history_csv
 
     def write(new: Path) -> None:
         for name, text in {**texts, **extra}.items():
@@ -208,8 +193,8 @@ def save_checkpoint(
         for name, tensors in stored.items():
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_bytes(save(tensors))  # save_file would make it readable for its owner only
-        digests = {name: sha256(new / name) for name in (*texts, *stored)}
-        (new / CARD).write_bytes(_json({**card, "sha256": digests}).encode("utf-8"))
+        digests = {name: files.sha256(new / name) for name in (*texts, *stored)}
+        (new / files.CARD).write_bytes(_json({**card, "sha256": digests}).encode("utf-8"))
         _keep_other_files(folder, new)
 
     replace_folder(folder, write)
@@ -224,12 +209,12 @@ def expected_shapes(config: ModelConfig) -> Shapes:
 
 def _load(folder: Path) -> Checkpoint:
     summary = read_summary(folder)
-    check_digest(folder, CONFIG, summary.card)
+    files.check_digest(folder, files.CONFIG, summary.card)
     _check_weights_file(folder)
-    check_safetensors(folder / WEIGHTS)
-    _check_size(summary.config, folder / CONFIG, folder / WEIGHTS)
-    codecs = {side: _read_codec(summary, side) for side in VOCABULARIES}
-    model, digest = _read_model(folder, WEIGHTS, summary.config, summary.card)
+    check_safetensors(folder / files.WEIGHTS)
+    _check_size(summary.config, folder / files.CONFIG, folder / files.WEIGHTS)
+    codecs = {side: _read_codec(summary, side) for side in files.VOCABULARIES}
+    model, digest = _read_model(folder, files.WEIGHTS, summary.config, summary.card)
     return Checkpoint(summary.name, folder, model, codecs["source"], codecs["target"], summary.card, digest)
 
 
@@ -238,9 +223,9 @@ def _read_codec(summary: Summary, side: str) -> Codec | None:
     described = summary.codecs[side]
     if described is None:
         return None
-    path = summary.path / VOCABULARIES[side]
-    tokens = read_json(path)
-    check_digest(summary.path, path.name, summary.card)  # after that, since there is no end to what may be hashed
+    path = summary.path / files.VOCABULARIES[side]
+    tokens = files.read_json(path)
+    files.check_digest(summary.path, path.name, summary.card)  # after that, since there is no end to what may be hashed
     if not isinstance(tokens, list):
         raise CheckpointError(f"{path} is not a JSON list of tokens: {COPY_AGAIN}")
     _check_vocabulary(path, len(tokens), summary.config, side)
@@ -251,7 +236,7 @@ def _read_codec(summary: Summary, side: str) -> Codec | None:
     try:
         return Codec.from_dict(described, vocabulary)
     except ValueError as error:
-        config = summary.path / CONFIG
+        config = summary.path / files.CONFIG
         raise CheckpointError(f"{config} describes no {side} codec ({error!s:.200}): {COPY_AGAIN}") from None
 
 
@@ -264,20 +249,20 @@ def _check_vocabulary(path: Path, size: int, config: ModelConfig, side: str) -> 
 
 def _check_weights_file(folder: Path) -> None:
     """Raise CheckpointError if the folder's weights are missing or only there as a torch file."""
-    with reading(folder):
+    with files.reading(folder):
         names = {path.name for path in folder.iterdir()}
     others = sorted(name for name in names if name.endswith((".pt", ".pth", ".bin", ".ckpt", ".pkl")))
-    if WEIGHTS not in names and others:
-        raise CheckpointError(f"{folder} has {others[0]} but no {WEIGHTS}: {SAVE_AS_FOLDER}")
+    if files.WEIGHTS not in names and others:
+        raise CheckpointError(f"{folder} has {others[0]} but no {files.WEIGHTS}: {files.SAVE_AS_FOLDER}")
 
 
 def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, Any]) -> tuple[Transformer, str]:
     """The model with the weights in a file of the folder, and the file's digest."""
     path = folder / name
     check_safetensors(path)
-    _check_size(config, folder / CONFIG, path)
+    _check_size(config, folder / files.CONFIG, path)
     check_stored(path, shapes := expected_shapes(config))
-    digest = check_digest(folder, name, card)  # takes longest, so it comes last
+    digest = files.check_digest(folder, name, card)  # takes longest, so it comes last
     tensors = read_tensors(path, shapes)
     with torch.random.fork_rng(devices=[]):  # looking changes nothing: not even the random numbers drawn next
         model = Transformer(config)
@@ -293,7 +278,7 @@ def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
     longest = max(config.max_source * config.has_encoder, config.max_target * config.has_decoder)
     if config.positions == "learned":
         least += longest * d_model
-    with reading(weights):
+    with files.reading(weights):
         room = weights.stat().st_size // 2  # two bytes a number is the least that is read
     if least > room:
         raise CheckpointError(
@@ -334,7 +319,7 @@ def _stored(path: Path, state: Mapping[str, Tensor], shapes: Shapes, dtype: str)
 
 
 def _tsv(path: Path, pairs: Sequence[tuple[str, str]]) -> str:
-    check_rows(path, len(pairs))
+    files.check_rows(path, len(pairs))
     for pair in pairs:
         if len(pair) != 2 or any(sign in text for text in pair for sign in "\t\n"):
             raise CheckpointError(f"{path} cannot be saved: {pair!r:.80} is not two texts without tab and line break")
@@ -352,17 +337,17 @@ def _check_replaceable(folder: Path) -> None:
     if folder.is_dir() and Path.cwd().is_relative_to(folder.resolve()):
         raise CheckpointError(f"{folder} is the folder that you are in: save to a folder inside or beside it")
     try:
-        content = read_json_object(folder / CONFIG)
+        content = files.read_json_object(folder / files.CONFIG)
     except CheckpointError:
         return  # missing or damaged: nothing to lose
     if "format_version" not in content:
-        raise CheckpointError(f"{folder} holds the {CONFIG} of another program: save to another folder")
+        raise CheckpointError(f"{folder} holds the {files.CONFIG} of another program: save to another folder")
 
 
 def _keep_other_files(old: Path, new: Path) -> None:
     """Link into `new` what `old` holds and is not part of a checkpoint, such as a training's own files."""
     for entry in old.iterdir() if old.is_dir() else ():
-        if entry.name in ALL_FILES:
+        if entry.name in files.ALL_FILES:
             continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.copytree(entry, new / entry.name, symlinks=True, copy_function=_link)

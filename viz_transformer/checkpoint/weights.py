@@ -18,13 +18,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from viz_transformer.checkpoint.files import (
-    COPY_AGAIN,
-    SAVE_AS_FOLDER,
-    CheckpointError,
-    check_weights_header,
-    read_bytes,
-)
+from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.sentences import quoted
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -49,7 +44,7 @@ def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor
     Raises CheckpointError for a file that is missing, damaged, of another kind, would need code to be opened, claims
     more numbers than it stores, has other names or shapes than expected, or holds NaN or infinite numbers.
     """
-    read = _read_torch if read_bytes(path, len(ZIP_MAGIC)) == ZIP_MAGIC else _read_safetensors
+    read = _read_torch if files.read_bytes(path, len(ZIP_MAGIC)) == ZIP_MAGIC else _read_safetensors
     tensors = read(path, expected)
     for name, tensor in tensors.items():
         if not torch.isfinite(tensor).all():
@@ -62,12 +57,12 @@ def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor
 
 def check_safetensors(path: Path) -> None:
     """Raise CheckpointError unless the file begins like safetensors; says so if it is a torch file or a pickle."""
-    head = read_bytes(path, 9)  # the header's length in eight bytes, then its JSON
+    head = files.read_bytes(path, 9)  # the header's length in eight bytes, then its JSON
     if head[8:] == b"{":
-        check_weights_header(path)
+        files.check_weights_header(path)
         return
     if head.startswith(ZIP_MAGIC):
-        raise CheckpointError(f"{path} is a torch file and not safetensors: {SAVE_AS_FOLDER}")
+        raise CheckpointError(f"{path} is a torch file and not safetensors: {files.SAVE_AS_FOLDER}")
     if head.startswith(PICKLE_MAGIC):
         raise CheckpointError(f"{path} is a pickle, which could run code, so it was not opened: {_SAVE_TENSORS}")
     raise CheckpointError(f"{path} is neither a safetensors nor a torch file, or damaged: {COPY_AGAIN}")
