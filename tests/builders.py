@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import torch
 
-from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint import Checkpoint, save_checkpoint
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec
@@ -54,6 +55,16 @@ def tiny_checkpoint(kind: str = "encoder-decoder", seed: int = 0, **changes: Any
         card={},
         weights_sha256=f"tiny-{seed}",
     )
+
+
+def saved(ckpt: Checkpoint, folder: Path, card: dict[str, Any] | None = None, **changes: Any) -> Path:
+    """The folder that this checkpoint now lies in; its card names the task after it.
+
+    `changes` are what `save_checkpoint` is given besides, or in place of what the checkpoint has.
+    """
+    own = {"state_dict": ckpt.model.state_dict(), "config": ckpt.config}
+    codecs = {"source_codec": ckpt.source_codec, "target_codec": ckpt.target_codec}
+    return save_checkpoint(folder, card={"task": folder.name, **(card or {})}, **{**own, **codecs, **changes})
 
 
 def random_ids(vocab_size: int, *shape: int, seed: int = 1) -> torch.Tensor:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 import torch
 from builders import SPECIALS as TINY_SPECIALS
-from builders import tiny_checkpoint
+from builders import saved, tiny_checkpoint
+from page_driver import goes_to, script
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer.checkpoint import contents, load, save_checkpoint
@@ -21,7 +23,6 @@ from viz_transformer.text import SPECIALS, Characters, Codec, Vocabulary, number
 from viz_transformer.ui import pages  # noqa: F401  # all fields are known
 from viz_transformer.ui.session import state
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCE = tuple("<s> </s> <unk> <pad> 0 , . 1 2 4 6 8 3 5 7 9 -".split())
 TARGET = tuple("<s> </s> <unk> <pad> and hundred - , thousand point one two four <b> &".split())
 HISTORY = "step,train_loss,validation_loss,learning_rate,gradient_norm\n0,2.7,2.8,0,1\n10,1.5,1.6,0.1,1\n20,1,,0.1,1\n"
@@ -110,15 +111,8 @@ def make_tiny(folder: Path, metric: dict[str, Any], examples: list[tuple[str, st
     if decoder_only:
         letters = Vocabulary(["\n", *" !,-.:;?ABORTabcdefg"][: len(target.vocabulary)])
         target = Codec(Characters(strip=False), letters, add_bos=False, add_eos=False)
-    save_checkpoint(
-        folder,
-        state_dict=ckpt.model.state_dict(),
-        config=ckpt.config,
-        source_codec=ckpt.source_codec,
-        target_codec=target,
-        card={"task": folder.name, "metrics": [{"split": "test", "command": "evaluate --beam 4", **metric}]},
-        examples=examples,
-    )
+    card = {"task": folder.name, "metrics": [{"split": "test", "command": "evaluate --beam 4", **metric}]}
+    saved(ckpt, folder, target_codec=target, card=card, examples=examples)
 
 
 @pytest.fixture(scope="session")
@@ -136,23 +130,22 @@ def zoo(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def at_the_zoo(app: AppTest, zoo: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """The app with the models of the zoo, not yet run."""
-    monkeypatch.setattr(contents, "bundled_folder", lambda: zoo)
-    return app
+def models_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Makes this folder the one that the app takes its models from."""
+    return lambda folder: monkeypatch.setattr(contents, "bundled_folder", lambda: folder)
 
 
 @pytest.fixture
-def bundled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bundled(folder: Path, models_in: Callable[[Path], None]) -> Path:
     """The folder that the app takes its models from."""
-    monkeypatch.setattr(contents, "bundled_folder", lambda: folder)
+    models_in(folder)
     return folder
 
 
 @pytest.fixture
 def new_app(bundled: Path) -> Callable[[], AppTest]:
     """The app in another browser, not yet run."""
-    return lambda: AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    return lambda: script("app.py")
 
 
 @pytest.fixture
@@ -162,6 +155,21 @@ def app(new_app: Callable[[], AppTest]) -> AppTest:
 
 
 @pytest.fixture
-def alone(bundled: Path) -> Callable[[str], AppTest]:
-    """Runs a page without app.py around it."""
-    return lambda page: AppTest.from_file(str(ROOT / "pages" / page), default_timeout=60).run()
+def at_the_zoo(app: AppTest, zoo: Path, models_in: Callable[[Path], None]) -> AppTest:
+    """The app with the models of the zoo, not yet run."""
+    models_in(zoo)
+    return app
+
+
+@pytest.fixture
+def alone(bundled: Path) -> Callable[..., AppTest]:
+    """Runs a page without app.py around it, with these fields in its address."""
+    return lambda page, **address: goes_to(script(f"pages/{page}.py"), **address)
+
+
+@pytest.fixture
+def downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What can be saved on the page, or the functions that make it, by the names of the files."""
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(st, "download_button", lambda label, data, file_name, *_, **__: found.update({file_name: data}))
+    return found

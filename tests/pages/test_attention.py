@@ -1,73 +1,34 @@
-import csv
-import html
-import io
-import json
+import shutil
 
 import numpy as np
 import pytest
-import streamlit as st
-from builders import tiny_checkpoint
+from builders import saved, tiny_checkpoint
+from page_driver import (
+    TEXT,
+    address,
+    again,
+    all_sent,
+    components,
+    csv_lines,
+    goes_to,
+    markup,
+    opener,
+    recorded,
+    same_bits,
+    sent,
+    texts,
+    the_run,
+    told,
+    words,
+)
 
 from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
 from viz_transformer.analysis.attention.maps import special_positions
-from viz_transformer.checkpoint import contents, load, save_checkpoint
-from viz_transformer.figures.components import payload
-from viz_transformer.running.decoding import decode
+from viz_transformer.checkpoint import load
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
 
-SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
-TEXT = "29,284.30"
-
-
-def opened(app, **address):
-    """The Attention page with this address."""
-    return goes_to(app.switch_page("pages/attention.py"), **address)
-
-
-def goes_to(app, **address):
-    """The same page with another part of the address, as a link or the Back button gives it."""
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def address(app):
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
-
-
-def html_of(app):
-    return "".join(element.proto.body for element in app.get("html"))
-
-
-def components(app, name):
-    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
-
-
-def sent(app, name):
-    """Header and arrays that a component of the page got."""
-    (component,) = components(app, name)
-    return payload.unpack(component.bytes)
-
-
-def the_run(folder, text=TEXT, name="numbers"):
-    return decode(load(folder / name), text)
-
-
-def recorded(run, kind, layer, head):
-    site = SITES[kind].format(layer)
-    weights = run.trace[f"{site}.weights"]
-    return weights[0, head].numpy(), run.trace[f"{site}.mask"].expand(weights.shape)[0, head].numpy()
-
-
-def same_bits(values, expected):
-    return values.shape == expected.shape and values.tobytes() == np.asarray(expected, np.float32).tobytes()
-
-
-def texts(axis):
-    return [token["text"] for token in axis["tokens"]]
+opened = opener("attention")
 
 
 # ---- what is displayed is what was recorded
@@ -123,7 +84,7 @@ def test_any_text_that_the_model_reads_is_drawn_token_by_token(app, bundled, tex
     assert texts(header["columns"]) == ["<s>", *read, "</s>"]
     assert [token.get("note", token["text"]) for token in tokens[1:-1]] == list(text)
     assert same_bits(arrays["values"], recorded(the_run(bundled, text), "cross", 1, 2)[0])
-    assert "<b>" not in html_of(app)
+    assert "<b>" not in markup(app)
 
 
 def test_a_decoder_alone_has_one_kind_of_attention(at_the_zoo, zoo):
@@ -135,22 +96,14 @@ def test_a_decoder_alone_has_one_kind_of_attention(at_the_zoo, zoo):
     assert texts(header["rows"])[:4] == list("ROT:")
     goes_to(at_the_zoo, kind="encoder")
     sentence = "There is no encoder attention in shakespeare, so decoder attention is shown."
-    assert sentence in html_of(at_the_zoo)
+    assert sentence in words(at_the_zoo)
 
 
-def test_an_encoder_alone_gets_a_sentence(app, tmp_path, monkeypatch):
-    ckpt = tiny_checkpoint("encoder-only")
-    save_checkpoint(
-        tmp_path / "reader",
-        state_dict=ckpt.model.state_dict(),
-        config=ckpt.config,
-        source_codec=ckpt.source_codec,
-        target_codec=None,
-        card={"task": "own"},
-    )
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+def test_an_encoder_alone_gets_a_sentence(app, tmp_path, models_in):
+    saved(tiny_checkpoint("encoder-only"), tmp_path / "reader")
+    models_in(tmp_path)
     opened(app, text="abc")
-    assert "an encoder-only model writes nothing" in html_of(app)
+    assert "an encoder-only model writes nothing" in words(app)
     assert components(app, "matrix") == []
 
 
@@ -166,7 +119,7 @@ def test_several_heads_are_lines_of_their_own_and_the_map_is_the_first(app, bund
     for weights, head in zip(arrays["weights"], (1, 3), strict=True):
         assert same_bits(weights, recorded(run, "cross", 1, head)[0])
     assert same_bits(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1)[0])
-    assert "Scores of layer 1, head 1" in html_of(app)
+    assert "Scores of layer 1, head 1" in words(app)
 
 
 @pytest.mark.parametrize(("option", "word", "combine"), [("mean", "mean", np.mean), ("max", "maximum", np.max)])
@@ -182,7 +135,7 @@ def test_mean_and_maximum_are_grey_and_called_derived(app, bundled, option, word
     assert sent(app, "matrix")[0]["scale"] == "derived"
     assert sent(app, "lines")[0]["colours"] == ["derived-5"]
     assert sent(app, "matrix")[0]["title"] == f"D-E  decoder layer 2, {word} of 4 heads, cross-attention"
-    assert "Scores belong to single heads: choose one above." in html_of(app)
+    assert "Scores belong to single heads: choose one above." in words(app)
     assert address(app)["heads"] == option
     app.button_group(key="attention_picture").set_value("head").run()
     assert app.session_state["selection"]["heads"] == (0,)
@@ -201,15 +154,15 @@ def test_rollout_is_grey_and_its_source_and_target_shares_add_up(app):
 
 def test_a_model_that_merges_heads_by_a_raw_reshape_has_no_contribution_and_no_rollout_and_says_so(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", options="contribution")
-    assert "raw reshape" in html_of(at_the_zoo)
+    assert "raw reshape" in words(at_the_zoo)
     assert components(at_the_zoo, "matrix") == []
     goes_to(at_the_zoo, options="", heads="rollout")
-    assert "rollout is undefined: this model merges its heads by a raw reshape" in html_of(at_the_zoo)
+    assert "rollout is undefined: this model merges its heads by a raw reshape" in words(at_the_zoo)
     assert components(at_the_zoo, "matrix") == []
     assert len(components(at_the_zoo, "grid")) == 1  # from which a head can be chosen
     goes_to(at_the_zoo, heads="1")
     assert len(components(at_the_zoo, "matrix")) == 1
-    assert "raw reshape" not in html_of(at_the_zoo)
+    assert "raw reshape" not in words(at_the_zoo)
 
 
 def test_the_switches_change_picture_and_address(app):
@@ -236,7 +189,7 @@ def test_how_much_hiding_hid_stands_on_the_page(app, bundled):
     opened(app, options="hidden", heads="2")
     weights, _ = recorded(the_run(bundled), "cross", 1, 2)
     share = 100 * (weights[:, 0] + weights[:, -1]).mean()
-    assert f"Special keys are hidden: they hold {share:.1f} % of the weight on average" in html_of(app)
+    assert f"Special keys are hidden: they hold {share:.1f} % of the weight on average" in words(app)
 
 
 def test_the_text_is_shaded_by_the_recorded_weights(app, bundled):
@@ -260,7 +213,7 @@ def test_weight_and_contribution_of_a_head_stand_side_by_side(app, bundled, opti
     app.button_group(key="attention_panel").set_value("contribution").run()
     assert app.button_group(key="attention_panel").options == ["Lines", "Text", name]
     assert address(app)["panel"] == "contribution"
-    drawn = [payload.unpack(each.bytes) for each in components(app, "matrix")]
+    drawn = all_sent(app, "matrix")
     assert [header["quantity"] for header, _ in drawn] == quantities
     assert drawn[1][0]["title"].startswith(name)
     run = the_run(bundled)
@@ -276,7 +229,7 @@ def test_contributions_beside_a_difference_are_a_minus_b_too(app):
     opened(
         app, kind="encoder", layer="0", panel="contribution", pin_checkpoint="numbers-tiny", pin_text=TEXT, shown="A-B"
     )
-    headers = [payload.unpack(each.bytes)[0] for each in components(app, "matrix")]
+    headers = [header for header, _ in all_sent(app, "matrix")]
     assert [header["unit"] for header in headers] == ["weight in A less weight in B", "difference"]
     assert headers[1]["title"].startswith("A − B: Contribution")
 
@@ -284,10 +237,10 @@ def test_contributions_beside_a_difference_are_a_minus_b_too(app):
 def test_where_there_is_no_contribution_the_panel_says_why(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", panel="contribution")
     assert len(components(at_the_zoo, "matrix")) == 1
-    assert "raw reshape" in html_of(at_the_zoo)
-    assert "<th>contribution / weight</th><td>no row can have it here</td>" in html_of(at_the_zoo)
+    assert "raw reshape" in words(at_the_zoo)
+    assert "<th>contribution / weight</th><td>no row can have it here</td>" in markup(at_the_zoo)
     goes_to(at_the_zoo, checkpoint="shakespeare", text="ROT:", heads="rollout")
-    assert "Rollout joins all layers and has no contributions" in html_of(at_the_zoo)
+    assert "Rollout joins all layers and has no contributions" in words(at_the_zoo)
 
 
 # ---- scores
@@ -301,7 +254,7 @@ def test_a_first_or_end_token_with_much_weight_has_its_share_of_what_is_added_be
     }
     seen = set()
     for layer, head in ((0, 0), (1, 2), (2, 3)):
-        said = html_of(opened(app, kind="cross", layer=str(layer), heads=str(head)))
+        said = markup(opened(app, kind="cross", layer=str(layer), heads=str(head)))
         for each in key_shares(run.trace, "cross", layer, head, **marks):
             row = f"weight {each.weight:.3f}, contribution {each.contribution:.3f}, n {each.n}"
             assert (f"<th>{each.name}</th><td>{row}</td>" in said) == (each.weight > each.even)
@@ -323,7 +276,7 @@ def test_scores_beside_the_map_and_under_the_thumbnails_are_those_of_the_run(app
     )
     grid = sent(app, "grid")[0]["scores"]
     assert [each["name"] for each in grid] == [score.name for score in scores]
-    said = html_of(app)
+    said = markup(app)
     assert f"Scores of layer {layer}, head {head}" in said
     for shown, score in zip(grid, scores, strict=True):
         assert shown["n"] == score.n.flatten().tolist()
@@ -340,25 +293,23 @@ def test_scores_beside_the_map_and_under_the_thumbnails_are_those_of_the_run(app
 # ---- the table
 
 
-def test_the_table_and_its_csv_are_the_recorded_weights(app, bundled, monkeypatch):
-    saved = {}
-    monkeypatch.setattr(st, "download_button", lambda label, **given: saved.update(given))
+def test_the_table_and_its_csv_are_the_recorded_weights(app, bundled, downloads):
     opened(app, kind="decoder", layer="0", heads="1")
     assert len(app.dataframe) == 0  # the table is made when it is opened
     app.session_state["attention_matrix_table"] = True
-    app.run()
-    assert not app.exception
+    again(app)
     weights, mask = recorded(the_run(bundled), "decoder", 0, 1)
     keys = weights.shape[1]
     table = app.dataframe[0].value
     assert same_bits(table.iloc[:, :keys].to_numpy(np.float32), weights)
     assert np.array_equal(table.iloc[:, keys:].to_numpy(bool), ~mask)
-    lines = list(csv.reader(io.StringIO(saved["data"]().decode("utf-8"))))
+    ((name, make),) = downloads.items()
+    lines = csv_lines(make())
     cells = np.array([line[1:] for line in lines[1:]])
     assert same_bits(cells[:, :keys].astype(np.float32), weights)
     assert np.array_equal(cells[:, keys:], np.where(mask, "False", "True"))
-    assert saved["file_name"] == "numbers-decoder-layer-0-head-1-self-attention.csv"
-    assert "Masked cells keep their weight" in html_of(app)
+    assert name == "numbers-decoder-layer-0-head-1-self-attention.csv"
+    assert "Masked cells keep their weight" in words(app)
 
 
 # ---- A, B and their difference
@@ -379,8 +330,8 @@ def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
     assert same_bits(arrays["values"], a - b)
     assert header["signed"] and header["title"].startswith("A − B: ")
     assert f"A: numbers-tiny, “{TEXT}”" in header["caption"] and f"B: numbers, “{TEXT}”" in header["caption"]
-    assert "Lines and text show weights: look at A or at B to see them." in html_of(app)
-    assert "The thumbnails and all scores are those of A" in html_of(app)
+    assert "Lines and text show weights: look at A or at B to see them." in words(app)
+    assert "The thumbnails and all scores are those of A" in words(app)
     app.button(key="pin_off").click().run()
     assert same_bits(sent(app, "matrix")[1]["values"], a)
     assert not {"pin_checkpoint", "pin_text", "shown"} & set(address(app))
@@ -392,8 +343,7 @@ def test_the_chips_are_those_of_the_run_that_is_looked_at(app, bundled):
     opened(app, text="7", pin_checkpoint="numbers", pin_text="-1.50", shown="B")
     for shown, text in (("B", "-1.50"), ("A", "7")):
         app.button_group(key="pin_shown").set_value(shown).run()
-        (chips,) = components(app, "chips")
-        reads, writes = json.loads(chips.json)["rows"]
+        reads, writes = told(app, "chips")["rows"]
         assert [chip["text"] for chip in reads["chips"]] == ["<s>", *text, "</s>"]
         assert [chip["text"] for chip in writes["chips"]] == list(the_run(bundled, text).tokens)
 
@@ -410,7 +360,7 @@ def test_a_pin_in_the_address_is_restored(app, bundled):
 
 def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so(app):
     opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
-    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in html_of(app)
+    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in words(app)
     assert components(app, "matrix") == []
     app.button_group(key="pin_shown").set_value("B").run()
     assert sent(app, "matrix")[1]["values"].shape == (7, 7)
@@ -420,7 +370,7 @@ def test_what_only_one_of_two_models_has_is_said_of_the_other(at_the_zoo):
     pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B"}
     opened(at_the_zoo, checkpoint="own", text="bad", kind="cross", **pin)
     sentence = "B cannot be shown so: a decoder-only model has no 'cross' attention: choose 'decoder'."
-    assert html.escape(sentence) in html_of(at_the_zoo)
+    assert sentence in words(at_the_zoo)
     at_the_zoo.button_group(key="pin_shown").set_value("B").run()
     assert sent(at_the_zoo, "matrix")[0]["scale"] == "decoder"
     assert not at_the_zoo.exception
@@ -436,21 +386,20 @@ def test_what_only_one_of_two_models_has_is_said_of_the_other(at_the_zoo):
 )
 def test_a_pinned_run_that_cannot_be_made_is_said_and_let_go(app, bundled, pin, reason):
     opened(app, shown="B", **pin)
-    assert f"The pinned run is not there: {html.escape(reason)}" in html_of(app)
+    assert f"The pinned run is not there: {reason}" in words(app)
     assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
     assert app.session_state["selection"] | state.PIN == app.session_state["selection"]
     assert "pin_checkpoint" not in address(app)
 
 
-def test_a_pinned_model_that_is_deleted_is_said_and_let_go(app, bundled, tmp_path, monkeypatch):
+def test_a_pinned_model_that_is_deleted_is_said_and_let_go(app, bundled, tmp_path, models_in):
     opened(app)
     app.button(key="pin_set").click().run()
     app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
     (tmp_path / "numbers-tiny").symlink_to(bundled / "numbers-tiny")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    app.run()
-    assert not app.exception
-    assert html.escape("The pinned run is not there: the model 'numbers' cannot be read.") in html_of(app)
+    models_in(tmp_path)
+    again(app)
+    assert "The pinned run is not there: the model 'numbers' cannot be read." in words(app)
     assert [button.key for button in app.button] == ["pin_set"]
 
 
@@ -552,8 +501,7 @@ def test_an_address_restores_every_field(app, bundled):
     boxes = {option: app.checkbox(key=f"attention_{option}").value for option in OPTIONS}
     assert boxes == {"words": True, "hidden": True, "contribution": False}
     assert app.button_group(key="pin_shown").value == "B"
-    (selection,) = components(app, "selection")
-    given = json.loads(selection.json)["chosen"]
+    given = told(app, "selection")["chosen"]
     assert (given["kind"], given["layer"], given["heads"]) == ("decoder", 0, [1, 3])
     assert (given["t"], given["u"], given["scale"], given["sort"]) == (2, 1, "row", "entropy")
 
@@ -584,13 +532,13 @@ def test_the_selection_survives_a_change_of_the_page(app):
 def test_another_model_clips_the_selection_and_says_so(app):
     opened(app, layer="2", heads="3")
     app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
-    assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in html_of(app)
+    assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in words(app)
     assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 1, head 3, cross-attention"
 
 
 def test_what_an_address_cannot_mean_is_said(app):
     wrong = {"kind": "self", "layer": "9", "heads": "0,0", "options": "all", "scale": "log", "panel": "x", "t": "-1"}
-    said = html_of(opened(app, **wrong, shown="C", checkpoint="nope"))
+    said = words(opened(app, **wrong, shown="C", checkpoint="nope"))
     for name in ("kind", "heads", "options", "scale", "panel", "t", "shown"):
         assert f"The address asks for {name} “" in said
     assert "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown." in said
@@ -610,13 +558,13 @@ def test_what_an_address_cannot_mean_is_said(app):
 )
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sentence):
     opened(app, text=text)
-    assert sentence in html_of(app)
+    assert sentence in words(app)
     assert components(app, "matrix") == components(app, "grid") == []
-    assert "What not to conclude" in html_of(app)
+    assert "What not to conclude" in words(app)
 
 
 def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
-    said = html.unescape(html_of(opened(app)))
+    said = words(opened(app))
     assert "How to read it" in said and "What not to conclude" in said
     for claim in (
         "a column is no longer its token, but a state that has already seen its neighbours",
@@ -632,24 +580,20 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
 
 
 def test_the_page_runs_alone(alone, bundled):
-    app = alone("attention.py")
-    assert not app.exception
+    app = alone("attention")
     assert [title.value for title in app.title] == ["Attention"]
     assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
 
 
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    assert "viz-transformer train numbers" in html_of(opened(app))
+def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
+    models_in(tmp_path)
+    assert "viz-transformer train numbers" in words(opened(app))
 
 
-def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, monkeypatch):
-    broken = tmp_path / "numbers"
-    broken.mkdir()
-    for file in (bundled / "numbers").iterdir():
-        (broken / file.name).write_bytes(file.read_bytes())
-    (broken / "model.safetensors").write_bytes(b"not weights")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, models_in):
+    shutil.copytree(bundled / "numbers", tmp_path / "numbers")
+    (tmp_path / "numbers" / "model.safetensors").write_bytes(b"not weights")
+    models_in(tmp_path)
     opened(app)
-    assert "model.safetensors" in html_of(app)
+    assert "model.safetensors" in words(app)
     assert components(app, "matrix") == []

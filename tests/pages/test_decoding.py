@@ -1,50 +1,21 @@
 """The Decoding page: what it draws is the run that strategy and branch make, and bad input ends in a sentence."""
 
-import html
 import math
 
 import numpy as np
 import pytest
+from page_driver import TEXT, address, all_sent, goes_to, markup, opener, sent, the_run, words
 
 from viz_transformer.checkpoint import load
-from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.ui.pages.decoding.fields import TABS
 from viz_transformer.ui.session import cached, how, runs, state
 
-TEXT = "29,284.30"
+opened = opener("decoding")
 HOT = {"strategy": "sampling", "sampling": "3.0,6,0.95,0.01,1.2,4"}
 HOTTER = Sampling(temperature=3.0, top_k=6, top_p=0.95, min_p=0.01, repetition_penalty=1.2, seed=4)
 FIRST_OF_THREE = Beam(3, length_penalty=1.0, penalty="power", stop="first-finished")
-
-
-def opened(app, **address):
-    """The page with this address."""
-    app.switch_page("pages/decoding.py")
-    return goes_to(app, **address)
-
-
-def goes_to(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def address(app):
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
-
-
-def html_of(app):
-    return html.unescape("".join(element.proto.body for element in app.get("html")))
-
-
-def sent(app, name, place=0):
-    """Header and arrays that a component of the page got."""
-    found = [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
-    return payload.unpack(found[place].bytes)
 
 
 def written(app):
@@ -53,10 +24,6 @@ def written(app):
         header["tokens"][candidates[place]]["text"]
         for candidates, place in zip(header["candidates"], header["written"], strict=True)
     ]
-
-
-def the_run(bundled, **how):
-    return decode(load(bundled / "numbers"), TEXT, **how)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +54,9 @@ def test_the_steps_are_those_of_the_strategy(app, bundled, given, how):
 
 
 def test_the_formula_stands_there_in_full(app):
-    assert HOTTER.formula() in html_of(opened(app, **HOT))
+    assert HOTTER.formula() in words(opened(app, **HOT))
     goes_to(app, strategy="beam")
-    assert Beam(4).formula() in html_of(app)
+    assert Beam(4).formula() in words(app)
 
 
 def test_widgets_change_the_strategy_and_start_anew_from_its_own_answer(app, bundled):
@@ -114,7 +81,7 @@ def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
     assert written(app)[:2] == list(trunk.tokens[:2])
     header, _ = sent(app, "scrubber")
     assert header["forced"] == [2, 4]
-    said = html_of(app)
+    said = words(app)
     assert "other" in said and "third" in said and "They part at step 2" in said
     assert [button.key for button in app.button if button.key.startswith("branch_close") and not button.disabled] == [
         "branch_close_1",
@@ -154,7 +121,7 @@ def test_an_unsure_step_is_forked_with_the_second_choice(app, bundled):
     run = the_run(bundled)
     opened(app)
     app.number_input(key="branch_below").set_value(0.0).run()
-    assert "has a probability of at least 0." in html_of(app)
+    assert "has a probability of at least 0." in words(app)
     app.number_input(key="branch_below").set_value(1.0).run()
     app.button(key="branch_fork_now").click().run()
     other = run.steps[0].candidates[1]
@@ -189,9 +156,9 @@ def test_a_branch_is_pinned_as_it_was_written(app, bundled):
     app.button_group(key="pin_shown").set_value("B").run()
     assert not app.exception and written(app) == list(the_run(bundled, force={2: 6}).tokens)
     assert address(app)["pin_how"] == "greedy|||2:6|other|"
-    assert [sent(app, "shading", place)[0]["title"][-4:] for place in (0, 1)] == [" (B)", " (B)"]
+    assert [header["title"][-4:] for header, _ in all_sent(app, "shading")] == [" (B)", " (B)"]
     app.button_group(key="pin_shown").set_value("A-B").run()
-    assert [sent(app, "shading", place)[0]["title"][-4:] for place in (0, 1)] == [" (A)", " (A)"]
+    assert [header["title"][-4:] for header, _ in all_sent(app, "shading")] == [" (A)", " (A)"]
 
 
 # ---- the tabs
@@ -203,21 +170,21 @@ def test_the_tree_is_that_of_the_search(app, bundled):
     header, _ = sent(app, "beam_tree")
     assert run.tree is not None
     assert header["answer"] == run.tree.answer and header["width"] == 3
-    assert run.tree.beam.formula() in html_of(app)
+    assert run.tree.beam.formula() in words(app)
     goes_to(app, dec_node="0")
-    assert run.tree.why(0) in html_of(app)
+    assert run.tree.why(0) in words(app)
     goes_to(app, dec_node="99999")
-    assert "99,999" in html_of(app) or "99999" in html_of(app)
+    assert "99,999" in words(app) or "99999" in words(app)
 
 
 def test_without_a_beam_the_tree_says_what_to_do(app):
-    assert "beam" in html_of(opened(app, dec_tab="tree")).lower()
+    assert "beam" in words(opened(app, dec_tab="tree")).lower()
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "sampling", "beam"])
 def test_the_cache_is_counted_for_every_strategy(app, strategy):
     opened(app, dec_tab="cache", strategy=strategy)
-    assert "computed" in html_of(app)
+    assert "computed" in words(app)
 
 
 def test_a_text_of_the_readers_own_is_scored(app, bundled):
@@ -225,7 +192,7 @@ def test_a_text_of_the_readers_own_is_scored(app, bundled):
     opened(app, dec_tab="score")
     app.text_input(key="decoding_score_text").set_value("two hundred").run()
     assert not app.exception
-    assert f"{run.log_prob:.2f}" in html_of(app)
+    assert f"{run.log_prob:.2f}" in words(app)
     assert address(app)["dec_text"] == "two hundred"
 
 
@@ -246,7 +213,7 @@ def test_a_text_of_the_readers_own_is_scored(app, bundled):
 )
 def test_an_address_that_cannot_be_is_said_and_the_answer_shown(app, bundled, given, sentence):
     opened(app, **given)
-    assert sentence in html_of(app)
+    assert sentence in words(app)
     assert written(app) == list(the_run(bundled).tokens)
 
 
@@ -265,11 +232,11 @@ def test_a_setting_out_of_bounds_is_said_and_stays(app, strategy, key, value, se
     opened(app, strategy=strategy, branches="0.2.6.other")
     before = dict(app.session_state["selection"])
     app.number_input(key=key).set_value(value).run()
-    assert not app.exception and sentence in html_of(app)
+    assert not app.exception and sentence in words(app)
     assert app.session_state["selection"] == before
     assert app.number_input(key=key).value == before[strategy][int(key[-1])]
     app.run()
-    assert sentence not in html_of(app)
+    assert sentence not in words(app)
 
 
 @pytest.mark.parametrize(("width", "penalty"), [(0, 0.6), (101, 0.6), (4, -0.1), (4, 10.1)])
@@ -284,7 +251,7 @@ def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bun
     opened(app)
     app.text_input(key="decoding_prefix").set_value("two " * 40).run()
     assert not app.exception
-    assert "he prefix has " in html_of(app) and "Below is the last answer that could be written." in html_of(app)
+    assert "he prefix has " in words(app) and "Below is the last answer that could be written." in words(app)
     assert written(app) == list(the_run(bundled).tokens)
     app.text_input(key="decoding_prefix").set_value("two").run()
     assert written(app) == list(the_run(bundled, prefix="two").tokens)
@@ -292,23 +259,23 @@ def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bun
 
 def test_words_that_the_model_does_not_know_are_said(app):
     opened(app, prefix="two nonsense")
-    assert "1 token is not in the vocabulary, the model reads <unk> instead: nonsense." in html_of(app)
+    assert "1 token is not in the vocabulary, the model reads <unk> instead: nonsense." in words(app)
     app.text_input(key="decoding_prefix").set_value("two").run()
-    assert "not in the vocabulary" not in html_of(app)
+    assert "not in the vocabulary" not in words(app)
 
 
 def test_everything_banned_is_said_and_the_last_answer_stays(app, bundled):
     opened(app)
     size = load(bundled / "numbers").config.target_vocab_size
     goes_to(app, ban=",".join(map(str, range(size))))
-    assert "tokens are banned: leave at least one that can be written" in html_of(app)
+    assert "tokens are banned: leave at least one that can be written" in words(app)
     assert written(app) == list(the_run(bundled).tokens)
 
 
 def test_tokens_are_banned_as_the_vocabulary_spells_them(app, bundled):
     opened(app)
     app.text_input(key="decoding_ban").set_value("two nonsense").run()
-    assert "“nonsense” is not a token of this model" in html_of(app)
+    assert "“nonsense” is not a token of this model" in words(app)
     assert app.session_state["selection"]["ban"] == ()
     app.text_input(key="decoding_ban").set_value("two <b>").run()
     names = load(bundled / "numbers").target_codec.vocabulary.tokens
@@ -321,12 +288,12 @@ def test_tokens_are_banned_as_the_vocabulary_spells_them(app, bundled):
 def test_a_text_that_cannot_be_scored_ends_in_a_sentence(app):
     opened(app, dec_tab="score")
     app.text_input(key="decoding_score_text").set_value("two " * 40).run()
-    assert not app.exception and "the target has" in html_of(app)
+    assert not app.exception and "the target has" in words(app)
 
 
 def test_a_given_answer_leaves_nothing_to_choose(app):
     opened(app, target="two")
-    assert "The answer is given" in html_of(app) and "decoding_strategy" not in {b.key for b in app.button_group}
+    assert "The answer is given" in words(app) and "decoding_strategy" not in {b.key for b in app.button_group}
     for tab in TABS:
         goes_to(app, dec_tab=tab)
     app.button(key="decoding_write").click().run()
@@ -341,11 +308,11 @@ def test_every_kind_of_model_is_decoded_by_every_strategy(at_the_zoo, checkpoint
     for tab in TABS:
         goes_to(at_the_zoo, dec_tab=tab)
     if checkpoint == "en-it-slips":
-        assert "every step was a whole pass" in html_of(at_the_zoo)
+        assert "every step was a whole pass" in words(at_the_zoo)
 
 
 @pytest.mark.parametrize("text", ["", "7", "9" * 60, "<b>&🙂 مرحبا"])
 def test_any_text_ends_in_a_picture_or_a_sentence(app, text):
     opened(app, text=text)
-    assert "<b>" not in "".join(element.proto.body for element in app.get("html"))
-    assert math.isfinite(len(html_of(app)))
+    assert "<b>" not in markup(app)
+    assert math.isfinite(len(words(app)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from foreign import ANATOMY, LAYERS, UNTOLD, foreign_checkpoint, foreign_summary
+from page_driver import words
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer.model.instrument import OF_ANOTHER
@@ -67,29 +67,20 @@ PARTS: dict[str, dict[str, dict[str, str | None]]] = {
 
 
 @pytest.fixture
-def opened(bundled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """Opens a page with this model alone, and with this in its address."""
+def opened(alone: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Opens a page with this model alone, and with these fields in its address."""
     (tmp_path / "card.json").write_text("{}")
     summary, ckpt = foreign_summary(tmp_path), foreign_checkpoint()
     monkeypatch.setattr(cached, "summaries", lambda: (summary,))
     monkeypatch.setattr(cached, "checkpoint", lambda _: ckpt)
     monkeypatch.setattr(state, "DEFAULTS", {**state.DEFAULTS, **OPENING})
 
-    def opened(page: str, **address: str) -> AppTest:
-        app = AppTest.from_file(str(Path(__file__).parents[2] / "pages" / f"{page}.py"), default_timeout=60)
-        for name, value in address.items():
-            app.query_params[name] = value
-        app.run()
-        assert not app.exception, app.exception[0].message
-        return app
-
-    return opened
+    return alone
 
 
 def said(app: AppTest) -> str:
-    """All that stands on the page, without markup."""
-    blocks = [block.proto.body for block in app.get("html")] + [each.label for each in app.number_input]
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", " ".join(blocks)).replace("&#x27;", "'"))
+    """All that stands on the page, labels included."""
+    return " ".join([words(app), *(each.label for each in app.number_input)])
 
 
 @pytest.mark.parametrize("page", PICTURES)

@@ -1,21 +1,20 @@
-import base64
 import html
-import json
 import re
 
 import numpy as np
 import pytest
 import spacy
+from page_driver import TEXT, again, figures, goes_to, markup, numbers, opener, the_run, words
 
 from viz_transformer.analysis.inputs.dataset import Source
 from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours, spread
-from viz_transformer.checkpoint import contents, load
+from viz_transformer.checkpoint import load
 from viz_transformer.measuring.data import DATA_VARIABLE
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.pages.input import data_view, vocabulary_view
 from viz_transformer.ui.session import state
 
-TEXT = "29,284.30"
+opened = opener("input")
 TRAIN = [("4.20", "four point two"), ("12", "twelve"), ("-1", "minus one"), ("1,000.00", "one thousand")]
 TEST = [("7.10", "four <b> point"), ("124", "one two four"), ("8", "eight")]
 
@@ -36,50 +35,17 @@ def data(tmp_path):
     return tmp_path / "data"
 
 
-def opened(app, **address):
-    return goes_to(app.switch_page("pages/input.py"), **address)
-
-
-def goes_to(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def again(app):
-    app.run()
-    assert not app.exception
-    return app
-
-
-def said(app):
-    return "".join(element.proto.body for element in app.get("html"))
-
-
-def words(app):
-    """What is said, without markup."""
-    return html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", said(app)))
-
-
 def cells(app):
     """Text, token and id of each cell of the first list of tokens."""
-    (first, *_) = re.findall(r'<div class="vt-tokens">(.*?)</div>', said(app))
+    (first, *_) = re.findall(r'<div class="vt-tokens">(.*?)</div>', markup(app))
     found = re.findall(r'<span class="(vt-token[^"]*)"[^>]*><i>(.*?)</i><b>(.*?)</b><small>(.*?)</small>', first)
     return [(set(kinds.split()), *map(html.unescape, texts)) for kinds, *texts in found if kinds != "vt-token-head"]
 
 
 def strips(app):
     """The figure of the strips and its numbers, [T, D] each."""
-    (chart, *_) = app.get("plotly_chart")
-    spec = json.loads(chart.proto.spec)
-    arrays = []
-    for trace in spec["data"]:
-        z = trace["z"]
-        array = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
-        arrays.append(array.reshape([int(n) for n in z["shape"].split(",")]))
-    return spec, arrays
+    spec = figures(app)[0]
+    return spec, [numbers(trace["z"]) for trace in spec["data"]]
 
 
 def table(app, key):
@@ -88,10 +54,6 @@ def table(app, key):
         each.value for each in app.dataframe if (each.key or "").startswith(f"{key}_") or key in each.value.columns
     ]
     return found
-
-
-def the_run(folder, text=TEXT, name="numbers"):
-    return decode(load(folder / name), text)
 
 
 # --- tokens and ids
@@ -116,7 +78,7 @@ def test_an_unknown_token_has_its_original_above(app):
     unknown = [(text, token) for kinds, text, token, _ in cells(app) if "vt-token-unknown" in kinds]
     assert unknown == [(sign, "<unk>") for sign in "<b>&"]
     assert "4 different words are hidden under <unk>" in words(app)
-    assert "1<b>" not in said(app) and "<i>&lt;</i>" in said(app)
+    assert "1<b>" not in markup(app) and "<i>&lt;</i>" in markup(app)
     goes_to(app, text="1x")
     assert "“x” is not in the vocabulary: the model reads <unk> instead." in words(app)
 
@@ -156,7 +118,7 @@ def test_the_strips_are_the_recorded_points_of_the_selected_token(app, bundled, 
         assert np.array_equal(array, run[f"{stack}.embed.{name}"][0, 3:4].numpy()), name
     assert spec["layout"]["title"]["text"] == f"{stack}.embed, position 3"
     assert len({(trace["zmin"], trace["zmax"]) for trace in spec["data"]}) == 1
-    assert "✓ Exact: all 16 recorded numbers" in " ".join(words(app).split())
+    assert "✓ Exact: all 16 recorded numbers" in words(app)
     assert "The scale multiplies the variance by 16." in words(app)
 
 
@@ -167,7 +129,9 @@ def test_all_tokens_are_shown_with_the_variances_of_all(app, bundled):
     assert np.array_equal(arrays[2], run["encoder.embed.out"][0].numpy())
     for name in ("token", "position", "out"):
         found = spread(run[f"encoder.embed.{name}"].numpy())
-        assert f"<td>{found.variance:.4f}</td><td>{found.sample_variance:.4f}</td><td>{found.count:,}</td>" in said(app)
+        assert f"<td>{found.variance:.4f}</td><td>{found.sample_variance:.4f}</td><td>{found.count:,}</td>" in markup(
+            app
+        )
     assert not [box for box in app.selectbox if box.key == "input_position"]
 
 
@@ -217,8 +181,8 @@ def test_a_minus_b_is_the_difference_of_both_recorded_inputs_on_one_scale(app, b
 
 def test_the_tokens_of_both_runs_stand_below_each_other_and_what_differs_is_said(app):
     opened(app, text="29.30", pin_text="28.30", i="2", **PIN)
-    assert said(app).index("A: numbers, “29.30”") < said(app).index("B: numbers, “28.30”")
-    both = re.findall(r'<div class="vt-tokens">(.*?)</div>', said(app))[:2]
+    assert markup(app).index("A: numbers, “29.30”") < markup(app).index("B: numbers, “28.30”")
+    both = re.findall(r'<div class="vt-tokens">(.*?)</div>', markup(app))[:2]
     assert [re.findall(r"<b>(\d)</b>", each) for each in both] == [list("2930"), list("2830")]
     assert all(each.count("vt-token-selected") == 1 for each in both)
     assert "Two tokens are compared: A reads “9” here and B “8”." in words(app)
@@ -295,7 +259,7 @@ def test_the_vocabulary_is_searched_and_its_counts_are_those_of_the_training_tex
     app.text_input(key="input_find").set_value("<b>x")
     again(app)
     assert "No entry holds “<b>x”: the model reads <unk>, id 2." in words(app)
-    assert "<b>x" not in said(app)
+    assert "<b>x" not in markup(app)
 
 
 def test_the_other_side_has_its_own_vocabulary_and_counts(app, data):
@@ -377,31 +341,31 @@ def test_every_part_is_browsed_by_index(app, data):
 
 def test_split_sizes_lengths_and_what_a_filter_keeps(app, data):
     opened(app, input_part="test")
-    assert "<th>Training</th><td>4</td><td>0</td><td>4</td>" in said(app)
-    assert "<th>Test</th><td>3</td><td>0</td><td>3</td>" in said(app)
-    assert "<th>source</th><td>2.67</td>" in said(app)  # 7.10, 124 and 8 have 4, 3 and 1 characters
+    assert "<th>Training</th><td>4</td><td>0</td><td>4</td>" in markup(app)
+    assert "<th>Test</th><td>3</td><td>0</td><td>3</td>" in markup(app)
+    assert "<th>source</th><td>2.67</td>" in markup(app)  # 7.10, 124 and 8 have 4, 3 and 1 characters
     assert "all 3" in words(app)
     app.number_input(key="input_most_source_numbers_test").set_value(3)
     app.checkbox(key="input_known_numbers_test").check()
     again(app)
-    found = dict(re.findall(r"<tr><th>([a-z ]+)</th><td>([^<]+)</td></tr>", said(app)))
+    found = dict(re.findall(r"<tr><th>([a-z ]+)</th><td>([^<]+)</td></tr>", markup(app)))
     assert (found["kept"], found["source too long"]) == ("1 of 3 (33.3 %)", "1")
     assert (found["target too long"], found["a word without an entry"]) == ("0", "1")
 
 
 def test_a_batch_has_its_padding_marked(app, data):
     opened(app, input_part="test")
-    made = re.findall(r'<table class="vt-batch vt-batch-(\w+)">(.*?)</table>', said(app))
+    made = re.findall(r'<table class="vt-batch vt-batch-(\w+)">(.*?)</table>', markup(app))
     assert [side for side, _ in made] == ["source", "target"]
     rows = re.findall(r"<tr><th>pair (\d+)</th>(.*?)</tr>", dict(made)["source"])
     assert {int(index) for index, _ in rows} == {0, 1, 2}
     for index, row in rows:
         padding = 4 - len(TEST[int(index)][0])
         assert row.count('class="vt-filled"') == padding and row.count("<td") == 6
-    before = said(app)
+    before = markup(app)
     app.number_input(key="input_batch").set_value(3)
     again(app)
-    assert app.session_state["selection"]["input_batch"] == 3 and said(app) != before
+    assert app.session_state["selection"]["input_batch"] == 3 and markup(app) != before
 
 
 def test_without_data_the_examples_are_browsed_and_a_sentence_says_what_to_put_where(app):
@@ -476,7 +440,7 @@ def test_grammar_is_shown_where_a_pipeline_is_installed(app, monkeypatch):
 def test_each_kind_of_model_has_the_page(at_the_zoo, name, below):
     opened(at_the_zoo, checkpoint=name, text="ab", input_below=below)
     assert "Exact: all" in words(at_the_zoo)
-    assert "What not to conclude" in said(at_the_zoo)
+    assert "What not to conclude" in words(at_the_zoo)
 
 
 def test_a_decoder_alone_has_one_side_and_no_padding(at_the_zoo):
@@ -511,15 +475,15 @@ def test_a_text_that_cannot_be_run_leaves_vocabulary_and_data(app):
     assert app.session_state["selection"]["text"] == "4.20"
 
 
-def test_without_models_the_page_says_so(app, tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path / "none")
+def test_without_models_the_page_says_so(app, tmp_path, models_in):
+    models_in(tmp_path / "none")
     opened(app)
     assert "There is no trained model here yet" in words(app)
 
 
 def test_the_page_runs_alone(alone):
-    page = alone("input.py")
-    assert not page.exception and [title.value for title in page.title] == ["Input"]
+    page = alone("input")
+    assert [title.value for title in page.title] == ["Input"]
 
 
 def test_fields_of_the_page_are_restored_from_the_address(app, data):
@@ -541,6 +505,6 @@ def test_input_says_which_training_pairs_are_left_out_and_that_symbols_are_renam
     found = (Source("train", ("train.gz", "generated:x"), 3910, 1415, 2774, made=400, alike=120, varied=renamed),)
     monkeypatch.setattr(data_view, "sources", lambda _: found)
     shown = words(opened(app, input_below="data"))
-    assert "Training 3,910 + 400 made 1,415 2,774" in " ".join(shown.split())
+    assert "Training 3,910 + 400 made 1,415 2,774" in shown
     assert "In training the symbols of each pair are renamed at random; here they stand as in the file." in shown
     assert "120 training pairs are left out, because such a change turns them into a pair of validation or" in shown

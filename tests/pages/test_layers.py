@@ -1,77 +1,24 @@
-import csv
 import html
-import io
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
-from builders import tiny_checkpoint
-from streamlit.testing.v1 import AppTest
+from builders import saved, tiny_checkpoint
+from page_driver import TEXT, again, csv_lines, figures, markup, opener, told, words
 
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import flows, norm_view, place_of
-from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.checkpoint import load
 from viz_transformer.figures import labels
 from viz_transformer.running.decoding import decode
 
-ROOT = Path(__file__).resolve().parents[2]
-TEXT = "29,284.30"
-APP = f"""
-import streamlit as st
-from viz_transformer.ui.frame import opening
-page = st.navigation([st.Page({str(ROOT / "pages" / "layers.py")!r}, title='Layers', default=True)])
-opening.show(page, lambda: None)
-"""
-
-
-@pytest.fixture
-def page(bundled, tmp_path):
-    """The page in the frame of the app, not yet run."""
-    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
-    return AppTest.from_file(str(tmp_path / "app.py"), default_timeout=120)
-
-
-@pytest.fixture
-def page_at_the_zoo(page, zoo, monkeypatch):
-    monkeypatch.setattr(contents, "bundled_folder", lambda: zoo)
-    return page
-
-
-def keep(folder, ckpt):
-    """Save a checkpoint that was made in memory."""
-    save_checkpoint(
-        folder,
-        state_dict=ckpt.model.state_dict(),
-        config=ckpt.config,
-        source_codec=ckpt.source_codec,
-        target_codec=ckpt.target_codec,
-        card={"task": "own"},
-    )
-
-
-def opened(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def said(app):
-    return "".join(element.proto.body for element in app.get("html"))
-
-
-def words(app):
-    """What is said, without markup."""
-    return html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", said(app)))
+opened = opener("layers")
 
 
 def rows(app, number=0):
     """The cells of a table by token: head, body and foot, as text."""
-    tables = re.findall(r'<table class="vt-layers.*?</table>', said(app), flags=re.DOTALL)
+    tables = re.findall(r'<table class="vt-layers.*?</table>', markup(app), flags=re.DOTALL)
     found = re.findall(r"<tr.*?</tr>", tables[number], flags=re.DOTALL)
     cells = (re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.DOTALL) for row in found)
     return [[html.unescape(re.sub(r"<[^>]+>", "", cell)) for cell in row] for row in cells]
@@ -79,18 +26,9 @@ def rows(app, number=0):
 
 def marked(app):
     """The heads of the rows that are marked as selected."""
-    return [re.sub(r"<[^>]+>", " ", head) for head in re.findall(r'<tr class="vt-ly-chosen">(<th>.*?</th>)', said(app))]
-
-
-def the_rail(app):
-    (component,) = [
-        each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_rail"
+    return [
+        re.sub(r"<[^>]+>", " ", head) for head in re.findall(r'<tr class="vt-ly-chosen">(<th>.*?</th>)', markup(app))
     ]
-    return json.loads(component.json)
-
-
-def figures(app):
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
 def the_run(folder, text=TEXT, name="numbers"):
@@ -98,18 +36,18 @@ def the_run(folder, text=TEXT, name="numbers"):
     return ckpt, decode(ckpt, text)
 
 
-def numbers(values, digits):
+def shown(values, digits):
     return [labels.number(float(value), digits) for value in values]
 
 
-def saved_csv(app, monkeypatch, key):
+def saved_csv(app, downloads, key):
     """The lines of the CSV that a table's button gives."""
-    saved = {}
-    monkeypatch.setattr(st, "download_button", lambda label, **given: saved.update(given))
+    downloads.clear()
     app.session_state[key] = True
-    app.run()
-    assert not app.exception
-    return list(csv.DictReader(io.StringIO(saved["data"]().decode("utf-8"))))
+    again(app)
+    (data,) = downloads.values()
+    head, *lines = csv_lines(data())
+    return [dict(zip(head, line, strict=True)) for line in lines]
 
 
 # ---- a sub-layer
@@ -124,123 +62,123 @@ def saved_csv(app, monkeypatch, key):
         ("encoder", "ffn", "encoder.0.ffn"),
     ],
 )
-def test_the_table_has_what_the_sub_layer_read_added_and_left_by_token(page, bundled, kind, part, site):
+def test_the_table_has_what_the_sub_layer_read_added_and_left_by_token(app, bundled, kind, part, site):
     _, run = the_run(bundled)
-    opened(page, kind=kind, layer=site.split(".")[1], part=part)
+    opened(app, kind=kind, layer=site.split(".")[1], part=part)
     flow = next(flow for flow in flows(run.trace, site.split(".")[0]) if flow.place.site == site)
-    head, *body = rows(page)
+    head, *body = rows(app)
     assert head[:7] == ["token", "came in", "read", "added", "share added", "left", "cosine"]
     assert (head[-1] == "active units") is (part == "ffn")
     columns = list(zip(*body[:-2], strict=True))
     tokens = run.trace.src_tokens if kind == "encoder" else run.trace.tgt_tokens
     assert columns[0] == tuple(f"{row}{labels.visible(token)}" for row, token in enumerate(tokens))
     for column, name, digits in ((1, "came", 2), (2, "read", 2), (3, "added", 2), (4, "share", 3), (6, "cosine", 3)):
-        assert list(columns[column]) == numbers(getattr(flow, name), digits)
+        assert list(columns[column]) == shown(getattr(flow, name), digits)
         assert body[-2][column] == labels.number(float(getattr(flow, name).mean()), digits)
     assert body[-1][0] == "random pairs" and body[-1][6] == labels.number(flow.baseline, 3)
-    assert f"mean of {flow.pairs:,} pairs" in words(page)
+    assert f"mean of {flow.pairs:,} pairs" in words(app)
 
 
-def test_a_post_norm_model_shows_the_sum_before_its_norm_and_says_why(page_at_the_zoo, zoo):
-    opened(page_at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", layer="1")
-    assert rows(page_at_the_zoo)[0] == ["token", "came in", "added", "share added", "sum", "left", "cosine"]
+def test_a_post_norm_model_shows_the_sum_before_its_norm_and_says_why(at_the_zoo, zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", layer="1")
+    assert rows(at_the_zoo)[0] == ["token", "came in", "added", "share added", "sum", "left", "cosine"]
     _, run = the_run(zoo, "bad", "en-it-slips")
     flow = flows(run.trace, "decoder")[4]
     own = int(flow.counted.sum())
-    assert [row[4] for row in rows(page_at_the_zoo)[1:-2]] == numbers(flow.total[:own], 2)
-    assert "A norm over positions rescales the stream of the whole text at once" in words(page_at_the_zoo)
-    assert "by construction" not in words(page_at_the_zoo)
-    assert "Post-norm: left = norm(came in + cross-attention(came in, memory))" in words(page_at_the_zoo)
-    opened(page_at_the_zoo, kind="encoder", i="1")
+    assert [row[4] for row in rows(at_the_zoo)[1:-2]] == shown(flow.total[:own], 2)
+    assert "A norm over positions rescales the stream of the whole text at once" in words(at_the_zoo)
+    assert "by construction" not in words(at_the_zoo)
+    assert "Post-norm: left = norm(came in + cross-attention(came in, memory))" in words(at_the_zoo)
+    opened(at_the_zoo, kind="encoder", i="1")
     given = sum(typed != "" for typed in run.trace.src_originals)
-    assert f"{20 - given} positions of padding are left out; the table has them." in words(page_at_the_zoo)
-    assert len(rows(page_at_the_zoo)) == 1 + given + 2
-    assert the_rail(page_at_the_zoo)["norm"] == "post"
+    assert f"{20 - given} positions of padding are left out; the table has them." in words(at_the_zoo)
+    assert len(rows(at_the_zoo)) == 1 + given + 2
+    assert told(at_the_zoo, "rail")["norm"] == "post"
 
 
 def test_lengths_behind_a_post_norm_of_each_token_are_said_to_be_constant_and_those_of_a_pre_norm_are_not(
-    page, tmp_path, monkeypatch
+    app, tmp_path, models_in
 ):
-    opened(page)
-    assert "by construction" not in words(page) and "whole text at once" not in words(page)
-    assert "Pre-norm: left = came in + cross-attention(norm(came in), memory)" in words(page)
-    keep(tmp_path / "zoo" / "post", tiny_checkpoint(norm="post", final_norm=False))
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path / "zoo")
-    opened(page, checkpoint="post", text="abc")
-    assert "lengths are nearly constant by construction" in words(page)
+    opened(app)
+    assert "by construction" not in words(app) and "whole text at once" not in words(app)
+    assert "Pre-norm: left = came in + cross-attention(norm(came in), memory)" in words(app)
+    saved(tiny_checkpoint(norm="post", final_norm=False), tmp_path / "zoo" / "post")
+    models_in(tmp_path / "zoo")
+    opened(app, checkpoint="post", text="abc")
+    assert "lengths are nearly constant by construction" in words(app)
 
 
-def test_the_selected_token_is_marked_in_every_table(page, bundled):
-    opened(page, kind="decoder", t="2")
-    assert [mark.split()[0] for mark in marked(page)] == ["2", "2", "2"]
-    opened(page, kind="encoder", layer="0", i="3")
-    assert [mark.split()[0] for mark in marked(page)] == ["3", "2", "3"]  # the lens is the decoder's
+def test_the_selected_token_is_marked_in_every_table(app, bundled):
+    opened(app, kind="decoder", t="2")
+    assert [mark.split()[0] for mark in marked(app)] == ["2", "2", "2"]
+    opened(app, kind="encoder", layer="0", i="3")
+    assert [mark.split()[0] for mark in marked(app)] == ["3", "2", "3"]  # the lens is the decoder's
 
 
-def test_active_units_are_counted_for_a_feed_forward_alone(page, bundled):
+def test_active_units_are_counted_for_a_feed_forward_alone(app, bundled):
     _, run = the_run(bundled)
-    opened(page, kind="decoder", part="ffn")
+    opened(app, kind="decoder", part="ffn")
     active = run.trace["decoder.1.ffn.hidden"][0] > 0
     never, always = int((~active.any(0)).sum()), int(active.all(0).sum())
-    assert f"Of 16 hidden units {never} are active at no token of this text, {always} at every token." in words(page)
-    opened(page, part="attention")
-    assert "hidden units" not in words(page).split("How to read it")[0]
+    assert f"Of 16 hidden units {never} are active at no token of this text, {always} at every token." in words(app)
+    opened(app, part="attention")
+    assert "hidden units" not in words(app).split("How to read it")[0]
 
 
 # ---- norms
 
 
-def test_mean_and_variance_before_and_after_stand_by_token_with_gain_and_offset(page, bundled):
+def test_mean_and_variance_before_and_after_stand_by_token_with_gain_and_offset(app, bundled):
     ckpt, run = the_run(bundled)
-    opened(page, kind="cross", layer="2")
+    opened(app, kind="cross", layer="2")
     view = norm_view(run.trace, ckpt.model, place_of(ckpt.config, "cross", 2, "attention"))
-    head, *body = rows(page, -1)
+    head, *body = rows(app, -1)
     assert head == [
         "token",
         *(f"{name} {at}" for at in ("before", "normalised", "after") for name in ("mean", "variance")),
     ]
     for column, values in enumerate((*view.before, *view.between, *view.after), 1):
-        assert [row[column] for row in body] == numbers(values, 3)
-    gains, offsets = figures(page)[-1]["data"]
-    assert gains["customdata"] == numbers(view.gain, 4) and offsets["customdata"] == numbers(view.offset, 4)
-    assert f"differs from the recorded one by at most {view.gap:.1e}" in words(page)
-    assert "Norm before cross-attention, decoder layer 2" in words(page)
+        assert [row[column] for row in body] == shown(values, 3)
+    gains, offsets = figures(app)[-1]["data"]
+    assert gains["customdata"] == shown(view.gain, 4) and offsets["customdata"] == shown(view.offset, 4)
+    assert f"differs from the recorded one by at most {view.gap:.1e}" in words(app)
+    assert "Norm before cross-attention, decoder layer 2" in words(app)
 
 
-def test_a_norm_over_positions_says_that_all_share_one_mean(page_at_the_zoo):
-    opened(page_at_the_zoo, checkpoint="en-it-slips", text="bad")
-    assert "one mean and one variance for all positions and features" in words(page_at_the_zoo)
-    assert re.search(r"One mean, -?\d+\.\d{4}, and one divisor, \d+\.\d{4}, for all positions", words(page_at_the_zoo))
+def test_a_norm_over_positions_says_that_all_share_one_mean(at_the_zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad")
+    assert "one mean and one variance for all positions and features" in words(at_the_zoo)
+    assert re.search(r"One mean, -?\d+\.\d{4}, and one divisor, \d+\.\d{4}, for all positions", words(at_the_zoo))
 
 
-def test_the_final_norm_can_be_chosen_where_there_is_one(page, page_at_the_zoo):
-    opened(page_at_the_zoo, checkpoint="numbers", text="7", kind="encoder", layer="0", part="final")
-    assert "Final norm of the encoder" in words(page_at_the_zoo)
-    assert "came in" not in rows(page_at_the_zoo)[0]
-    opened(page_at_the_zoo, checkpoint="en-it-slips", text="bad", part="final")
-    assert "en-it-slips has no final norm, so an attention is shown." in words(page_at_the_zoo)
-    assert page_at_the_zoo.session_state["selection"]["part"] == "attention"
-    assert "came in" in rows(page_at_the_zoo)[0]
+def test_the_final_norm_can_be_chosen_where_there_is_one(at_the_zoo):
+    opened(at_the_zoo, checkpoint="numbers", text="7", kind="encoder", layer="0", part="final")
+    assert "Final norm of the encoder" in words(at_the_zoo)
+    assert "came in" not in rows(at_the_zoo)[0]
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", part="final")
+    assert "en-it-slips has no final norm, so an attention is shown." in words(at_the_zoo)
+    assert at_the_zoo.session_state["selection"]["part"] == "attention"
+    assert "came in" in rows(at_the_zoo)[0]
 
 
 # ---- along the stream
 
 
-def test_the_curves_are_those_of_the_selected_stack_and_token(page, bundled):
+def test_the_curves_are_those_of_the_selected_stack_and_token(app, bundled):
     _, run = the_run(bundled)
     for kind, stack, address in (("cross", "decoder", {"t": "3"}), ("encoder", "encoder", {"i": "3"})):
-        opened(page, kind=kind, layer="0", **address)
+        opened(app, kind=kind, layer="0", **address)
         found = flows(run.trace, stack)
-        figure = figures(page)[0]
+        figure = figures(app)[0]
         assert figure["layout"]["title"]["text"] == f"Along the {stack}'s stream"
         strong = next(line for line in figure["data"] if line["name"].startswith("token 3: "))
         texts = [flow.total[3] for flow in found]
-        assert [text.rpartition(": ")[2] for text in strong["customdata"]] == numbers([found[0].came[3], *texts], 4)
+        assert [text.rpartition(": ")[2] for text in strong["customdata"]] == shown([found[0].came[3], *texts], 4)
 
 
-def test_the_rail_is_this_models_and_carries_the_mean_share(page, bundled):
+def test_the_rail_is_this_models_and_carries_the_mean_share(app, bundled):
     _, run = the_run(bundled)
-    encoder, decoder = the_rail(opened(page))["stacks"]
+    encoder, decoder = told(opened(app), "rail")["stacks"]
     assert (len(encoder["layers"]), len(decoder["layers"])) == (1, 3)
     shares = [node["share"] for layer in decoder["layers"] for node in layer]
     np.testing.assert_allclose(shares, [flow.share.mean() for flow in flows(run.trace, "decoder")])
@@ -249,11 +187,11 @@ def test_the_rail_is_this_models_and_carries_the_mean_share(page, bundled):
 # ---- the lens
 
 
-def test_the_lens_is_that_of_the_run_and_its_last_column_the_answer(page, bundled):
+def test_the_lens_is_that_of_the_run_and_its_last_column_the_answer(app, bundled):
     ckpt, run = the_run(bundled)
-    opened(page)
+    opened(app)
     found = lens(run.trace, ckpt.model)
-    head, *body = rows(page, 1)
+    head, *body = rows(app, 1)
     assert [name.partition("mean KL")[0] for name in head] == [
         "reads",
         "writes",
@@ -270,35 +208,33 @@ def test_the_lens_is_that_of_the_run_and_its_last_column_the_answer(page, bundle
         for column in range(4):
             assert cells[2 + column].startswith(labels.visible(tokens[found.top_ids[row, column, 0]]))
             assert cells[2 + column].endswith(f"· {labels.number(float(found.divergence[row, column]), 2)}")
-    assert "The logit lens is not defined for the encoder" in words(page)
+    assert "The logit lens is not defined for the encoder" in words(app)
 
 
-def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_its_own(
-    page_at_the_zoo, zoo, monkeypatch
-):
+def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_its_own(at_the_zoo, zoo, downloads):
     ckpt = load(zoo / "en-it-slips")
     run = decode(ckpt, "bad")
     found = lens(run.trace, ckpt.model, own=run.own_rows)
-    opened(page_at_the_zoo, checkpoint="en-it-slips", text="bad")
-    head, *body = rows(page_at_the_zoo, 1)
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad")
+    head, *body = rows(at_the_zoo, 1)
     assert [name.partition("mean KL")[0] for name in head][-2:] == ["layer 2 = last pass", "own step"]
     other = 0
     for cells, step in zip(body, run.steps, strict=True):
         assert cells[-1].startswith(labels.visible(step.token))
         other += int(run.trace["logits"][0, step.position].argmax()) != step.token_id
-    said = words(page_at_the_zoo)
+    said = words(at_the_zoo)
     assert f"in {other} of {len(run.steps)} rows another token is most probable there" in said
     assert "KL(last pass ‖ here)" in said and "The last column is the run's own logits" not in said
-    lines = saved_csv(page_at_the_zoo, monkeypatch, "layers_lens_table")
+    lines = saved_csv(at_the_zoo, downloads, "layers_lens_table")
     own = [line for line in lines if line["station"] == "own step"][: len(run.steps)]
     assert [float(line["its probability"]) for line in own] == found.written[: len(run.steps), -1].tolist()
     assert [line["best token"] for line in own] == [labels.visible(step.token) for step in run.steps]
 
 
-def test_the_table_of_the_lens_and_its_csv_hold_all_of_it(page, bundled, monkeypatch):
+def test_the_table_of_the_lens_and_its_csv_hold_all_of_it(app, bundled, downloads):
     ckpt, run = the_run(bundled)
-    opened(page)
-    lines = saved_csv(page, monkeypatch, "layers_lens_table")
+    opened(app)
+    lines = saved_csv(app, downloads, "layers_lens_table")
     found = lens(run.trace, ckpt.model)
     assert len(lines) == 4 * len(run.steps)
     for number, line in enumerate(lines):
@@ -318,27 +254,27 @@ def test_the_table_of_the_lens_and_its_csv_hold_all_of_it(page, bundled, monkeyp
         ("own", "face", "knows nothing of the source"),
     ],
 )
-def test_every_model_of_the_zoo_has_rail_tables_and_lens(page_at_the_zoo, checkpoint, text, says):
-    opened(page_at_the_zoo, checkpoint=checkpoint, text=text)
-    assert says in words(page_at_the_zoo)
-    assert len(figures(page_at_the_zoo)) == 2 and len(rows(page_at_the_zoo, 1)) > 1
-    assert ("not defined for the encoder" in words(page_at_the_zoo)) is (checkpoint != "shakespeare")
+def test_every_model_of_the_zoo_has_rail_tables_and_lens(at_the_zoo, checkpoint, text, says):
+    opened(at_the_zoo, checkpoint=checkpoint, text=text)
+    assert says in words(at_the_zoo)
+    assert len(figures(at_the_zoo)) == 2 and len(rows(at_the_zoo, 1)) > 1
+    assert ("not defined for the encoder" in words(at_the_zoo)) is (checkpoint != "shakespeare")
 
 
 # ---- tables as CSV
 
 
-def test_the_tables_of_sub_layer_norm_and_stream_are_the_numbers_of_the_run(page, bundled, monkeypatch):
+def test_the_tables_of_sub_layer_norm_and_stream_are_the_numbers_of_the_run(app, bundled, downloads):
     ckpt, run = the_run(bundled)
-    opened(page, kind="decoder", layer="0")
+    opened(app, kind="decoder", layer="0")
     found = flows(run.trace, "decoder")
-    lines = saved_csv(page, monkeypatch, "layers_flow_table")
+    lines = saved_csv(app, downloads, "layers_flow_table")
     assert [float(line["came in"]) for line in lines] == found[0].came.tolist()
-    page.session_state["layers_flow_table"] = False
-    lines = saved_csv(page, monkeypatch, "layers_stream_table")
+    app.session_state["layers_flow_table"] = False
+    lines = saved_csv(app, downloads, "layers_stream_table")
     assert [float(line["total"]) for line in lines] == np.concatenate([flow.total for flow in found]).tolist()
-    page.session_state["layers_stream_table"] = False
-    lines = saved_csv(page, monkeypatch, "layers_norm_table")
+    app.session_state["layers_stream_table"] = False
+    lines = saved_csv(app, downloads, "layers_norm_table")
     view = norm_view(run.trace, ckpt.model, found[0].place)
     assert [float(line["variance after"]) for line in lines] == view.after[1].tolist()
 
@@ -347,64 +283,64 @@ def test_the_tables_of_sub_layer_norm_and_stream_are_the_numbers_of_the_run(page
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "1<b>&", "🙂", "مرحبا"])
-def test_any_text_that_the_model_reads_is_shown_as_text(page, text):
-    opened(page, text=text, kind="encoder", layer="0")
-    assert len(rows(page)) == 1 + len(text) + 2 + 2
-    assert "<b>" not in said(page)
-    heads = [row[0] for row in rows(page)[2:-3]]
+def test_any_text_that_the_model_reads_is_shown_as_text(app, text):
+    opened(app, text=text, kind="encoder", layer="0")
+    assert len(rows(app)) == 1 + len(text) + 2 + 2
+    assert "<b>" not in markup(app)
+    heads = [row[0] for row in rows(app)[2:-3]]
     for row, (head, typed) in enumerate(zip(heads, text, strict=True), 1):
         assert head in (f"{row}{typed}", f"{row}{typed}<unk>")
 
 
-def test_bad_input_is_a_sentence(page):
-    opened(page, text="")
-    assert "the text is empty" in words(page)
-    assert not page.get("plotly_chart")
-    opened(page, text="7" * 60)
-    assert "the model reads at most 48" in words(page)
+def test_bad_input_is_a_sentence(app):
+    opened(app, text="")
+    assert "the text is empty" in words(app)
+    assert not app.get("plotly_chart")
+    opened(app, text="7" * 60)
+    assert "the model reads at most 48" in words(app)
 
 
-def test_an_encoder_alone_gets_a_sentence(page, tmp_path, monkeypatch):
-    keep(tmp_path / "zoo" / "reader", tiny_checkpoint("encoder-only"))
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path / "zoo")
-    opened(page, text="abc")
-    assert "an encoder-only model writes nothing" in words(page)
+def test_an_encoder_alone_gets_a_sentence(app, tmp_path, models_in):
+    saved(tiny_checkpoint("encoder-only"), tmp_path / "zoo" / "reader")
+    models_in(tmp_path / "zoo")
+    opened(app, text="abc")
+    assert "an encoder-only model writes nothing" in words(app)
 
 
-def test_two_runs_are_compared_by_their_means_on_one_scale(page, bundled):
-    opened(page, text="7", pin_checkpoint="numbers", pin_text="29,284.30", shown="A-B")
+def test_two_runs_are_compared_by_their_means_on_one_scale(app, bundled):
+    opened(app, text="7", pin_checkpoint="numbers", pin_text="29,284.30", shown="A-B")
     _, run = the_run(bundled)
-    (mean,) = [line for line in figures(page)[0]["data"] if line["name"] == "mean of B"][:1]
+    (mean,) = [line for line in figures(app)[0]["data"] if line["name"] == "mean of B"][:1]
     expected = [
         flows(run.trace, "decoder")[0].came.mean(),
         *(flow.total.mean() for flow in flows(run.trace, "decoder")),
     ]
-    assert [text.rpartition(": ")[2] for text in mean["customdata"]] == numbers(expected, 4)
-    assert "means of A and of B on one scale" in words(page)
+    assert [text.rpartition(": ")[2] for text in mean["customdata"]] == shown(expected, 4)
+    assert "means of A and of B on one scale" in words(app)
 
 
-def test_models_with_other_sub_layers_are_not_compared(page):
-    opened(page, pin_checkpoint="numbers-tiny", pin_text="7", shown="A-B")
-    assert "A and B do not have the same sub-layers in the decoder: everything here is of A." in words(page)
-    opened(page, pin_checkpoint="numbers-tiny", pin_text="7", shown="B")
-    assert len(the_rail(page)["stacks"][1]["layers"]) == 2
+def test_models_with_other_sub_layers_are_not_compared(app):
+    opened(app, pin_checkpoint="numbers-tiny", pin_text="7", shown="A-B")
+    assert "A and B do not have the same sub-layers in the decoder: everything here is of A." in words(app)
+    opened(app, pin_checkpoint="numbers-tiny", pin_text="7", shown="B")
+    assert len(told(app, "rail")["stacks"][1]["layers"]) == 2
 
 
-def test_what_is_chosen_stands_in_the_address_and_comes_back(page):
-    opened(page, kind="encoder", layer="0", part="ffn")
-    (part,) = [page.query_params["part"]]
+def test_what_is_chosen_stands_in_the_address_and_comes_back(app):
+    opened(app, kind="encoder", layer="0", part="ffn")
+    (part,) = [app.query_params["part"]]
     assert part in ("ffn", ["ffn"])
-    assert "Encoder layer 0, feed-forward" in words(page)
-    opened(page, part="sideways")
-    assert "The address asks for part “sideways”, which is not one of attention, ffn, final." in words(page)
+    assert "Encoder layer 0, feed-forward" in words(app)
+    opened(app, part="sideways")
+    assert "The address asks for part “sideways”, which is not one of attention, ffn, final." in words(app)
 
 
-def test_on_a_projector_the_norm_is_a_scene_of_its_own(page):
-    opened(page, projector="on", text=TEXT)
+def test_on_a_projector_the_norm_is_a_scene_of_its_own(app):
+    opened(app, projector="on", text=TEXT)
     hidden = ".st-key-layers_depth, .st-key-layers_lens, .st-key-layers_norm"
-    assert f":is({hidden}) {{ display: none; }}" in said(page)
-    opened(page, scene="3")
+    assert f":is({hidden}) {{ display: none; }}" in markup(app)
+    opened(app, scene="3")
     hidden = ".st-key-layers_top, .st-key-layers_depth, .st-key-layers_lens"
-    assert f":is({hidden}) {{ display: none; }}" in said(page)
-    (gain,) = [json.loads(each.proto.spec) for each in page.get("plotly_chart") if "gain" in each.proto.spec]
+    assert f":is({hidden}) {{ display: none; }}" in markup(app)
+    (gain,) = [figure for figure in figures(app) if "gain" in json.dumps(figure)]
     assert gain["layout"]["template"]["layout"]["font"]["size"] > 16

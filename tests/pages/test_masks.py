@@ -1,15 +1,14 @@
 """The Masks page shows the run's own masks, runs with those that were chosen, and says who reads the future."""
 
-import html
 import re
 
 import numpy as np
 import pytest
+from page_driver import SITES, address, again, all_sent, components, goes_to, markup, opener, sent, texts, words
 
 from viz_transformer.analysis.masks.influence import influence
 from viz_transformer.analysis.masks.parts import change_of, in_batch, parts_of, row_effects, with_masks
-from viz_transformer.checkpoint import contents, load
-from viz_transformer.figures.components import payload
+from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import record
 from viz_transformer.ui.pages.masks import influence_view, masks_source, view
@@ -17,53 +16,8 @@ from viz_transformer.ui.pages.masks.fields import MOST_CELLS, cells
 from viz_transformer.ui.session import state
 
 TEXT = "4.20"
-SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
+opened = opener("masks", text=TEXT)
 KINDS = ("cross", "decoder", "encoder")
-
-
-def opened(app, **address):
-    """The Masks page with this address."""
-    return goes_to(app.switch_page("pages/masks.py"), **{"text": TEXT, **address})
-
-
-def goes_to(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    return again(app)
-
-
-def again(app):
-    app.run()
-    assert not app.exception
-    return app
-
-
-def address(app):
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
-
-
-def said(app):
-    """What is said, without markup and style."""
-    text = "".join(element.proto.body for element in app.get("html"))
-    return html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", text))
-
-
-def components(app, name):
-    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
-
-
-def the_masks(app):
-    (component,) = components(app, "masks")
-    return payload.unpack(component.bytes)
-
-
-def maps_of(app):
-    """Weights before, weights after, and the influence matrix if it is there."""
-    return [payload.unpack(each.bytes) for each in components(app, "matrix")]
-
-
-def texts(axis):
-    return [token["text"] for token in axis["tokens"]]
 
 
 def the_run(folder, text=TEXT, name="numbers"):
@@ -88,20 +42,20 @@ def the_pass(folder, *, text=TEXT, cells=(), fill=None, rule=None, name="numbers
 def test_the_masks_and_weights_of_the_text_alone_are_those_of_the_run(app, bundled, kind):
     _, run = the_pass(bundled)
     opened(app, kind=kind, layer="0", heads="2", mask_batch="")
-    header, arrays = the_masks(app)
+    header, arrays = sent(app, "masks")
     mask = run[f"{SITES[kind].format(0)}.mask"][0, 0].numpy()
     assert ((arrays["padding"] & arrays["causal"]) == mask).all()
     assert arrays["causal"].all() == (kind != "decoder")
     keys = run.tgt_tokens if kind == "decoder" else run.src_tokens
     assert texts(header["columns"]) == list(keys)
-    before, after, _ = maps_of(app)
+    before, after, _ = all_sent(app, "matrix")
     weights = run[f"{SITES[kind].format(0)}.weights"][0, 2].numpy()
     for _, each in (before, after):
         assert each["values"].tobytes() == weights.tobytes()
     assert (
         before[0]["title"] == "Before: the model's own masks" and after[0]["title"] == "After: nothing is changed yet"
     )
-    assert "These are the model's own masks" in said(app)
+    assert "These are the model's own masks" in words(app)
 
 
 def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bundled):
@@ -111,15 +65,15 @@ def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bu
     lengths = tuple(max(len(getattr(each, side)) for each in (run, other, longest)) for side in ("src", "tgt"))
     padded = in_batch(ckpt, run, lengths)
     opened(app, kind="encoder", mask_batch="7.10\n68,315.79", layer="0", heads="1")
-    header, arrays = the_masks(app)
+    header, arrays = sent(app, "masks")
     assert texts(header["columns"]) == list(padded.src_tokens)
     assert header["columns"]["field"] == "mask_key" and header["columns"]["tokens"][-1]["special"]
     assert (~arrays["padding"]).sum() == lengths[0] * (lengths[0] - len(run.src))
-    (_, before), *_ = maps_of(app)
+    (_, before), *_ = all_sent(app, "matrix")
     assert before["values"].tobytes() == padded["encoder.0.self.weights"][0, 1].numpy().tobytes()
     app.button_group(key="masks_text").set_value(2)
     again(app)
-    assert texts(the_masks(app)[0]["columns"])[: len(longest.src)] == list(longest.src_tokens)
+    assert texts(sent(app, "masks")[0]["columns"])[: len(longest.src)] == list(longest.src_tokens)
     assert address(app)["mask_text"] == "2"
 
 
@@ -140,14 +94,14 @@ def test_an_example_that_the_model_cannot_read_is_not_offered(at_the_zoo):
 
 def test_key_or_query_closes_the_rows_of_padding_as_well(app):
     opened(app, kind="encoder", mask_batch="68,315.79")
-    header, arrays = the_masks(app)
+    header, arrays = sent(app, "masks")
     assert header["panels"][0]["note"] == "padded keys are closed" and arrays["padding"].any(axis=1).all()
     app.button_group(key="masks_mask_padding").set_value("key-or-query")
     again(app)
-    header, arrays = the_masks(app)
+    header, arrays = sent(app, "masks")
     pads = [token["text"] == "<pad>" for token in header["rows"]["tokens"]]
     assert any(pads) and (arrays["padding"].any(axis=1) == ~np.array(pads)).all()
-    assert "may see nothing" in said(app) and address(app)["mask_padding"] == "key-or-query"
+    assert "may see nothing" in words(app) and address(app)["mask_padding"] == "key-or-query"
     app.button_group(key="masks_mask_padding").set_value("key")
     again(app)
     assert "mask_padding" not in address(app)  # the model's own
@@ -163,19 +117,19 @@ def test_a_plain_size_has_one_over_n(app):
         mask_fill="-1e9",
         mask_padding="key-or-query",
     )
-    header, arrays = the_masks(app)
+    header, arrays = sent(app, "masks")
     assert texts(header["rows"]) == ["0", "1", "2", "3", "pad"]
     own = arrays["padding"] & arrays["causal"]
     assert own.astype(int).tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [0] * 5]
-    (_, before), (drawn, after) = maps_of(app)
+    (_, before), (drawn, after) = all_sent(app, "matrix")
     assert (before["values"] == np.float32(0.2)).all()
     expected = np.vstack([np.tri(4, 5) / np.arange(1, 5)[:, None], np.full(5, 0.2)])
     np.testing.assert_allclose(after["values"], expected, atol=1e-7)
-    assert drawn["scale"] == "derived" and "Query 4 may see nothing." in said(app)
-    assert "no logits to watch" in said(app)
+    assert drawn["scale"] == "derived" and "Query 4 may see nothing." in words(app)
+    assert "no logits to watch" in words(app)
     app.number_input(key="masks_size").set_value(20)
     again(app)
-    assert the_masks(app)[1]["causal"].tolist() == np.tri(20, dtype=bool).tolist()
+    assert sent(app, "masks")[1]["causal"].tolist() == np.tri(20, dtype=bool).tolist()
     assert address(app)["mask_size"] == "20"
 
 
@@ -184,7 +138,7 @@ def test_a_plain_size_has_one_over_n(app):
 def test_any_plain_size_is_drawn(app, size, padded, kind):
     opened(app, mask_of="size", kind=kind, mask_size=size, mask_padded=padded, mask_fill="-inf")
     wanted = min(max(1, int(size)), 64)
-    assert the_masks(app)[1]["padding"].shape == (wanted, wanted)
+    assert sent(app, "masks")[1]["padding"].shape == (wanted, wanted)
 
 
 # ---- changed cells
@@ -194,14 +148,14 @@ def test_changed_cells_change_the_run_as_the_edits_do(app, bundled):
     cells = ["d0.2", "d2", "c1.1"]
     _, after = the_pass(bundled, cells=cells)
     opened(app, kind="decoder", layer="1", heads="3", mask_batch="", mask_cells=",".join(cells))
-    assert the_masks(app)[0]["cells"] == cells
-    _, (header, arrays), _ = maps_of(app)
+    assert sent(app, "masks")[0]["cells"] == cells
+    _, (header, arrays), _ = all_sent(app, "matrix")
     assert header["title"] == "After: the masks above"
     assert arrays["values"].tobytes() == after["decoder.1.self.weights"][0, 3].numpy().tobytes()
     mask = after["decoder.1.self.mask"].expand(1, 4, -1, -1)[0, 3].numpy()
     assert (arrays["mask"] == mask).all() and mask[0, 2] and not mask[2].any()
-    assert "Changed: query 2 may read nothing; query 0 may read key 2." in said(app)
-    assert "The largest change of a logit is" in said(app)
+    assert "Changed: query 2 may read nothing; query 0 may read key 2." in words(app)
+    assert "The largest change of a logit is" in words(app)
 
 
 def test_what_a_click_tells_becomes_the_selection(app):
@@ -214,7 +168,7 @@ def test_what_a_click_tells_becomes_the_selection(app):
 
     turned(["d1.2"], {"t": 1, "u": 2})
     again(app)
-    assert address(app)["mask_cells"] == "d1.2" and the_masks(app)[0]["cells"] == ["d1.2"]
+    assert address(app)["mask_cells"] == "d1.2" and sent(app, "masks")[0]["cells"] == ["d1.2"]
     app.button(key="masks_row").click()
     again(app)
     assert address(app)["mask_cells"] == "d1"  # a closed row takes its turned cells with it
@@ -240,8 +194,8 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
 
 def test_cells_outside_the_text_are_said_and_change_nothing(app):
     opened(app, mask_batch="", kind="decoder", mask_cells="d40.2")
-    assert "The changed cells d40.2 lie outside the masks of “4.20”" in said(app)
-    assert "These are the model's own masks" in said(app)
+    assert "The changed cells d40.2 lie outside the masks of “4.20”" in words(app)
+    assert "These are the model's own masks" in words(app)
 
 
 def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
@@ -251,25 +205,25 @@ def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
     effects = row_effects(before, after, ckpt.target_codec.vocabulary.tokens)
     table = view.effect_table(effects)
     assert list(table["largest change of a logit"]) == [each.change for each in effects]
-    words = view.effect_in_words(effects)
-    assert words in said(app) and f"at position {max(effects, key=lambda each: each.change).position}." in words
+    effect = view.effect_in_words(effects)
+    assert effect in words(app) and f"at position {max(effects, key=lambda each: each.change).position}." in effect
     changed = sum(each.differs for each in effects)
-    assert (f"{changed} of {len(effects)} rows would now write another token" in words) == (changed > 0)
+    assert (f"{changed} of {len(effects)} rows would now write another token" in effect) == (changed > 0)
 
 
 # ---- fills
 
 
 def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
-    words = said(opened(app, mask_batch="", kind="decoder", mask_cells="d2", t="2"))
-    assert "every key is closed already" in words
+    said = words(opened(app, mask_batch="", kind="decoder", mask_cells="d2", t="2"))
+    assert "every key is closed already" in said
     for row in (
         "zeros: the head adds nothing here",
         "NaN: not a number, and so is all that reads this row",
         "even: 0.",
         "closed ones too",
     ):
-        assert row in words
+        assert row in said
 
 
 @pytest.mark.parametrize(
@@ -278,11 +232,11 @@ def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
 def test_the_chosen_fill_is_run(app, bundled, fill, value):
     _, after = the_pass(bundled, cells=["d2"], fill=fill)
     opened(app, mask_batch="", kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill=fill)
-    values = maps_of(app)[1][1]["values"]
+    values = all_sent(app, "matrix")[1][1]["values"]
     np.testing.assert_array_equal(values, after["decoder.0.self.weights"][0, 0].numpy())
     expected = 1 / values.shape[1] if value is None else value
     np.testing.assert_allclose(values[2], expected, atol=1e-7)
-    assert ("NaN goes from a row to all that read it" in said(app)) == (fill == "-inf")
+    assert ("NaN goes from a row to all that read it" in words(app)) == (fill == "-inf")
 
 
 # ---- influence
@@ -291,16 +245,16 @@ def test_the_chosen_fill_is_run(app, bundled, fill, value):
 def test_the_influence_matrix_is_a_triangle_with_its_verdict(app, bundled):
     ckpt, run = the_pass(bundled)
     opened(app, mask_batch="")
-    header, arrays = maps_of(app)[2]
+    header, arrays = all_sent(app, "matrix")[2]
     found = influence(ckpt, run)
     assert arrays["values"].tobytes() == found.change.tobytes() and (found.change[found.ahead] == 0).all()
     assert (arrays["mask"] == ~found.ahead).all() and header["scale"] == "derived"
-    assert "✓ A triangle: nothing reads ahead." in said(app)
+    assert "✓ A triangle: nothing reads ahead." in words(app)
     app.button_group(key="masks_swap").set_value("source")
     again(app)
-    source = maps_of(app)[2][1]
+    source = all_sent(app, "matrix")[2][1]
     assert source["values"].tobytes() == influence(ckpt, run, side="source").change.tobytes() and "mask" not in source
-    assert "Every source token that was swapped moves some logits." in said(app)
+    assert "Every source token that was swapped moves some logits." in words(app)
 
 
 def test_an_opened_cell_is_a_leak_that_is_said(app, bundled):
@@ -308,7 +262,7 @@ def test_an_opened_cell_is_a_leak_that_is_said(app, bundled):
     opened(app, mask_batch="", kind="decoder", mask_cells="d0.2")
     row, column, _ = influence(ckpt, after).worst
     sentence = f"✕ Position {row} changes when token {column} is swapped: with these masks the run reads the future."
-    assert sentence in said(app)
+    assert sentence in words(app)
 
 
 def test_the_table_of_the_influence_has_the_leaks_too(app, bundled):
@@ -330,7 +284,7 @@ def test_the_table_of_a_closed_row_has_the_weights_that_its_fill_leaves_it_and_s
     numbers, marks = (app.dataframe[0].value.iloc[:, part] for part in (slice(0, len(mask)), slice(len(mask), None)))
     assert numbers.to_numpy(np.float32).tobytes() == weights.tobytes() and (weights[2] > 0).all()
     assert np.array_equal(marks.to_numpy(bool), ~mask) and not mask[2].any()
-    assert "Masked cells keep their weight" in said(app)
+    assert "Masked cells keep their weight" in words(app)
 
 
 def test_the_effect_opens_as_a_table(app):
@@ -342,23 +296,23 @@ def test_the_effect_opens_as_a_table(app):
 
 def test_a_model_with_slips_reads_the_future_and_one_without_does_not(at_the_zoo, zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="decoder")
-    words = said(at_the_zoo)
-    assert re.search(r"✕ Position \d+ changes when token \d+ is swapped: this decoder reads the future\.", words)
-    header, _ = the_masks(at_the_zoo)
+    said = words(at_the_zoo)
+    assert re.search(r"✕ Position \d+ changes when token \d+ is swapped: this decoder reads the future\.", said)
+    header, _ = sent(at_the_zoo, "masks")
     assert len(header["rows"]["tokens"]) == 20  # padding included, as the model reads it
     opened(at_the_zoo, checkpoint="multi30k-de-en", text="abc")
-    assert "✓ A triangle: nothing reads ahead." in said(at_the_zoo)
+    assert "✓ A triangle: nothing reads ahead." in words(at_the_zoo)
 
 
 def test_a_long_influence_is_started_by_a_button(app, monkeypatch):
     monkeypatch.setattr(influence_view, "QUICK", 1)
     opened(app, mask_batch="")
-    assert len(maps_of(app)) == 2 and "some seconds" in said(app)
+    assert len(all_sent(app, "matrix")) == 2 and "some seconds" in words(app)
     app.button(key="masks_work").click()
     again(app)
-    assert len(maps_of(app)) == 3 and "A triangle" in said(app)
+    assert len(all_sent(app, "matrix")) == 3 and "A triangle" in words(app)
     goes_to(app, mask_cells="d0.1")
-    assert len(maps_of(app)) == 2  # other masks are another question
+    assert len(all_sent(app, "matrix")) == 2  # other masks are another question
 
 
 # ---- A − B
@@ -376,16 +330,16 @@ def test_a_minus_b_is_the_difference_of_both_passes_before_and_after_on_one_scal
     for changed in ((), (cell,)):
         a, b = (the_pass(bundled, text=text, cells=changed)[1][site][0, 2].numpy() for text in (TEXT, "4.30"))
         expected.append(a - b)
-    drawn = maps_of(app)[:2]
+    drawn = all_sent(app, "matrix")[:2]
     for (header, arrays), values, when in zip(drawn, expected, ("Before: the", "After: the"), strict=True):
         assert arrays["values"].tobytes() == values.tobytes()
         assert header["signed"] and header["title"].startswith(f"A − B: {when}")
         assert header["most"] == max(float(np.abs(each).max()) for each in expected)
         assert "A: numbers, “4.20”" in header["caption"] and "B: numbers, “4.30”" in header["caption"]
     assert np.abs(expected[0] - expected[1]).max() > 1e-3  # the change of the mask is in the second one
-    assert "The two maps are A − B on one scale." in said(app)
+    assert "The two maps are A − B on one scale." in words(app)
     goes_to(app, shown="A")
-    assert not maps_of(app)[0][0]["signed"] and "The two maps are A − B" not in said(app)
+    assert not all_sent(app, "matrix")[0][0]["signed"] and "The two maps are A − B" not in words(app)
 
 
 def test_b_is_padded_as_a_is_in_its_batch_so_that_a_shorter_text_is_subtracted(app, bundled):
@@ -395,7 +349,7 @@ def test_b_is_padded_as_a_is_in_its_batch_so_that_a_shorter_text_is_subtracted(a
     lengths = len(run.src), len(run.tgt)
     b = in_batch(ckpt, the_run(bundled, "7")[1], lengths)["encoder.0.self.weights"][0, 1].numpy()
     assert b.shape == a.shape and not b[:, 3:].any()  # padded keys are closed
-    assert maps_of(app)[0][1]["values"].tobytes() == (a - b).tobytes()
+    assert all_sent(app, "matrix")[0][1]["values"].tobytes() == (a - b).tobytes()
 
 
 def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
@@ -424,14 +378,16 @@ def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
 )
 def test_where_there_is_no_a_minus_b_of_weights_one_sentence_says_so(app, given, sentence):
     opened(app, **{"kind": "encoder", **PIN, **given})
-    assert sentence in said(app)
-    assert len(maps_of(app)) == (1 if given.get("mask_of") != "size" else 0)  # the influence matrix is that of A
+    assert sentence in words(app)
+    assert len(all_sent(app, "matrix")) == (
+        1 if given.get("mask_of") != "size" else 0
+    )  # the influence matrix is that of A
 
 
 def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
     pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B", "mask_batch": ""}
     opened(at_the_zoo, checkpoint="own", text="bad", kind="cross", **pin)
-    assert "B cannot be shown so: " in said(at_the_zoo)
+    assert "B cannot be shown so: " in words(at_the_zoo)
     assert len(components(at_the_zoo, "masks")) == 1
 
 
@@ -440,10 +396,10 @@ def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
 
 def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:")
-    words = said(at_the_zoo)
-    assert "shakespeare has no padding token: texts of different lengths cannot stand in one batch" in words
+    said = words(at_the_zoo)
+    assert "shakespeare has no padding token: texts of different lengths cannot stand in one batch" in said
     assert at_the_zoo.button_group(key="masks_kind").options == ["D-D decoder self"]
-    assert the_masks(at_the_zoo)[1]["padding"].all() and "A triangle" in words
+    assert sent(at_the_zoo, "masks")[1]["padding"].all() and "A triangle" in said
     assert not [each for each in at_the_zoo.get("button_group") if each.key == "masks_swap"]
 
 
@@ -452,39 +408,39 @@ def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
     [("", "the text is empty"), ("7" * 60, "the model reads at most 48"), (" ", "the text is empty")],
 )
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sentence):
-    words = said(opened(app, text=text))
-    assert sentence in words and components(app, "masks") == [] and "What not to conclude" in words
+    said = words(opened(app, text=text))
+    assert sentence in said and components(app, "masks") == [] and "What not to conclude" in said
 
 
 def test_a_line_of_the_batch_that_cannot_be_read_is_named(app):
-    words = said(opened(app, mask_batch="7\n" + "8" * 60))
-    assert "the line “" + "8" * 10 in words and "the model reads at most 48" in words
+    said = words(opened(app, mask_batch="7\n" + "8" * 60))
+    assert "the line “" + "8" * 10 in said and "the model reads at most 48" in said
     assert components(app, "masks") == [] and app.text_area(key="masks_batch").value.startswith("7\n")
 
 
 @pytest.mark.parametrize("text", ["7", "1<b>&", "مرحبا", "7" * 46])
 def test_any_text_that_the_model_reads_has_its_masks(app, text):
-    header, _ = the_masks(opened(app, text=text, kind="encoder", mask_batch=""))
+    header, _ = sent(opened(app, text=text, kind="encoder", mask_batch=""), "masks")
     assert len(header["rows"]["tokens"]) == len(text) + 2
-    assert "<b>" not in "".join(element.proto.body for element in app.get("html"))
+    assert "<b>" not in markup(app)
 
 
 def test_a_rule_that_the_model_cannot_have_and_rollout_are_said(app):
-    words = said(opened(app, mask_padding="key-or-query-swapped-cross", heads="rollout", mask_batch=""))
-    assert "numbers cannot mask padding by that rule: its own is shown." in words
-    assert "Rollout joins all layers and is not one head's map" in words
+    said = words(opened(app, mask_padding="key-or-query-swapped-cross", heads="rollout", mask_batch=""))
+    assert "numbers cannot mask padding by that rule: its own is shown." in said
+    assert "Rollout joins all layers and is not one head's map" in said
 
 
 def test_too_many_lines_are_cut_and_said(app):
     opened(app, mask_batch="\n".join("1234567"))
-    assert f"at most {masks_source.MOST_OTHERS} other texts" in said(app)
+    assert f"at most {masks_source.MOST_OTHERS} other texts" in words(app)
 
 
 def test_what_an_address_cannot_mean_is_said(app):
     wrong = {"mask_cells": "x1", "mask_fill": "0", "mask_of": "all", "mask_swap": "both", "mask_size": "-1"}
-    words = said(opened(app, **wrong))
+    said = words(opened(app, **wrong))
     for name in wrong:
-        assert f"The address asks for {name} “" in words
+        assert f"The address asks for {name} “" in said
 
 
 def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_app):
@@ -506,27 +462,27 @@ def test_several_changes_of_the_selection_run_no_model_anew(app, monkeypatch):
     monkeypatch.setattr(influence_view, "influence_of", no_run)
     for change in ({"heads": "2"}, {"layer": "0"}, {"kind": "cross"}, {"t": "1"}, {"heads": "mean"}):
         goes_to(app, **change)
-    assert len(maps_of(app)) == 3
+    assert len(all_sent(app, "matrix")) == 3
 
 
 def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
-    words = said(opened(app))
+    said = words(opened(app))
     for claim in (
         "A triangle means no peeking",
         "A changed output is not yet a leak",
         "is a convention of the program, not a fact about language",
         "Opening a cell of a trained model is not training without the mask.",
     ):
-        assert claim in words
+        assert claim in said
 
 
 def test_the_page_runs_alone_and_has_scenes(alone, app):
-    page = alone("masks.py")
-    assert not page.exception and [title.value for title in page.title] == ["Masks"]
+    page = alone("masks")
+    assert [title.value for title in page.title] == ["Masks"]
     opened(app, projector="on", mask_batch="")
-    assert "vt-projector" in "".join(element.proto.body for element in app.get("html"))
+    assert "vt-projector" in markup(app)
 
 
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    assert "viz-transformer train numbers" in said(opened(app))
+def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
+    models_in(tmp_path)
+    assert "viz-transformer train numbers" in words(opened(app))

@@ -1,43 +1,31 @@
-import base64
-import html
 import json
-import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import saved
+from page_driver import again, all_sent, figures, markup, numbers, opener, told, words
 
 from viz_transformer.analysis.models.answers import PairAnswer, greedy_answers
 from viz_transformer.analysis.models.counting import token_counts
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.analysis.models.snapshots import snapshot_series
 from viz_transformer.analysis.models.untrained import recipe_of, untrained
-from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.checkpoint import contents, load
 from viz_transformer.figures.architecture import architecture
-from viz_transformer.figures.components import payload
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.pages.models import model_tabs, view
 from viz_transformer.ui.session import cached, examples
 
-
-def opened(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    app.switch_page("pages/models.py").run()
-    assert not app.exception
-    return app
-
-
-def html_of(app):
-    return "".join(element.proto.body for element in app.get("html"))
+opened = opener("models")
 
 
 def test_there_is_a_card_for_each_model(app, bundled):
     opened(app)
     assert [title.value for title in app.title] == ["Models"]
-    said = html_of(app)
+    said = markup(app)
     for summary in contents.list_checkpoints():
         assert f">{summary.name}</div>" in said
         assert f"{summary.parameter_count:,} parameters" in said
@@ -45,7 +33,7 @@ def test_there_is_a_card_for_each_model(app, bundled):
 
 
 def test_a_card_states_its_metric_with_interval_pairs_and_unseen_sources(app):
-    said = html_of(opened(app)).replace("\u2060", "")
+    said = markup(opened(app)).replace("\u2060", "")
     assert ">99.00 %<" in said
     assert "exact match, 95 % interval 98.46–99.35" in said
     assert "<th>test_full, first 2,000<i>greedy, 2,000 pairs</i></th>" in said
@@ -59,30 +47,28 @@ def test_the_selected_model_is_the_one_of_the_whole_app(app):
     app.button(key="select_numbers-tiny").click().run()
     assert not app.exception
     assert app.session_state["selection"]["checkpoint"] == "numbers-tiny"
-    assert '<h2 class="vt-model">numbers-tiny</h2>' in html_of(app)
+    assert '<h2 class="vt-model">numbers-tiny</h2>' in markup(app)
     assert app.selectbox(key="sidebar_model").value == "numbers-tiny"
 
 
 def test_the_configuration_is_that_of_the_model(app):
-    said = html_of(opened(app, checkpoint="numbers-tiny"))
+    said = markup(opened(app, checkpoint="numbers-tiny"))
     for name, value in (("layers", "1 encoder + 2 decoder"), ("d_model", "16"), ("heads", "4, head_dim 4")):
         assert f"<th>{name}</th><td>{value}</td>" in said
 
 
 def test_both_losses_are_drawn_on_logarithmic_axes(app):
-    figure = json.loads(opened(app, model_tab="curves").get("plotly_chart")[0].proto.spec)
+    figure = figures(opened(app, model_tab="curves"))[0]
     assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
     training, validation, best, rate = figure["data"]
     assert (training["name"], validation["name"]) == ("training", "validation")
-    values = [
-        np.frombuffer(base64.b64decode(curve["y"]["bdata"]), curve["y"]["dtype"]) for curve in (training, validation)
-    ]
+    values = [numbers(curve["y"]) for curve in (training, validation)]
     assert np.array_equal(values[0], np.float32([1.5, 1.0]))  # step 0 has no place on a logarithmic axis
     assert np.array_equal(values[1], np.float32([1.6]))
     assert figure["layout"]["yaxis"]["title"]["text"] == "negative log-likelihood, nats per token"
     assert (best["x"], best["y"]) == ([10], [1.6])
     assert rate["yaxis"] == "y2" and rate["name"] == "learning rate"
-    said = html_of(app)
+    said = markup(app)
     assert "measured on a part of the data that its card does not state, is 1.6 nats per token at step 10, a" in said
     assert "perplexity of 4.95303." in said
     assert "Whether its decoder reads the answer is not stated; the Doctor tries it." in said
@@ -91,58 +77,54 @@ def test_both_losses_are_drawn_on_logarithmic_axes(app):
 CURVE = "step,train_loss,validation_loss,learning_rate,gradient_norm\n10,1.5,1.6,0.1,1\n"
 
 
-def with_changes(folder, model, monkeypatch, history=None, **card):
+def with_changes(folder, model, models_in, history=None, **card):
     """A copy of one of the models in this folder with other fields in its card, alone among the models."""
-    (folder / model.name).mkdir()
-    for source in model.iterdir():
-        (folder / model.name / source.name).write_bytes(source.read_bytes())
+    shutil.copytree(model, folder / model.name)
     stated = json.loads((model / "card.json").read_text(encoding="utf-8"))
     (folder / model.name / "card.json").write_text(json.dumps(stated | card), encoding="utf-8")
     if history is not None:
         (folder / model.name / "history.csv").write_text(history, encoding="utf-8")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: folder)
+    models_in(folder)
 
 
-def test_the_lowest_loss_says_of_how_many_pairs_it_is(app, bundled, tmp_path, monkeypatch):
+def test_the_lowest_loss_says_of_how_many_pairs_it_is(app, bundled, tmp_path, models_in):
     on = {"train": "512 of 29,000 pairs", "validation": "512 of 1,014 pairs"}
-    with_changes(tmp_path, bundled / "numbers", monkeypatch, losses_on=on, causal=True)
-    said = html_of(opened(app, model_tab="curves"))
+    with_changes(tmp_path, bundled / "numbers", models_in, losses_on=on, causal=True)
+    said = markup(opened(app, model_tab="curves"))
     assert "reads the answer" not in said
     assert "The lowest validation loss, measured on 512 of 1,014 pairs, is 1.6 nats per token at step 10" in said
-    training, validation, best, _ = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    training, validation, best, _ = figures(app)[0]["data"]
     assert "on 512 of 29,000 pairs" in training["hovertemplate"]
     assert "on 512 of 1,014 pairs" in validation["hovertemplate"] and "on 512 of 1,014 pairs" in best["hovertemplate"]
     app.button_group(key="models_tab").set_value("data").run()
     both = "training loss on 512 of 29,000 pairs, validation loss on 512 of 1,014 pairs"
-    assert f"<th>curves</th><td>{both}</td>" in html_of(app)
+    assert f"<th>curves</th><td>{both}</td>" in markup(app)
 
 
-def test_the_curves_of_a_decoder_that_reads_the_answer_say_so(app, zoo, tmp_path, monkeypatch):
-    with_changes(tmp_path, zoo / "en-it-slips", monkeypatch, history=CURVE, causal=False)
-    said = html_of(opened(app, checkpoint="en-it-slips", model_tab="curves"))
+def test_the_curves_of_a_decoder_that_reads_the_answer_say_so(app, zoo, tmp_path, models_in):
+    with_changes(tmp_path, zoo / "en-it-slips", models_in, history=CURVE, causal=False)
+    said = markup(opened(app, checkpoint="en-it-slips", model_tab="curves"))
     assert "these are losses of a decoder that reads the answer while it is asked for it" in said
 
 
-def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, monkeypatch):
-    assert "is not known: this history has no column “seconds”" in html_of(opened(app, model_tab="curves"))
-    (tmp_path / "numbers").mkdir()
-    for source in (bundled / "numbers").iterdir():
-        (tmp_path / "numbers" / source.name).write_bytes(source.read_bytes())
+def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, models_in):
+    assert "is not known: this history has no column “seconds”" in markup(opened(app, model_tab="curves"))
+    shutil.copytree(bundled / "numbers", tmp_path / "numbers")
     header, *rows = (bundled / "numbers" / "history.csv").read_text(encoding="utf-8").splitlines()
     timed = [f"{header},seconds", *(f"{row},{minutes * 60}" for row, minutes in zip(rows, (0, 28, 37), strict=True))]
     (tmp_path / "numbers" / "history.csv").write_text("\n".join(timed), encoding="utf-8")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    said = html_of(app.run())
+    models_in(tmp_path)
+    said = markup(app.run())
     assert "Trained in 37 min, the measurements of the losses included." in said
     assert "The lowest validation loss came after 28 min, 9 min before the end." in said
-    training, *_ = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    training, *_ = figures(app)[0]["data"]
     assert training["customdata"] == ["after 28 min, 9 min left", "after 37 min, none left"]
     table = model_tabs.history_table(contents.list_checkpoints()[0].history())
     assert [*table["seconds_left"]] == [37 * 60, 9 * 60, 0]
 
 
 def test_examples_are_run_and_counted_and_differences_marked(app):
-    said = html_of(opened(app, model_tab="errors"))
+    said = markup(opened(app, model_tab="errors"))
     assert "3 test pairs were run, greedily, with the parameters that are loaded: 1 right, 2 wrong." in said
     assert "Wrong, 2 shown" in said and "Right, 1 shown" in said
     assert "<del>" in said and "<ins>" in said
@@ -150,7 +132,7 @@ def test_examples_are_run_and_counted_and_differences_marked(app):
 
 
 def test_licence_and_commands_are_stated(app):
-    said = html_of(opened(app))
+    said = markup(opened(app))
     assert "licence of the data" in said and ">MIT<" in said
     assert [code.value for code in app.code] == ["viz-transformer evaluate numbers", "viz-transformer train numbers"]
 
@@ -164,8 +146,7 @@ def test_the_selection_stays_when_the_page_changes(app):
 
 
 def test_the_page_runs_alone(alone):
-    app = alone("models.py")
-    assert not app.exception
+    app = alone("models")
     assert [title.value for title in app.title] == ["Models"]
 
 
@@ -175,12 +156,12 @@ def test_opened_first_the_page_still_has_the_frame(app):
     assert app.selectbox(key="sidebar_model").value == "numbers"
 
 
-def test_a_folder_that_is_no_model_has_a_card_that_says_why(app, bundled, tmp_path, monkeypatch):
+def test_a_folder_that_is_no_model_has_a_card_that_says_why(app, bundled, tmp_path, models_in):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{", encoding="utf-8")
     (tmp_path / "numbers").symlink_to(bundled / "numbers")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    said = html_of(opened(app))
+    models_in(tmp_path)
+    said = markup(opened(app))
     assert "config.json" in said
     assert ">numbers</div>" in said
 
@@ -188,22 +169,20 @@ def test_a_folder_that_is_no_model_has_a_card_that_says_why(app, bundled, tmp_pa
 @pytest.mark.parametrize(
     ("file", "tab"), [("model.safetensors", "card"), ("history.csv", "curves"), ("examples.tsv", "errors")]
 )
-def test_a_damaged_file_is_said_in_one_sentence_and_the_rest_is_shown(app, bundled, tmp_path, monkeypatch, file, tab):
-    (tmp_path / "numbers").mkdir()
-    for source in (bundled / "numbers").iterdir():
-        (tmp_path / "numbers" / source.name).write_bytes(source.read_bytes())
+def test_a_damaged_file_is_said_in_one_sentence_and_the_rest_is_shown(app, bundled, tmp_path, models_in, file, tab):
+    shutil.copytree(bundled / "numbers", tmp_path / "numbers")
     (tmp_path / "numbers" / file).write_bytes(b"not\tthis\tfile\n")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    said = html_of(opened(app, model_tab=tab))
+    models_in(tmp_path)
+    said = markup(opened(app, model_tab=tab))
     assert file in said and "What not to conclude" in said
     app.button_group(key="models_tab").set_value("data").run()
     assert not app.exception
-    assert ">MIT<" in html_of(app)
+    assert ">MIT<" in markup(app)
 
 
-def test_without_models_the_page_says_what_to_do(app, tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    assert "viz-transformer train numbers" in html_of(opened(app))
+def test_without_models_the_page_says_what_to_do(app, tmp_path, models_in):
+    models_in(tmp_path)
+    assert "viz-transformer train numbers" in markup(opened(app))
 
 
 def test_a_card_without_measurements_says_so():
@@ -244,30 +223,30 @@ def test_a_card_says_which_pairs_its_number_leaves_out_and_the_share_with_them()
     assert view.too_long_lines({"metrics": [INTERVAL]}) == []
 
 
-def test_many_measurements_have_a_row_each_and_few_a_column(app, bundled, tmp_path, monkeypatch):
+def test_many_measurements_have_a_row_each_and_few_a_column(app, bundled, tmp_path, models_in):
     metrics = [{"split": f"part {n}", "command": f"evaluate {n}", "pairs": 10, "exact_match": 0.5} for n in range(5)]
-    with_changes(tmp_path, bundled / "numbers", monkeypatch, metrics=metrics)
-    said = html_of(opened(app))
+    with_changes(tmp_path, bundled / "numbers", models_in, metrics=metrics)
+    said = markup(opened(app))
     table = said[said.index('<table class="vt-measured vt-rows">') :].partition("</table>")[0]
     assert table.count("<tr>") == 6 and table.count("<td>50.00 %</td>") == 5
     assert [expander.label for expander in app.expander] == ["5 commands"]
     assert {f"evaluate {n}" for n in range(5)} <= {code.value for code in app.code}
     (tmp_path / "few").mkdir()
-    with_changes(tmp_path / "few", bundled / "numbers", monkeypatch, metrics=metrics[:4])
-    said = html_of(app.run())
+    with_changes(tmp_path / "few", bundled / "numbers", models_in, metrics=metrics[:4])
+    said = markup(app.run())
     table = said[said.index('<table class="vt-measured">') :].partition("</table>")[0]
     assert table.count("<tr>") == 2 and not app.expander
 
 
-def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, tmp_path, monkeypatch):
+def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, tmp_path, models_in):
     with_them = {"split": "all", "command": "evaluate", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
-    with_changes(tmp_path, bundled / "numbers", monkeypatch, metrics=[{"exact_match": 0.99}, with_them])
+    with_changes(tmp_path, bundled / "numbers", models_in, metrics=[{"exact_match": 0.99}, with_them])
     left_out = "852 of 2,300 pairs, too long"
-    assert f"left out: {left_out}; counted as wrong: 53.00 %" in html_of(opened(app))
+    assert f"left out: {left_out}; counted as wrong: 53.00 %" in markup(opened(app))
     app.button_group(key="models_tab").set_value("errors").run()
-    assert f"Not among them, as in its test: {left_out}." in html_of(app)
+    assert f"Not among them, as in its test: {left_out}." in markup(app)
     app.button_group(key="models_tab").set_value("data").run()
-    assert f"<th>left out of the test</th><td>{left_out}</td>" in html_of(app)
+    assert f"<th>left out of the test</th><td>{left_out}</td>" in markup(app)
 
 
 def test_a_model_without_answers_is_judged_by_its_loss():
@@ -282,7 +261,7 @@ def test_a_model_without_answers_is_judged_by_its_loss():
 
 
 def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wrong(at_the_zoo):
-    said = html_of(opened(at_the_zoo, checkpoint="multi30k-de-en", model_tab="errors"))
+    said = markup(opened(at_the_zoo, checkpoint="multi30k-de-en", model_tab="errors"))
     assert "loaded: 1 equal the reference letter by letter, in lower case, 1 differ." in said
     assert "Different from the reference, 1 shown" in said and "Equal to the reference, 1 shown" in said
     assert ">reference</span>" in said and ">asked for<" not in said
@@ -291,23 +270,23 @@ def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wr
 
 
 def test_a_model_that_was_not_measured_by_bleu_is_right_or_wrong(at_the_zoo):
-    said = html_of(opened(at_the_zoo, checkpoint="own", model_tab="errors"))
+    said = markup(opened(at_the_zoo, checkpoint="own", model_tab="errors"))
     assert "2 test pairs were run" in said and ": 0 right, 2 wrong." in said
     assert "Wrong, 2 shown" in said and "✕" in said
 
 
 def test_a_model_that_writes_on_has_no_right_answers_and_is_not_run(at_the_zoo, monkeypatch):
     monkeypatch.setattr(cached, "example_answers", lambda *_: pytest.fail("the pairs were run"))
-    said = html_of(opened(at_the_zoo, checkpoint="shakespeare", model_tab="errors"))
+    said = markup(opened(at_the_zoo, checkpoint="shakespeare", model_tab="errors"))
     assert "goes on writing from any text: there is no right answer" in said
     assert "test pairs were run" not in said
 
 
 def test_the_pairs_of_a_model_with_slips_are_run_and_its_slips_named(at_the_zoo):
-    said = html_of(opened(at_the_zoo, checkpoint="en-it-slips", model_tab="errors"))
+    said = markup(opened(at_the_zoo, checkpoint="en-it-slips", model_tab="errors"))
     assert "1 test pairs were run" in said
     at_the_zoo.button_group(key="models_tab").set_value("card").run()
-    said = html_of(at_the_zoo)
+    said = markup(at_the_zoo)
     for name, value in (("merge", "raw-reshape"), ("mask fill", "added-1e9"), ("pad to", "20")):
         assert f"<th>{name}</th><td>{value}</td>" in said
     assert said.count("<th>embedding scale</th>") == 1
@@ -332,7 +311,7 @@ def test_the_rows_of_other_kinds_of_models_are_right():
     assert rows["layers"] == "2 decoder"
     assert rows["target"] == "65 tokens (ids only), at most 512"
     assert "source" not in rows
-    assert html.escape(rows["output layer"]) == "tied to the embedding"
+    assert rows["output layer"] == "tied to the embedding"
     assert rows["embedding scale"] == "sqrt(d_model)"
     learned = dict(view.config_rows(replace(config, embedding_scale="learned"), {}))
     assert learned["embedding scale"] == "learned"
@@ -352,26 +331,15 @@ def test_all_answers_of_a_translator_are_there_to_be_read(translates, captions, 
 # ---- tabs
 
 
-def components(app, name):
-    found = (each.proto for each in app.get("bidi_component"))
-    return [payload.unpack(each.bytes) for each in found if each.component_name == f"viz_transformer_{name}"]
-
-
-def on_tab(app, tab, **address):
-    """The page with this tab."""
-    return opened(app, model_tab=tab, **address)
-
-
 def test_only_the_selected_tab_is_worked_out(app, monkeypatch):
     for name in ("checkpoint", "example_answers", "run"):
         monkeypatch.setattr(cached, name, lambda *_: pytest.fail("the model was loaded"))
     app.switch_page("pages/models.py")
     for tab in ("card", "architecture", "curves", "data", "new"):
         app.query_params["model_tab"] = tab
-        app.run()
-        assert not app.exception
+        again(app)
         assert app.button_group(key="models_tab").value == tab
-        assert "What not to conclude" in html_of(app)
+        assert "What not to conclude" in markup(app)
 
 
 def test_the_tab_stands_in_the_address(app):
@@ -379,20 +347,20 @@ def test_the_tab_stands_in_the_address(app):
     app.button_group(key="models_tab").set_value("data").run()
     assert not app.exception
     assert app.query_params["model_tab"] in ("data", ["data"])
-    assert "As its card states" in html_of(app)
+    assert "As its card states" in markup(app)
 
 
 def test_a_tab_that_is_not_known_is_said(app):
     app.switch_page("pages/models.py")
     app.query_params["model_tab"] = "weights"
     app.run()
-    assert "which is not one of card, architecture" in html_of(app)
+    assert "which is not one of card, architecture" in markup(app)
 
 
 @pytest.mark.parametrize("name", ["numbers", "shakespeare", "en-it-slips"])
 def test_the_architecture_is_drawn_with_the_models_own_parts(at_the_zoo, zoo, name):
-    said = html_of(on_tab(at_the_zoo, "architecture", checkpoint=name))
-    drawn, norms = (header for header, _ in components(at_the_zoo, "architecture"))
+    said = markup(opened(at_the_zoo, model_tab="architecture", checkpoint=name))
+    drawn, norms = (header for header, _ in all_sent(at_the_zoo, "architecture"))
     summary = contents.read_summary(zoo / name)
     wanted = architecture(summary.config)
     assert [box["part"] for box in drawn["boxes"]] == [box.part for box in wanted.boxes]
@@ -409,51 +377,51 @@ def test_steps_have_commas_and_a_seed_has_none():
 
 
 def test_the_data_card_states_what_the_card_does(app):
-    said = html_of(on_tab(app, "data"))
+    said = markup(opened(app, model_tab="data"))
     assert "<th>licence</th><td>MIT</td>" in said
     assert "<th>overlap</th><td>not stated</td>" in said
     assert "<th>pairs</th><td>3</td>" in said
 
 
 def test_answers_are_filtered_by_kind_and_words(app):
-    on_tab(app, "errors")
+    opened(app, model_tab="errors")
     app.button_group(key="models_answers").set_value("wrong").run()
-    said = html_of(app)
+    said = markup(app)
     assert "Wrong, 2 shown" in said and "Right, 1 shown" not in said
     app.text_input(key="models_find").set_value("eight").run()
     assert not app.exception
-    said = html_of(app)
+    said = markup(app)
     assert "Wrong, 1 shown" in said and "7.10" not in said
     app.text_input(key="models_find").set_value("nowhere").run()
-    assert "No answer is of that kind and holds these words." in html_of(app)
+    assert "No answer is of that kind and holds these words." in markup(app)
     assert app.session_state["selection"]["model_answers"] == "wrong"
 
 
 def test_what_is_confused_is_counted_beside_the_answers(app):
-    said = html_of(on_tab(app, "errors"))
+    said = markup(opened(app, model_tab="errors"))
     assert "Most frequent differences" in said and "<b>" not in said
 
 
 def test_answers_are_counted_in_the_ways_of_other_texts_too(app, bundled, monkeypatch):
     pairs = (("84.33", "one hundred and two"), ("1.20", "four"), ("6", "one point two"), ("8", "two"))
     monkeypatch.setattr(contents.Summary, "examples", lambda _: pairs)
-    said = re.sub(r"<[^>]+>", " ", html.unescape(html_of(on_tab(app, "errors", model_answers="right"))))
+    said = words(opened(app, model_tab="errors", model_answers="right"))
     ckpt = load(bundled / app.session_state["selection"]["checkpoint"])
     found = token_counts(ckpt, greedy_answers(ckpt, pairs))
-    assert f"right from end to end  {found.right} of {found.pairs}, 95 %:" in said
-    assert f"equal positions, as the UPC lab counts  {100 * found.positions:.2f} %" in said
-    assert f"loss, mean of tokens  {found.loss:.4g} nats" in said
-    assert f"loss, mean of texts’ means, as at FSU  {found.text_loss:.4g} nats" in said
+    assert f"right from end to end {found.right} of {found.pairs}, 95 %:" in said
+    assert f"equal positions, as the UPC lab counts {100 * found.positions:.2f} %" in said
+    assert f"loss, mean of tokens {found.loss:.4g} nats" in said
+    assert f"loss, mean of texts’ means, as at FSU {found.text_loss:.4g} nats" in said
 
 
 def test_targets_that_the_model_cannot_read_are_not_counted_and_the_answers_stay(app, monkeypatch):
     monkeypatch.setattr(contents.Summary, "examples", lambda _: (("84.33", "two"), ("1.20", " ".join(["one"] * 40))))
-    said = html_of(on_tab(app, "errors"))
+    said = markup(opened(app, model_tab="errors"))
     assert "2 test pairs were run" in said and "pair 2: the target has 41 tokens, the model reads at most 12." in said
 
 
 def test_the_doctor_says_what_it_found(app):
-    said = html_of(on_tab(app, "doctor"))
+    said = markup(opened(app, model_tab="doctor"))
     assert "checks were worked out on the loaded model" in said
     for name in ("weights file", "numbers", "sizes", "looking", "causality", "better than guessing"):
         assert f"<th>{name}</th>" in said
@@ -461,13 +429,13 @@ def test_the_doctor_says_what_it_found(app):
 
 
 def test_the_doctor_finds_a_decoder_that_reads_the_future(at_the_zoo):
-    said = html_of(on_tab(at_the_zoo, "doctor", checkpoint="en-it-slips", text="abc"))
+    said = markup(opened(at_the_zoo, model_tab="doctor", checkpoint="en-it-slips", text="abc"))
     assert "this decoder reads the future" in said
     assert '<tr class="vt-check-bad">' in said
 
 
 def test_a_text_that_the_doctor_cannot_use_is_said_in_a_sentence(app):
-    said = html_of(on_tab(app, "doctor", text="4" * 100))
+    said = markup(opened(app, model_tab="doctor", text="4" * 100))
     assert "the model reads at most 48" in said and "Traceback" not in said
 
 
@@ -477,9 +445,9 @@ NEW = "new:numbers:own:e1-d2-h2-w8-f12-post-s7"
 
 
 def test_a_new_model_is_put_together_and_opened(app, bundled):
-    on_tab(app, "new")
-    drawn = components(app, "architecture")[0][0]
-    assert "new:numbers:own:e1-d3-h4-w16-f16-pre-s0" in html_of(app)
+    opened(app, model_tab="new")
+    drawn = all_sent(app, "architecture")[0][0]
+    assert "new:numbers:own:e1-d3-h4-w16-f16-pre-s0" in markup(app)
     app.number_input(key="new_decoder_layers").set_value(2).run()
     app.number_input(key="new_n_heads").set_value(2).run()
     app.number_input(key="new_d_model").set_value(8).run()
@@ -490,8 +458,8 @@ def test_a_new_model_is_put_together_and_opened(app, bundled):
     assert app.session_state["selection"]["model_recipe"] == NEW
     config = recipe_of(NEW).config(contents.read_summary(bundled / "numbers").config)
     total = f"{parameter_total(config):,}"
-    assert f"The model that torch makes of it has as many: {total}." in html_of(app)
-    changed = components(app, "architecture")[0][0]
+    assert f"The model that torch makes of it has as many: {total}." in markup(app)
+    changed = all_sent(app, "architecture")[0][0]
     assert drawn["label"] != changed["label"] == architecture(config).label
     app.button(key="new_open").click().run()
     assert not app.exception
@@ -502,7 +470,7 @@ def test_a_new_model_is_put_together_and_opened(app, bundled):
 
 def test_a_link_to_a_new_model_makes_it_in_any_browser(new_app, bundled):
     app = opened(new_app(), checkpoint=NEW)
-    said = html_of(app)
+    said = markup(app)
     assert f'<h2 class="vt-model">{NEW}</h2>' in said
     assert "Random parameters, never trained" in said and "new: never trained" in said
     app.switch_page("pages/tensors.py").run()
@@ -519,7 +487,7 @@ def test_a_new_model_is_shown_on_every_page(app, page):
     app.switch_page(f"pages/{page}.py").run()
     assert not app.exception
     assert app.selectbox(key="sidebar_model").value == NEW
-    assert "✕" not in html_of(app)
+    assert "✕" not in markup(app)
 
 
 def test_it_stays_in_the_list_when_another_model_is_selected(app):
@@ -535,15 +503,14 @@ def test_the_list_keeps_the_last_few_and_the_selected_and_pinned(app):
     opened(app, pin_checkpoint=names[0], pin_text="1")
     for name in names[1:]:
         app.query_params["checkpoint"] = name
-        app.run()
-        assert not app.exception
+        again(app)
     options = app.selectbox(key="sidebar_model").options
     assert options[:2] == ["numbers", "numbers-tiny"]
     assert {names[0], names[7]} <= set(options) and len(options) == 2 + 2 + 4
 
 
 def test_opened_beside_the_trained_one_both_have_one_target(app, bundled):
-    on_tab(app, "new", model_recipe=NEW)
+    opened(app, model_tab="new", model_recipe=NEW)
     app.button(key="new_beside").click().run()
     assert not app.exception
     chosen = app.session_state["selection"]
@@ -555,16 +522,16 @@ def test_opened_beside_the_trained_one_both_have_one_target(app, bundled):
 
 
 def test_sizes_that_do_not_fit_are_said_and_cannot_be_opened(app):
-    on_tab(app, "new")
+    opened(app, model_tab="new")
     app.number_input(key="new_n_heads").set_value(3).run()
     assert not app.exception
-    assert "D_model=16 cannot be split evenly into n_heads=3." in html_of(app)
+    assert "D_model=16 cannot be split evenly into n_heads=3." in markup(app)
     assert app.button(key="new_open").disabled and app.button(key="new_beside").disabled
-    assert not components(app, "architecture")
+    assert not all_sent(app, "architecture")
 
 
 def test_a_link_to_sizes_that_do_not_fit_says_so(app):
-    said = html_of(opened(app, checkpoint="new:numbers:own:e1-d2-h3-w8-f12-pre-s0"))
+    said = markup(opened(app, checkpoint="new:numbers:own:e1-d2-h3-w8-f12-pre-s0"))
     assert "d_model=8 cannot be split evenly into n_heads=3" in said
     assert ">numbers-tiny</div>" in said  # the others are there to be chosen
 
@@ -573,65 +540,62 @@ def test_a_link_to_sizes_that_do_not_fit_says_so(app):
 def test_a_name_that_is_no_recipe_of_a_model_here_is_said(app, name):
     app.switch_page("pages/models.py")
     app.query_params["checkpoint"] = name
-    said = html_of(app.run())
+    said = markup(app.run())
     assert f"There is no model named “{name[:40]}" in said
     assert app.session_state["selection"]["checkpoint"] == "numbers"
 
 
 def test_another_architecture_brings_its_sizes(app):
-    on_tab(app, "new", model_recipe="new:numbers:own:e1-d2-h2-w8-f12-pre-s7")
+    opened(app, model_tab="new", model_recipe="new:numbers:own:e1-d2-h2-w8-f12-pre-s7")
     app.selectbox(key="new_architecture").set_value("tutorial6").run()
     assert not app.exception
     assert app.session_state["selection"]["model_recipe"] == "new:numbers:tutorial6:e2-d2-h2-w8-f16-post-s7"
 
 
 def test_a_decoder_alone_is_given_no_encoder(at_the_zoo):
-    on_tab(at_the_zoo, "new", checkpoint="shakespeare")
+    opened(at_the_zoo, model_tab="new", checkpoint="shakespeare")
     assert not [each for each in at_the_zoo.number_input if each.key == "new_encoder_layers"]
-    assert "new:shakespeare:own:e0-d3-h4-w16-f24-pre-s0" in html_of(at_the_zoo)
+    assert "new:shakespeare:own:e0-d3-h4-w16-f24-pre-s0" in markup(at_the_zoo)
     at_the_zoo.button(key="new_beside").click().run()
     assert not at_the_zoo.exception
     assert at_the_zoo.session_state["selection"]["target"] is None
 
 
 def test_a_new_model_has_no_history_and_its_pairs_are_the_bases(app):
-    said = html_of(on_tab(app, "curves", checkpoint=NEW))
+    said = markup(opened(app, model_tab="curves", checkpoint=NEW))
     assert "No history was kept with this model." in said
     app.button_group(key="models_tab").set_value("errors").run()
-    assert "3 test pairs were run" in html_of(app)
+    assert "3 test pairs were run" in markup(app)
     app.button_group(key="models_tab").set_value("doctor").run()
     assert not app.exception
-    assert "made in memory" in html_of(app) and "No row was ever trained" in html_of(app)
+    assert "made in memory" in markup(app) and "No row was ever trained" in markup(app)
 
 
 # ---- the training slider
 
 
 @pytest.fixture
-def with_snapshots(app, bundled, tmp_path, monkeypatch):
+def with_snapshots(app, bundled, tmp_path, models_in):
     """The app with a model that has snapshots, and one that has none."""
     (tmp_path / "numbers").symlink_to(bundled / "numbers")
     tiny = load(bundled / "numbers-tiny")
     states = {step: dict(load(bundled / "numbers-tiny").model.state_dict()) for step in (0, 5)}
     states[0]["output.bias"] = states[0]["output.bias"] + 1.5
     states[5]["output.weight"] = states[5]["output.weight"] * 0.25
-    save_checkpoint(
+    saved(
+        tiny,
         tmp_path / "numbers-tiny",
-        state_dict=tiny.model.state_dict(),
-        config=tiny.config,
-        source_codec=tiny.source_codec,
-        target_codec=tiny.target_codec,
         card={"task": "numbers-tiny", "exported_step": 9},
         examples=[("4.20", "four point two")],
         snapshots=states,
     )
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    models_in(tmp_path)
     return app
 
 
 def test_the_sentence_is_run_at_every_snapshot(with_snapshots, tmp_path):
-    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4.20"))
-    ((header, arrays),) = components(with_snapshots, "snapshots")
+    said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4.20"))
+    ((header, arrays),) = all_sent(with_snapshots, "snapshots")
     series = snapshot_series(load(tmp_path / "numbers-tiny"), "4.20")
     assert [each["step"] for each in header["snapshots"]] == [0, 5, 9]
     assert np.array_equal(arrays["losses"], np.float32([run.loss for run in series.runs]))
@@ -644,28 +608,23 @@ def test_the_sentence_is_run_at_every_snapshot(with_snapshots, tmp_path):
 
 def test_a_snapshot_and_a_head_are_taken_from_the_address(with_snapshots):
     address = {"checkpoint": "numbers-tiny", "text": "4.20", "model_snapshot": "5", "heads": "2", "layer": "1"}
-    on_tab(with_snapshots, "training", **address)
-    (selection,) = (
-        each.proto
-        for each in with_snapshots.get("bidi_component")
-        if each.proto.component_name == "viz_transformer_selection"
-    )
-    chosen = json.loads(selection.json)["chosen"]
+    opened(with_snapshots, model_tab="training", **address)
+    chosen = told(with_snapshots, "selection")["chosen"]
     assert (chosen["model_snapshot"], chosen["heads"], chosen["layer"]) == (5, [2], 1)
 
 
 def test_a_given_target_is_that_of_all_snapshots(with_snapshots):
-    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4.20", target="two"))
+    said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4.20", target="two"))
     assert "the target that is given on the Run page: “two”" in said
 
 
 def test_a_model_without_snapshots_says_who_has_them(with_snapshots):
-    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers"))
+    said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers"))
     assert "numbers came without snapshots of its training. numbers-tiny has them." in said
 
 
 def test_a_text_that_no_snapshot_can_read_is_said(with_snapshots):
-    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4" * 100))
+    said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4" * 100))
     assert "the model reads at most 48" in said
 
 
@@ -682,17 +641,13 @@ def test_a_text_that_no_snapshot_can_read_is_said(with_snapshots):
     ],
 )
 def test_on_a_projector_a_tab_is_shown_scene_by_scene(app, tab, keys):
-    said = html_of(on_tab(app, tab, projector="on", scene=str(len(keys) - 1)))
+    said = markup(opened(app, model_tab=tab, projector="on", scene=str(len(keys) - 1)))
     hidden = ", ".join(f".st-key-{key}" for key in keys[:-1])
     assert "vt-projector" in said and (not hidden or f":is({hidden}) {{ display: none; }}" in said)
-    (told,) = (
-        json.loads(each.proto.json)
-        for each in app.get("bidi_component")
-        if each.proto.component_name == "viz_transformer_keys"
-    )
-    assert (told["scene"], told["scenes"]) == (len(keys) - 1, len(keys))
+    keys_told = told(app, "keys")
+    assert (keys_told["scene"], keys_told["scenes"]) == (len(keys) - 1, len(keys))
 
 
 def test_on_a_projector_the_slider_stands_alone(with_snapshots):
-    said = html_of(on_tab(with_snapshots, "training", checkpoint="numbers-tiny", text="4.20", projector="on"))
+    said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4.20", projector="on"))
     assert "vt-projector" in said and ".st-key-training_slider" in said

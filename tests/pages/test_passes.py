@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from builders import saved
+from page_driver import all_sent, components, opened, sent, words
 
 from viz_transformer.analysis.attention.maps import kept_cells
-from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
@@ -20,25 +21,8 @@ SLIPS = {"checkpoint": "en-it-slips", "text": "abc"}
 WITH_ROWS = ("run", "decoding", "attention", "weight", "layers", "tensors", "masks")
 
 
-def opened(app: Any, page: str, **address: str) -> Any:
-    app.switch_page(f"pages/{page}.py")
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def words(app: Any) -> str:
-    return html.unescape("".join(element.proto.body for element in app.get("html")))
-
-
 def payloads(app: Any) -> list[Any]:
     return [payload.unpack(each.proto.bytes) for each in app.get("bidi_component") if each.proto.bytes]
-
-
-def components(app: Any, name: str) -> list[Any]:
-    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
 
 
 def captions(app: Any) -> list[str]:
@@ -63,7 +47,7 @@ def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, 
     own, last = (each["decoder.1.cross.weights"][0, 0].numpy() for each in (run.own_rows, run.trace))
 
     def drawn() -> Any:
-        arrays = next(payload.unpack(each.bytes)[1] for each in components(app, component))
+        arrays = all_sent(app, component)[0][1]
         return arrays["values" if component == "matrix" else "weights"]
 
     assert drawn().tobytes() == last.tobytes() and "rows" not in app.query_params
@@ -83,7 +67,7 @@ def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, 
 
 def test_thumbnails_leave_blank_what_no_step_had(at_the_zoo, zoo):
     app = opened(at_the_zoo, "attention", **SLIPS, kind="decoder", rows="own")
-    header, arrays = payload.unpack(components(app, "grid")[0].bytes)
+    header, arrays = sent(app, "grid")
     gone = ~kept_cells(decode(load(zoo / "en-it-slips"), "abc").own_rows, "decoder")
     assert gone.any() and (arrays["missing"] == gone).all() and header["blank"] == "not there"
     assert not ("masked" in arrays and (arrays["masked"] & gone).any())
@@ -168,21 +152,20 @@ def test_a_file_that_is_opened_speaks_for_itself(at_the_zoo, zoo, tmp_path):
     assert not app.exception and "last pass" not in words(app)
 
 
-def test_the_training_slider_says_that_its_maps_are_of_the_last_pass(app, bundled, tmp_path, monkeypatch):
+def test_the_training_slider_says_that_its_maps_are_of_the_last_pass(app, bundled, tmp_path, models_in):
     tiny = load(bundled / "numbers-tiny")
     for name, merge, scale in (("numbers", "concatenate", 1.0), ("numbers-tiny", "raw-reshape", 2.0)):
         state = {point: scale * value for point, value in tiny.model.state_dict().items()}
-        save_checkpoint(
+        saved(
+            tiny,
             tmp_path / name,
             state_dict=state,
             config=replace(tiny.config, merge=merge),
-            source_codec=tiny.source_codec,
-            target_codec=tiny.target_codec,
             card={"task": name, "exported_step": 9},
             examples=[("4.20", "four point two")],
             snapshots={0: state},
         )
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    models_in(tmp_path)
     for name, count in (("numbers-tiny", 1), ("numbers", 0)):
         opened(app, "models", checkpoint=name, text="4.20", model_tab="training")
         assert len(components(app, "snapshots")) == 1

@@ -1,11 +1,10 @@
-import base64
-import html
 import json
 import re
 import time
 
 import numpy as np
 import pytest
+from page_driver import address, again, figures, markup, numbers, opener, told, words
 
 from viz_transformer.analysis.playground.background import Trainings
 from viz_transformer.analysis.playground.by_hand import (
@@ -22,6 +21,7 @@ from viz_transformer.analysis.playground.by_hand import (
 from viz_transformer.analysis.playground.experiments import CopySettings, Rebuild, RebuildSettings
 from viz_transformer.ui.pages.playground import number_editor, training_view
 
+opened = opener("playground")
 PARTS = ("attention", "simplex", "scaling", "norms", "rebuild", "copy")
 LONG = 60.0
 
@@ -43,40 +43,6 @@ def short(monkeypatch):
     monkeypatch.setattr(training_view, "RebuildSettings", lambda **given: RebuildSettings(**{**given, "steps": 40}))
     few = {"steps": 20, "length": 3, "letters": 4, "batch": 4, "tests": 8}
     monkeypatch.setattr(training_view, "CopySettings", lambda **given: CopySettings(**{**given, **few}))
-
-
-def opened(app, **address):
-    app.switch_page("pages/playground.py")
-    for name, value in address.items():
-        app.query_params[name] = value
-    return again(app)
-
-
-def again(app):
-    app.run()
-    assert not app.exception
-    return app
-
-
-def words(app):
-    body = "".join(element.proto.body for element in app.get("html"))
-    return html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", body))
-
-
-def address(app):
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
-
-
-def figures(app):
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-
-
-def numbers(z):
-    """An array as plotly sends it."""
-    if isinstance(z, dict):
-        array = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
-        return array.reshape([int(n) for n in str(z.get("shape", len(array))).split(",")])
-    return np.array(z, dtype=float)
 
 
 def tables(figure):
@@ -126,8 +92,8 @@ def test_it_needs_no_model(app, part, monkeypatch):
 
 
 def test_the_page_runs_alone(alone):
-    page = alone("playground.py")
-    assert not page.exception and [title.value for title in page.title] == ["Playground"]
+    page = alone("playground")
+    assert [title.value for title in page.title] == ["Playground"]
 
 
 @pytest.mark.parametrize(
@@ -158,10 +124,9 @@ def test_an_address_that_cannot_be_understood_is_said_and_the_rest_is_shown(app,
 def test_on_a_projector_one_scene_is_left_with_a_caption(app):
     opened(app, projector="on", play="norms", play_seed="3", scene="1")
     assert "Playground: norms, seed 3" in words(app)
-    assert ":is(.st-key-play_picture) { display: none; }" in "".join(each.proto.body for each in app.get("html"))
-    (keys,) = (each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_keys")
-    told = json.loads(keys.json)
-    assert (told["projector"], told["scene"], told["scenes"], told["rows"]) == (True, 1, 2, None)
+    assert ":is(.st-key-play_picture) { display: none; }" in markup(app)
+    keys = told(app, "keys")
+    assert (keys["projector"], keys["scene"], keys["scenes"], keys["rows"]) == (True, 1, 2, None)
 
 
 # --- attention
@@ -307,7 +272,7 @@ def test_the_simplex_has_a_point_for_each_query(app):
     found = attend(vectors(2, Sizes(keys=2)), mask_of("none", 5, 2))
     (figure,) = figures(app)
     assert np.allclose(numbers(figure["data"][-1]["x"]), found.weights[:, 1], atol=1e-6)
-    body = "".join(element.proto.body for element in app.get("html"))
+    body = markup(app)
     assert f"<td>q0</td><td>{found.weights[0, 0]:.3f}</td>" in body
     app.button_group(key="play_corners").set_value(3)
     again(app)
@@ -317,7 +282,7 @@ def test_the_simplex_has_a_point_for_each_query(app):
 @pytest.mark.parametrize(("d_k", "place"), [(1, "in the same place, as √d_k is 1."), (4, "further from the middle, ")])
 def test_hollow_points_are_said_to_be_where_they_are(app, d_k, place):
     opened(app, play="simplex", play_sizes=f"5,6,{d_k},3")
-    body = "".join(element.proto.body for element in app.get("html"))
+    body = markup(app)
     assert f"Hollow: the same without, {place}" in body
     assert ("which is 1 here" in body) is (d_k == 1)
     few = first_keys(vectors(0, Sizes(d_k=d_k)), 3)
@@ -345,7 +310,7 @@ def test_norms_are_drawn_and_what_they_read_is_said(app):
     assert same(before, x.reshape(6, 4))
     affine = np.array([[3.0, 1, 1, 1], [0, 0, 0, 0]])
     assert np.allclose(layer, normalised(x, "layer", affine).values.reshape(6, 4), atol=1e-6)
-    rows = re.findall(r"<tr><td>(.*?)</tr>", "".join(element.proto.body for element in app.get("html")))
+    rows = re.findall(r"<tr><td>(.*?)</tr>", markup(app))
     layer_row = next(row for row in rows if row.startswith("layer norm")).split("</td><td>")
     batch_row = next(row for row in rows if row.startswith("batch norm")).split("</td><td>")
     assert layer_row[-2] == "0" and layer_row[-1].startswith("0<")

@@ -1,28 +1,19 @@
-import base64
 import html
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import SPECIALS, tiny_checkpoint
-from streamlit.testing.v1 import AppTest
+from builders import SPECIALS, saved, tiny_checkpoint
+from page_driver import again, figures, markup, numbers, opener, table_rows, words
 
 from viz_transformer import numerals
 from viz_transformer.analysis.positions.orders import two_orders
 from viz_transformer.analysis.positions.table import derivation, own_table, rotation
-from viz_transformer.checkpoint import contents, load, save_checkpoint
+from viz_transformer.checkpoint import load
 from viz_transformer.text import Characters, Codec, Vocabulary
 from viz_transformer.ui.pages.positions import orders_view, position_topics, view
 
-ROOT = Path(__file__).resolve().parents[2]
-APP = f"""
-import streamlit as st
-from viz_transformer.ui.frame import opening
-page = st.navigation([st.Page({str(ROOT / "pages" / "positions.py")!r}, title='Positions', default=True)])
-opening.show(page, lambda: None)
-"""
+opened = opener("positions")
 KINDS = {
     "doubled": {"positions": "sinusoidal-doubled"},
     "learned": {"positions": "learned"},
@@ -37,65 +28,28 @@ def models(tmp_path_factory):
     """Random models with other positions; the card of "learned" says how long its training texts were."""
     folder = tmp_path_factory.mktemp("positions")
     for name, changes in KINDS.items():
-        save(folder / name, tiny_checkpoint(**changes), {"training_lengths": {"source": 12, "target": 30}})
-    save(folder / "untrained", tiny_checkpoint(positions="learned"), {})
-    save(folder / "decoder", tiny_checkpoint("decoder-only", max_target=150), {})
-    save(folder / "silent", tiny_checkpoint("decoder-only", positions="none"), {})
-    save(folder / "reader", tiny_checkpoint("encoder-only"), {})
+        saved(
+            tiny_checkpoint(**changes),
+            folder / name,
+            card={"training_lengths": {"source": 12, "target": 30}},
+            dtype="float32",
+        )
+    saved(tiny_checkpoint(positions="learned"), folder / "untrained", dtype="float32")
+    saved(tiny_checkpoint("decoder-only", max_target=150), folder / "decoder", dtype="float32")
+    saved(tiny_checkpoint("decoder-only", positions="none"), folder / "silent", dtype="float32")
+    saved(tiny_checkpoint("encoder-only"), folder / "reader", dtype="float32")
     return folder
 
 
-def save(folder, ckpt, card):
-    save_checkpoint(
-        folder,
-        state_dict=ckpt.model.state_dict(),
-        config=ckpt.config,
-        source_codec=ckpt.source_codec,
-        target_codec=ckpt.target_codec,
-        card={"task": folder.name, "metrics": [], **card},
-        dtype="float32",
-    )
-
-
 @pytest.fixture
-def page(bundled, tmp_path):
-    """The page in the frame of the app, not yet run."""
-    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
-    return AppTest.from_file(str(tmp_path / "app.py"), default_timeout=120)
-
-
-@pytest.fixture
-def among(page, models, monkeypatch):
+def among(app, models, models_in):
     """The page with the models of KINDS."""
-    monkeypatch.setattr(contents, "bundled_folder", lambda: models)
-    return page
-
-
-def opened(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
+    models_in(models)
     return app
 
 
-def again(app):
-    app.run()
-    assert not app.exception
-    return app
-
-
-def said(app):
-    return "".join(element.proto.body for element in app.get("html"))
-
-
-def words(app):
-    """What is said, without markup."""
-    return " ".join(html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", said(app))).split())
-
-
-def figures(app):
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+def cells(drawn):
+    return numbers(drawn["data"][0]["z"])
 
 
 def names_of(curves):
@@ -104,52 +58,43 @@ def names_of(curves):
     return [text.partition("</span> ")[2] for text in notes if "●" in text]
 
 
-def cells(drawn):
-    z = drawn["data"][0]["z"]
-    return np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"]).reshape([int(n) for n in z["shape"].split(",")])
-
-
-def rows_of(table):
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table)]
-
-
 # --- which table
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_the_picture_is_the_models_own_table(page, bundled, stack):
-    opened(page, pos_stack=stack)
-    assert [title.value for title in page.title] == ["Positions"]
+def test_the_picture_is_the_models_own_table(app, bundled, stack):
+    opened(app, pos_stack=stack)
+    assert [title.value for title in app.title] == ["Positions"]
     own = own_table(load(bundled / "numbers").model, stack)
-    table, curves = figures(page)
+    table, curves = figures(app)
     assert np.array_equal(cells(table), own)
     assert table["layout"]["title"]["text"] == f"Table of positions, {len(own)} × 16: numbers, {stack}"
     assert names_of(curves) == ["0 sin 6.283", "1 cos 6.283", "2 sin 19.87", "4 sin 62.83", "8 sin 628.3"]
-    assert "numbers adds a fixed table of sines and cosines to its embeddings" in words(page)
-    assert f"Its {stack} holds {len(own)} × 16 numbers" in words(page)
+    assert "numbers adds a fixed table of sines and cosines to its embeddings" in words(app)
+    assert f"Its {stack} holds {len(own)} × 16 numbers" in words(app)
 
 
-def test_step_5_is_said_to_be_the_models_table_and_the_runs(page):
-    opened(page, text="29,284.30", i="3")
+def test_step_5_is_said_to_be_the_models_table_and_the_runs(app):
+    opened(app, text="29,284.30", i="3")
     assert (
         "Position 3, where “,” stands, dimension 2. Step 5 and the model’s own table, 768 numbers: identical as"
-        " float32. The 11 rows that this run added are the table’s, number by number." in words(page)
+        " float32. The 11 rows that this run added are the table’s, number by number." in words(app)
     )
 
 
-def test_the_ladder_has_the_five_numbers_of_the_selected_position(page):
-    opened(page, i="3", pos_columns="5")
+def test_the_ladder_has_the_five_numbers_of_the_selected_position(app):
+    opened(app, i="3", pos_columns="5")
     made = derivation(48, 16)
-    found = re.findall(r"<b>(.*?)</b>", said(page))
+    found = re.findall(r"<b>(.*?)</b>", markup(app))
     assert found == ["2", "10", "3", "0.3", f"{made.encoding[3, 5]:.6f}"]  # 10000^(4/16) = 10
-    assert "cos(0.3)" in words(page)
+    assert "cos(0.3)" in words(app)
 
 
-def test_the_five_tables_of_a_tutorial_are_written_out(page):
-    opened(page, pos_table="doubled", pos_width="6", pos_length="10", i="4")
+def test_the_five_tables_of_a_tutorial_are_written_out(app):
+    opened(app, pos_table="doubled", pos_width="6", pos_length="10", i="4")
     made = derivation(10, 6, doubled=True)
     first, argument, encoding = (
-        rows_of(table) for table in re.findall(r'(?s)<table class="vt-steps">.*?</table>', said(page))
+        table_rows(table) for table in re.findall(r'(?s)<table class="vt-steps">.*?</table>', markup(app))
     )
     assert first[1] == ["1 index i", "0", "0", "2", "2", "4", "4"]
     assert first[2] == ["2 denominator", "1", "1", "464.159", "464.159", "215,443", "215,443"]
@@ -158,31 +103,31 @@ def test_the_five_tables_of_a_tutorial_are_written_out(page):
         assert [row[1:] for row in table[1:]] == [
             [html.escape(numerals.share(number)) for number in row] for row in values
         ]
-    assert said(page).count("<tr class=vt-here><th>4</th>") == 2
-    assert "This is not the model’s own table." in words(page)
-    assert "What is drawn is another table, by its formula: doubled exponent, 10 positions, d_model 6." in words(page)
+    assert markup(app).count("<tr class=vt-here><th>4</th>") == 2
+    assert "This is not the model’s own table." in words(app)
+    assert "What is drawn is another table, by its formula: doubled exponent, 10 positions, d_model 6." in words(app)
 
 
-def test_the_sliders_make_another_table_and_back(page):
-    opened(page)
-    page.slider(key="pos_width").set_value(8)
-    again(page)
-    page.slider(key="pos_length").set_value(20)
-    again(page)
-    assert np.array_equal(cells(figures(page)[0]), derivation(20, 8).table)
-    assert {"pos_width": 8, "pos_length": 20}.items() <= page.session_state["selection"].items()
-    page.slider(key="pos_width").set_value(16)
-    again(page)
-    page.slider(key="pos_length").set_value(48)
-    again(page)
-    assert {"pos_width": None, "pos_length": None}.items() <= page.session_state["selection"].items()
-    assert "identical as float32" in words(page)
+def test_the_sliders_make_another_table_and_back(app):
+    opened(app)
+    app.slider(key="pos_width").set_value(8)
+    again(app)
+    app.slider(key="pos_length").set_value(20)
+    again(app)
+    assert np.array_equal(cells(figures(app)[0]), derivation(20, 8).table)
+    assert {"pos_width": 8, "pos_length": 20}.items() <= app.session_state["selection"].items()
+    app.slider(key="pos_width").set_value(16)
+    again(app)
+    app.slider(key="pos_length").set_value(48)
+    again(app)
+    assert {"pos_width": None, "pos_length": None}.items() <= app.session_state["selection"].items()
+    assert "identical as float32" in words(app)
 
 
-def test_rows_beyond_the_models_are_the_formulas_and_said(page):
-    opened(page, pos_length="60")
-    assert np.array_equal(cells(figures(page)[0]), derivation(60, 16).table)
-    assert "Rows from 48 on are the formula’s: the model reads at most 48 tokens." in words(page)
+def test_rows_beyond_the_models_are_the_formulas_and_said(app):
+    opened(app, pos_length="60")
+    assert np.array_equal(cells(figures(app)[0]), derivation(60, 16).table)
+    assert "Rows from 48 on are the formula’s: the model reads at most 48 tokens." in words(app)
 
 
 @pytest.mark.parametrize(
@@ -198,43 +143,43 @@ def test_rows_beyond_the_models_are_the_formulas_and_said(page):
         ({"pos_topic": "magic"}, "which is not one of steps, distance, shift, waves, orders"),
     ],
 )
-def test_what_the_address_asks_for_and_is_not_there_is_said(page, address, sentence):
-    assert sentence in words(opened(page, **address))
+def test_what_the_address_asks_for_and_is_not_there_is_said(app, address, sentence):
+    assert sentence in words(opened(app, **address))
 
 
-def test_the_position_is_that_of_the_whole_app(page):
-    opened(page, i="2")
-    box = page.number_input(key="pos_i")
+def test_the_position_is_that_of_the_whole_app(app):
+    opened(app, i="2")
+    box = app.number_input(key="pos_i")
     assert (box.value, box.min, box.max) == (2, 0, 10)
     box.set_value(7)
-    again(page)
-    assert page.session_state["selection"]["i"] == 7
-    opened(page, pos_stack="decoder", t="0")
-    assert page.number_input(key="pos_t").value == 0
+    again(app)
+    assert app.session_state["selection"]["i"] == 7
+    opened(app, pos_stack="decoder", t="0")
+    assert app.number_input(key="pos_t").value == 0
 
 
-def test_picked_dimensions_are_curves(page):
-    opened(page)
-    page.multiselect(key="pos_columns").set_value([3, 0])
-    again(page)
-    assert page.session_state["selection"]["pos_columns"] == (3, 0)
-    assert names_of(figures(page)[1]) == ["3 cos 19.87", "0 sin 6.283"]
-    page.multiselect(key="pos_columns").set_value([])
-    again(page)
-    assert page.session_state["selection"]["pos_columns"] == ()
-    assert len(names_of(figures(page)[1])) == 5
+def test_picked_dimensions_are_curves(app):
+    opened(app)
+    app.multiselect(key="pos_columns").set_value([3, 0])
+    again(app)
+    assert app.session_state["selection"]["pos_columns"] == (3, 0)
+    assert names_of(figures(app)[1]) == ["3 cos 19.87", "0 sin 6.283"]
+    app.multiselect(key="pos_columns").set_value([])
+    again(app)
+    assert app.session_state["selection"]["pos_columns"] == ()
+    assert len(names_of(figures(app)[1])) == 5
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "🙂🙂", "x<b>y"])
 @pytest.mark.parametrize("topic", [*position_topics.TOPICS])
-def test_every_topic_is_there_for_one_token_the_maximum_and_unknown_text(page, text, topic):
-    opened(page, text=text, pos_topic=topic)
-    assert len(figures(page)) >= 2
-    assert "<b>y" not in said(page)
+def test_every_topic_is_there_for_one_token_the_maximum_and_unknown_text(app, text, topic):
+    opened(app, text=text, pos_topic=topic)
+    assert len(figures(app)) >= 2
+    assert "<b>y" not in markup(app)
 
 
-def test_an_empty_text_is_said(page):
-    assert "the text is empty" in words(opened(page, text=""))
+def test_an_empty_text_is_said(app):
+    assert "the text is empty" in words(opened(app, text=""))
 
 
 # --- models of other kinds
@@ -321,109 +266,107 @@ def test_a_decoder_alone_has_one_stack_and_a_long_table_is_cut(among, models):
 # --- topics
 
 
-def test_the_rotation_is_printed_with_its_matrix_and_error(page, bundled):
-    opened(page, i="2", pos_topic="shift", pos_shift="3", pos_columns="4,5,0")
+def test_the_rotation_is_printed_with_its_matrix_and_error(app, bundled):
+    opened(app, i="2", pos_topic="shift", pos_shift="3", pos_columns="4,5,0")
     own = own_table(load(bundled / "numbers").model, "encoder")
     found = rotation(own, derivation(48, 16).frequency, 3)
-    _head, *pairs = rows_of(re.search(r'(?s)<table class="vt-steps vt-rotation">.*?</table>', said(page))[0])
+    _head, *pairs = table_rows(re.search(r'(?s)<table class="vt-steps vt-rotation">.*?</table>', markup(app))[0])
     assert [row[0] for row in pairs] == ["4, 5", "0, 1"]
     cosine, sine = f"{np.cos(0.3):9.6f}", f"{np.sin(0.3):9.6f}"
     assert f"{cosine} {sine}<br>{'-' + sine.strip():>9} {cosine}" in pairs[0][2]
     for column, values in ((3, own[2, 4:6]), (4, found.turned[2, 4:6]), (5, own[5, 4:6])):
         assert pairs[0][column] == "<br>".join(f"{number:.6f}" for number in values)
-    assert f"the largest difference from the table is {numerals.scientific(found.error)}" in words(page).replace(
-        " · ", "\u00a0·\u00a0"
-    )
+    assert f"the largest difference from the table is {numerals.scientific(found.error)}" in words(app)
 
 
-def test_a_shift_is_brought_into_the_table(page):
-    opened(page, i="2", pos_topic="shift", pos_shift="400", pos_length="10")
-    assert page.number_input(key="pos_shift").value == 7
-    opened(page, i="9")
-    assert "Position 9 is the last of this table" in words(page)
+def test_a_shift_is_brought_into_the_table(app):
+    opened(app, i="2", pos_topic="shift", pos_shift="400", pos_length="10")
+    assert app.number_input(key="pos_shift").value == 7
+    opened(app, i="9")
+    assert "Position 9 is the last of this table" in words(app)
 
 
-def test_products_are_said_to_be_the_formulas(page):
-    opened(page, pos_topic="distance")
-    found = re.search(r"the largest difference from that sum is ([\d.]+) · 10(⁻\S+?)\.", words(page))
+def test_products_are_said_to_be_the_formulas(app):
+    opened(app, pos_topic="distance")
+    found = re.search(r"the largest difference from that sum is ([\d.]+)\s·\s10(⁻\S+?)\.", words(app))
     assert found and found[2] in ("⁻⁷", "⁻⁸")
-    assert "At distance 0 it is d_model / 2 = 8." in words(page)
+    assert "At distance 0 it is d_model / 2 = 8." in words(app)
 
 
-def test_both_exponents_stand_beside_each_other_with_counts(page):
-    opened(page, pos_topic="waves")
-    _table, _curves, waves, beside = figures(page)
+def test_both_exponents_stand_beside_each_other_with_counts(app):
+    opened(app, pos_topic="waves")
+    _table, _curves, waves, beside = figures(app)
     assert len(waves["data"]) == 2
     for drawn, doubled in zip(beside["data"], (False, True), strict=True):
         shown = cells({"data": [drawn]})
         assert shown == pytest.approx(derivation(48, 16, doubled=doubled).encoding, abs=1e-7)
-    assert "12 of 16 dimensions" in words(page) and "14 of 16 dimensions" in words(page)
+    assert "12 of 16 dimensions" in words(app) and "14 of 16 dimensions" in words(app)
 
 
 # --- two orders
 
 
-def test_two_orders_have_one_answer_without_the_encoders_positions(page, bundled):
-    opened(page, text="7.20", pos_topic="orders")
-    assert page.text_input(key="pos_a").value == "7.20"
-    assert page.text_input(key="pos_b").value == "02.7"
+def test_two_orders_have_one_answer_without_the_encoders_positions(app, bundled):
+    opened(app, text="7.20", pos_topic="orders")
+    assert app.text_input(key="pos_a").value == "7.20"
+    assert app.text_input(key="pos_b").value == "02.7"
     found = two_orders(load(bundled / "numbers"), "7.20", "02.7", ("encoder",))
     assert found.with_positions.matters and not found.without.matters
-    body = html.unescape(said(page))
+    body = html.unescape(markup(app))
     for change in (found.with_positions, found.without):
         assert f"<b>{orders_view.number(change.change)}</b>" in body
         assert change.a.text in body and change.b.text in body
     assert "answer to A<br><q>7.20</q>" in body and "answer to B<br><q>02.7</q>" in body
-    assert "Two orders, one answer" in words(page)
-    assert f"Logits are compared in {found.rows} rows" in words(page)
+    assert "Two orders, one answer" in words(app)
+    assert f"Logits are compared in {found.rows} rows" in words(app)
 
 
-def test_other_positions_can_be_left_out(page):
-    opened(page, text="7.20", pos_topic="orders")
-    page.button_group(key="pos_off").set_value("decoder")
-    again(page)
-    assert page.session_state["selection"]["pos_off"] == "decoder"
-    assert "The encoder still adds its positions" in words(page)
-    page.button_group(key="pos_off").set_value("both")
-    again(page)
-    assert "positions off: encoder and decoder" in words(page)
-    page.button_group(key="pos_off").set_value("encoder")
-    again(page)
-    assert page.session_state["selection"]["pos_off"] == ""
+def test_other_positions_can_be_left_out(app):
+    opened(app, text="7.20", pos_topic="orders")
+    app.button_group(key="pos_off").set_value("decoder")
+    again(app)
+    assert app.session_state["selection"]["pos_off"] == "decoder"
+    assert "The encoder still adds its positions" in words(app)
+    app.button_group(key="pos_off").set_value("both")
+    again(app)
+    assert "positions off: encoder and decoder" in words(app)
+    app.button_group(key="pos_off").set_value("encoder")
+    again(app)
+    assert app.session_state["selection"]["pos_off"] == ""
 
 
-def test_b_can_be_typed_and_a_reversed_again(page):
-    opened(page, text="7.20", pos_topic="orders")
-    page.text_input(key="pos_b").set_value("7.24")
-    again(page)
-    assert page.session_state["selection"]["pos_order"] == "7.24"
-    assert "B does not have the tokens of A: it lacks 0; it adds 4. A change is not one of order alone." in words(page)
-    assert page.button(key="pos_again").label == "Reverse A again"
-    page.button(key="pos_again").click()
-    again(page)
-    assert page.session_state["selection"]["pos_order"] is None
-    assert page.text_input(key="pos_b").value == "02.7"
+def test_b_can_be_typed_and_a_reversed_again(app):
+    opened(app, text="7.20", pos_topic="orders")
+    app.text_input(key="pos_b").set_value("7.24")
+    again(app)
+    assert app.session_state["selection"]["pos_order"] == "7.24"
+    assert "B does not have the tokens of A: it lacks 0; it adds 4. A change is not one of order alone." in words(app)
+    assert app.button(key="pos_again").label == "Reverse A again"
+    app.button(key="pos_again").click()
+    again(app)
+    assert app.session_state["selection"]["pos_order"] is None
+    assert app.text_input(key="pos_b").value == "02.7"
 
 
-def test_another_a_is_another_run_with_its_own_b(page):
-    opened(page, text="7.20", pos_topic="orders", pos_order="0.27")
-    page.text_input(key="pos_a").set_value("1.46")
-    again(page)
-    assert page.session_state["selection"]["text"] == "1.46"
-    assert page.text_input(key="pos_b").value == "64.1"
+def test_another_a_is_another_run_with_its_own_b(app):
+    opened(app, text="7.20", pos_topic="orders", pos_order="0.27")
+    app.text_input(key="pos_a").set_value("1.46")
+    again(app)
+    assert app.session_state["selection"]["text"] == "1.46"
+    assert app.text_input(key="pos_b").value == "64.1"
 
 
 @pytest.mark.parametrize(
     ("b", "sentence"), [("", "B: the text is empty"), ("7" * 60, "B: source has 62 tokens, the model reads at most 48")]
 )
-def test_a_b_that_cannot_be_read_is_said_in_place(page, b, sentence):
-    opened(page, text="7.20", pos_topic="orders")
-    page.session_state["selection"]["pos_order"] = b
-    assert sentence in words(again(page))
+def test_a_b_that_cannot_be_read_is_said_in_place(app, b, sentence):
+    opened(app, text="7.20", pos_topic="orders")
+    app.session_state["selection"]["pos_order"] = b
+    assert sentence in words(again(app))
 
 
-def test_a_text_with_one_order_says_so(page):
-    assert "All parts of “77” are equal: there is no other order." in words(opened(page, text="77", pos_topic="orders"))
+def test_a_text_with_one_order_says_so(app):
+    assert "All parts of “77” are equal: there is no other order." in words(opened(app, text="77", pos_topic="orders"))
 
 
 def test_a_raw_reshape_is_named_as_the_reason(among):
@@ -444,49 +387,46 @@ def test_a_decoder_alone_is_not_blind_without_positions(among):
     assert "Positions cannot be left out of encoder here: those of the decoder are." in words(among)
 
 
-def test_what_a_model_writes_and_what_is_typed_stands_as_text(page, tmp_path, monkeypatch):
+def test_what_a_model_writes_and_what_is_typed_stands_as_text(app, tmp_path, models_in):
     ckpt = tiny_checkpoint()
     letters = Vocabulary((*SPECIALS.values(), *"<b>&u;v/i`*_#$!"), SPECIALS)
-    save_checkpoint(
+    saved(
+        ckpt,
         tmp_path / "models" / "markup",
-        state_dict=ckpt.model.state_dict(),
-        config=ckpt.config,
-        source_codec=ckpt.source_codec,
         target_codec=Codec(Characters(), Vocabulary((*letters.tokens[:19], "?"), SPECIALS)),
-        card={"task": "markup", "metrics": []},
         dtype="float32",
     )
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path / "models")
-    opened(page, checkpoint="markup", text="ab<i>", pos_topic="orders", pos_order="<i>ba")
-    assert "<i>" not in said(page) and "<b>&" not in said(page)
+    models_in(tmp_path / "models")
+    opened(app, checkpoint="markup", text="ab<i>", pos_topic="orders", pos_order="<i>ba")
+    assert "<i>" not in markup(app) and "<b>&" not in markup(app)
 
 
 # --- numbers to take along, projector, tests of small functions
 
 
-def test_the_tables_can_be_saved(page, bundled, monkeypatch):
+def test_the_tables_can_be_saved(app, bundled, monkeypatch):
     made = {}
     monkeypatch.setattr(
         view.pictures, "table", lambda numbers, *, note, name, key: made.update({key: (numbers(), name)})
     )
-    opened(page)
+    opened(app)
     own = own_table(load(bundled / "numbers").model, "encoder")
     frame, name = made["pos_numbers"]
     assert np.array_equal(frame.to_numpy(), own)
     assert name == "numbers-positions-encoder-standard"
     assert made["pos_arguments"][0].to_numpy() == pytest.approx(derivation(48, 16).argument)
-    opened(page, pos_topic="distance", i="2")
+    opened(app, pos_topic="distance", i="2")
     products = made["pos_products_table"][0]
     assert products["distance"].tolist() == list(range(-2, 46))
     assert products["product with 2"].to_numpy() == pytest.approx(own @ own[2], abs=1e-5)
 
 
-def test_on_a_projector_the_type_is_larger(page):
-    opened(page)
-    before = figures(page)[0]["layout"]["template"]["layout"]["font"]["size"]
-    opened(page, projector="on")
-    assert figures(page)[0]["layout"]["template"]["layout"]["font"]["size"] == view.PROJECTED * before
-    assert ".st-key-pos_below" in said(page)
+def test_on_a_projector_the_type_is_larger(app):
+    opened(app)
+    before = figures(app)[0]["layout"]["template"]["layout"]["font"]["size"]
+    opened(app, projector="on")
+    assert figures(app)[0]["layout"]["template"]["layout"]["font"]["size"] == view.PROJECTED * before
+    assert ".st-key-pos_below" in markup(app)
 
 
 def test_positions_around_the_selected_one_are_listed():
@@ -505,6 +445,5 @@ def test_numbers_are_said_without_powers_of_ten_where_that_is_short(value, said)
 
 
 def test_the_page_runs_alone(alone):
-    page = alone("positions.py")
-    assert not page.exception
-    assert [title.value for title in page.title] == ["Positions"] and len(figures(page)) == 2
+    app = alone("positions")
+    assert [title.value for title in app.title] == ["Positions"] and len(figures(app)) == 2

@@ -1,40 +1,18 @@
-import csv
 import html
-import io
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
-import streamlit as st
+from page_driver import again, components, csv_lines, markup, opener, recorded, sent, the_run, told, words
 
-from viz_transformer.checkpoint import contents, load
-from viz_transformer.figures.components import payload
+from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame.text import literal
 from viz_transformer.ui.session import examples, state
 
-
-def opened(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def html_of(app):
-    return "".join(element.proto.body for element in app.get("html"))
-
-
-def components(app, name):
-    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == f"viz_transformer_{name}"]
-
-
-def sent(app, name):
-    """Header and arrays that a component of the page got."""
-    (component,) = components(app, name)
-    return payload.unpack(component.bytes)
+opened = opener("run")
 
 
 def drawn(app):
@@ -42,33 +20,18 @@ def drawn(app):
     return [len(components(app, name)) for name in ("matrix", "scrubber")] == [1, 1]
 
 
-def chips(app):
-    (component,) = components(app, "chips")
-    return json.loads(component.json)
-
-
 def chosen(app):
     """What the components of the page are told that is chosen."""
-    (component,) = components(app, "selection")
-    return json.loads(component.json)["chosen"]
-
-
-def the_run(bundled, text, name="numbers"):
-    return decode(load(bundled / name), text)
-
-
-def recorded(run, kind, layer, head):
-    site = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}[kind]
-    return run.trace[f"{site.format(layer)}.weights"][0, head].numpy()
+    return told(app, "selection")["chosen"]
 
 
 def test_the_page_opens_with_the_example_and_its_answer(app, bundled):
     opened(app)
-    run = the_run(bundled, "29,284.30")
+    run = the_run(bundled)
     assert [title.value for title in app.title] == ["Run"]
     assert app.text_input(key="run_text").value == "29,284.30"
-    assert f">{html.escape(run.text)}</p>" in html_of(app)
-    reads, writes = chips(app)["rows"]
+    assert f">{html.escape(run.text)}</p>" in markup(app)
+    reads, writes = told(app, "chips")["rows"]
     assert [chip["text"] for chip in reads["chips"]] == ["<s>", *"29,284.30", "</s>"]
     assert [chip["text"] for chip in writes["chips"]] == list(run.tokens)
     assert [chip["share"] for chip in writes["chips"]] == [math.exp(step.log_prob) for step in run.steps]
@@ -77,8 +40,8 @@ def test_the_page_opens_with_the_example_and_its_answer(app, bundled):
 def test_the_map_is_the_recorded_attention_of_the_chosen_head(app, bundled):
     opened(app, text="29,284.30", layer="2", heads="3", t="1")
     header, arrays = sent(app, "matrix")
-    run = the_run(bundled, "29,284.30")
-    assert np.array_equal(arrays["values"], recorded(run, "cross", 2, 3))
+    run = the_run(bundled)
+    assert np.array_equal(arrays["values"], recorded(run, "cross", 2, 3)[0])
     assert header["title"] == "D-E  decoder layer 2, head 3, cross-attention"
     assert [token["text"] for token in header["columns"]["tokens"]] == ["<s>", *"29,284.30", "</s>"]  # 2 stands twice
     assert [token["text"] for token in header["writes"]] == list(run.tokens)
@@ -87,7 +50,7 @@ def test_the_map_is_the_recorded_attention_of_the_chosen_head(app, bundled):
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_the_kind_that_was_chosen_elsewhere_is_shown(app, bundled, kind):
     header, arrays = sent(opened(app, kind=kind, layer="0", heads="2"), "matrix")
-    assert np.array_equal(arrays["values"], recorded(the_run(bundled, "29,284.30"), kind, 0, 2))
+    assert np.array_equal(arrays["values"], recorded(the_run(bundled), kind, 0, 2)[0])
     assert header["scale"] == kind
     assert app.button_group(key="run_layer").options == (["0"] if kind == "encoder" else ["0", "1", "2"])
 
@@ -106,15 +69,15 @@ def test_no_head_is_marked_as_chosen_under_a_picture_that_is_none(app, heads):
 
 def test_how_much_is_hidden_is_said_on_this_page_too(app, bundled):
     opened(app, options="hidden")
-    weights = recorded(the_run(bundled, "29,284.30"), "cross", 1, 0)
+    weights = recorded(the_run(bundled), "cross", 1, 0)[0]
     assert sent(app, "matrix")[1]["values"].shape[1] == weights.shape[1] - 2
-    assert f"{100 * (weights[:, 0] + weights[:, -1]).mean():.1f} %" in html_of(app)
+    assert f"{100 * (weights[:, 0] + weights[:, -1]).mean():.1f} %" in words(app)
 
 
 def test_all_steps_are_sent_at_once_with_their_candidates(app, bundled):
     opened(app, t="2")
     header, arrays = sent(app, "scrubber")
-    run = the_run(bundled, "29,284.30")
+    run = the_run(bundled)
     assert (header["first_row"], len(header["candidates"])) == (0, len(run.steps))
     assert header["vocabulary"] == run.trace.config.target_vocab_size
     for step, places, log_probs in zip(run.steps, header["candidates"], arrays["log_probs"], strict=True):
@@ -132,7 +95,7 @@ def test_the_chosen_step_is_a_row_of_the_map_and_a_chip_of_the_answer(app):
     opened(app, t="2")
     assert chosen(app)["t"] == 2
     assert sent(app, "matrix")[0]["rows"]["field"] == "t"
-    reads, writes = chips(app)["rows"]
+    reads, writes = told(app, "chips")["rows"]
     assert (reads["field"], reads["first"], writes["field"], writes["first"]) == ("i", 0, "t", 0)
 
 
@@ -152,29 +115,22 @@ def test_layer_and_head_are_chosen_by_their_numbers(app):
     assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 2, mean of 4 heads, cross-attention"
 
 
-def test_the_tables_have_the_same_numbers(app, bundled, monkeypatch):
-    saved = {}
-    monkeypatch.setattr(st, "download_button", lambda label, **given: saved.update({given["key"]: given}))
+def test_the_tables_have_the_same_numbers(app, bundled, downloads):
     opened(app, layer="0", heads="1")
     assert len(app.dataframe) == 0
     app.session_state["run_matrix_table"] = app.session_state["run_scrubber_table"] = True
-    app.run()
-    assert not app.exception
-    run = the_run(bundled, "29,284.30")
-    lines = {key: csv_of(given["data"]()) for key, given in saved.items()}
-    weights = np.array([line[1:] for line in lines["run_matrix_table_csv"][1:]], np.float32)
-    assert np.array_equal(weights, recorded(run, "cross", 0, 1))
-    names, *rows = lines["run_scrubber_table_csv"]
+    again(app)
+    run = the_run(bundled)
+    of_map = csv_lines(downloads["numbers-decoder-layer-0-head-1-cross-attention.csv"]())
+    weights = np.array([line[1:] for line in of_map[1:]], np.float32)
+    assert np.array_equal(weights, recorded(run, "cross", 0, 1)[0])
+    names, *rows = csv_lines(downloads["numbers-candidates.csv"]())
     expected = [(step.index, each.token, each.log_prob) for step in run.steps for each in step.candidates]
     shown = [dict(zip(names, row, strict=True)) for row in rows]
     assert [(int(row["step"]), row["token"]) for row in shown] == [(step, token) for step, token, _ in expected]
     np.testing.assert_allclose(
         [float(row["probability"]) for row in shown], [math.exp(log_prob) for _, _, log_prob in expected], rtol=1e-6
     )
-
-
-def csv_of(data):
-    return list(csv.reader(io.StringIO(data.decode("utf-8"))))
 
 
 def test_an_example_goes_into_the_box(app):
@@ -209,12 +165,12 @@ def test_the_examples_can_all_be_run(app):
         ("", "the text is empty: type at least one character"),
         ("   ", "the text is empty: type at least one character"),
         ("7" * 10_000, "source has 10,002 tokens, the model reads at most 48"),
-        ("hello", "5 tokens are not in the vocabulary, the model reads &lt;unk&gt; instead: h, e, l, o"),
-        ("1🙂", "1 token is not in the vocabulary, the model reads &lt;unk&gt; instead: 🙂"),
+        ("hello", "5 tokens are not in the vocabulary, the model reads <unk> instead: h, e, l, o"),
+        ("1🙂", "1 token is not in the vocabulary, the model reads <unk> instead: 🙂"),
         ("שלום 1", "are not in the vocabulary"),
         ("\x00\x07\x1b1", "3 tokens are not in the vocabulary"),
-        ("<b>1</b>", "&lt;, b, &gt;, /"),
-        ("&amp;", "&amp;, a, m, p, ;"),
+        ("<b>1</b>", "<, b, >, /"),
+        ("&amp;", "&, a, m, p, ;"),
         ("**1** $x$ :red[2]", "are not in the vocabulary"),
     ],
 )
@@ -223,18 +179,18 @@ def test_bad_input_is_answered_by_one_sentence_and_stays(app, text, sentence):
     app.text_input(key="run_text").set_value(text).run()
     assert not app.exception
     assert app.text_input(key="run_text").value == text
-    assert sentence in html_of(app)
+    assert sentence in words(app)
     if text.strip():
-        assert "<b>" not in html_of(app)
+        assert "<b>" not in markup(app)
 
 
 def test_one_character_is_enough(app, bundled):
     opened(app, text="7")
-    assert html.escape(the_run(bundled, "7").text) in html_of(app)
+    assert the_run(bundled, "7").text in words(app)
 
 
 def test_unknown_characters_are_marked_with_what_was_typed(app):
-    reads = chips(opened(app, text="1&"))["rows"][0]["chips"]
+    reads = told(opened(app, text="1&"), "chips")["rows"][0]["chips"]
     assert [(chip["text"], chip.get("note"), chip["unknown"]) for chip in reads[1:3]] == [
         ("1", None, False),
         ("<unk>", "&", True),
@@ -247,9 +203,9 @@ def test_a_text_of_the_longest_length_is_read(app):
 
 
 def test_a_run_without_an_end_token_says_so(app, bundled):
-    run = the_run(bundled, "29,284.30")
+    run = the_run(bundled)
     sentence = f"stopped at its maximum of {len(run.steps)} steps"
-    assert (sentence in html_of(opened(app))) == (run.stopped == "maximum length")
+    assert (sentence in words(opened(app))) == (run.stopped == "maximum length")
 
 
 def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
@@ -281,12 +237,10 @@ def test_a_text_that_was_typed_stays_with_another_model(at_the_zoo):
     assert at_the_zoo.text_input(key="run_text").value == "-5.00"
 
 
-def test_a_model_whose_examples_are_damaged_runs(at_the_zoo, zoo, tmp_path, monkeypatch):
-    (tmp_path / "own").mkdir()
-    for file in (zoo / "own").iterdir():
-        (tmp_path / "own" / file.name).write_bytes(file.read_bytes())
+def test_a_model_whose_examples_are_damaged_runs(at_the_zoo, zoo, tmp_path, models_in):
+    shutil.copytree(zoo / "own", tmp_path / "own")
     (tmp_path / "own" / "examples.tsv").write_bytes(b"\xff no tab\n")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+    models_in(tmp_path)
     opened(at_the_zoo, checkpoint="own", text="abc")
     assert drawn(at_the_zoo)
 
@@ -294,11 +248,11 @@ def test_a_model_whose_examples_are_damaged_runs(at_the_zoo, zoo, tmp_path, monk
 def test_a_model_that_goes_on_writing_is_shown_with_its_beginning(at_the_zoo, zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", t="2")
     run = the_run(zoo, "ROT:", "shakespeare")
-    reads, writes = chips(at_the_zoo)["rows"]
+    reads, writes = told(at_the_zoo, "chips")["rows"]
     assert [chip["text"] for chip in reads["chips"]] == list("ROT:")
     assert len(writes["chips"]) == len(run.steps) == 21
-    said = html_of(at_the_zoo)
-    assert f'<span class="vt-lead">ROT:</span>{html.escape(run.text)}</p>' in said
+    assert f'<span class="vt-lead">ROT:</span>{html.escape(run.text)}</p>' in markup(at_the_zoo)
+    said = words(at_the_zoo)
     assert "This model knows no end: it stopped after 21 steps, when it had read 24 tokens, its maximum." in said
     assert "without an end token" not in said
     assert sent(at_the_zoo, "matrix")[0]["title"] == "D-D  decoder layer 1, head 0, self-attention"
@@ -314,16 +268,16 @@ def test_a_beginning_that_fills_the_model_gets_one_step_and_a_longer_one_a_sente
     opened(at_the_zoo, checkpoint="shakespeare", text="A" * 24)
     assert len(sent(at_the_zoo, "scrubber")[0]["candidates"]) == 1
     at_the_zoo.text_input(key="run_text").set_value("A" * 25).run()
-    assert "source has 25 tokens, the model reads at most 24" in html_of(at_the_zoo)
+    assert "source has 25 tokens, the model reads at most 24" in words(at_the_zoo)
 
 
 def test_a_model_that_sees_ahead_says_what_the_picture_is(at_the_zoo):
     sentence = "every step was a whole pass over the tokens so far"
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", t="2")
-    assert sentence in html_of(at_the_zoo)
+    assert sentence in words(at_the_zoo)
     assert sent(at_the_zoo, "scrubber")[0]["first_row"] == 0  # padding comes after the steps
     at_the_zoo.selectbox(key="sidebar_model").set_value("multi30k-de-en").run()
-    assert sentence not in html_of(at_the_zoo)
+    assert sentence not in words(at_the_zoo)
 
 
 def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
@@ -334,10 +288,10 @@ def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
         app.button_group(key="pin_shown").set_value(shown).run()
         assert not app.exception
         run = the_run(bundled, text)
-        assert f">{html.escape(run.text)}</p>" in html_of(app)
-        assert [chip["text"] for chip in chips(app)["rows"][0]["chips"]] == ["<s>", *text, "</s>"]
+        assert f">{html.escape(run.text)}</p>" in markup(app)
+        assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]] == ["<s>", *text, "</s>"]
         assert len(sent(app, "scrubber")[0]["candidates"]) == len(run.steps)
-        assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1))
+        assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1)[0])
     app.button(key="pin_off").click().run()
     assert [button.key for button in app.button] == ["run_give", "pin_set"]
 
@@ -347,25 +301,27 @@ def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, b
     own = the_run(bundled, "7")
     app.button(key="run_give").click().run()
     assert app.text_input(key="run_target").value == own.text
-    assert drawn(app) and chips(app)["rows"][1]["label"] == "given"
+    assert drawn(app) and told(app, "chips")["rows"][1]["label"] == "given"
     app.text_input(key="run_target").set_value("six & a half").run()
     assert not app.exception
     run = decode(load(bundled / "numbers"), "7", target="six & a half")
-    given = chips(app)["rows"][1]["chips"]
+    given = told(app, "chips")["rows"][1]["chips"]
     assert [chip["share"] for chip in given] == pytest.approx([math.exp(step.log_prob) for step in run.steps])
     read = run.trace.tgt
     unknown = [typed for token, typed in zip(read.tokens, read.originals, strict=True) if token == "<unk>"]
     assert [chip["note"] for chip in given if chip["unknown"]] == unknown and "half" in unknown
     assert sent(app, "scrubber")[0]["forced"] == [*range(len(run.steps))]
-    assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0))
-    assert f"Its log-probability is {run.log_prob:.2f} over {len(run.steps)} steps." in html_of(app)
+    assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0)[0])
+    assert f"Its log-probability is {run.log_prob:.2f} over {len(run.steps)} steps." in words(app)
     assert "“7” with the given target “six & a half”" in sent(app, "matrix")[0]["caption"]
     app.text_input(key="run_target").set_value("seven " * 200).run()
-    assert "shorten the target" in html_of(app) and app.text_input(key="run_target").value == "seven " * 200
+    assert "shorten the target" in words(app) and app.text_input(key="run_target").value == "seven " * 200
     app.text_input(key="run_target").set_value("").run()
-    assert [chip["text"] for chip in chips(app)["rows"][1]["chips"]] == ["</s>"] and " over 1 step." in html_of(app)
+    assert [chip["text"] for chip in told(app, "chips")["rows"][1]["chips"]] == ["</s>"] and " over 1 step." in words(
+        app
+    )
     app.button(key="run_write").click().run()
-    assert own.text in html_of(app) and chips(app)["rows"][1]["label"] == "writes"
+    assert own.text in words(app) and told(app, "chips")["rows"][1]["label"] == "writes"
 
 
 def test_a_given_answer_is_pinned_and_compared_with_the_models_own(app, bundled):
@@ -375,19 +331,19 @@ def test_a_given_answer_is_pinned_and_compared_with_the_models_own(app, bundled)
     app.button_group(key="pin_shown").set_value("B").run()
     assert not app.exception
     run = decode(load(bundled / "numbers"), "7", target="six")
-    assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0))
+    assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0)[0])
 
 
 def test_a_difference_that_there_is_not_is_a_sentence_in_the_place_of_the_map(app):
     opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
-    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in html_of(app)
+    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in words(app)
     assert components(app, "matrix") == []
     assert len(components(app, "scrubber")) == 1
 
 
 def test_what_is_undefined_in_a_model_is_a_sentence_in_the_place_of_the_map(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", heads="rollout")
-    assert "rollout is undefined: this model merges its heads by a raw reshape" in html_of(at_the_zoo)
+    assert "rollout is undefined: this model merges its heads by a raw reshape" in words(at_the_zoo)
     assert components(at_the_zoo, "matrix") == []
     at_the_zoo.button_group(key="run_head").set_value(1).run()
     assert drawn(at_the_zoo)
@@ -398,13 +354,13 @@ def test_another_model_clips_the_selection_and_says_so(app):
     app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
     assert not app.exception
     assert app.session_state["selection"]["layer"] == 1
-    assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in html_of(app)
+    assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in words(app)
     assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 1, head 3, cross-attention"
 
 
 def test_what_an_address_cannot_mean_is_said(app):
     opened(app, layer="9", heads="x", t="77", i="-1", colour="red", checkpoint="nope")
-    said = html_of(app)
+    said = words(app)
     for sentence in (
         "no layer 9",
         "asks for heads “x”",
@@ -417,7 +373,7 @@ def test_what_an_address_cannot_mean_is_said(app):
 
 
 def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
-    said = html_of(opened(app))
+    said = words(opened(app))
     assert "How to read it" in said and "What not to conclude" in said
     for claim in (
         "it reads the token on the left and writes the one on the right",
@@ -429,40 +385,32 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
 
 
 def test_the_page_runs_alone(alone):
-    app = alone("run.py")
-    assert not app.exception
+    app = alone("run")
     assert [title.value for title in app.title] == ["Run"]
     assert drawn(app)
 
 
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    assert "viz-transformer train numbers" in html_of(opened(app))
+def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
+    models_in(tmp_path)
+    assert "viz-transformer train numbers" in words(opened(app))
 
 
-def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, monkeypatch):
-    broken = tmp_path / "numbers"
-    broken.mkdir()
-    for file in (bundled / "numbers").iterdir():
-        (broken / file.name).write_bytes(file.read_bytes())
-    (broken / "model.safetensors").write_bytes(b"not weights")
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    assert "model.safetensors" in html_of(opened(app))
+def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, models_in):
+    shutil.copytree(bundled / "numbers", tmp_path / "numbers")
+    (tmp_path / "numbers" / "model.safetensors").write_bytes(b"not weights")
+    models_in(tmp_path)
+    assert "model.safetensors" in words(opened(app))
 
 
 @pytest.fixture
-def noted(folder, tmp_path, monkeypatch):
+def noted(folder, tmp_path, models_in):
     """Puts a card that states this notation onto the random model of numbers."""
 
     def states(notation):
-        target = tmp_path / "numbers"
-        target.mkdir(exist_ok=True)
-        for file in (folder / "numbers").iterdir():
-            if file.is_file():
-                (target / file.name).write_bytes(file.read_bytes())
-        card = json.loads((target / "card.json").read_text(encoding="utf-8"))
-        (target / "card.json").write_text(json.dumps(card | {"notation": notation}), encoding="utf-8")
-        monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
+        shutil.copytree(folder / "numbers", tmp_path / "numbers")
+        card = json.loads((tmp_path / "numbers" / "card.json").read_text(encoding="utf-8"))
+        (tmp_path / "numbers" / "card.json").write_text(json.dumps(card | {"notation": notation}), encoding="utf-8")
+        models_in(tmp_path)
 
     return states
 
@@ -480,12 +428,12 @@ def test_a_text_in_another_notation_is_run_as_typed_and_offered_as_learned(app, 
     noted(LAB)
     opened(app, text="1984")
     assert offered(app) == ["as this model learned it: 1,984.00"]
-    assert [chip["text"] for chip in chips(app)["rows"][0]["chips"]] == ["<s>", *"1984", "</s>"]
+    assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]] == ["<s>", *"1984", "</s>"]
     assert app.text_input(key="run_text").value == "1984"
     app.button(key="run_notation").click().run()
     assert not app.exception
     assert app.text_input(key="run_text").value == "1,984.00"
-    assert [chip["text"] for chip in chips(app)["rows"][0]["chips"]] == ["<s>", *"1,984.00", "</s>"]
+    assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]] == ["<s>", *"1,984.00", "</s>"]
     assert offered(app) == []
 
 
@@ -493,19 +441,19 @@ def test_what_cannot_be_offered_is_a_sentence(app, noted):
     noted(LAB)
     opened(app, text="12 apples")
     assert offered(app) == []
-    assert "This model learned numbers only, written as 1,984.00." in html_of(app)
+    assert "This model learned numbers only, written as 1,984.00." in words(app)
     for text in ("<b>1</b>", "7" * 10_000, "\x00", "٤٢", ""):
         app.text_input(key="run_text").set_value(text).run()
-        assert not app.exception and "<b>" not in html_of(app)
+        assert not app.exception and "<b>" not in markup(app)
     app.text_input(key="run_text").set_value("1000000000000").run()
     assert offered(app) == ["in this model's notation: 1,000,000,000,000.00"]
-    assert "The numbers that this model learned go up to 190,446,829,568." in html_of(app)
+    assert "The numbers that this model learned go up to 190,446,829,568." in words(app)
 
 
 def test_an_offer_is_there_where_the_text_cannot_be_run(app, noted):
     noted({"kind": "letters", "letters": "abc", "longest": 10})
     opened(app, text="ABC" * 100)
-    assert "the model reads at most 48" in html_of(app)
+    assert "the model reads at most 48" in words(app)
     assert offered(app) == [f"in this model's notation: {('abc' * 100)[:59]}…"]
     app.button(key="run_notation").click().run()
     assert app.text_input(key="run_text").value == "abc" * 100
@@ -516,4 +464,4 @@ def test_a_notation_that_cannot_be_read_is_one_sentence(app, noted, notation):
     noted(notation)
     opened(app, text="1984")
     assert drawn(app) and offered(app) == []
-    assert html_of(app).count("The card&#x27;s notation") == 1 and "<b>" not in html_of(app)
+    assert words(app).count("The card's notation") == 1 and "<b>" not in markup(app)

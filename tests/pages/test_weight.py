@@ -1,7 +1,5 @@
 """One weight: the row, the ladder and the comparisons are those of the run, and the program on the page gives them."""
 
-import base64
-import html
 import json
 import re
 import subprocess
@@ -10,44 +8,17 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
+from page_driver import TEXT, address, again, components, goes_to, markup, numbers, opener, sent, words
 
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
-from viz_transformer.checkpoint import contents, load
-from viz_transformer.figures.components import payload
+from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import frame
 from viz_transformer.ui.pages.weight import view
 
-TEXT = "29,284.30"
-
-
-def opened(app, **address):
-    return goes_to(app.switch_page("pages/weight.py"), **address)
-
-
-def goes_to(app, **address):
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def address(app):
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
-
-
-def html_of(app):
-    return html.unescape("".join(element.proto.body for element in app.get("html")))
-
-
-def strips_sent(app):
-    """Header and arrays of the row at the top."""
-    found = [each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_row"]
-    return payload.unpack(found[0].bytes) if found else None
+opened = opener("weight")
 
 
 def expected(folder, cell, text=TEXT, name="numbers"):
@@ -75,7 +46,7 @@ def of(**given):
 def test_the_row_is_that_of_the_run_and_the_cell_has_its_weight(app, bundled, given, cell):
     opened(app, **given)
     run, found = expected(bundled, cell)
-    header, arrays = strips_sent(app)
+    header, arrays = sent(app, "row")
     for part, at in (("query", cell.query), ("key", slice(None))):
         recorded = run.trace[f"{cell.site}.{part}"][0, cell.head, at].numpy()
         assert arrays["query" if part == "query" else "keys"].tobytes() == recorded.tobytes()
@@ -87,7 +58,7 @@ def test_the_row_is_that_of_the_run_and_the_cell_has_its_weight(app, bundled, gi
     side = run.trace.src_tokens if cell.kind == "encoder" else run.trace.tgt_tokens
     assert header["token"]["text"] == side[cell.query]
     assert header["keys"]["field"] == {"cross": "i", "decoder": "u", "encoder": "j"}[cell.kind]
-    said = html_of(app)
+    said = words(app)
     assert f"Query {cell.query} “{side[cell.query]}” gives key {cell.key} “" in said
     assert f"” the weight {weights[cell.key]!s}." in said
     assert "comparisons of the ladder with the recorded run agree up to the rounding of float32." in said
@@ -97,10 +68,10 @@ def test_the_row_is_that_of_the_run_and_the_cell_has_its_weight(app, bundled, gi
 def test_each_line_is_shown_with_its_comparison(app, bundled, line):
     opened(app, weight_line=line, t="2", i="3")
     _, found = expected(bundled, of(query=2, key=3))
-    said = html_of(app)
+    said = words(app)
     for check in found.lines[line].checks:
         assert check.point in said
-        assert (f"{check.difference:.1e}" if check.difference else "<td>0</td>") in said
+        assert (f"{check.difference:.1e}" if check.difference else "<td>0</td>") in markup(app)
     assert said.count("✓ agrees") == len(found.lines[line].checks)
     assert "✕ differs" not in said
     assert len(app.latex) == 1
@@ -114,14 +85,14 @@ def test_the_ladder_is_walked_by_its_buttons_and_stands_in_the_address(app):
     assert len(app.radio(key="weight_line").options) == len(LINES)
     app.radio(key="weight_line").set_value("softmax").run()
     assert address(app)["weight_line"] == "softmax"
-    assert "Softmax of the row" in html_of(app)
+    assert "Softmax of the row" in words(app)
     app.button_group(key="weight_kind").set_value("decoder").run()
     app.button_group(key="weight_layer").set_value(2).run()
     app.button_group(key="weight_head").set_value(3).run()
     assert not app.exception
     chosen = app.session_state["selection"]
     assert (chosen["kind"], chosen["layer"], chosen["heads"]) == ("decoder", 2, (3,))
-    assert strips_sent(app)[0]["title"] == "D-D  decoder layer 2, head 3: query 0 against all keys"
+    assert sent(app, "row")[0]["title"] == "D-D  decoder layer 2, head 3: query 0 against all keys"
     app.radio(key="weight_line").set_value("products").run()
     assert "weight_line" not in address(app)
 
@@ -130,7 +101,7 @@ def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monk
     other = parameters(load(bundled / "numbers-tiny").model, "cross", 1)
     monkeypatch.setattr(view, "parameters", lambda model, kind, layer: other)
     opened(app, text="0.07", weight_line="query")
-    said = html_of(app)
+    said = words(app)
     assert "These lines do not give what was recorded: stream, norm, maps, shapes, query, key, value, output" in said
     assert "✕ differs" in said
 
@@ -138,22 +109,14 @@ def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monk
 # ---- the program
 
 
-def started(offered, folder):
+def started(downloads, folder):
     """What the program that the page offers prints beside both files that it offers."""
     for name in ("trace.safetensors", "model.safetensors"):
-        (folder / name).write_bytes(offered[name]())
-    (folder / "one_weight.py").write_text(offered["one_weight.py"])
+        (folder / name).write_bytes(downloads[name]())
+    (folder / "one_weight.py").write_text(downloads["one_weight.py"])
     done = subprocess.run([sys.executable, "-I", "one_weight.py"], capture_output=True, text=True, cwd=folder)
     assert done.stderr == "" and done.returncode == 0
     return done.stdout
-
-
-@pytest.fixture
-def offered(monkeypatch):
-    """What can be saved on the page, by the names of the files."""
-    found = {}
-    monkeypatch.setattr(st, "download_button", lambda label, data, name, *_, **given: found.update({name: data}))
-    return found
 
 
 def in_math(number):
@@ -161,13 +124,13 @@ def in_math(number):
     return number.replace("e-0", r"\cdot 10^{-").replace("e-", r"\cdot 10^{-") + "}" * ("e-" in number)
 
 
-def test_the_program_on_the_page_prints_what_the_page_says(app, bundled, tmp_path, offered):
+def test_the_program_on_the_page_prints_what_the_page_says(app, bundled, tmp_path, downloads):
     opened(app, kind="decoder", layer="2", heads="1", t="3", u="2", weight_line="norm")
     program, prints = (code.value for code in app.code)
-    assert offered["one_weight.py"].rstrip() == program.rstrip()
-    assert started(offered, tmp_path).rstrip() == prints.rstrip()
-    assert offered["model.safetensors"]() == (bundled / "numbers" / "model.safetensors").read_bytes()
-    assert str(bundled / "numbers" / "model.safetensors") in html_of(app)
+    assert downloads["one_weight.py"].rstrip() == program.rstrip()
+    assert started(downloads, tmp_path).rstrip() == prints.rstrip()
+    assert downloads["model.safetensors"]() == (bundled / "numbers" / "model.safetensors").read_bytes()
+    assert str(bundled / "numbers" / "model.safetensors") in words(app)
     blocks = re.split(r"^(?=\w)", prints, flags=re.MULTILINE)
     lines = {block.split("\n")[0]: dict(re.findall(r"(?m)^  (.{28}) (\S+)", block)) for block in blocks}
     found = {name: {label.strip(): first for label, first in each.items()} for name, each in lines.items()}
@@ -192,14 +155,14 @@ def test_the_program_on_the_page_prints_what_the_page_says(app, bundled, tmp_pat
         for name in names:
             assert in_math(found[line][name]) in written, (line, name)
     goes_to(app, weight_line="query")
-    compared = html_of(app)
+    compared = words(app)
     assert found["merge"]["row, slot"] == "3" and "✓ agrees" in compared
 
 
-def test_a_new_model_offers_its_random_weights_as_a_file_and_says_so(app, tmp_path, offered):
+def test_a_new_model_offers_its_random_weights_as_a_file_and_says_so(app, tmp_path, downloads):
     opened(app, checkpoint="new:numbers:own:e1-d2-h2-w8-f8-post-s3", text="7", kind="cross", layer="1", t="1", i="1")
-    assert "This model has no file of its own, it was made from its name" in html_of(app)
-    assert started(offered, tmp_path).rstrip() == app.code[1].value.rstrip()
+    assert "This model has no file of its own, it was made from its name" in words(app)
+    assert started(downloads, tmp_path).rstrip() == app.code[1].value.rstrip()
     assert "19 of 19 comparisons with the record agree" in app.code[1].value
 
 
@@ -220,15 +183,15 @@ def test_torch_stands_beside_ours_element_by_element(app, bundled):
     assert table["ours"].to_numpy().tobytes() == run.trace["decoder.1.cross.out"][0, 2].numpy().tobytes()
     assert table["difference"].abs().max() < 1e-5
     assert address(app)["weight_beside"] == "out"
-    assert re.search(r"weights \d\.\de-\d+, output \d\.\de-\d+\.", html_of(app))
+    assert re.search(r"weights \d\.\de-\d+, output \d\.\de-\d+\.", words(app))
 
 
 def test_where_torch_merges_in_another_way_the_page_says_why(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="encoder", weight_beside="out")
-    assert "this model merges them by a raw reshape." in html_of(at_the_zoo)
+    assert "this model merges them by a raw reshape." in words(at_the_zoo)
     assert len(at_the_zoo.dataframe) == 0
     goes_to(at_the_zoo, weight_beside="weights", i="9")  # a query that is padding
-    assert "This row may attend to nothing: torch gives NaN there" in html_of(at_the_zoo)
+    assert "This row may attend to nothing: torch gives NaN there" in words(at_the_zoo)
     table = at_the_zoo.dataframe[0].value
     assert pd.isna(table["torch"]).all()
     assert table["masked"].all() and (table["ours"] > 0).all()  # added -1e9 leaves the row its weights
@@ -242,8 +205,7 @@ def test_the_tables_have_all_numbers(app, bundled):
     _, found = expected(bundled, of(query=2, key=3))
     app.session_state["weight_row_table"] = True
     app.session_state["weight_line_table"] = True
-    app.run()
-    assert not app.exception
+    again(app)
     row, line = app.dataframe[0].value, app.dataframe[1].value
     np.testing.assert_array_equal(row["score"], found.row.scores)
     np.testing.assert_allclose(row.filter(like="dimension").sum(axis=1), row["sum of products"], rtol=1e-12)
@@ -263,27 +225,27 @@ def test_the_tables_have_all_numbers(app, bundled):
 )
 def test_other_models_have_a_ladder(at_the_zoo, name, text, kind, line):
     opened(at_the_zoo, checkpoint=name, text=text, kind=kind, weight_line=line, t="1", i="1")
-    assert "agree up to the rounding of float32" in html_of(at_the_zoo)
-    assert strips_sent(at_the_zoo)[0]["scale"] == kind
+    assert "agree up to the rounding of float32" in words(at_the_zoo)
+    assert sent(at_the_zoo, "row")[0]["scale"] == kind
 
 
 def test_a_decoder_alone_has_no_cross_attention_and_says_so(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", kind="encoder")
-    assert "There is no encoder attention in shakespeare, so decoder attention is shown." in html_of(at_the_zoo)
+    assert "There is no encoder attention in shakespeare, so decoder attention is shown." in words(at_the_zoo)
     assert at_the_zoo.button_group(key="weight_kind").options == ["D-D decoder self"]
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "xyz", "🙂"])
 def test_one_token_the_maximum_and_unknown_words_only(app, text):
     opened(app, text=text, kind="encoder", layer="0", i="1", j="1")
-    assert "agree up to the rounding of float32" in html_of(app)
-    assert len(strips_sent(app)[0]["keys"]["tokens"]) == len(text) + 2
+    assert "agree up to the rounding of float32" in words(app)
+    assert len(sent(app, "row")[0]["keys"]["tokens"]) == len(text) + 2
 
 
 def test_a_token_is_text(app):
     opened(app, text="<b>", kind="encoder", layer="0", i="1", j="1")
-    assert "Query 1 “<unk>” gives key 1 “<unk>” the weight" in html_of(app)
-    assert not any("<b>" in element.proto.body for element in app.get("html"))
+    assert "Query 1 “<unk>” gives key 1 “<unk>” the weight" in words(app)
+    assert "<b>" not in markup(app)
 
 
 @pytest.mark.parametrize(
@@ -296,18 +258,14 @@ def test_a_token_is_text(app):
 )
 def test_what_is_no_single_head_is_said_and_kept(app, heads, sentence):
     opened(app, heads=heads)
-    assert sentence in html_of(app)
+    assert sentence in words(app)
     assert address(app)["heads"] == heads
 
 
 def bars_of(app, what):
     """The numbers of A, B and A − B in one of the two figures."""
     (chart,) = [each for each in app.get("plotly_chart") if each.key == f"weight_difference_{what}_figure"]
-    found = []
-    for trace in json.loads(chart.proto.spec)["data"]:
-        y = trace["y"]
-        found.append(np.frombuffer(base64.b64decode(y["bdata"]), y["dtype"]))
-    return found
+    return [numbers(trace["y"]) for trace in json.loads(chart.proto.spec)["data"]]
 
 
 PIN = {"pin_checkpoint": "numbers", "shown": "A-B"}
@@ -327,23 +285,22 @@ def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
         np.testing.assert_allclose(drawn, values, atol=1e-7)
     for drawn, values in zip(bars_of(app, "scores"), (*below, below[0] - below[1]), strict=True):
         np.testing.assert_allclose(drawn, values, atol=1e-6)
-    said = html_of(app)
+    said = words(app)
     assert f"Key {cell.key} has the weight {a[cell.key]!s} in A and {b[cell.key]!s} in B" in said
     assert f"A − B is {(a - b)[cell.key]!s}." in said
     assert "Other tokens stand in B at key 2." in said and "These are two models" not in said
     assert ("The query reads “9” in A and “8” in B." in said) == (cell.kind == "encoder")
     app.session_state["weight_difference_table"] = True
-    app.run()
-    assert not app.exception
+    again(app)
     (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
     assert table["weight, A − B"].to_numpy().tobytes() == (a - b).tobytes()
     assert list(table["token, B"]) == ["<s>", *"28.30", "</s>"]
     assert not table[["masked, A", "masked, B"]].to_numpy().any()
-    saving = [each.proto for each in app.get("bidi_component") if each.proto.component_name == "viz_transformer_saving"]
+    saving = components(app, "saving")
     captions = [json.loads(each.json)["caption"] for each in saving]
     assert sum("A: numbers, “29.30”; B: numbers, “28.30”" in caption for caption in captions) == 2
     goes_to(app, shown="A")
-    assert "A − B of this row" not in html_of(app)
+    assert "A − B of this row" not in words(app)
 
 
 def test_the_table_of_a_difference_keeps_the_weight_of_a_masked_key_and_says_that_it_is_masked(app, bundled):
@@ -362,10 +319,10 @@ def test_the_table_of_a_difference_keeps_the_weight_of_a_masked_key_and_says_tha
 def test_the_ladder_beside_a_difference_is_that_of_a_and_the_page_says_so(app):
     opened(app, text="7", pin_text="-1.50", **PIN)
     sentence = "Below the row of A stands A − B; a difference has no ladder of its own, so all else is of A."
-    assert sentence in html_of(app)
-    assert len(strips_sent(app)[0]["keys"]["tokens"]) == 3
+    assert sentence in words(app)
+    assert len(sent(app, "row")[0]["keys"]["tokens"]) == 3
     goes_to(app, shown="B")
-    assert len(strips_sent(app)[0]["keys"]["tokens"]) == 7
+    assert len(sent(app, "row")[0]["keys"]["tokens"]) == 7
 
 
 @pytest.mark.parametrize(
@@ -380,47 +337,46 @@ def test_the_ladder_beside_a_difference_is_that_of_a_and_the_page_says_so(app):
 )
 def test_a_row_that_has_no_difference_is_said_in_one_sentence(app, given, sentence):
     opened(app, text="7", **{**PIN, **given})
-    assert sentence in html_of(app)
+    assert sentence in words(app)
     assert not [chart.key for chart in app.get("plotly_chart") if chart.key.startswith("weight_difference")]
 
 
 def test_a_row_of_another_model_is_subtracted_with_a_warning(app):
     opened(app, text="7", pin_text="7", **{**PIN, "pin_checkpoint": "numbers-tiny"}, heads="1")
-    assert "These are two models: head 1 of one need not have anything to do with head 1 of the other." in html_of(app)
+    assert "These are two models: head 1 of one need not have anything to do with head 1 of the other." in words(app)
     opened(app, text="7", pin_text="7", **PIN)
-    assert "Both rows of weights are the same, number by number." in html_of(app)
+    assert "Both rows of weights are the same, number by number." in words(app)
 
 
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app):
     opened(app, text="")
-    assert "the text is empty: type at least one character" in html_of(app)
-    assert strips_sent(app) is None
-    assert "What not to conclude" in html_of(app)
+    assert "the text is empty: type at least one character" in words(app)
+    assert components(app, "row") == []
+    assert "What not to conclude" in words(app)
 
 
 def test_what_the_address_cannot_mean_is_said(app):
-    said = html_of(opened(app, weight_line="sum", weight_beside="jax", t="99", i="99"))
+    said = words(opened(app, weight_line="sum", weight_beside="jax", t="99", i="99"))
     assert "The address asks for weight_line “sum”, which is not the name of a line of the ladder." in said
     assert "The address asks for weight_beside “jax”, which is not one of weights, out." in said
     assert "There is no source position 99" in said
 
 
 def test_the_page_says_how_to_read_it_and_runs_alone(alone, bundled):
-    app = alone("weight.py")
-    assert not app.exception
+    app = alone("weight")
     assert [title.value for title in app.title] == ["One weight"]
-    said = html_of(app)
+    said = words(app)
     assert "The products add up to the score" in said
     assert "A large weight on a tiny value moves nothing." in said
 
 
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "bundled_folder", lambda: tmp_path)
-    assert "viz-transformer train numbers" in html_of(opened(app))
+def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
+    models_in(tmp_path)
+    assert "viz-transformer train numbers" in words(opened(app))
 
 
 def test_on_a_projector_the_ladder_is_a_scene_before_the_numbers_of_its_line(app):
-    said = html_of(opened(app, projector="on", text=TEXT, scene="1"))
+    said = markup(opened(app, projector="on", text=TEXT, scene="1"))
     assert ":is(.st-key-weight_row, .st-key-weight_panel, .st-key-weight_torch) { display: none; }" in said
 
 
