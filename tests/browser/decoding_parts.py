@@ -5,19 +5,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 from builders import tiny_checkpoint
+from showing import shown_of
 
-from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.components.pictures import matrix, scrubber, shading
 from viz_transformer.ui.components.selection import join_selection
 from viz_transformer.ui.frame import maps, steps, style
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
 
 STRATEGY = Sampling(temperature=1.5, top_k=6, seed=2)
 SOURCE, STEPS = "abc", 5
@@ -26,13 +22,7 @@ st.set_page_config(layout="wide")
 style.apply()
 forced: dict[int, int] = st.session_state.setdefault("forced", {})
 ckpt = tiny_checkpoint()
-shown = Shown(
-    "A",
-    Summary("tiny", Path("tiny"), ckpt.config, {}, {}),
-    SOURCE,
-    ckpt,
-    decode(ckpt, SOURCE, strategy=STRATEGY, force=forced, max_steps=STEPS),
-)
+shown = shown_of(ckpt, SOURCE, strategy=STRATEGY, force=forced, max_steps=STEPS)
 chosen = st.session_state.setdefault("chosen", {"t": 0, "i": 0, "u": 0})
 join_selection(chosen, chosen.update)
 left, right = st.columns(2)

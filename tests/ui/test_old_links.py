@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from page_driver import address, opened, script
 
-ROOT = Path(__file__).parents[2]
 # What a link asks for, and what the address states beside that once the page is drawn.
 LINKS = {
     "run": (
@@ -66,13 +64,8 @@ LINKS = {
 @pytest.mark.parametrize("page", LINKS)
 def test_a_link_of_before_restores_the_view_that_it_always_did(page: str) -> None:
     asked, beside = (dict(parse_qsl(query)) for query in LINKS[page])
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
-    app.switch_page(f"pages/{page}.py")
+    app = script("app.py").run()
     app.query_params.clear()
-    for name, value in asked.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    stated = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
-    assert stated == asked | beside
+    opened(app, page, **asked)
+    assert address(app) == asked | beside
     assert not [sentence.value for sentence in app.markdown if "The address asks for" in sentence.value]

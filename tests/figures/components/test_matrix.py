@@ -1,22 +1,19 @@
 """What the matrix is sent is what it was given, and what it shows in a browser is what it was sent."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
 from mounted import mounted
+from showing import shown_of
 
-from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels, theme
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import Axis, matrix_payload
 from viz_transformer.figures.components.tokens import token_data
-from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
 
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
 
@@ -255,8 +252,7 @@ def test_a_place_stands_for_the_position_at_which_it_begins(browser):
 @pytest.fixture(scope="module")
 def without_specials():
     """The cross-attention of a run that read <s> a b </s>, its start and end tokens hidden."""
-    ckpt = tiny_checkpoint()
-    shown = Shown("A", Summary("tiny", Path("tiny"), ckpt.config, {}, {}), "ab", ckpt, decode(ckpt, "ab", max_steps=2))
+    shown = shown_of(tiny_checkpoint(), "ab", max_steps=2)
     return maps.picture(shown, {**state.DEFAULTS, "options": ("hidden",)}).matrix()
 
 

@@ -4,34 +4,28 @@ import csv
 import io
 import json
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from builders import tiny_checkpoint
+from page_driver import SITES
+from showing import shown_of, shown_run
 
 from viz_transformer import __version__
 from viz_transformer.analysis.attention.hidden_keys import hidden_keys
-from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
-from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
 
-SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
 PADDED = {"pad_to": 20, "max_target": 20, "mask_fill": "-1e9", "padding_mask": "key-or-query"}
 SLIPS = {"pad_to": 20, "max_target": 20, "norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}
 SLIPS |= {"merge": "raw-reshape", "mask_fill": "added-1e9", "padding_mask": "key-or-query-swapped-cross"}
 LETTERS = [*"abcdefgh", "€", " "]  # the last two are not in the vocabulary
-
-
-def shown_of(ckpt, text, **how):
-    return Shown("A", Summary(ckpt.name, Path(ckpt.name), ckpt.config, {}, {}), text, ckpt, decode(ckpt, text, **how))
 
 
 def closed_at_random(seed, queries, keys, layers):
@@ -205,7 +199,7 @@ def test_rows_of_padding_write_nothing(runs):
 def test_an_encoder_alone_has_a_map_too():
     ckpt = tiny_checkpoint("encoder-only")
     run = Run("", (), trace(ckpt, "aabb"), "end token")
-    shown = Shown("A", Summary("reader", Path("reader"), ckpt.config, {}, {}), "aabb", ckpt, run)
+    shown = shown_run(ckpt, "aabb", run)
     header, arrays = payload.unpack(picture(shown, "encoder", 1, (3,)).matrix())
     assert bits(arrays["values"]) == bits(recorded(run.trace, "encoder", 1, 3)[0])
     assert header["title"] == "E-E  encoder layer 1, head 3, self-attention"

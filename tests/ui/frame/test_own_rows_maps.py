@@ -1,32 +1,28 @@
 """A map of each step's own rows has the steps' numbers bit by bit, and nothing where no step had one."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from builders import tiny_checkpoint
+from showing import shown_of
 
 from viz_transformer.analysis.attention.head_scores import head_scores
 from viz_transformer.analysis.attention.maps import contribution_norms, kept_cells
 from viz_transformer.analysis.attention.rollout import rollout
 from viz_transformer.checkpoint import load
-from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
-from viz_transformer.running.decoding import decode
 from viz_transformer.running.record import OF_STEPS
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.pages.weight import view
 from viz_transformer.ui.session import passes, state
-from viz_transformer.ui.session.runs import Shown
 
 POSITIONS = {"norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}
 
 
-def shown_of(ckpt, text, **how):
-    run = decode(ckpt, text, **how)
-    return Shown("A", Summary(ckpt.name, Path(ckpt.name), ckpt.config, {}, {}), text, ckpt, run, own=True)
+def own_shown(ckpt, text, **how):
+    return replace(shown_of(ckpt, text, **how), own=True)
 
 
 def picture(shown, kind, layer=1, heads=(0,), options=()):
@@ -35,13 +31,13 @@ def picture(shown, kind, layer=1, heads=(0,), options=()):
 
 @pytest.fixture(scope="module")
 def slips():
-    return shown_of(load("en-it-slips"), "i like it .")
+    return own_shown(load("en-it-slips"), "i like it .")
 
 
 @pytest.fixture(scope="module")
 def growing():
     """Not causal and without padding: each step reads one token more."""
-    return shown_of(tiny_checkpoint(**POSITIONS), "abc", max_steps=5, ban=["</s>"])
+    return own_shown(tiny_checkpoint(**POSITIONS), "abc", max_steps=5, ban=["</s>"])
 
 
 def test_the_row_that_writes_non_has_the_weights_of_its_step_bit_by_bit(slips):
@@ -81,7 +77,7 @@ def test_what_no_step_had_is_empty_in_map_table_and_csv(growing, kind):
 
 def test_a_number_that_is_none_is_not_taken_for_one_that_is_not_there():
     """With a fill of minus infinity a row that may attend to nothing is NaN in the run itself."""
-    shown = shown_of(tiny_checkpoint(**POSITIONS, mask_fill="-inf"), "ab", target="uv")
+    shown = own_shown(tiny_checkpoint(**POSITIONS, mask_fill="-inf"), "ab", target="uv")
     own = picture(shown, "decoder")
     assert not np.isnan(own.values[own.there]).any() and own.table().isna().sum().sum() == (~own.there).sum()
     hidden = replace(own, values=np.full_like(own.values, np.nan))
@@ -89,7 +85,7 @@ def test_a_number_that_is_none_is_not_taken_for_one_that_is_not_there():
 
 
 def test_rows_that_only_read_a_given_beginning_are_not_there():
-    shown = shown_of(tiny_checkpoint("decoder-only", **POSITIONS), "uvw", max_steps=3, ban=["</s>"])
+    shown = own_shown(tiny_checkpoint("decoder-only", **POSITIONS), "uvw", max_steps=3, ban=["</s>"])
     own = picture(shown, "decoder")
     assert own.there.any(axis=1).tolist() == [False] * 3 + [True] * 3
     assert np.isnan(own.values[:3]).all() and not np.isnan(own.values[5]).any()
@@ -121,7 +117,7 @@ def test_head_scores_count_only_rows_that_a_step_had(slips):
 def test_padding_that_got_weight_in_a_step_keeps_it():
     """A query of padding may attend to nothing, so that a fill of -1e9 leaves it even over keys that came later."""
     changes = {"pad_to": 20, "max_target": 20, "mask_fill": "-1e9", "padding_mask": "key-or-query"}
-    shown = shown_of(tiny_checkpoint(**POSITIONS | changes), "abc", force={0: "<pad>", 1: "u"}, max_steps=3)
+    shown = own_shown(tiny_checkpoint(**POSITIONS | changes), "abc", force={0: "<pad>", 1: "u"}, max_steps=3)
     own = picture(shown, "decoder")
     assert own.there[1].all() and own.values[1] == pytest.approx(np.full(20, 0.05))
     assert own.there[0].sum() >= 1 and np.array_equal(own.there, kept_cells(shown.trace, "decoder"))
@@ -139,7 +135,7 @@ def test_what_would_join_rows_of_several_passes_is_refused(growing):
 
 
 def test_without_rows_of_their_own_nothing_is_offered_and_nothing_said():
-    causal = replace(shown_of(tiny_checkpoint(), "abc", max_steps=3), own=False)
+    causal = shown_of(tiny_checkpoint(), "abc", max_steps=3)
     assert not passes.has_own_rows(causal) and passes.said_of(causal, elsewhere=True) is None
     assert passes.with_own_rows(causal) is causal and causal.caption("x", rows=True) == causal.caption("x")
 

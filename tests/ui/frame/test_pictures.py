@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from page_driver import drawn, words
 
 
 def page(rows, columns):
@@ -18,8 +18,6 @@ def page(rows, columns):
 
 @pytest.mark.parametrize(("rows", "columns", "shown"), [(512, 1024, True), (513, 1, False), (1, 1025, False)])
 def test_a_map_of_512_keys_is_shown_with_the_marks_of_its_masked_cells(rows, columns, shown):
-    app = AppTest.from_function(page, args=(rows, columns), default_timeout=60).run()
-    assert not app.exception
+    app = drawn(page, rows, columns)
     assert [np.shape(each.value) for each in app.dataframe] == ([(rows, columns)] if shown else [])
-    said = "".join(element.proto.body for element in app.get("html"))
-    assert (f"{rows:,} rows and {columns:,} columns are too many to show here." in said) != shown
+    assert (f"{rows:,} rows and {columns:,} columns are too many to show here." in words(app)) != shown

@@ -1,26 +1,21 @@
 """The steps of a run as the scrubber and its table have them."""
 
 import math
-from pathlib import Path
 
 import pytest
 from builders import tiny_checkpoint
+from showing import shown_of
 
-from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
-from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
 from viz_transformer.ui.frame import steps
-from viz_transformer.ui.session.runs import Shown
 
 PLAIN = ["token", "probability", "log-probability", "written"]
 STRATEGY = ["strategy probability", "strategy log-probability", "removed because"]
 
 
 def of(**how):
-    ckpt = tiny_checkpoint()
-    summary = Summary(ckpt.name, Path(ckpt.name), ckpt.config, {}, {})
-    return Shown("A", summary, "abc", ckpt, decode(ckpt, "abc", **how))
+    return shown_of(tiny_checkpoint(), "abc", **how)
 
 
 def test_the_table_of_a_greedy_run_has_the_ten_candidates_of_each_step():

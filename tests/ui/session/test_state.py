@@ -1,9 +1,11 @@
 """The selection: what the address says, what a person did, and which of the two is believed."""
 
 from dataclasses import FrozenInstanceError, dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
+from page_driver import address, drawn
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer.ui import pages  # all fields are known
@@ -29,11 +31,7 @@ def page():
     state.end()
 
 
-def opened(**address):
-    app = AppTest.from_function(page, default_timeout=30)
-    for name, value in address.items():
-        app.query_params[name] = value
-    return app.run()
+opened = partial(drawn, page)
 
 
 def selection(app):
@@ -47,7 +45,7 @@ def remarks(app):
 def test_without_an_address_the_defaults_are_shown_and_written():
     app = opened()
     assert selection(app) == state.DEFAULTS
-    written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    written = address(app)
     assert written == {
         "checkpoint": "numbers-any",
         "text": "29,284.30",
@@ -105,7 +103,7 @@ def test_how_things_are_shown_is_in_the_address_only_where_it_is_not_as_usual():
     view = {"options": "words,hidden", "scale": "row", "sort": "first token", "panel": "text", "scene": "1"}
     app = opened(checkpoint="numbers-any", **view, pin_checkpoint="numbers-tiny", pin_text="1", shown="A-B")
     assert selection(app)["options"] == ("words", "hidden") and selection(app)["scene"] == 1
-    written = {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    written = address(app)
     assert written.items() >= view.items()
     for name in (*view, "pin_checkpoint", "pin_text", "shown"):
         del app.query_params[name]
@@ -206,11 +204,7 @@ def choosing():
     state.end()
 
 
-def choose(**address):
-    app = AppTest.from_function(choosing, default_timeout=30)
-    for name, value in address.items():
-        app.query_params[name] = value
-    return app.run()
+choose = partial(drawn, choosing)
 
 
 def chosen(app):
@@ -293,10 +287,7 @@ def clipped():
 
 
 def test_what_the_model_does_not_have_is_clipped_and_said():
-    app = AppTest.from_function(clipped)
-    for name in ("layer", "heads", "i", "t"):
-        app.query_params[name] = "9"
-    app.run()
+    app = drawn(clipped, layer="9", heads="9", i="9", t="9")
     assert remarks(app) == [
         "decoder 2",
         "(3,)",
@@ -310,16 +301,14 @@ def test_what_the_model_does_not_have_is_clipped_and_said():
 
 
 def test_of_several_heads_those_stay_that_the_model_has():
-    app = AppTest.from_function(clipped)
-    app.query_params["heads"] = "1,2,7"
-    assert remarks(app.run())[1] == "(1, 2)"
+    app = drawn(clipped, heads="1,2,7")
+    assert remarks(app)[1] == "(1, 2)"
     assert remarks(app)[3] == "There is no head 7: numbers-any has heads 0 to 3, so heads 1, 2 are shown."
 
 
 def test_without_a_position_the_first_step_is_chosen_and_a_derived_picture_has_no_number():
-    app = AppTest.from_function(clipped)
-    app.query_params["heads"] = "rollout"
-    assert remarks(app.run()) == [f"decoder {state.DEFAULTS['layer']}", "rollout", "i=0 j=0 t=1 u=0"]
+    app = drawn(clipped, heads="rollout")
+    assert remarks(app) == [f"decoder {state.DEFAULTS['layer']}", "rollout", "i=0 j=0 t=1 u=0"]
 
 
 def picking():

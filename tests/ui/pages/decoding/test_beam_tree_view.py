@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from page_driver import drawn, markup, words
+from showing import shown_of
 from streamlit.testing.v1 import AppTest
 
-from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
 from viz_transformer.running.beam_tree import BeamTree
@@ -19,32 +18,26 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.pages.decoding import beam_tree_view
-from viz_transformer.ui.session.runs import Shown
 
 WIDTH, STEPS = 3, 8
 
 
 def page(width, chosen):
-    from pathlib import Path
-
     import streamlit as st
     from builders import tiny_checkpoint
+    from showing import shown_of
 
-    from viz_transformer.checkpoint.contents import Summary
-    from viz_transformer.running.decoding import decode
     from viz_transformer.running.strategies import Beam, Greedy
     from viz_transformer.ui.frame import frame
     from viz_transformer.ui.pages.decoding import beam_tree_view
     from viz_transformer.ui.session import state
-    from viz_transformer.ui.session.runs import Shown
 
     frame.begin()
     if "started" not in st.session_state:
         state.select(layer=1, kind="cross", **chosen)
         st.session_state["started"] = True
-    ckpt = tiny_checkpoint(seed=1)
-    run = decode(ckpt, "abc", strategy=Beam(width) if width else Greedy(), max_steps=8)
-    shown = Shown("A", Summary("tiny", Path("tiny"), ckpt.config, {}, {}), "abc", ckpt, run)
+    strategy = Beam(width) if width else Greedy()
+    shown = shown_of(tiny_checkpoint(seed=1), "abc", strategy=strategy, max_steps=8)
 
     def go_on(index):
         st.session_state["went_on"] = index
@@ -55,9 +48,7 @@ def page(width, chosen):
 
 
 def opened(width=WIDTH, **chosen) -> AppTest:
-    app = AppTest.from_function(page, args=(width, chosen), default_timeout=60).run()
-    assert not app.exception, app.exception
-    return app
+    return drawn(page, width, chosen)
 
 
 @cache
@@ -67,10 +58,6 @@ def tree() -> BeamTree:
     return found
 
 
-def html_of(app: AppTest) -> str:
-    return html.unescape(" ".join(each.proto.body for each in app.get("html")))
-
-
 def sent(app: AppTest, place: int):
     """What the components get, in their order on the page: the tree, then the map."""
     return payload.unpack(app.get("bidi_component")[place].proto.bytes)
@@ -78,12 +65,12 @@ def sent(app: AppTest, place: int):
 
 def test_without_a_search_one_sentence_says_what_to_do():
     app = opened(0)
-    assert "Choose beam search above" in html_of(app)
+    assert "Choose beam search above" in words(app)
     assert not app.get("bidi_component") and not app.button
 
 
 def test_the_formula_stands_with_the_numbers_of_the_answer():
-    answer, said = tree().nodes[tree().answer], html_of(opened())
+    answer, said = tree().nodes[tree().answer], words(opened())
     assert tree().beam.formula() in said
     total, score, n = labels.number(answer.total), labels.number(answer.score), answer.length
     penalty = labels.number(((5 + n) / 6) ** 0.6)
@@ -101,7 +88,7 @@ def test_the_component_gets_the_tree_of_the_run():
 
 @pytest.mark.parametrize("index", [0, 2, 7, len(tree().nodes) - 1])
 def test_the_picked_hypothesis_has_its_text_its_score_in_parts_and_why_it_ended(index):
-    node, said = tree().nodes[index], html_of(opened(dec_node=index))
+    node, said = tree().nodes[index], words(opened(dec_node=index))
     assert f"Hypothesis {index}, step {node.step}: " in said
     assert tree().why(index) in said
     assert tiny_checkpoint(seed=1).target_codec.decode(tree().ids(index)) in said
@@ -129,7 +116,7 @@ def test_a_hypothesis_that_is_not_there_gives_way_to_the_answer_with_a_remark():
         in (app.session_state["said"])
     )
     assert app.session_state["chosen"] is None
-    assert tree().why(tree().answer) in html_of(app)
+    assert tree().why(tree().answer) in words(app)
 
 
 def test_a_button_goes_on_from_the_picked_hypothesis_unless_it_has_ended():
@@ -146,20 +133,17 @@ def test_the_best_are_listed_by_score_and_a_button_picks_one():
     listed = tree().finished or sorted((n for n in tree().nodes if n.fate == "stopped"), key=lambda n: -n.score)
     picks = [each for each in app.button if each.key.startswith("beam_best_pick_")]
     assert len(picks) == len(listed) > 1
-    said = html_of(app)
     for node in listed:
         cells = (labels.number(node.total, 2), str(node.length), labels.number(node.score))
-        assert "".join(f"<span>{cell}</span>" for cell in cells) in said
+        assert "".join(f"<span>{cell}</span>" for cell in cells) in markup(app)
     picks[1].click().run()
     assert app.session_state["chosen"] == listed[1].index
-    assert f"Hypothesis {listed[1].index}, " in html_of(app)
+    assert f"Hypothesis {listed[1].index}, " in words(app)
 
 
 def test_the_table_has_every_number_of_the_tree():
     ckpt = tiny_checkpoint(seed=1)
-    run = decode(ckpt, "abc", strategy=Beam(WIDTH), max_steps=STEPS)
-    shown = Shown("A", Summary("tiny", Path("tiny"), ckpt.config, {}, {}), "abc", ckpt, run)
-    frame = beam_tree_view.table(shown, tree())
+    frame = beam_tree_view.table(shown_of(ckpt, "abc", strategy=Beam(WIDTH), max_steps=STEPS), tree())
     names = {
         "step": "step",
         "log_prob": "log_prob",

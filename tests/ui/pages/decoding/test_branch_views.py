@@ -4,8 +4,8 @@ import re
 
 import pytest
 from builders import tiny_checkpoint
+from page_driver import drawn, words
 from showing import shown_of
-from streamlit.testing.v1 import AppTest
 
 from viz_transformer.analysis.decoding.branches import compare_runs
 from viz_transformer.running.edits import AblateHead
@@ -135,14 +135,12 @@ def page(text, changes):
 
 @pytest.mark.parametrize(("changes", "charts"), [({}, 1), (SLIPS, 2)])
 def test_a_picture_of_attention_is_drawn_where_there_is_something_to_see(changes, charts):
-    app = AppTest.from_function(page, args=("abc", changes), default_timeout=60).run()
-    assert not app.exception and app.session_state["drawn"]
+    app = drawn(page, "abc", changes)
+    assert app.session_state["drawn"]
     assert len(app.get("plotly_chart")) == charts
 
 
 def test_branches_of_different_texts_are_refused_in_one_sentence():
-    app = AppTest.from_function(page, args=("abd", {}), default_timeout=60).run()
-    assert not app.exception and not app.get("plotly_chart")
-    assert any(
-        "The runs read different texts: branches go on from the same source." in e.proto.body for e in app.get("html")
-    )
+    app = drawn(page, "abd", {})
+    assert not app.get("plotly_chart")
+    assert "The runs read different texts: branches go on from the same source." in words(app)

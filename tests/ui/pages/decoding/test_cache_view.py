@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from page_driver import drawn, words
 from showing import shown_of
-from streamlit.testing.v1 import AppTest
 
 from viz_transformer.analysis.decoding.caching import UncachedDifference, cache_of_run, uncached_difference
 from viz_transformer.running.strategies import Beam
@@ -138,13 +138,9 @@ def page(kind):
     cache_view.show(shown_of(tiny_checkpoint(**changes), "abc", max_steps=5))
 
 
-def words(app):
-    return " ".join(element.proto.body for element in app.get("html"))
-
-
 def test_whole_passes_are_run_when_they_are_asked_for_and_stay():
-    app = AppTest.from_function(page, args=("plain",), default_timeout=60).run()
-    assert not app.exception and "Takes 5 whole passes" in words(app)
+    app = drawn(page, "plain")
+    assert "Takes 5 whole passes" in words(app)
     app.button(key="cache_compare").click().run()
     run = shown_of(tiny_checkpoint(), "abc", max_steps=5).run
     gap = uncached_difference(tiny_checkpoint(), run).gap
@@ -153,8 +149,8 @@ def test_whole_passes_are_run_when_they_are_asked_for_and_stay():
 
 
 def test_a_model_without_a_cache_says_why():
-    app = AppTest.from_function(page, args=("leaky",), default_timeout=60).run()
-    assert not app.exception and not app.get("plotly_chart")
+    app = drawn(page, "leaky")
+    assert not app.get("plotly_chart")
     assert (
         "This run has no cache: later tokens change earlier rows of this model. Every step was a whole pass."
         in words(app)

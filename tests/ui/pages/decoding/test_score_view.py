@@ -5,8 +5,8 @@ import re
 
 import pytest
 from builders import tiny_checkpoint
+from page_driver import drawn, words
 from showing import shown_of
-from streamlit.testing.v1 import AppTest
 
 from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore, run_score, target_score
 from viz_transformer.running.decoding import decode
@@ -136,8 +136,7 @@ def page(target):
 
 
 def test_one_can_go_on_from_any_step_behind_the_first():
-    app = AppTest.from_function(page, args=("zxyu",), default_timeout=60).run()
-    assert not app.exception
+    app = drawn(page, "zxyu")
     box = app.selectbox(key="score_step")
     assert len(box.options) == 4 and box.options[2] == "step 3, behind “y”"
     missed = target_score(decode(tiny_checkpoint(), "abc", target="zxyu")).missed
@@ -149,11 +148,11 @@ def test_one_can_go_on_from_any_step_behind_the_first():
 
 
 def test_without_a_text_there_is_a_sentence_and_nothing_else():
-    app = AppTest.from_function(page, args=(None,), default_timeout=60).run()
-    assert not app.exception and not app.button and not app.selectbox
-    assert any("Type an answer" in element.proto.body for element in app.get("html"))
+    app = drawn(page, None)
+    assert not app.button and not app.selectbox
+    assert "Type an answer" in words(app)
 
 
 def test_the_end_token_alone_has_nothing_to_go_on_from():
-    app = AppTest.from_function(page, args=("",), default_timeout=60).run()
-    assert not app.exception and not app.selectbox
+    app = drawn(page, "")
+    assert not app.selectbox

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from page_driver import drawn, markup, words
 
 from viz_transformer.analysis.decoding.series import series
 from viz_transformer.measuring.expression_trees import parse
@@ -167,15 +167,10 @@ def test_of_a_text_only_letters_digits_and_signs_get_into_a_formula(text: str):
         assert found.count("{") == found.count("}")
 
 
-def drawn(source: str, answer: str) -> AppTest:
-    def page(source: str, answer: str) -> None:
-        from viz_transformer.ui.pages.run import formula
+def page(source: str, answer: str) -> None:
+    from viz_transformer.ui.pages.run import formula
 
-        formula.show(source, answer)
-
-    app = AppTest.from_function(page, kwargs={"source": source, "answer": answer}, default_timeout=60).run()
-    assert not app.exception
-    return app
+    formula.show(source, answer)
 
 
 @pytest.mark.parametrize(
@@ -187,18 +182,16 @@ def drawn(source: str, answer: str) -> AppTest:
     ],
 )
 def test_the_formulas_and_the_verdict_are_drawn(source: str, answer: str, tone: str, sentence: str):
-    app = drawn(source, answer)
+    app = drawn(page, source, answer)
     assert [element.value.strip("$\n ") for element in app.latex] == [equation(source, answer)]
-    (body,) = [element.proto.body for element in app.get("html")]
-    assert f"vt-{tone}" in body
-    assert sentence in body
+    assert f"vt-{tone}" in markup(app)
+    assert sentence in words(app)
 
 
 def test_a_source_that_cannot_be_read_is_only_said_to_be_so():
-    app = drawn("<b>x</b>", "x")
+    app = drawn(page, "<b>x</b>", "x")
     assert not app.latex
-    (body,) = [element.proto.body for element in app.get("html")]
-    assert "Cannot be read: the source has “&lt;”, which is not a sign of an expression." in body
+    assert "Cannot be read: the source has “<”, which is not a sign of an expression." in words(app)
 
 
 @pytest.mark.parametrize("source", sorted({*examples.examples("taylor"), *examples.examples("taylor-2terms")}))
