@@ -21,6 +21,7 @@ from page_driver import (
     told,
     words,
 )
+from wording import wording
 
 from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
 from viz_transformer.analysis.attention.maps import special_positions
@@ -95,7 +96,7 @@ def test_a_decoder_alone_has_one_kind_of_attention(at_the_zoo, zoo):
     assert not arrays["mask"][np.triu_indices(len(arrays["mask"]), 1)].any()
     assert texts(header["rows"])[:4] == list("ROT:")
     goes_to(at_the_zoo, kind="encoder")
-    sentence = "There is no encoder attention in shakespeare, so decoder attention is shown."
+    sentence = wording("no_encoder_attention_so_decoder_attention_is_shown", "shakespeare")
     assert sentence in words(at_the_zoo)
 
 
@@ -103,7 +104,7 @@ def test_an_encoder_alone_gets_a_sentence(app, tmp_path, models_in):
     saved(tiny_checkpoint("encoder-only"), tmp_path / "reader")
     models_in(tmp_path)
     opened(app, text="abc")
-    assert "an encoder-only model writes nothing" in words(app)
+    assert wording("an_encoder_only_model_writes_nothing") in words(app)
     assert components(app, "matrix") == []
 
 
@@ -134,8 +135,8 @@ def test_mean_and_maximum_are_grey_and_called_derived(app, bundled, option, word
         assert "derived" in header["unit"]
     assert sent(app, "matrix")[0]["scale"] == "derived"
     assert sent(app, "lines")[0]["colours"] == ["derived-5"]
-    assert sent(app, "matrix")[0]["title"] == f"D-E  decoder layer 2, {word} of 4 heads, cross-attention"
-    assert "Scores belong to single heads: choose one above." in words(app)
+    assert sent(app, "matrix")[0]["title"] == wording("title_of_several_heads_in_one", 2, word, 4)
+    assert wording("scores_belong_to_single_heads_choose_one_above") in words(app)
     assert address(app)["heads"] == option
     app.button_group(key="attention_picture").set_value("head").run()
     assert app.session_state["selection"]["heads"] == (0,)
@@ -149,7 +150,7 @@ def test_rollout_is_grey_and_its_source_and_target_shares_add_up(app):
         assert (header["scale"], header["unit"]) == ("derived", "attention rollout (derived)")
         shares.append(arrays["values"].sum(axis=1))
     np.testing.assert_allclose(shares[0] + shares[1], 1, atol=1e-6)
-    assert "rollout after layer 1 of the decoder, target share" in header["title"]
+    assert wording("rollout_after_layer_of_the_decoder_target_share", 1) in header["title"]
 
 
 def test_a_model_that_merges_heads_by_a_raw_reshape_has_no_contribution_and_no_rollout_and_says_so(at_the_zoo):
@@ -157,7 +158,7 @@ def test_a_model_that_merges_heads_by_a_raw_reshape_has_no_contribution_and_no_r
     assert "raw reshape" in words(at_the_zoo)
     assert components(at_the_zoo, "matrix") == []
     goes_to(at_the_zoo, options="", heads="rollout")
-    assert "rollout is undefined: this model merges its heads by a raw reshape" in words(at_the_zoo)
+    assert wording("rollout_is_undefined_this_model_merges_its_heads") in words(at_the_zoo)
     assert components(at_the_zoo, "matrix") == []
     assert len(components(at_the_zoo, "grid")) == 1  # from which a head can be chosen
     goes_to(at_the_zoo, heads="1")
@@ -189,7 +190,7 @@ def test_how_much_hiding_hid_stands_on_the_page(app, bundled):
     opened(app, options="hidden", heads="2")
     weights, _ = recorded(the_run(bundled), "cross", 1, 2)
     share = 100 * (weights[:, 0] + weights[:, -1]).mean()
-    assert f"Special keys are hidden: they hold {share:.1f} % of the weight on average" in words(app)
+    assert wording("special_keys_are_hidden", f"{share:.1f}") in words(app)
 
 
 def test_the_text_is_shaded_by_the_recorded_weights(app, bundled):
@@ -230,7 +231,7 @@ def test_contributions_beside_a_difference_are_a_minus_b_too(app):
         app, kind="encoder", layer="0", panel="contribution", pin_checkpoint="numbers-tiny", pin_text=TEXT, shown="A-B"
     )
     headers = [header for header, _ in all_sent(app, "matrix")]
-    assert [header["unit"] for header in headers] == ["weight in A less weight in B", "difference"]
+    assert [header["unit"] for header in headers] == [wording("weight_in_a_less_weight_in_b"), "difference"]
     assert headers[1]["title"].startswith("A − B: Contribution")
 
 
@@ -240,7 +241,7 @@ def test_where_there_is_no_contribution_the_panel_says_why(at_the_zoo):
     assert "raw reshape" in words(at_the_zoo)
     assert "<th>contribution / weight</th><td>no row can have it here</td>" in markup(at_the_zoo)
     goes_to(at_the_zoo, checkpoint="shakespeare", text="ROT:", heads="rollout")
-    assert "Rollout joins all layers and has no contributions" in words(at_the_zoo)
+    assert wording("rollout_joins_all_layers_and_has_no_contributions") in words(at_the_zoo)
 
 
 # ---- scores
@@ -309,7 +310,7 @@ def test_the_table_and_its_csv_are_the_recorded_weights(app, bundled, downloads)
     assert same_bits(cells[:, :keys].astype(np.float32), weights)
     assert np.array_equal(cells[:, keys:], np.where(mask, "False", "True"))
     assert name == "numbers-decoder-layer-0-head-1-self-attention.csv"
-    assert "Masked cells keep their weight" in words(app)
+    assert wording("masked_cells_keep_their_weight") in words(app)
 
 
 # ---- A, B and their difference
@@ -330,8 +331,8 @@ def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
     assert same_bits(arrays["values"], a - b)
     assert header["signed"] and header["title"].startswith("A − B: ")
     assert f"A: numbers-tiny, “{TEXT}”" in header["caption"] and f"B: numbers, “{TEXT}”" in header["caption"]
-    assert "Lines and text show weights: look at A or at B to see them." in words(app)
-    assert "The thumbnails and all scores are those of A" in words(app)
+    assert wording("lines_and_text_show_weights_look") in words(app)
+    assert wording("the_thumbnails_and_all_scores_are_those_of_a") in words(app)
     app.button(key="pin_off").click().run()
     assert same_bits(sent(app, "matrix")[1]["values"], a)
     assert not {"pin_checkpoint", "pin_text", "shown"} & set(address(app))
@@ -360,7 +361,7 @@ def test_a_pin_in_the_address_is_restored(app, bundled):
 
 def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so(app):
     opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
-    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in words(app)
+    assert wording("only_maps_of_one_size_can_be_subtracted", 3, 3, 7, 7) in words(app)
     assert components(app, "matrix") == []
     app.button_group(key="pin_shown").set_value("B").run()
     assert sent(app, "matrix")[1]["values"].shape == (7, 7)
@@ -369,7 +370,7 @@ def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so(app):
 def test_what_only_one_of_two_models_has_is_said_of_the_other(at_the_zoo):
     pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B"}
     opened(at_the_zoo, checkpoint="own", text="bad", kind="cross", **pin)
-    sentence = "B cannot be shown so: a decoder-only model has no 'cross' attention: choose 'decoder'."
+    sentence = wording("b_cannot_be_shown_so_a_decoder_only")
     assert sentence in words(at_the_zoo)
     at_the_zoo.button_group(key="pin_shown").set_value("B").run()
     assert sent(at_the_zoo, "matrix")[0]["scale"] == "decoder"
@@ -379,14 +380,14 @@ def test_what_only_one_of_two_models_has_is_said_of_the_other(at_the_zoo):
 @pytest.mark.parametrize(
     ("pin", "reason"),
     [
-        ({"pin_checkpoint": "nope", "pin_text": "7"}, "the model 'nope' cannot be read"),
-        ({"pin_checkpoint": "numbers", "pin_text": "7" * 90}, "source has 92 tokens, the model reads at most 48"),
+        ({"pin_checkpoint": "nope", "pin_text": "7"}, wording("the_model_cannot_be_read")),
+        ({"pin_checkpoint": "numbers", "pin_text": "7" * 90}, wording("source_is_too_long", 92, 48)),
         ({"pin_checkpoint": "numbers"}, "the text is empty"),
     ],
 )
 def test_a_pinned_run_that_cannot_be_made_is_said_and_let_go(app, bundled, pin, reason):
     opened(app, shown="B", **pin)
-    assert f"The pinned run is not there: {reason}" in words(app)
+    assert wording("the_pinned_run_is_not_there", reason) in words(app)
     assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
     assert app.session_state["selection"] | state.PIN == app.session_state["selection"]
     assert "pin_checkpoint" not in address(app)
@@ -399,7 +400,7 @@ def test_a_pinned_model_that_is_deleted_is_said_and_let_go(app, bundled, tmp_pat
     (tmp_path / "numbers-tiny").symlink_to(bundled / "numbers-tiny")
     models_in(tmp_path)
     again(app)
-    assert "The pinned run is not there: the model 'numbers' cannot be read." in words(app)
+    assert wording("the_pinned_model_cannot_be_read") in words(app)
     assert [button.key for button in app.button] == ["pin_set"]
 
 
@@ -532,8 +533,8 @@ def test_the_selection_survives_a_change_of_the_page(app):
 def test_another_model_clips_the_selection_and_says_so(app):
     opened(app, layer="2", heads="3")
     app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
-    assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in words(app)
-    assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 1, head 3, cross-attention"
+    assert wording("there_is_no_layer_so_another_is_shown", 2, "numbers-tiny", 0, 1, 1) in words(app)
+    assert sent(app, "matrix")[0]["title"] == wording("title_of_cross_attention", 1, 3)
 
 
 def test_what_an_address_cannot_mean_is_said(app):
@@ -541,8 +542,8 @@ def test_what_an_address_cannot_mean_is_said(app):
     said = words(opened(app, **wrong, shown="C", checkpoint="nope"))
     for name in ("kind", "heads", "options", "scale", "panel", "t", "shown"):
         assert f"The address asks for {name} “" in said
-    assert "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown." in said
-    assert "There is no model named “nope” here" in said
+    assert wording("there_is_no_layer_so_another_is_shown", 9, "numbers", 0, 2, 2) in said
+    assert wording("there_is_no_model_here", "nope") in said
 
 
 # ---- bad input, and the page by itself
@@ -551,9 +552,9 @@ def test_what_an_address_cannot_mean_is_said(app):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "the text is empty: type at least one character"),
-        (" \n", "the text is empty: type at least one character"),
-        ("7" * 1400, "source has 1,402 tokens, the model reads at most 48"),
+        ("", wording("the_text_is_empty")),
+        (" \n", wording("the_text_is_empty")),
+        ("7" * 1400, wording("source_is_too_long", "1,402", 48)),
     ],
 )
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sentence):
@@ -567,14 +568,14 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
     said = words(opened(app))
     assert "How to read it" in said and "What not to conclude" in said
     for claim in (
-        "a column is no longer its token, but a state that has already seen its neighbours",
-        "1 divided by the number of keys",
-        "grey is something averaged or derived",
+        wording("a_column_is_no_longer_its_token_but_a_state"),
+        wording("divided_by_the_number_of_keys", 1),
+        wording("grey_is_something_averaged_or_derived"),
         "Attention is not explanation",
         "Jain and Wallace 2019",
         "Wiegreffe and Pinter 2019",
-        "A mean hides that heads differ",
-        "One sentence does not prove what a head is for.",
+        wording("a_mean_hides_that_heads_differ"),
+        wording("one_sentence_does_not_prove_what_a_head"),
     ):
         assert claim in said
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from page_driver import TEXT, address, all_sent, goes_to, markup, opener, sent, the_run, words
+from wording import wording
 
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
@@ -121,7 +122,7 @@ def test_an_unsure_step_is_forked_with_the_second_choice(app, bundled):
     run = the_run(bundled)
     opened(app)
     app.number_input(key="branch_below").set_value(0.0).run()
-    assert "has a probability of at least 0." in words(app)
+    assert wording("has_a_probability_of_at_least", 0) in words(app)
     app.number_input(key="branch_below").set_value(1.0).run()
     app.button(key="branch_fork_now").click().run()
     other = run.steps[0].candidates[1]
@@ -202,13 +203,13 @@ def test_a_text_of_the_readers_own_is_scored(app, bundled):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"sampling": "nan,0,1,0,1,0"}, "which is not temperature 0 to 100, top-k 0 to 1,000,000"),
-        ({"beam": "1000,0.6,gnmt,end,none-better"}, "which is not width 1 to 100, length penalty 0 to 10"),
-        ({"beam": "0,0.6,gnmt,end,none-better"}, "which is not width 1 to 100, length penalty 0 to 10"),
-        ({"branches": "nonsense"}, "which is not a list of branches"),
-        ({"branch": "7"}, "There is no branch 7: the answer is shown."),
-        ({"strategy": "best"}, "which is not one of greedy, sampling, beam"),
-        ({"ban": "x"}, "which is not ids with commas between them"),
+        ({"sampling": "nan,0,1,0,1,0"}, wording("bounds_of_sampling", 0, 100, 0, "1,000,000")),
+        ({"beam": "1000,0.6,gnmt,end,none-better"}, wording("bounds_of_a_beam", 1, 100, 0, 10)),
+        ({"beam": "0,0.6,gnmt,end,none-better"}, wording("bounds_of_a_beam", 1, 100, 0, 10)),
+        ({"branches": "nonsense"}, wording("which_is_not_a_list_of_branches")),
+        ({"branch": "7"}, wording("there_is_no_branch_the_answer_is_shown", 7)),
+        ({"strategy": "best"}, wording("which_is_not_one_of_greedy_sampling_beam")),
+        ({"ban": "x"}, wording("which_is_not_ids_with_commas_between_them")),
     ],
 )
 def test_an_address_that_cannot_be_is_said_and_the_answer_shown(app, bundled, given, sentence):
@@ -220,12 +221,12 @@ def test_an_address_that_cannot_be_is_said_and_the_answer_shown(app, bundled, gi
 @pytest.mark.parametrize(
     ("strategy", "key", "value", "sentence"),
     [
-        ("beam", "decoding_beam_0", 1000, "Width cannot be 1,000: choose a whole number from 1 to 100. It stays 4."),
-        ("beam", "decoding_beam_0", 0, "Width cannot be 0: choose a whole number from 1 to 100. It stays 4."),
-        ("beam", "decoding_beam_1", 11.0, "Penalty α cannot be 11: choose a number from 0 to 10. It stays 0.6."),
-        ("sampling", "decoding_sampling_0", -1.0, "Temperature cannot be -1: choose a number from 0 to 100."),
-        ("sampling", "decoding_sampling_2", 0.0, "Top-p cannot be 0: choose a number from 0.01 to 1. It stays 1."),
-        ("sampling", "decoding_sampling_5", -1, "Seed cannot be -1: choose a whole number from 0 to 1,000,000,000."),
+        ("beam", "decoding_beam_0", 1000, wording("width_cannot_be", "1,000", 1, 100, 4)),
+        ("beam", "decoding_beam_0", 0, wording("width_cannot_be", 0, 1, 100, 4)),
+        ("beam", "decoding_beam_1", 11.0, wording("penalty_cannot_be", 11, 0, 10, "0.6")),
+        ("sampling", "decoding_sampling_0", -1.0, wording("temperature_cannot_be", -1, 0, 100)),
+        ("sampling", "decoding_sampling_2", 0.0, wording("top_p_cannot_be", 0, "0.01", 1, 1)),
+        ("sampling", "decoding_sampling_5", -1, wording("seed_cannot_be", -1, 0, "1,000,000,000")),
     ],
 )
 def test_a_setting_out_of_bounds_is_said_and_stays(app, strategy, key, value, sentence):
@@ -251,7 +252,7 @@ def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bun
     opened(app)
     app.text_input(key="decoding_prefix").set_value("two " * 40).run()
     assert not app.exception
-    assert "he prefix has " in words(app) and "Below is the last answer that could be written." in words(app)
+    assert "he prefix has " in words(app) and wording("below_is_the_last_answer_that_could_be_written") in words(app)
     assert written(app) == list(the_run(bundled).tokens)
     app.text_input(key="decoding_prefix").set_value("two").run()
     assert written(app) == list(the_run(bundled, prefix="two").tokens)
@@ -268,14 +269,14 @@ def test_everything_banned_is_said_and_the_last_answer_stays(app, bundled):
     opened(app)
     size = load(bundled / "numbers").config.target_vocab_size
     goes_to(app, ban=",".join(map(str, range(size))))
-    assert "tokens are banned: leave at least one that can be written" in words(app)
+    assert wording("tokens_are_banned_leave_at_least_one_that_can") in words(app)
     assert written(app) == list(the_run(bundled).tokens)
 
 
 def test_tokens_are_banned_as_the_vocabulary_spells_them(app, bundled):
     opened(app)
     app.text_input(key="decoding_ban").set_value("two nonsense").run()
-    assert "“nonsense” is not a token of this model" in words(app)
+    assert wording("is_not_a_token_of_this_model", "nonsense") in words(app)
     assert app.session_state["selection"]["ban"] == ()
     app.text_input(key="decoding_ban").set_value("two <b>").run()
     names = load(bundled / "numbers").target_codec.vocabulary.tokens
@@ -308,7 +309,7 @@ def test_every_kind_of_model_is_decoded_by_every_strategy(at_the_zoo, checkpoint
     for tab in TABS:
         goes_to(at_the_zoo, dec_tab=tab)
     if checkpoint == "en-it-slips":
-        assert "every step was a whole pass" in words(at_the_zoo)
+        assert wording("every_step_was_a_whole_pass") in words(at_the_zoo)
 
 
 @pytest.mark.parametrize("text", ["", "7", "9" * 60, "<b>&🙂 مرحبا"])

@@ -9,25 +9,26 @@ import pytest
 from foreign import ANATOMY, LAYERS, UNTOLD, foreign_checkpoint, foreign_summary
 from page_driver import words
 from streamlit.testing.v1 import AppTest
+from wording import wording
 
 from viz_transformer.model.instrument import OF_ANOTHER
 from viz_transformer.ui.session import cached, state
 
 OPENING = {"checkpoint": "foreign", "text": "uvw0", "kind": "decoder"}
-EMBEDDINGS = f"This model does not tell the embeddings that its input is made of: {UNTOLD}."
-NORMS = f"This model does not tell the gain and offset of its norms: {OF_ANOTHER}."
-CUTS = f"This model does not tell how it cuts a text into tokens: {OF_ANOTHER}."
-HERE = f"This model does not tell what stands here: {OF_ANOTHER}."
+EMBEDDINGS = wording("this_model_does_not_tell_the_embeddings_that_its_input_is_made", UNTOLD)
+NORMS = wording("this_model_does_not_tell_the_gain_and_offset_of_its_norms", OF_ANOTHER)
+CUTS = wording("this_model_does_not_tell_how_it_cuts_a_text", OF_ANOTHER)
+HERE = wording("this_model_does_not_tell_what_stands_here", OF_ANOTHER)
 
 PICTURES = {  # of a page: the components that draw a picture of the run, and the sentences where there is none
     "run": (2, ()),
     "input": (1, (EMBEDDINGS,)),
-    "positions": (1, ("This model does not tell how it places its tokens",)),
+    "positions": (1, (wording("this_model_does_not_tell_how_it_places_its_tokens"),)),
     "attention": (2, ()),
-    "weight": (1, ("This model does not tell the maps and norms that this page computes a weight with",)),
+    "weight": (1, (wording("this_model_does_not_tell_the_maps_and_norms_that_this_page"),)),
     "layers": (3, (NORMS,)),
     "tensors": (2, ()),
-    "masks": (1, ("This model does not tell how it masks",)),
+    "masks": (1, (wording("this_model_does_not_tell_how_it_masks"),)),
     "decoding": (2, ()),
     "models": (0, ()),
     "playground": (1, ()),
@@ -47,7 +48,7 @@ PARTS: dict[str, dict[str, dict[str, str | None]]] = {
         "dec_tab": {
             "branches": None,
             "tree": None,
-            "cache": f"This model does not tell the sizes that the cost of a step is worked out from: {OF_ANOTHER}.",
+            "cache": wording("this_model_does_not_tell_the_sizes_that_the_cost_of_a_step", OF_ANOTHER),
             "score": None,
         }
     },
@@ -57,11 +58,11 @@ PARTS: dict[str, dict[str, dict[str, str | None]]] = {
         "point": {
             "decoder.1.self.value": "g: key head",
             "decoder.0.self.contribution": UNTOLD.capitalize(),
-            "decoder.embed.position": "This model adds no positions to its embeddings",
+            "decoder.embed.position": wording("this_model_adds_no_positions_to_its_embeddings"),
         },
         "seed": {"3": OF_ANOTHER},
     },
-    "masks": {"mask_of": {"size": "This model does not tell how it masks"}},
+    "masks": {"mask_of": {"size": wording("this_model_does_not_tell_how_it_masks")}},
     "attention": {"heads": {"5": None}},
 }
 
@@ -102,7 +103,7 @@ def test_each_part_of_a_page_too(opened: Callable[..., AppTest], page: str, name
 
 
 def test_a_head_that_only_one_layer_has(opened: Callable[..., AppTest]) -> None:
-    lacking = "There is no head 5: foreign has heads 0 to 3, so head 3 is shown."
+    lacking = wording("there_is_no_head_so_another_is_shown", 5, "foreign", 0, 3, 3)
     assert [ANATOMY.heads("decoder", layer).query for layer in range(len(LAYERS))] == [4, 6]
     assert lacking in said(opened("attention", layer="0", heads="5"))
     assert "There is no head" not in said(opened("attention", layer="1", heads="5"))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import spacy
 from page_driver import TEXT, again, figures, goes_to, markup, numbers, opener, the_run, words
+from wording import wording
 
 from viz_transformer.analysis.inputs.dataset import Source
 from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours, spread
@@ -95,7 +96,7 @@ def test_the_ids_at_a_fixed_length_are_those_that_a_tutorial_prints(app, bundled
     assert app.code[0].value == f"[{', '.join(map(str, [*ids[1:], 3, 3, 3]))}]"
     app.number_input(key="input_length_numbers_source").set_value(2)
     again(app)
-    assert "the text has 3 tokens, which do not fit into 2." in words(app)
+    assert wording("the_text_has_tokens_which_do_not_fit_into", 3, 2) in words(app)
 
 
 def test_the_ids_of_the_target_are_the_whole_answer(app, bundled):
@@ -119,7 +120,7 @@ def test_the_strips_are_the_recorded_points_of_the_selected_token(app, bundled, 
     assert spec["layout"]["title"]["text"] == f"{stack}.embed, position 3"
     assert len({(trace["zmin"], trace["zmax"]) for trace in spec["data"]}) == 1
     assert "✓ Exact: all 16 recorded numbers" in words(app)
-    assert "The scale multiplies the variance by 16." in words(app)
+    assert wording("the_scale_multiplies_the_variance_by", 16) in words(app)
 
 
 def test_all_tokens_are_shown_with_the_variances_of_all(app, bundled):
@@ -168,10 +169,14 @@ def test_a_minus_b_is_the_difference_of_both_recorded_inputs_on_one_scale(app, b
     a, b = recorded[2]
     (length, *lengths) = (float(np.linalg.norm(each.astype(float))) for each in (a[at] - b[at], a[at], b[at]))
     feature = int(np.abs(a[at] - b[at]).argmax())
-    assert (
-        f"A − B is {length:.4g} long, the inputs are {lengths[0]:.4g} and {lengths[1]:.4g}; the largest difference is"
-        f" {(a[at] - b[at])[feature]:.4g}, in feature {feature}." in words(app)
-    )
+    assert wording(
+        "how_long_a_difference_of_inputs_is",
+        f"{length:.4g}",
+        f"{lengths[0]:.4g}",
+        f"{lengths[1]:.4g}",
+        f"{(a[at] - b[at])[feature]:.4g}",
+        feature,
+    ) in words(app)
     app.session_state["input_table"] = True
     again(app)
     shown = table(app, "input, A − B")
@@ -185,12 +190,12 @@ def test_the_tokens_of_both_runs_stand_below_each_other_and_what_differs_is_said
     both = re.findall(r'<div class="vt-tokens">(.*?)</div>', markup(app))[:2]
     assert [re.findall(r"<b>(\d)</b>", each) for each in both] == [list("2930"), list("2830")]
     assert all(each.count("vt-token-selected") == 1 for each in both)
-    assert "Two tokens are compared: A reads “9” here and B “8”." in words(app)
+    assert wording("two_tokens_are_compared_a_reads_here_and_b", "9", "8") in words(app)
     goes_to(app, i="1")
-    assert "Both read the same numbers: A − B is 0 everywhere." in words(app)
+    assert wording("both_read_the_same_numbers_a_b_is_everywhere", 0) in words(app)
     assert "Two tokens are compared" not in words(app) and "These are two models" not in words(app)
     goes_to(app, checkpoint="numbers-tiny")
-    assert "These are two models: feature 5 of one need not have anything to do with feature 5" in words(app)
+    assert wording("features_of_two_models", 5, 5) in words(app)
 
 
 def test_all_tokens_of_two_runs_are_subtracted_on_the_scale_of_both(app, bundled):
@@ -202,7 +207,7 @@ def test_all_tokens_of_two_runs_are_subtracted_on_the_scale_of_both(app, bundled
     most = max(float(np.abs(each).max()) for pair in recorded for each in (*pair, pair[0] - pair[1]))
     assert {trace["zmax"] for trace in spec["data"]} == {most}
     assert "9|8 " in spec["layout"]["yaxis"]["ticktext"]
-    assert "A and B read other tokens at 1 of 7 positions." in words(app)
+    assert wording("a_and_b_read_other_tokens_at_of_positions", 1, 7) in words(app)
 
 
 @pytest.mark.parametrize(
@@ -210,9 +215,9 @@ def test_all_tokens_of_two_runs_are_subtracted_on_the_scale_of_both(app, bundled
     [
         (
             {"i": "6"},
-            "There is no A − B here, since B has no such input: there is no source position 6: the run has 3.",
+            wording("there_is_no_difference_of_inputs", 6, 3),
         ),
-        ({"input_rows": "all"}, "A has 7 positions and B 3: only inputs of one size can be subtracted."),
+        ({"input_rows": "all"}, wording("only_inputs_of_one_size_can_be_subtracted", 7, 3)),
     ],
 )
 def test_where_there_is_no_difference_of_inputs_one_sentence_says_so(app, given, sentence):
@@ -226,8 +231,8 @@ def test_where_there_is_no_difference_of_inputs_one_sentence_says_so(app, given,
 
 def test_a_model_without_that_side_has_no_difference_of_inputs(at_the_zoo):
     opened(at_the_zoo, checkpoint="own", text="bad", pin_text="ROT:", pin_checkpoint="shakespeare", shown="A-B")
-    assert "B has no encoder that reads a text." in words(at_the_zoo)
-    assert "since B has no such input: shakespeare has no encoder: it embeds no source." in words(at_the_zoo)
+    assert wording("b_has_no_encoder_that_reads_a_text") in words(at_the_zoo)
+    assert wording("since_b_has_no_such_input_has_no_encoder", "shakespeare") in words(at_the_zoo)
 
 
 def test_choosing_a_position_chooses_it_for_the_whole_app(app):
@@ -252,7 +257,7 @@ def test_the_vocabulary_is_searched_and_its_counts_are_those_of_the_training_tex
     letters = "".join(source for source, _ in TRAIN)
     assert counted["0"] == letters.count("0") and counted["."] == letters.count(".")
     assert counted["<unk>"] == 0 and np.isnan(counted["<pad>"])
-    assert f"Counts are of {len(letters)} tokens in 4 training texts; each has an entry." in words(app)
+    assert wording("counts_are_of_tokens_in_training_texts_each", len(letters), 4) in words(app)
     app.text_input(key="input_find").set_value("-")
     again(app)
     assert list(table(app, "input_vocabulary")["token"]) == ["-"]
@@ -268,13 +273,13 @@ def test_the_other_side_has_its_own_vocabulary_and_counts(app, data):
     assert dict(zip(found["token"], found["count"], strict=True))["one"] == 2
     assert "Vocabulary: 15 entries" in words(app)
     # "minus" and "twelve" have no entry in this tiny vocabulary.
-    assert "2 of them (25.0 %), 2 different ones, are read as unknown." in words(app)
+    assert wording("of_them_different_ones_are_read_as_unknown", 2, "25.0", 2) in words(app)
 
 
 def test_without_data_nothing_is_counted_and_a_sentence_says_what_to_put_where(app):
     opened(app)
     assert "count" not in table(app, "input_vocabulary").columns
-    sentence = "Counts need the training data, which are not here: put numbers/train_full.tsv.gz into a folder"
+    sentence = wording("counts_need_the_training_data_which_are_not_here_put")
     assert sentence in words(app) and DATA_VARIABLE in words(app)
 
 
@@ -305,7 +310,7 @@ def test_another_position_shows_its_own_neighbours_again(app):
 
 def test_an_entry_that_is_not_there_is_said(app):
     opened(app, input_entry="99")
-    assert "There is no entry 99: this vocabulary has the ids 0 to 16." in words(app)
+    assert wording("there_is_no_entry", 99, 0, 16) in words(app)
 
 
 # --- the data set
@@ -321,7 +326,7 @@ def test_a_pair_is_opened_with_its_gold_target(app, data):
     assert [token for _, _, token, _ in cells(app)] == ["<s>", *"124", "</s>"]
     goes_to(app, input_side="target")
     assert [token for _, _, token, _ in cells(app)] == ["<s>", "one", "two", "four"]
-    assert "What the decoder reads: the given target" in words(app)
+    assert wording("what_the_decoder_reads_the_given_target") in words(app)
     app.button(key="input_open_free").click()
     again(app)
     assert app.session_state["selection"]["target"] is None
@@ -336,7 +341,7 @@ def test_every_part_is_browsed_by_index(app, data):
     again(app)
     assert "minus one" in words(app) and app.number_input(key="input_item").max == 3
     goes_to(app, input_item="77")
-    assert "There is no item 77: the training part has items 0 to 3, so item 3 is shown." in words(app)
+    assert wording("there_is_no_item_so_another_is_shown", 77, 0, 3, 3) in words(app)
 
 
 def test_split_sizes_lengths_and_what_a_filter_keeps(app, data):
@@ -370,8 +375,8 @@ def test_a_batch_has_its_padding_marked(app, data):
 
 def test_without_data_the_examples_are_browsed_and_a_sentence_says_what_to_put_where(app):
     opened(app, input_part="test")
-    assert "The test data are read from files, which are not here: put numbers/test_full.tsv.gz" in words(app)
-    assert "The example pairs that came with the model are shown instead." in words(app)
+    assert wording("the_test_data_are_read_from_files_which_are_not_here_put") in words(app)
+    assert wording("the_example_pairs_that_came_with_the_model_are_shown") in words(app)
     assert app.number_input(key="input_item").max == 2  # 4.20, 7.10, 8
     assert "4.20" in words(app)
 
@@ -396,7 +401,7 @@ def test_a_vocabulary_is_built_as_one_types(app):
     app.text_area(key="input_sentences_numbers_target").set_value("one two\none three")
     again(app)
     assert built(app) == ["<s>", "</s>", "<unk>", "<pad>", "one"]
-    assert "Left out, because they occur fewer than 2 times: two (1), three (1)." in words(app)
+    assert wording("left_out_because_they_occur", 2, 1, 1) in words(app)
     app.number_input(key="input_least_numbers_target").set_value(1)
     app.text_input(key="input_specials_numbers_target").set_value("<unk> <s>")
     app.text_input(key="input_lookup_numbers_target").set_value("raccoon")
@@ -414,9 +419,9 @@ def test_spacy_says_what_it_can_without_a_model(app, monkeypatch):
     opened(app, input_below="words")
     assert list(table(app, "shape")["token"]) == [TEXT]
     assert list(table(app, "shape")["kind"]) == ["number"]
-    assert "By spaCy's rules for English" in words(app)
-    assert "No trained spaCy pipeline for English is installed here" in words(app)
-    assert "The model itself cuts the text by other rules" in words(app)
+    assert wording("by_spacys_rules_for_english") in words(app)
+    assert wording("no_trained_spacy_pipeline_for_english_is_installed_here") in words(app)
+    assert wording("the_model_itself_cuts_the_text_by_other_rules") in words(app)
 
 
 def test_grammar_is_shown_where_a_pipeline_is_installed(app, monkeypatch):
@@ -447,7 +452,7 @@ def test_a_decoder_alone_has_one_side_and_no_padding(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", t="2")
     assert at_the_zoo.button_group(key="input_side").options == ["Target, decoder"]
     assert [token for _, _, token, _ in cells(at_the_zoo)][:4] == list("ROT:")
-    assert "This vocabulary has no padding token" in words(at_the_zoo)
+    assert wording("this_vocabulary_has_no_padding_token") in words(at_the_zoo)
     assert "input_side" not in at_the_zoo.query_params
 
 
@@ -467,7 +472,7 @@ def test_any_text_that_the_model_reads_is_shown(app, bundled, text):
 
 def test_a_text_that_cannot_be_run_leaves_vocabulary_and_data(app):
     opened(app, text="7" * 60)
-    assert "the model reads at most 48" in words(app)
+    assert wording("the_model_reads_at_most", 48) in words(app)
     assert not app.get("plotly_chart")[1:]  # the lengths of the examples, no strips
     assert len(table(app, "input_vocabulary")) == 17
     app.button(key="input_open_gold").click()
@@ -478,7 +483,7 @@ def test_a_text_that_cannot_be_run_leaves_vocabulary_and_data(app):
 def test_without_models_the_page_says_so(app, tmp_path, models_in):
     models_in(tmp_path / "none")
     opened(app)
-    assert "There is no trained model here yet" in words(app)
+    assert wording("there_is_no_trained_model_here_yet") in words(app)
 
 
 def test_the_page_runs_alone(alone):
@@ -506,5 +511,5 @@ def test_input_says_which_training_pairs_are_left_out_and_that_symbols_are_renam
     monkeypatch.setattr(data_view, "sources", lambda _: found)
     shown = words(opened(app, input_below="data"))
     assert "Training 3,910 + 400 made 1,415 2,774" in shown
-    assert "In training the symbols of each pair are renamed at random; here they stand as in the file." in shown
-    assert "120 training pairs are left out, because such a change turns them into a pair of validation or" in shown
+    assert wording("in_training_the_symbols_of_each_pair_are_renamed") in shown
+    assert wording("training_pairs_are_left_out_because", 120) in shown

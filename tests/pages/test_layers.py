@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from builders import saved, tiny_checkpoint
 from page_driver import TEXT, again, csv_lines, figures, markup, opener, told, words
+from wording import wording
 
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import flows, norm_view, place_of
@@ -86,12 +87,12 @@ def test_a_post_norm_model_shows_the_sum_before_its_norm_and_says_why(at_the_zoo
     flow = flows(run.trace, "decoder")[4]
     own = int(flow.counted.sum())
     assert [row[4] for row in rows(at_the_zoo)[1:-2]] == shown(flow.total[:own], 2)
-    assert "A norm over positions rescales the stream of the whole text at once" in words(at_the_zoo)
+    assert wording("a_norm_over_positions_rescales_the_stream") in words(at_the_zoo)
     assert "by construction" not in words(at_the_zoo)
-    assert "Post-norm: left = norm(came in + cross-attention(came in, memory))" in words(at_the_zoo)
+    assert wording("formula_of_a_post_norm") in words(at_the_zoo)
     opened(at_the_zoo, kind="encoder", i="1")
     given = sum(typed != "" for typed in run.trace.src_originals)
-    assert f"{20 - given} positions of padding are left out; the table has them." in words(at_the_zoo)
+    assert wording("positions_of_padding_are_left_out_the_table", 20 - given) in words(at_the_zoo)
     assert len(rows(at_the_zoo)) == 1 + given + 2
     assert told(at_the_zoo, "rail")["norm"] == "post"
 
@@ -101,11 +102,11 @@ def test_lengths_behind_a_post_norm_of_each_token_are_said_to_be_constant_and_th
 ):
     opened(app)
     assert "by construction" not in words(app) and "whole text at once" not in words(app)
-    assert "Pre-norm: left = came in + cross-attention(norm(came in), memory)" in words(app)
+    assert wording("formula_of_a_pre_norm") in words(app)
     saved(tiny_checkpoint(norm="post", final_norm=False), tmp_path / "zoo" / "post")
     models_in(tmp_path / "zoo")
     opened(app, checkpoint="post", text="abc")
-    assert "lengths are nearly constant by construction" in words(app)
+    assert wording("lengths_are_nearly_constant_by_construction") in words(app)
 
 
 def test_the_selected_token_is_marked_in_every_table(app, bundled):
@@ -120,7 +121,7 @@ def test_active_units_are_counted_for_a_feed_forward_alone(app, bundled):
     opened(app, kind="decoder", part="ffn")
     active = run.trace["decoder.1.ffn.hidden"][0] > 0
     never, always = int((~active.any(0)).sum()), int(active.all(0).sum())
-    assert f"Of 16 hidden units {never} are active at no token of this text, {always} at every token." in words(app)
+    assert wording("of_hidden_units_are_active_at_no_token_of_this_text", 16, never, always) in words(app)
     opened(app, part="attention")
     assert "hidden units" not in words(app).split("How to read it")[0]
 
@@ -141,22 +142,22 @@ def test_mean_and_variance_before_and_after_stand_by_token_with_gain_and_offset(
         assert [row[column] for row in body] == shown(values, 3)
     gains, offsets = figures(app)[-1]["data"]
     assert gains["customdata"] == shown(view.gain, 4) and offsets["customdata"] == shown(view.offset, 4)
-    assert f"differs from the recorded one by at most {view.gap:.1e}" in words(app)
-    assert "Norm before cross-attention, decoder layer 2" in words(app)
+    assert wording("differs_from_the_recorded_one_by_at_most", f"{view.gap:.1e}") in words(app)
+    assert wording("norm_before_cross_attention_decoder_layer", 2) in words(app)
 
 
 def test_a_norm_over_positions_says_that_all_share_one_mean(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad")
-    assert "one mean and one variance for all positions and features" in words(at_the_zoo)
+    assert wording("one_mean_and_one_variance_for_all_positions_and_features") in words(at_the_zoo)
     assert re.search(r"One mean, -?\d+\.\d{4}, and one divisor, \d+\.\d{4}, for all positions", words(at_the_zoo))
 
 
 def test_the_final_norm_can_be_chosen_where_there_is_one(at_the_zoo):
     opened(at_the_zoo, checkpoint="numbers", text="7", kind="encoder", layer="0", part="final")
-    assert "Final norm of the encoder" in words(at_the_zoo)
+    assert wording("final_norm_of_the_encoder") in words(at_the_zoo)
     assert "came in" not in rows(at_the_zoo)[0]
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", part="final")
-    assert "en-it-slips has no final norm, so an attention is shown." in words(at_the_zoo)
+    assert wording("has_no_final_norm_so_an_attention_is_shown", "en-it-slips") in words(at_the_zoo)
     assert at_the_zoo.session_state["selection"]["part"] == "attention"
     assert "came in" in rows(at_the_zoo)[0]
 
@@ -208,7 +209,7 @@ def test_the_lens_is_that_of_the_run_and_its_last_column_the_answer(app, bundled
         for column in range(4):
             assert cells[2 + column].startswith(labels.visible(tokens[found.top_ids[row, column, 0]]))
             assert cells[2 + column].endswith(f"· {labels.number(float(found.divergence[row, column]), 2)}")
-    assert "The logit lens is not defined for the encoder" in words(app)
+    assert wording("the_logit_lens_is_not_defined_for_the_encoder") in words(app)
 
 
 def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_its_own(at_the_zoo, zoo, downloads):
@@ -223,8 +224,8 @@ def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_
         assert cells[-1].startswith(labels.visible(step.token))
         other += int(run.trace["logits"][0, step.position].argmax()) != step.token_id
     said = words(at_the_zoo)
-    assert f"in {other} of {len(run.steps)} rows another token is most probable there" in said
-    assert "KL(last pass ‖ here)" in said and "The last column is the run's own logits" not in said
+    assert wording("in_of_rows_another_token_is_most_probable_there", other, len(run.steps)) in said
+    assert "KL(last pass ‖ here)" in said and wording("the_last_column_is_the_runs_own_logits") not in said
     lines = saved_csv(at_the_zoo, downloads, "layers_lens_table")
     own = [line for line in lines if line["station"] == "own step"][: len(run.steps)]
     assert [float(line["its probability"]) for line in own] == found.written[: len(run.steps), -1].tolist()
@@ -249,16 +250,16 @@ def test_the_table_of_the_lens_and_its_csv_hold_all_of_it(app, bundled, download
 @pytest.mark.parametrize(
     ("checkpoint", "text", "says"),
     [
-        ("en-it-slips", "bad", "This model has no final norm: each column is the stream behind a layer"),
-        ("shakespeare", "ABBA", "through the model's own final norm and output layer"),
-        ("own", "face", "knows nothing of the source"),
+        ("en-it-slips", "bad", wording("this_model_has_no_final_norm_each_column")),
+        ("shakespeare", "ABBA", wording("through_the_models_own_final_norm_and_output_layer")),
+        ("own", "face", wording("knows_nothing_of_the_source")),
     ],
 )
 def test_every_model_of_the_zoo_has_rail_tables_and_lens(at_the_zoo, checkpoint, text, says):
     opened(at_the_zoo, checkpoint=checkpoint, text=text)
     assert says in words(at_the_zoo)
     assert len(figures(at_the_zoo)) == 2 and len(rows(at_the_zoo, 1)) > 1
-    assert ("not defined for the encoder" in words(at_the_zoo)) is (checkpoint != "shakespeare")
+    assert (wording("not_defined_for_the_encoder") in words(at_the_zoo)) is (checkpoint != "shakespeare")
 
 
 # ---- tables as CSV
@@ -297,14 +298,14 @@ def test_bad_input_is_a_sentence(app):
     assert "the text is empty" in words(app)
     assert not app.get("plotly_chart")
     opened(app, text="7" * 60)
-    assert "the model reads at most 48" in words(app)
+    assert wording("the_model_reads_at_most", 48) in words(app)
 
 
 def test_an_encoder_alone_gets_a_sentence(app, tmp_path, models_in):
     saved(tiny_checkpoint("encoder-only"), tmp_path / "zoo" / "reader")
     models_in(tmp_path / "zoo")
     opened(app, text="abc")
-    assert "an encoder-only model writes nothing" in words(app)
+    assert wording("an_encoder_only_model_writes_nothing") in words(app)
 
 
 def test_two_runs_are_compared_by_their_means_on_one_scale(app, bundled):
@@ -316,12 +317,12 @@ def test_two_runs_are_compared_by_their_means_on_one_scale(app, bundled):
         *(flow.total.mean() for flow in flows(run.trace, "decoder")),
     ]
     assert [text.rpartition(": ")[2] for text in mean["customdata"]] == shown(expected, 4)
-    assert "means of A and of B on one scale" in words(app)
+    assert wording("means_of_a_and_of_b_on_one_scale") in words(app)
 
 
 def test_models_with_other_sub_layers_are_not_compared(app):
     opened(app, pin_checkpoint="numbers-tiny", pin_text="7", shown="A-B")
-    assert "A and B do not have the same sub-layers in the decoder: everything here is of A." in words(app)
+    assert wording("a_and_b_do_not_have_the_same_sub_layers_in_the_decoder") in words(app)
     opened(app, pin_checkpoint="numbers-tiny", pin_text="7", shown="B")
     assert len(told(app, "rail")["stacks"][1]["layers"]) == 2
 
@@ -332,7 +333,7 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back(app):
     assert part in ("ffn", ["ffn"])
     assert "Encoder layer 0, feed-forward" in words(app)
     opened(app, part="sideways")
-    assert "The address asks for part “sideways”, which is not one of attention, ffn, final." in words(app)
+    assert wording("the_address_asks_for_part_which_is_not_one_of_attention_ffn", "sideways") in words(app)
 
 
 def test_on_a_projector_the_norm_is_a_scene_of_its_own(app):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from page_driver import SITES, address, again, all_sent, components, goes_to, markup, opener, sent, texts, words
+from wording import wording
 
 from viz_transformer.analysis.masks.influence import influence
 from viz_transformer.analysis.masks.parts import change_of, in_batch, parts_of, row_effects, with_masks
@@ -52,10 +53,10 @@ def test_the_masks_and_weights_of_the_text_alone_are_those_of_the_run(app, bundl
     weights = run[f"{SITES[kind].format(0)}.weights"][0, 2].numpy()
     for _, each in (before, after):
         assert each["values"].tobytes() == weights.tobytes()
-    assert (
-        before[0]["title"] == "Before: the model's own masks" and after[0]["title"] == "After: nothing is changed yet"
+    assert before[0]["title"] == wording("before_the_models_own_masks") and after[0]["title"] == wording(
+        "after_nothing_is_changed_yet"
     )
-    assert "These are the model's own masks" in words(app)
+    assert wording("these_are_the_models_own_masks") in words(app)
 
 
 def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bundled):
@@ -154,8 +155,8 @@ def test_changed_cells_change_the_run_as_the_edits_do(app, bundled):
     assert arrays["values"].tobytes() == after["decoder.1.self.weights"][0, 3].numpy().tobytes()
     mask = after["decoder.1.self.mask"].expand(1, 4, -1, -1)[0, 3].numpy()
     assert (arrays["mask"] == mask).all() and mask[0, 2] and not mask[2].any()
-    assert "Changed: query 2 may read nothing; query 0 may read key 2." in words(app)
-    assert "The largest change of a logit is" in words(app)
+    assert wording("what_was_changed_of_a_mask", 2, 0, 2) in words(app)
+    assert wording("the_largest_change_of_a_logit_is") in words(app)
 
 
 def test_what_a_click_tells_becomes_the_selection(app):
@@ -194,8 +195,8 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
 
 def test_cells_outside_the_text_are_said_and_change_nothing(app):
     opened(app, mask_batch="", kind="decoder", mask_cells="d40.2")
-    assert "The changed cells d40.2 lie outside the masks of “4.20”" in words(app)
-    assert "These are the model's own masks" in words(app)
+    assert wording("the_changed_cells_d40_lie_outside_the_masks_of", "4.20") in words(app)
+    assert wording("these_are_the_models_own_masks") in words(app)
 
 
 def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
@@ -208,7 +209,7 @@ def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
     effect = view.effect_in_words(effects)
     assert effect in words(app) and f"at position {max(effects, key=lambda each: each.change).position}." in effect
     changed = sum(each.differs for each in effects)
-    assert (f"{changed} of {len(effects)} rows would now write another token" in effect) == (changed > 0)
+    assert (wording("of_rows_would_now_write_another_token", changed, len(effects)) in effect) == (changed > 0)
 
 
 # ---- fills
@@ -216,10 +217,10 @@ def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
 
 def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
     said = words(opened(app, mask_batch="", kind="decoder", mask_cells="d2", t="2"))
-    assert "every key is closed already" in said
+    assert wording("every_key_is_closed_already") in said
     for row in (
-        "zeros: the head adds nothing here",
-        "NaN: not a number, and so is all that reads this row",
+        wording("zeros_the_head_adds_nothing_here"),
+        wording("nan_not_a_number_and_so_is_all_that_reads_this_row"),
         "even: 0.",
         "closed ones too",
     ):
@@ -236,7 +237,7 @@ def test_the_chosen_fill_is_run(app, bundled, fill, value):
     np.testing.assert_array_equal(values, after["decoder.0.self.weights"][0, 0].numpy())
     expected = 1 / values.shape[1] if value is None else value
     np.testing.assert_allclose(values[2], expected, atol=1e-7)
-    assert ("NaN goes from a row to all that read it" in words(app)) == (fill == "-inf")
+    assert (wording("nan_goes_from_a_row_to_all_that_read") in words(app)) == (fill == "-inf")
 
 
 # ---- influence
@@ -254,14 +255,14 @@ def test_the_influence_matrix_is_a_triangle_with_its_verdict(app, bundled):
     again(app)
     source = all_sent(app, "matrix")[2][1]
     assert source["values"].tobytes() == influence(ckpt, run, side="source").change.tobytes() and "mask" not in source
-    assert "Every source token that was swapped moves some logits." in words(app)
+    assert wording("every_source_token_that_was_swapped_moves_some_logits") in words(app)
 
 
 def test_an_opened_cell_is_a_leak_that_is_said(app, bundled):
     ckpt, after = the_pass(bundled, cells=["d0.2"])
     opened(app, mask_batch="", kind="decoder", mask_cells="d0.2")
     row, column, _ = influence(ckpt, after).worst
-    sentence = f"✕ Position {row} changes when token {column} is swapped: with these masks the run reads the future."
+    sentence = wording("with_these_masks_the_run_reads_the_future", row, column)
     assert sentence in words(app)
 
 
@@ -284,7 +285,7 @@ def test_the_table_of_a_closed_row_has_the_weights_that_its_fill_leaves_it_and_s
     numbers, marks = (app.dataframe[0].value.iloc[:, part] for part in (slice(0, len(mask)), slice(len(mask), None)))
     assert numbers.to_numpy(np.float32).tobytes() == weights.tobytes() and (weights[2] > 0).all()
     assert np.array_equal(marks.to_numpy(bool), ~mask) and not mask[2].any()
-    assert "Masked cells keep their weight" in words(app)
+    assert wording("masked_cells_keep_their_weight") in words(app)
 
 
 def test_the_effect_opens_as_a_table(app):
@@ -337,7 +338,7 @@ def test_a_minus_b_is_the_difference_of_both_passes_before_and_after_on_one_scal
         assert header["most"] == max(float(np.abs(each).max()) for each in expected)
         assert "A: numbers, “4.20”" in header["caption"] and "B: numbers, “4.30”" in header["caption"]
     assert np.abs(expected[0] - expected[1]).max() > 1e-3  # the change of the mask is in the second one
-    assert "The two maps are A − B on one scale." in words(app)
+    assert wording("the_two_maps_are_a_b_on_one_scale") in words(app)
     goes_to(app, shown="A")
     assert not all_sent(app, "matrix")[0][0]["signed"] and "The two maps are A − B" not in words(app)
 
@@ -363,17 +364,17 @@ def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"pin_text": "68,315.79"}, "A has 6 × 6 cells and B 11 × 11: only maps of one size can be subtracted."),
-        ({"pin_text": "7", "mask_of": "size"}, "A plain size has no runs: A − B is there for texts."),
+        ({"pin_text": "68,315.79"}, wording("only_maps_of_one_size_can_be_subtracted", 6, 6, 11, 11)),
+        ({"pin_text": "7", "mask_of": "size"}, wording("a_plain_size_has_no_runs_a_b_is_there_for_texts")),
         (
             {"pin_text": "7", "mask_batch": "1", "mask_text": "1"},
-            "A − B is that of the two runs: choose text 0 of the batch to see it.",
+            wording("a_b_is_that_of_the_two_runs_choose_text", 0),
         ),
         (
             {"pin_text": "7", "pin_checkpoint": "numbers-tiny", "kind": "decoder", "layer": "2"},
-            "B cannot be shown so: there is no layer 2",
+            wording("b_cannot_be_shown_so_there_is_no_layer", 2),
         ),
-        ({"pin_text": "4.30", "heads": "rollout"}, "Rollout joins all layers and is not one head's map"),
+        ({"pin_text": "4.30", "heads": "rollout"}, wording("rollout_joins_all_layers_and_is_not_one_heads")),
     ],
 )
 def test_where_there_is_no_a_minus_b_of_weights_one_sentence_says_so(app, given, sentence):
@@ -397,7 +398,7 @@ def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
 def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:")
     said = words(at_the_zoo)
-    assert "shakespeare has no padding token: texts of different lengths cannot stand in one batch" in said
+    assert wording("has_no_padding_token_texts_of_different_lengths", "shakespeare") in said
     assert at_the_zoo.button_group(key="masks_kind").options == ["D-D decoder self"]
     assert sent(at_the_zoo, "masks")[1]["padding"].all() and "A triangle" in said
     assert not [each for each in at_the_zoo.get("button_group") if each.key == "masks_swap"]
@@ -405,7 +406,7 @@ def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("", "the text is empty"), ("7" * 60, "the model reads at most 48"), (" ", "the text is empty")],
+    [("", "the text is empty"), ("7" * 60, wording("the_model_reads_at_most", 48)), (" ", "the text is empty")],
 )
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sentence):
     said = words(opened(app, text=text))
@@ -414,7 +415,7 @@ def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sente
 
 def test_a_line_of_the_batch_that_cannot_be_read_is_named(app):
     said = words(opened(app, mask_batch="7\n" + "8" * 60))
-    assert "the line “" + "8" * 10 in said and "the model reads at most 48" in said
+    assert "the line “" + "8" * 10 in said and wording("the_model_reads_at_most", 48) in said
     assert components(app, "masks") == [] and app.text_area(key="masks_batch").value.startswith("7\n")
 
 
@@ -427,8 +428,8 @@ def test_any_text_that_the_model_reads_has_its_masks(app, text):
 
 def test_a_rule_that_the_model_cannot_have_and_rollout_are_said(app):
     said = words(opened(app, mask_padding="key-or-query-swapped-cross", heads="rollout", mask_batch=""))
-    assert "numbers cannot mask padding by that rule: its own is shown." in said
-    assert "Rollout joins all layers and is not one head's map" in said
+    assert wording("cannot_mask_padding_by_that_rule_its_own", "numbers") in said
+    assert wording("rollout_joins_all_layers_and_is_not_one_heads") in said
 
 
 def test_too_many_lines_are_cut_and_said(app):
@@ -469,9 +470,9 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
     said = words(opened(app))
     for claim in (
         "A triangle means no peeking",
-        "A changed output is not yet a leak",
-        "is a convention of the program, not a fact about language",
-        "Opening a cell of a trained model is not training without the mask.",
+        wording("a_changed_output_is_not_yet_a_leak"),
+        wording("is_a_convention_of_the_program_not_a_fact_about_language"),
+        wording("opening_a_cell_of_a_trained_model_is_not_training"),
     ):
         assert claim in said
 

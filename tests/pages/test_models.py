@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from builders import saved
 from page_driver import again, all_sent, figures, markup, numbers, opener, told, words
+from wording import wording
 
 from viz_transformer.analysis.models.answers import PairAnswer, greedy_answers
 from viz_transformer.analysis.models.counting import token_counts
@@ -65,13 +66,13 @@ def test_both_losses_are_drawn_on_logarithmic_axes(app):
     values = [numbers(curve["y"]) for curve in (training, validation)]
     assert np.array_equal(values[0], np.float32([1.5, 1.0]))  # step 0 has no place on a logarithmic axis
     assert np.array_equal(values[1], np.float32([1.6]))
-    assert figure["layout"]["yaxis"]["title"]["text"] == "negative log-likelihood, nats per token"
+    assert figure["layout"]["yaxis"]["title"]["text"] == wording("negative_log_likelihood_nats_per_token")
     assert (best["x"], best["y"]) == ([10], [1.6])
     assert rate["yaxis"] == "y2" and rate["name"] == "learning rate"
     said = markup(app)
-    assert "measured on a part of the data that its card does not state, is 1.6 nats per token at step 10, a" in said
+    assert wording("measured_on_a_part_of_the_data_that_its_card_does_not_state", "1.6", 10) in said
     assert "perplexity of 4.95303." in said
-    assert "Whether its decoder reads the answer is not stated; the Doctor tries it." in said
+    assert wording("whether_its_decoder_reads_the_answer_is_not_stated") in said
 
 
 CURVE = "step,train_loss,validation_loss,learning_rate,gradient_norm\n10,1.5,1.6,0.1,1\n"
@@ -92,31 +93,31 @@ def test_the_lowest_loss_says_of_how_many_pairs_it_is(app, bundled, tmp_path, mo
     with_changes(tmp_path, bundled / "numbers", models_in, losses_on=on, causal=True)
     said = markup(opened(app, model_tab="curves"))
     assert "reads the answer" not in said
-    assert "The lowest validation loss, measured on 512 of 1,014 pairs, is 1.6 nats per token at step 10" in said
+    assert wording("the_lowest_validation_loss_measured_on_of_pairs", 512, "1,014", "1.6", 10) in said
     training, validation, best, _ = figures(app)[0]["data"]
     assert "on 512 of 29,000 pairs" in training["hovertemplate"]
     assert "on 512 of 1,014 pairs" in validation["hovertemplate"] and "on 512 of 1,014 pairs" in best["hovertemplate"]
     app.button_group(key="models_tab").set_value("data").run()
-    both = "training loss on 512 of 29,000 pairs, validation loss on 512 of 1,014 pairs"
+    both = wording("training_loss_on_of_pairs_validation_loss", 512, "29,000", 512, "1,014")
     assert f"<th>curves</th><td>{both}</td>" in markup(app)
 
 
 def test_the_curves_of_a_decoder_that_reads_the_answer_say_so(app, zoo, tmp_path, models_in):
     with_changes(tmp_path, zoo / "en-it-slips", models_in, history=CURVE, causal=False)
     said = markup(opened(app, checkpoint="en-it-slips", model_tab="curves"))
-    assert "these are losses of a decoder that reads the answer while it is asked for it" in said
+    assert wording("these_are_losses_of_a_decoder_that_reads_the_answer") in said
 
 
 def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, models_in):
-    assert "is not known: this history has no column “seconds”" in markup(opened(app, model_tab="curves"))
+    assert wording("is_not_known_this_history_has_no_column", "seconds") in markup(opened(app, model_tab="curves"))
     shutil.copytree(bundled / "numbers", tmp_path / "numbers")
     header, *rows = (bundled / "numbers" / "history.csv").read_text(encoding="utf-8").splitlines()
     timed = [f"{header},seconds", *(f"{row},{minutes * 60}" for row, minutes in zip(rows, (0, 28, 37), strict=True))]
     (tmp_path / "numbers" / "history.csv").write_text("\n".join(timed), encoding="utf-8")
     models_in(tmp_path)
     said = markup(app.run())
-    assert "Trained in 37 min, the measurements of the losses included." in said
-    assert "The lowest validation loss came after 28 min, 9 min before the end." in said
+    assert wording("trained_in_min_the_measurements_of_the_losses_included", 37) in said
+    assert wording("the_lowest_validation_loss_came_after", 28, 9) in said
     training, *_ = figures(app)[0]["data"]
     assert training["customdata"] == ["after 28 min, 9 min left", "after 37 min, none left"]
     table = model_tabs.history_table(contents.list_checkpoints()[0].history())
@@ -125,7 +126,7 @@ def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, model
 
 def test_examples_are_run_and_counted_and_differences_marked(app):
     said = markup(opened(app, model_tab="errors"))
-    assert "3 test pairs were run, greedily, with the parameters that are loaded: 1 right, 2 wrong." in said
+    assert wording("test_pairs_were_run_greedily", 3, 1, 2) in said
     assert "Wrong, 2 shown" in said and "Right, 1 shown" in said
     assert "<del>" in said and "<ins>" in said
     assert "&lt;b&gt;" in said and "<b>" not in said
@@ -218,7 +219,7 @@ def test_equal_expressions_stand_under_exact_matches():
 def test_a_card_says_which_pairs_its_number_leaves_out_and_the_share_with_them():
     with_them = {"split": "all", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
     assert view.too_long_lines({"metrics": [INTERVAL, with_them]}) == [
-        "left out: 852 of 2,300 pairs, too long; counted as wrong: 53.00 %"
+        wording("pairs_left_out_counted_as_wrong", 852, "2,300", "53.00")
     ]
     assert view.too_long_lines({"metrics": [INTERVAL]}) == []
 
@@ -242,9 +243,9 @@ def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, t
     with_them = {"split": "all", "command": "evaluate", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
     with_changes(tmp_path, bundled / "numbers", models_in, metrics=[{"exact_match": 0.99}, with_them])
     left_out = "852 of 2,300 pairs, too long"
-    assert f"left out: {left_out}; counted as wrong: 53.00 %" in markup(opened(app))
+    assert wording("what_is_left_out_counted_as_wrong", left_out, "53.00") in markup(opened(app))
     app.button_group(key="models_tab").set_value("errors").run()
-    assert f"Not among them, as in its test: {left_out}." in markup(app)
+    assert wording("not_among_them_as_in_its_test", left_out) in markup(app)
     app.button_group(key="models_tab").set_value("data").run()
     assert f"<th>left out of the test</th><td>{left_out}</td>" in markup(app)
 
@@ -262,8 +263,10 @@ def test_a_model_without_answers_is_judged_by_its_loss():
 
 def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wrong(at_the_zoo):
     said = markup(opened(at_the_zoo, checkpoint="multi30k-de-en", model_tab="errors"))
-    assert "loaded: 1 equal the reference letter by letter, in lower case, 1 differ." in said
-    assert "Different from the reference, 1 shown" in said and "Equal to the reference, 1 shown" in said
+    assert wording("loaded_equal_the_reference_letter_by_letter", 1, 1) in said
+    assert (
+        wording("different_from_the_reference_shown", 1) in said and wording("equal_to_the_reference_shown", 1) in said
+    )
     assert ">reference</span>" in said and ">asked for<" not in said
     tables = said[said.index("<table") : said.rindex("</table>")]
     assert "✕" not in tables and "vt-bad" not in tables and "Wrong" not in tables
@@ -278,7 +281,7 @@ def test_a_model_that_was_not_measured_by_bleu_is_right_or_wrong(at_the_zoo):
 def test_a_model_that_writes_on_has_no_right_answers_and_is_not_run(at_the_zoo, monkeypatch):
     monkeypatch.setattr(cached, "example_answers", lambda *_: pytest.fail("the pairs were run"))
     said = markup(opened(at_the_zoo, checkpoint="shakespeare", model_tab="errors"))
-    assert "goes on writing from any text: there is no right answer" in said
+    assert wording("goes_on_writing_from_any_text_there_is_no_right") in said
     assert "test pairs were run" not in said
 
 
@@ -309,7 +312,7 @@ def test_the_rows_of_other_kinds_of_models_are_right():
     config = ModelConfig(target_vocab_size=65, decoder_layers=2, d_model=8, n_heads=2, d_ff=8, tied_output=True)
     rows = dict(view.config_rows(config, {"source": None, "target": None}))
     assert rows["layers"] == "2 decoder"
-    assert rows["target"] == "65 tokens (ids only), at most 512"
+    assert rows["target"] == wording("tokens_ids_only_at_most", 65, 512)
     assert "source" not in rows
     assert rows["output layer"] == "tied to the embedding"
     assert rows["embedding scale"] == "sqrt(d_model)"
@@ -354,7 +357,7 @@ def test_a_tab_that_is_not_known_is_said(app):
     app.switch_page("pages/models.py")
     app.query_params["model_tab"] = "weights"
     app.run()
-    assert "which is not one of card, architecture" in markup(app)
+    assert wording("which_is_not_one_of_card_architecture") in markup(app)
 
 
 @pytest.mark.parametrize("name", ["numbers", "shakespeare", "en-it-slips"])
@@ -368,7 +371,7 @@ def test_the_architecture_is_drawn_with_the_models_own_parts(at_the_zoo, zoo, na
     assert f"{name}, architecture" in drawn["caption"] and "places of the norm" in norms["caption"]
     total = f"{summary.parameter_count:,}"
     assert f"<th>together</th><td></td><td>{total}</td>" in said
-    assert f"The weights file holds as many: {total}." in said
+    assert wording("the_weights_file_holds_as_many", total) in said
 
 
 def test_steps_have_commas_and_a_seed_has_none():
@@ -393,7 +396,7 @@ def test_answers_are_filtered_by_kind_and_words(app):
     said = markup(app)
     assert "Wrong, 1 shown" in said and "7.10" not in said
     app.text_input(key="models_find").set_value("nowhere").run()
-    assert "No answer is of that kind and holds these words." in markup(app)
+    assert wording("no_answer_is_of_that_kind_and_holds_these_words") in markup(app)
     assert app.session_state["selection"]["model_answers"] == "wrong"
 
 
@@ -408,35 +411,35 @@ def test_answers_are_counted_in_the_ways_of_other_texts_too(app, bundled, monkey
     said = words(opened(app, model_tab="errors", model_answers="right"))
     ckpt = load(bundled / app.session_state["selection"]["checkpoint"])
     found = token_counts(ckpt, greedy_answers(ckpt, pairs))
-    assert f"right from end to end {found.right} of {found.pairs}, 95 %:" in said
-    assert f"equal positions, as the UPC lab counts {100 * found.positions:.2f} %" in said
-    assert f"loss, mean of tokens {found.loss:.4g} nats" in said
-    assert f"loss, mean of texts’ means, as at FSU {found.text_loss:.4g} nats" in said
+    assert wording("right_from_end_to_end_of", found.right, found.pairs, 95) in said
+    assert wording("equal_positions_as_the_upc_lab_counts", f"{100 * found.positions:.2f}") in said
+    assert wording("loss_mean_of_tokens_nats", f"{found.loss:.4g}") in said
+    assert wording("loss_mean_of_texts_means_as_at_fsu_nats", f"{found.text_loss:.4g}") in said
 
 
 def test_targets_that_the_model_cannot_read_are_not_counted_and_the_answers_stay(app, monkeypatch):
     monkeypatch.setattr(contents.Summary, "examples", lambda _: (("84.33", "two"), ("1.20", " ".join(["one"] * 40))))
     said = markup(opened(app, model_tab="errors"))
-    assert "2 test pairs were run" in said and "pair 2: the target has 41 tokens, the model reads at most 12." in said
+    assert "2 test pairs were run" in said and wording("target_of_a_pair_is_too_long", 2, 41, 12) in said
 
 
 def test_the_doctor_says_what_it_found(app):
     said = markup(opened(app, model_tab="doctor"))
-    assert "checks were worked out on the loaded model" in said
+    assert wording("checks_were_worked_out_on_the_loaded_model") in said
     for name in ("weights file", "numbers", "sizes", "looking", "causality", "better than guessing"):
         assert f"<th>{name}</th>" in said
-    assert "every bit is the same" in said
+    assert wording("every_bit_is_the_same") in said
 
 
 def test_the_doctor_finds_a_decoder_that_reads_the_future(at_the_zoo):
     said = markup(opened(at_the_zoo, model_tab="doctor", checkpoint="en-it-slips", text="abc"))
-    assert "this decoder reads the future" in said
+    assert wording("this_decoder_reads_the_future") in said
     assert '<tr class="vt-check-bad">' in said
 
 
 def test_a_text_that_the_doctor_cannot_use_is_said_in_a_sentence(app):
     said = markup(opened(app, model_tab="doctor", text="4" * 100))
-    assert "the model reads at most 48" in said and "Traceback" not in said
+    assert wording("the_model_reads_at_most", 48) in said and "Traceback" not in said
 
 
 # ---- new models
@@ -458,7 +461,7 @@ def test_a_new_model_is_put_together_and_opened(app, bundled):
     assert app.session_state["selection"]["model_recipe"] == NEW
     config = recipe_of(NEW).config(contents.read_summary(bundled / "numbers").config)
     total = f"{parameter_total(config):,}"
-    assert f"The model that torch makes of it has as many: {total}." in markup(app)
+    assert wording("the_model_that_torch_makes_of_it_has_as_many", total) in markup(app)
     changed = all_sent(app, "architecture")[0][0]
     assert drawn["label"] != changed["label"] == architecture(config).label
     app.button(key="new_open").click().run()
@@ -525,14 +528,14 @@ def test_sizes_that_do_not_fit_are_said_and_cannot_be_opened(app):
     opened(app, model_tab="new")
     app.number_input(key="new_n_heads").set_value(3).run()
     assert not app.exception
-    assert "D_model=16 cannot be split evenly into n_heads=3." in markup(app)
+    assert wording("sizes_that_do_not_fit_as_a_sentence", 16, 3) in markup(app)
     assert app.button(key="new_open").disabled and app.button(key="new_beside").disabled
     assert not all_sent(app, "architecture")
 
 
 def test_a_link_to_sizes_that_do_not_fit_says_so(app):
     said = markup(opened(app, checkpoint="new:numbers:own:e1-d2-h3-w8-f12-pre-s0"))
-    assert "d_model=8 cannot be split evenly into n_heads=3" in said
+    assert wording("sizes_that_do_not_fit", 8, 3) in said
     assert ">numbers-tiny</div>" in said  # the others are there to be chosen
 
 
@@ -541,7 +544,7 @@ def test_a_name_that_is_no_recipe_of_a_model_here_is_said(app, name):
     app.switch_page("pages/models.py")
     app.query_params["checkpoint"] = name
     said = markup(app.run())
-    assert f"There is no model named “{name[:40]}" in said
+    assert wording("there_is_no_model_named", name[:40]) in said
     assert app.session_state["selection"]["checkpoint"] == "numbers"
 
 
@@ -563,12 +566,12 @@ def test_a_decoder_alone_is_given_no_encoder(at_the_zoo):
 
 def test_a_new_model_has_no_history_and_its_pairs_are_the_bases(app):
     said = markup(opened(app, model_tab="curves", checkpoint=NEW))
-    assert "No history was kept with this model." in said
+    assert wording("no_history_was_kept_with_this_model") in said
     app.button_group(key="models_tab").set_value("errors").run()
     assert "3 test pairs were run" in markup(app)
     app.button_group(key="models_tab").set_value("doctor").run()
     assert not app.exception
-    assert "made in memory" in markup(app) and "No row was ever trained" in markup(app)
+    assert "made in memory" in markup(app) and wording("no_row_was_ever_trained") in markup(app)
 
 
 # ---- the training slider
@@ -602,7 +605,7 @@ def test_the_sentence_is_run_at_every_snapshot(with_snapshots, tmp_path):
     for i, kind in enumerate(("cross", "decoder", "encoder")):
         assert header["kinds"][i]["kind"] == kind
         assert np.array_equal(arrays[f"maps_{i}"], series.maps(kind))
-    assert "the target of the example pair: “four point two”" in said
+    assert wording("the_target_of_the_example_pair", "four point two") in said
     assert [token["text"] for token in header["kinds"][0]["rows"]["tokens"]][1:] == ["four", "point", "two"]
 
 
@@ -615,17 +618,17 @@ def test_a_snapshot_and_a_head_are_taken_from_the_address(with_snapshots):
 
 def test_a_given_target_is_that_of_all_snapshots(with_snapshots):
     said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4.20", target="two"))
-    assert "the target that is given on the Run page: “two”" in said
+    assert wording("the_target_that_is_given_on_the_run_page", "two") in said
 
 
 def test_a_model_without_snapshots_says_who_has_them(with_snapshots):
     said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers"))
-    assert "numbers came without snapshots of its training. numbers-tiny has them." in said
+    assert wording("came_without_snapshots_of_its_training_has_them", "numbers", "numbers-tiny") in said
 
 
 def test_a_text_that_no_snapshot_can_read_is_said(with_snapshots):
     said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4" * 100))
-    assert "the model reads at most 48" in said
+    assert wording("the_model_reads_at_most", 48) in said
 
 
 @pytest.mark.parametrize(

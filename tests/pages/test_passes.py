@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from builders import saved
 from page_driver import all_sent, components, opened, sent, words
+from wording import wording
 
 from viz_transformer.analysis.attention.maps import kept_cells
 from viz_transformer.checkpoint import load
@@ -33,9 +34,9 @@ def captions(app: Any) -> list[str]:
 def test_every_page_with_decoder_rows_says_once_of_which_pass_they_are(at_the_zoo, zoo, page):
     opened(at_the_zoo, page, **SLIPS)
     said = passes.sentence(decode(load(zoo / "en-it-slips"), "abc").trace)
-    assert said is not None and "rows here are those of the last pass" in said
+    assert said is not None and wording("rows_here_are_those_of_the_last_pass") in said
     assert words(at_the_zoo).count(said) == 1
-    assert words(at_the_zoo).count("every step was a whole pass") == 1
+    assert words(at_the_zoo).count(wording("every_step_was_a_whole_pass")) == 1
     opened(at_the_zoo, page, checkpoint="own", text="bad")
     assert "last pass" not in words(at_the_zoo)
 
@@ -54,15 +55,15 @@ def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, 
     app.button_group(key=f"{page}_rows").set_value("own").run()
     assert not app.exception and app.query_params["rows"] in ("own", ["own"])
     assert drawn()[:2].tobytes() == own[:2].tobytes() and not np.array_equal(own[:2], last[:2])
-    assert words(app).count("is that of the step that wrote its token") == 1 and "last pass" not in words(app)
+    assert words(app).count(wording("is_that_of_the_step_that_wrote_its_token")) == 1 and "last pass" not in words(app)
     heads = [caption for caption in captions(app) if "head" in caption]
-    assert heads and all("each row of its own step" in caption for caption in heads)
+    assert heads and all(wording("each_row_of_its_own_step") in caption for caption in heads)
     app.button_group(key=f"{page}_rows").set_value("last").run()
     assert drawn().tobytes() == last.tobytes()
     opened(app, page, **SLIPS, rows="own")  # as a link gives it
     assert drawn()[:2].tobytes() == own[:2].tobytes()
     opened(app, page, **SLIPS, rows="all")
-    assert "The address asks for rows “all”, which is not one of last, own." in words(app)
+    assert wording("the_address_asks_for_rows_which_is_not_one_of_last_own", "all") in words(app)
 
 
 def test_thumbnails_leave_blank_what_no_step_had(at_the_zoo, zoo):
@@ -83,23 +84,23 @@ def test_there_is_no_choice_where_no_step_had_other_rows(at_the_zoo):
 def test_pages_without_the_choice_keep_to_the_last_pass_and_say_where_the_choice_is(at_the_zoo, zoo):
     for page in ("weight", "layers", "tensors", "masks"):
         said = words(opened(at_the_zoo, page, **SLIPS, rows="own"))
-        assert "Decoder rows here are those of the last pass" in said
-        assert ("Run, Decoding and Attention can show" in said) == (page != "tensors")
+        assert wording("decoder_rows_here_are_those_of_the_last_pass") in said
+        assert (wording("run_decoding_and_attention_can_show") in said) == (page != "tensors")
 
 
 def test_one_weight_says_what_it_was_in_the_querys_own_step(at_the_zoo, zoo):
     run = decode(load(zoo / "en-it-slips"), "abc")
     app = opened(at_the_zoo, "weight", **SLIPS, kind="cross", layer="1", heads="2", t="1", i="3")
     own, last = (str(each["decoder.1.cross.weights"][0, 2, 1, 3].numpy()) for each in (run.own_rows, run.trace))
-    assert f"the weight {last}." in words(app) and f"In the query's own step it was {own}." in words(app)
+    assert f"the weight {last}." in words(app) and wording("in_the_querys_own_step_it_was", own) in words(app)
     opened(app, "weight", kind="decoder", u="3")
-    assert "In the query's own step the key was not there yet." in words(app)
+    assert wording("in_the_querys_own_step_the_key_was_not_there_yet") in words(app)
 
 
 def test_the_beam_trees_hypotheses_have_rows_of_their_own_too(at_the_zoo):
     app = opened(at_the_zoo, "decoding", **SLIPS, strategy="beam", dec_tab="tree", rows="own", dec_node="1")
     (caption,) = (each for each in captions(app) if "hypothesis 1 of" in each)
-    assert "each row of its own step" in caption
+    assert wording("each_row_of_its_own_step") in caption
 
 
 @pytest.mark.parametrize("page", ["input", "positions"])
@@ -112,7 +113,7 @@ def test_what_is_saved_of_decoder_rows_says_of_which_pass_they_are(at_the_zoo, p
     for kind in ("cross", "decoder"):
         opened(at_the_zoo, page, **SLIPS, kind=kind)
         maps = [caption for caption in captions(at_the_zoo) if "head" in caption]
-        assert maps and all("rows of the last pass" in caption for caption in maps)
+        assert maps and all(wording("rows_of_the_last_pass") in caption for caption in maps)
     opened(at_the_zoo, page, checkpoint="own", text="bad")
     assert not any("last pass" in caption for caption in captions(at_the_zoo))
 
@@ -123,23 +124,25 @@ def test_the_encoders_maps_and_the_candidates_of_steps_are_of_no_last_pass(at_th
 
 
 def test_a_given_answer_was_given_and_not_written(at_the_zoo):
-    assert "the step that was given a token" in words(opened(at_the_zoo, "attention", **SLIPS, target="uvw"))
+    assert wording("the_step_that_was_given_a_token") in words(opened(at_the_zoo, "attention", **SLIPS, target="uvw"))
 
 
 def test_of_two_runs_it_is_said_which_of_them_is_meant(at_the_zoo):
     pinned = {"pin_checkpoint": "own", "pin_text": "abc", "shown": "A-B"}
     app = opened(at_the_zoo, "layers", **SLIPS, **pinned)
-    assert words(app).count("A: Later tokens change earlier rows of this model: every step was a whole pass") == 1
+    assert words(app).count(wording("a_later_tokens_change_earlier_rows")) == 1
     assert "B: Later tokens" not in words(app)
     alike = words(opened(at_the_zoo, "layers", pin_checkpoint="en-it-slips", pin_text="ab"))
-    assert alike.count("every step was a whole pass") == 1 and "A: Later tokens" not in alike
+    assert alike.count(wording("every_step_was_a_whole_pass")) == 1 and "A: Later tokens" not in alike
 
 
 def test_a_trace_without_steps_says_that_no_step_was_run(at_the_zoo, zoo, tmp_path):
     app = opened(at_the_zoo, "tensors", **SLIPS, seed="3")  # in training mode the run is one pass
-    assert "No step was run, so none has rows of its own" in words(app) and "last pass" not in words(app)
+    assert wording("no_step_was_run_so_none_has_rows_of_its_own") in words(app) and "last pass" not in words(app)
     once = trace(load(zoo / "en-it-slips"), "abc", "uvw")
-    assert "No step was run" in str(passes.sentence(once)) and once.whose_rows == "rows of one pass over the whole text"
+    assert "No step was run" in str(passes.sentence(once)) and once.whose_rows == wording(
+        "rows_of_one_pass_over_the_whole_text"
+    )
 
 
 def test_a_file_that_is_opened_speaks_for_itself(at_the_zoo, zoo, tmp_path):
@@ -169,5 +172,5 @@ def test_the_training_slider_says_that_its_maps_are_of_the_last_pass(app, bundle
     for name, count in (("numbers-tiny", 1), ("numbers", 0)):
         opened(app, "models", checkpoint=name, text="4.20", model_tab="training")
         assert len(components(app, "snapshots")) == 1
-        assert words(app).count("Decoder rows here are those of the last pass") == count
-        assert sum("rows of the last pass" in caption for caption in captions(app)) == count
+        assert words(app).count(wording("decoder_rows_here_are_those_of_the_last_pass")) == count
+        assert sum(wording("rows_of_the_last_pass") in caption for caption in captions(app)) == count

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from page_driver import address, again, figures, markup, numbers, opener, told, words
+from wording import wording
 
 from viz_transformer.analysis.playground.background import Trainings
 from viz_transformer.analysis.playground.by_hand import (
@@ -169,7 +170,7 @@ def test_self_attention_has_one_table_of_vectors_and_says_who_is_aligned_with_wh
     given = vectors(0, Sizes(keys=5, d_v=4), number_editor_edits("q0.0=0.1,q1.0=9"), self_attention=True)
     shown = tables(figures(app)[0])
     assert same(shown[0], given.query) and same(shown[1], given.query.T) and same(shown[-2], given.query)
-    assert "A vector can be more aligned with another than with itself" in words(app)
+    assert wording("a_vector_can_be_more_aligned_with_another") in words(app)
     assert len(app.dataframe) == 1
 
 
@@ -239,7 +240,7 @@ def test_one_edit_too_many_is_not_taken_and_said(app, monkeypatch):
     memory = taken(app, monkeypatch, "v", {0: {"0": 5.0}})
     assert memory["selection"]["play_numbers"] == full
     app.session_state["play_editors_full"] = memory["play_editors_full"]
-    assert "At most 60 numbers can be edited" in words(again(app))
+    assert wording("at_most_numbers_can_be_edited", 60) in words(again(app))
     assert "At most 60" not in words(again(app))
 
 
@@ -256,10 +257,10 @@ def test_an_own_mask_closes_cells(app):
 def test_the_smallest_and_the_largest_sizes_are_drawn_or_say_why_not(app, sizes, part):
     opened(app, play=part, play_sizes=sizes, play_mask="padding")
     if sizes == "1,1,1,1" and part == "simplex":
-        assert "A triangle needs 3 keys, and there is 1: choose more." in words(app)
+        assert wording("a_triangle_needs_keys_and_there_is_choose_more", 3, 1) in words(app)
     elif part == "rebuild":
         odd = sizes != "8,8,8,8"
-        assert ("cannot be split evenly into heads: choose an even d_k" in words(app)) == odd
+        assert (wording("cannot_be_split_evenly_into_heads") in words(app)) == odd
     else:
         assert figures(app)
 
@@ -279,7 +280,9 @@ def test_the_simplex_has_a_point_for_each_query(app):
     assert address(app).get("play_keys", "3") == "3" and len(numbers(figures(app)[0]["data"][0]["x"])) == 4
 
 
-@pytest.mark.parametrize(("d_k", "place"), [(1, "in the same place, as √d_k is 1."), (4, "further from the middle, ")])
+@pytest.mark.parametrize(
+    ("d_k", "place"), [(1, wording("in_the_same_place_as_d_k_is", 1)), (4, "further from the middle, ")]
+)
 def test_hollow_points_are_said_to_be_where_they_are(app, d_k, place):
     opened(app, play="simplex", play_sizes=f"5,6,{d_k},3")
     body = markup(app)
@@ -322,7 +325,7 @@ def test_norms_are_drawn_and_what_they_read_is_said(app):
 
 def test_a_training_goes_from_start_to_done_and_its_curve_is_that_of_its_seed(app, short):
     opened(app, play="rebuild", play_seed="2")
-    assert "One head without W_O, and 2 heads with it" in words(app)
+    assert wording("one_head_without_w_o_and_heads_with_it", 2) in words(app)
     assert not app.button(key="play_start").disabled and app.button(key="play_stop").disabled
     app.button(key="play_start").click()
     again(app)
@@ -390,7 +393,7 @@ def test_too_many_trainings_are_refused_in_a_sentence(app, new_app, monkeypatch)
     again(first)
     second.button(key="play_start").click()
     again(second)
-    assert "1 training is running on this server" in words(second)
+    assert wording("training_is_running_on_this_server", 1) in words(second)
     first.button(key="play_stop").click()
     again(first)
     second.button(key="play_start").click()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from builders import SPECIALS, saved, tiny_checkpoint
 from page_driver import again, figures, markup, numbers, opener, table_rows, words
+from wording import wording
 
 from viz_transformer import numerals
 from viz_transformer.analysis.positions.orders import two_orders
@@ -70,16 +71,13 @@ def test_the_picture_is_the_models_own_table(app, bundled, stack):
     assert np.array_equal(cells(table), own)
     assert table["layout"]["title"]["text"] == f"Table of positions, {len(own)} × 16: numbers, {stack}"
     assert names_of(curves) == ["0 sin 6.283", "1 cos 6.283", "2 sin 19.87", "4 sin 62.83", "8 sin 628.3"]
-    assert "numbers adds a fixed table of sines and cosines to its embeddings" in words(app)
+    assert wording("adds_a_fixed_table_of_sines_and_cosines", "numbers") in words(app)
     assert f"Its {stack} holds {len(own)} × 16 numbers" in words(app)
 
 
 def test_step_5_is_said_to_be_the_models_table_and_the_runs(app):
     opened(app, text="29,284.30", i="3")
-    assert (
-        "Position 3, where “,” stands, dimension 2. Step 5 and the model’s own table, 768 numbers: identical as"
-        " float32. The 11 rows that this run added are the table’s, number by number." in words(app)
-    )
+    assert wording("the_last_step_is_the_models_own_table_and_the_runs", 3, ",", 2, 5, 768, 11) in words(app)
 
 
 def test_the_ladder_has_the_five_numbers_of_the_selected_position(app):
@@ -104,8 +102,8 @@ def test_the_five_tables_of_a_tutorial_are_written_out(app):
             [html.escape(numerals.share(number)) for number in row] for row in values
         ]
     assert markup(app).count("<tr class=vt-here><th>4</th>") == 2
-    assert "This is not the model’s own table." in words(app)
-    assert "What is drawn is another table, by its formula: doubled exponent, 10 positions, d_model 6." in words(app)
+    assert wording("this_is_not_the_models_own_table") in words(app)
+    assert wording("what_is_drawn_is_another_table_by_its_formula_doubled", 10, 6) in words(app)
 
 
 def test_the_sliders_make_another_table_and_back(app):
@@ -127,20 +125,20 @@ def test_the_sliders_make_another_table_and_back(app):
 def test_rows_beyond_the_models_are_the_formulas_and_said(app):
     opened(app, pos_length="60")
     assert np.array_equal(cells(figures(app)[0]), derivation(60, 16).table)
-    assert "Rows from 48 on are the formula’s: the model reads at most 48 tokens." in words(app)
+    assert wording("rows_from_on_are_the_formulas_the_model_reads_at_most", 48, 48) in words(app)
 
 
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ({"pos_width": "7"}, "2 to 512 columns, an even number: 8 instead of 7"),
+        ({"pos_width": "7"}, wording("to_columns_an_even_number_instead_of", 2, 512, 8, 7)),
         ({"pos_width": "99999"}, "512 instead of 99999"),
-        ({"pos_length": "0"}, "The table can have 2 to 512 positions: 2 instead of 0"),
-        ({"pos_length": "4", "i": "9"}, "The table ends before position 9: position 3 is shown."),
-        ({"pos_columns": "3,16"}, "There is no dimension 16: the table has dimensions 0 to 15."),
-        ({"pos_columns": "3,x"}, "which is not at most 6 different whole numbers"),
-        ({"pos_table": "learned"}, "This model has no learned table, so the standard one is shown."),
-        ({"pos_topic": "magic"}, "which is not one of steps, distance, shift, waves, orders"),
+        ({"pos_length": "0"}, wording("the_table_can_have_to_positions_instead_of", 2, 512, 2, 0)),
+        ({"pos_length": "4", "i": "9"}, wording("the_table_ends_before_position_position_is_shown", 9, 3)),
+        ({"pos_columns": "3,16"}, wording("there_is_no_dimension", 16, 0, 15)),
+        ({"pos_columns": "3,x"}, wording("which_is_not_at_most_different_whole_numbers", 6)),
+        ({"pos_table": "learned"}, wording("this_model_has_no_learned_table_so_the_standard_one_is_shown")),
+        ({"pos_topic": "magic"}, wording("which_is_not_one_of_steps_distance_shift_waves_orders")),
     ],
 )
 def test_what_the_address_asks_for_and_is_not_there_is_said(app, address, sentence):
@@ -188,7 +186,7 @@ def test_an_empty_text_is_said(app):
 def test_a_doubled_exponent_is_the_models_own(among, models):
     opened(among, checkpoint="doubled", text="abc")
     assert np.array_equal(cells(figures(among)[0]), own_table(load(models / "doubled").model, "encoder"))
-    assert "sines and cosines with the exponent doubled" in words(among)
+    assert wording("sines_and_cosines_with_the_exponent_doubled") in words(among)
     assert "i = 0, 0, 2, 2…" in words(among)
     assert "identical as float32" in words(among)
 
@@ -200,59 +198,61 @@ def test_rows_of_a_learned_table_that_were_never_trained_are_marked(among, model
     assert np.array_equal(cells(table), own)
     assert table["data"][1]["fillpattern"]["shape"] == "/"
     assert min(table["data"][1]["y"]) == 11.5
-    assert "rows from 12 on were never trained, and are hatched" in words(among)
-    assert "A learned table has no steps" in words(among)
+    assert wording("rows_from_on_were_never_trained_and_are_hatched", 12) in words(among)
+    assert wording("a_learned_table_has_no_steps") in words(among)
     for drawn in (curves, lengths):
         assert "never trained" in [note["text"] for note in drawn["layout"]["annotations"]]
     opened(among, pos_stack="decoder")
-    assert "Training texts reached all 24 of them." in words(among)
+    assert wording("training_texts_reached_all_of_them", 24) in words(among)
     assert len(figures(among)[0]["data"]) == 1
 
 
 def test_without_a_word_of_the_card_no_row_is_marked(among):
     opened(among, checkpoint="untrained", text="abc")
-    assert "Its card does not say how long the training texts were" in words(among)
+    assert wording("its_card_does_not_say_how_long_the_training") in words(among)
     assert len(figures(among)[0]["data"]) == 1
 
 
 def test_a_sinusoidal_model_that_met_short_texts_only_says_so_without_a_mark(among):
     opened(among, checkpoint="doubled", text="abc")
-    assert "Training texts had at most 12 tokens: the model never met later rows." in words(among)
+    assert wording("training_texts_had_at_most_tokens", 12) in words(among)
     assert len(figures(among)[0]["data"]) == 1
 
 
 def test_a_learned_table_has_no_rotation_and_no_wavelengths_and_says_so(among):
     opened(among, checkpoint="learned", text="abc", pos_topic="shift")
-    assert "A learned table has no frequencies" in words(among)
+    assert wording("a_learned_table_has_no_frequencies") in words(among)
     opened(among, pos_topic="waves")
-    assert "This model’s positions have no wavelengths; these are the formula’s" in words(among)
+    assert wording("this_models_positions_have_no_wavelengths_these_are_the_formulas") in words(among)
     opened(among, pos_topic="distance")
-    assert "In a learned table two pairs at the same distance need not agree" in words(among)
+    assert wording("in_a_learned_table_two_pairs_at_the_same") in words(among)
 
 
 def test_a_formula_can_be_looked_at_beside_a_learned_table(among):
     opened(among, checkpoint="learned", text="abc", pos_table="standard", pos_topic="shift")
     assert np.array_equal(cells(figures(among)[0]), derivation(20, 16).table)
-    assert "What is drawn is another table" in words(among) and "turns every row into the one 1 later" in words(among)
+    assert wording("what_is_drawn_is_another_table") in words(among) and wording(
+        "turns_every_row_into_the_one_later", 1
+    ) in words(among)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("none", "abc", "An encoder is then blind to order."),
-        ("silent", "uvw", "A causal decoder can still tell orders apart"),
+        ("none", "abc", wording("an_encoder_is_then_blind_to_order")),
+        ("silent", "uvw", wording("a_causal_decoder_can_still_tell_orders_apart")),
     ],
 )
 def test_a_model_without_positions_says_what_that_means(among, name, text, sentence):
     for topic in position_topics.TOPICS:
         opened(among, checkpoint=name, text=text, pos_topic=topic)
         assert f"{name} adds no positions. {sentence}" in words(among)
-    assert "This model adds no positions: there is nothing to leave out." in words(among)
+    assert wording("this_model_adds_no_positions_there_is_nothing_to_leave") in words(among)
     assert "number by number" not in words(among)
 
 
 def test_a_model_that_writes_nothing_says_so(among):
-    assert "an encoder-only model writes nothing" in words(opened(among, checkpoint="reader", text="abc"))
+    assert wording("an_encoder_only_model_writes_nothing") in words(opened(among, checkpoint="reader", text="abc"))
 
 
 def test_a_decoder_alone_has_one_stack_and_a_long_table_is_cut(among, models):
@@ -260,7 +260,7 @@ def test_a_decoder_alone_has_one_stack_and_a_long_table_is_cut(among, models):
     assert np.array_equal(cells(figures(among)[0]), own_table(load(models / "decoder").model, "decoder")[:128])
     assert not [group for group in among.button_group if group.key == "pos_stack"]
     opened(among, pos_stack="encoder")
-    assert "decoder has no encoder, so the decoder is shown." in words(among)
+    assert wording("decoder_has_no_encoder_so_the_decoder_is_shown") in words(among)
 
 
 # --- topics
@@ -276,21 +276,21 @@ def test_the_rotation_is_printed_with_its_matrix_and_error(app, bundled):
     assert f"{cosine} {sine}<br>{'-' + sine.strip():>9} {cosine}" in pairs[0][2]
     for column, values in ((3, own[2, 4:6]), (4, found.turned[2, 4:6]), (5, own[5, 4:6])):
         assert pairs[0][column] == "<br>".join(f"{number:.6f}" for number in values)
-    assert f"the largest difference from the table is {numerals.scientific(found.error)}" in words(app)
+    assert wording("the_largest_difference_from_the_table_is", numerals.scientific(found.error)) in words(app)
 
 
 def test_a_shift_is_brought_into_the_table(app):
     opened(app, i="2", pos_topic="shift", pos_shift="400", pos_length="10")
     assert app.number_input(key="pos_shift").value == 7
     opened(app, i="9")
-    assert "Position 9 is the last of this table" in words(app)
+    assert wording("position_is_the_last_of_this_table", 9) in words(app)
 
 
 def test_products_are_said_to_be_the_formulas(app):
     opened(app, pos_topic="distance")
     found = re.search(r"the largest difference from that sum is ([\d.]+)\s·\s10(⁻\S+?)\.", words(app))
     assert found and found[2] in ("⁻⁷", "⁻⁸")
-    assert "At distance 0 it is d_model / 2 = 8." in words(app)
+    assert wording("product_at_distance_0", 0, 2, 8) in words(app)
 
 
 def test_both_exponents_stand_beside_each_other_with_counts(app):
@@ -318,7 +318,7 @@ def test_two_orders_have_one_answer_without_the_encoders_positions(app, bundled)
         assert change.a.text in body and change.b.text in body
     assert "answer to A<br><q>7.20</q>" in body and "answer to B<br><q>02.7</q>" in body
     assert "Two orders, one answer" in words(app)
-    assert f"Logits are compared in {found.rows} rows" in words(app)
+    assert wording("logits_are_compared_in_rows", found.rows) in words(app)
 
 
 def test_other_positions_can_be_left_out(app):
@@ -326,10 +326,10 @@ def test_other_positions_can_be_left_out(app):
     app.button_group(key="pos_off").set_value("decoder")
     again(app)
     assert app.session_state["selection"]["pos_off"] == "decoder"
-    assert "The encoder still adds its positions" in words(app)
+    assert wording("the_encoder_still_adds_its_positions") in words(app)
     app.button_group(key="pos_off").set_value("both")
     again(app)
-    assert "positions off: encoder and decoder" in words(app)
+    assert wording("positions_off_encoder_and_decoder") in words(app)
     app.button_group(key="pos_off").set_value("encoder")
     again(app)
     assert app.session_state["selection"]["pos_off"] == ""
@@ -340,7 +340,7 @@ def test_b_can_be_typed_and_a_reversed_again(app):
     app.text_input(key="pos_b").set_value("7.24")
     again(app)
     assert app.session_state["selection"]["pos_order"] == "7.24"
-    assert "B does not have the tokens of A: it lacks 0; it adds 4. A change is not one of order alone." in words(app)
+    assert wording("b_does_not_have_the_tokens_of_a", 0, 4) in words(app)
     assert app.button(key="pos_again").label == "Reverse A again"
     app.button(key="pos_again").click()
     again(app)
@@ -357,7 +357,7 @@ def test_another_a_is_another_run_with_its_own_b(app):
 
 
 @pytest.mark.parametrize(
-    ("b", "sentence"), [("", "B: the text is empty"), ("7" * 60, "B: source has 62 tokens, the model reads at most 48")]
+    ("b", "sentence"), [("", "B: the text is empty"), ("7" * 60, wording("source_of_b_is_too_long", 62, 48))]
 )
 def test_a_b_that_cannot_be_read_is_said_in_place(app, b, sentence):
     opened(app, text="7.20", pos_topic="orders")
@@ -366,25 +366,24 @@ def test_a_b_that_cannot_be_read_is_said_in_place(app, b, sentence):
 
 
 def test_a_text_with_one_order_says_so(app):
-    assert "All parts of “77” are equal: there is no other order." in words(opened(app, text="77", pos_topic="orders"))
+    assert wording("all_parts_of_are_equal_there_is_no_other_order", "77") in words(
+        opened(app, text="77", pos_topic="orders")
+    )
 
 
 def test_a_raw_reshape_is_named_as_the_reason(among):
     opened(among, checkpoint="slips", text="abcde", pos_topic="orders")
-    assert (
-        "tells the orders apart even without the encoder’s positions: its heads are merged by a raw reshape"
-        in words(among)
-    )
+    assert wording("tells_the_orders_apart_even_without") in words(among)
 
 
 def test_a_decoder_alone_is_not_blind_without_positions(among):
     opened(among, checkpoint="decoder", text="uvwxy", pos_topic="orders")
     assert among.text_input(key="pos_b").value == "xwvuy"
-    assert "A causal decoder is not blind without positions" in words(among)
-    assert "Logits are compared in the last row" in words(among)
+    assert wording("a_causal_decoder_is_not_blind_without_positions") in words(among)
+    assert wording("logits_are_compared_in_the_last_row") in words(among)
     assert "were stopped after 64 tokens" in words(among)
     opened(among, pos_off="encoder")
-    assert "Positions cannot be left out of encoder here: those of the decoder are." in words(among)
+    assert wording("positions_cannot_be_left_out_of_encoder") in words(among)
 
 
 def test_what_a_model_writes_and_what_is_typed_stands_as_text(app, tmp_path, models_in):

@@ -3,6 +3,7 @@
 import pytest
 from builders import saved, tiny_checkpoint
 from page_driver import figures, opened, words
+from wording import wording
 
 MODELS = [*((kind, word) for kind in ("encoder-decoder", "decoder-only") for word in ("rotary", "alibi"))]
 PAGES = ["attention", "decoding", "input", "layers", "masks", "models", "positions", "run", "tensors", "weight"]
@@ -32,7 +33,7 @@ def titles(app):
 def test_every_page_draws(name, kind, word, among):
     text = "abcd" if kind == "encoder-decoder" else "uvwx"
     said = words(opened(among, name, checkpoint=f"{word}-{kind}", text=text))
-    assert "do not give what was recorded" not in said
+    assert wording("do_not_give_what_was_recorded") not in said
     assert "✕" not in said or name == "models"
 
 
@@ -41,10 +42,10 @@ def test_positions_shows_the_rotation_beside_the_record(stack, among):
     asked = {"checkpoint": "rotary-encoder-decoder", "text": "abcd", "pos_stack": stack, "layer": "1", "heads": "2"}
     opened(among, "positions", **asked)
     said = words(among)
-    assert "has rotary positions: nothing is added to its embeddings, and there is no table to show" in said
-    assert f"{stack}.1.self, head 2: query 0 times key 0, as if they stood at other distances" in titles(among)
-    assert "Positions in one turn, by pair" in titles(among)
-    assert "this page cannot leave that out" in said and "adds no positions" not in said
+    assert wording("has_rotary_positions_nothing_is_added_to_its_embeddings") in said
+    assert wording("title_of_a_product_at_other_distances", stack, 2, 0, 0) in titles(among)
+    assert wording("positions_in_one_turn_by_pair") in titles(among)
+    assert wording("this_page_cannot_leave_that_out") in said and "adds no positions" not in said
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
@@ -52,10 +53,11 @@ def test_positions_shows_slopes_and_the_recorded_bias(stack, among):
     asked = {"checkpoint": "alibi-encoder-decoder", "text": "abcd", "pos_stack": stack, "layer": "1", "heads": "2"}
     opened(among, "positions", **asked)
     said = words(among)
-    assert "has ALiBi: nothing is added to its embeddings, and there is no table to show" in said
-    assert f"{stack}.1.self, head 2: what is added to each score" in titles(among)
+    assert wording("has_alibi_nothing_is_added_to_its_embeddings_and_there_is_no_table") in said
+    assert wording("title_of_what_is_added_to_each_score", stack, 2) in titles(among)
     assert (
-        "bias = -0.015625 × distance in head 2" in said and "The recorded bias differs from that by at most 0. " in said
+        "bias = -0.015625 × distance in head 2" in said
+        and wording("the_recorded_bias_differs_from_that_by_at_most", 0) in said
     )
 
 

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from page_driver import again, components, csv_lines, markup, opener, recorded, sent, the_run, told, words
+from wording import wording
 
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
@@ -42,7 +43,7 @@ def test_the_map_is_the_recorded_attention_of_the_chosen_head(app, bundled):
     header, arrays = sent(app, "matrix")
     run = the_run(bundled)
     assert np.array_equal(arrays["values"], recorded(run, "cross", 2, 3)[0])
-    assert header["title"] == "D-E  decoder layer 2, head 3, cross-attention"
+    assert header["title"] == wording("title_of_cross_attention", 2, 3)
     assert [token["text"] for token in header["columns"]["tokens"]] == ["<s>", *"29,284.30", "</s>"]  # 2 stands twice
     assert [token["text"] for token in header["writes"]] == list(run.tokens)
 
@@ -57,7 +58,7 @@ def test_the_kind_that_was_chosen_elsewhere_is_shown(app, bundled, kind):
 
 def test_the_mean_is_grey_and_called_derived(app):
     header, _ = sent(opened(app, heads="mean"), "matrix")
-    assert header["title"] == "D-E  decoder layer 1, mean of 4 heads, cross-attention"
+    assert header["title"] == wording("title_of_a_mean_of_heads", 1, 4)
     assert (header["scale"], header["unit"]) == ("derived", "mean attention weight (derived)")
 
 
@@ -112,7 +113,7 @@ def test_layer_and_head_are_chosen_by_their_numbers(app):
     assert app.session_state["selection"] == {**state.DEFAULTS, "layer": 2, "heads": (3,), "t": 0}
     app.button_group(key="run_head").set_value("mean").run()
     assert app.session_state["selection"]["heads"] == "mean"
-    assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 2, mean of 4 heads, cross-attention"
+    assert sent(app, "matrix")[0]["title"] == wording("title_of_a_mean_of_heads", 2, 4)
 
 
 def test_the_tables_have_the_same_numbers(app, bundled, downloads):
@@ -162,16 +163,16 @@ def test_the_examples_can_all_be_run(app):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "the text is empty: type at least one character"),
-        ("   ", "the text is empty: type at least one character"),
-        ("7" * 10_000, "source has 10,002 tokens, the model reads at most 48"),
+        ("", wording("the_text_is_empty")),
+        ("   ", wording("the_text_is_empty")),
+        ("7" * 10_000, wording("source_is_too_long", "10,002", 48)),
         ("hello", "5 tokens are not in the vocabulary, the model reads <unk> instead: h, e, l, o"),
         ("1🙂", "1 token is not in the vocabulary, the model reads <unk> instead: 🙂"),
-        ("שלום 1", "are not in the vocabulary"),
-        ("\x00\x07\x1b1", "3 tokens are not in the vocabulary"),
+        ("שלום 1", wording("are_not_in_the_vocabulary")),
+        ("\x00\x07\x1b1", wording("tokens_are_not_in_the_vocabulary", 3)),
         ("<b>1</b>", "<, b, >, /"),
         ("&amp;", "&, a, m, p, ;"),
-        ("**1** $x$ :red[2]", "are not in the vocabulary"),
+        ("**1** $x$ :red[2]", wording("are_not_in_the_vocabulary")),
     ],
 )
 def test_bad_input_is_answered_by_one_sentence_and_stays(app, text, sentence):
@@ -204,7 +205,7 @@ def test_a_text_of_the_longest_length_is_read(app):
 
 def test_a_run_without_an_end_token_says_so(app, bundled):
     run = the_run(bundled)
-    sentence = f"stopped at its maximum of {len(run.steps)} steps"
+    sentence = wording("stopped_at_its_maximum_of_steps", len(run.steps))
     assert (sentence in words(opened(app))) == (run.stopped == "maximum length")
 
 
@@ -253,9 +254,9 @@ def test_a_model_that_goes_on_writing_is_shown_with_its_beginning(at_the_zoo, zo
     assert len(writes["chips"]) == len(run.steps) == 21
     assert f'<span class="vt-lead">ROT:</span>{html.escape(run.text)}</p>' in markup(at_the_zoo)
     said = words(at_the_zoo)
-    assert "This model knows no end: it stopped after 21 steps, when it had read 24 tokens, its maximum." in said
+    assert wording("this_model_knows_no_end_it_stopped_after", 21, 24) in said
     assert "without an end token" not in said
-    assert sent(at_the_zoo, "matrix")[0]["title"] == "D-D  decoder layer 1, head 0, self-attention"
+    assert sent(at_the_zoo, "matrix")[0]["title"] == wording("title_of_decoder_attention", 1, 0)
     assert (reads["field"], reads["first"], writes["field"], writes["first"]) == ("t", 0, "t", 3)
     assert sent(at_the_zoo, "scrubber")[0]["first_row"] == 3  # three rows only read, the fourth writes step 0
 
@@ -268,11 +269,11 @@ def test_a_beginning_that_fills_the_model_gets_one_step_and_a_longer_one_a_sente
     opened(at_the_zoo, checkpoint="shakespeare", text="A" * 24)
     assert len(sent(at_the_zoo, "scrubber")[0]["candidates"]) == 1
     at_the_zoo.text_input(key="run_text").set_value("A" * 25).run()
-    assert "source has 25 tokens, the model reads at most 24" in words(at_the_zoo)
+    assert wording("source_is_too_long", 25, 24) in words(at_the_zoo)
 
 
 def test_a_model_that_sees_ahead_says_what_the_picture_is(at_the_zoo):
-    sentence = "every step was a whole pass over the tokens so far"
+    sentence = wording("every_step_was_a_whole_pass_over")
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", t="2")
     assert sentence in words(at_the_zoo)
     assert sent(at_the_zoo, "scrubber")[0]["first_row"] == 0  # padding comes after the steps
@@ -312,7 +313,7 @@ def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, b
     assert [chip["note"] for chip in given if chip["unknown"]] == unknown and "half" in unknown
     assert sent(app, "scrubber")[0]["forced"] == [*range(len(run.steps))]
     assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0)[0])
-    assert f"Its log-probability is {run.log_prob:.2f} over {len(run.steps)} steps." in words(app)
+    assert wording("its_log_probability_is_over_steps", f"{run.log_prob:.2f}", len(run.steps)) in words(app)
     assert "“7” with the given target “six & a half”" in sent(app, "matrix")[0]["caption"]
     app.text_input(key="run_target").set_value("seven " * 200).run()
     assert "shorten the target" in words(app) and app.text_input(key="run_target").value == "seven " * 200
@@ -336,14 +337,14 @@ def test_a_given_answer_is_pinned_and_compared_with_the_models_own(app, bundled)
 
 def test_a_difference_that_there_is_not_is_a_sentence_in_the_place_of_the_map(app):
     opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
-    assert "A has 3 × 3 cells and B 7 × 7: only maps of one size can be subtracted." in words(app)
+    assert wording("only_maps_of_one_size_can_be_subtracted", 3, 3, 7, 7) in words(app)
     assert components(app, "matrix") == []
     assert len(components(app, "scrubber")) == 1
 
 
 def test_what_is_undefined_in_a_model_is_a_sentence_in_the_place_of_the_map(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", heads="rollout")
-    assert "rollout is undefined: this model merges its heads by a raw reshape" in words(at_the_zoo)
+    assert wording("rollout_is_undefined_this_model_merges_its_heads") in words(at_the_zoo)
     assert components(at_the_zoo, "matrix") == []
     at_the_zoo.button_group(key="run_head").set_value(1).run()
     assert drawn(at_the_zoo)
@@ -354,8 +355,8 @@ def test_another_model_clips_the_selection_and_says_so(app):
     app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
     assert not app.exception
     assert app.session_state["selection"]["layer"] == 1
-    assert "There is no layer 2: numbers-tiny has layers 0 to 1, so layer 1 is shown." in words(app)
-    assert sent(app, "matrix")[0]["title"] == "D-E  decoder layer 1, head 3, cross-attention"
+    assert wording("there_is_no_layer_so_another_is_shown", 2, "numbers-tiny", 0, 1, 1) in words(app)
+    assert sent(app, "matrix")[0]["title"] == wording("title_of_cross_attention", 1, 3)
 
 
 def test_what_an_address_cannot_mean_is_said(app):
@@ -376,11 +377,14 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
     said = words(opened(app))
     assert "How to read it" in said and "What not to conclude" in said
     for claim in (
-        "it reads the token on the left and writes the one on the right",
-        "a row sums to 1 over the tokens that it may read, if there are any",
+        wording("it_reads_the_token_on_the_left_and_writes_the_one_on_the_right"),
+        wording("a_row_sums_to_over_the_tokens_that_it_may", 1),
     ):
         assert claim in said
-    for claim in ("neither a translation link nor a cause", "A mean over heads is not the attention of any head."):
+    for claim in (
+        wording("neither_a_translation_link_nor_a_cause"),
+        wording("a_mean_over_heads_is_not_the_attention_of_any"),
+    ):
         assert claim in said
 
 
@@ -427,7 +431,7 @@ def offered(app):
 def test_a_text_in_another_notation_is_run_as_typed_and_offered_as_learned(app, noted):
     noted(LAB)
     opened(app, text="1984")
-    assert offered(app) == ["as this model learned it: 1,984.00"]
+    assert offered(app) == [wording("as_this_model_learned_it", "1,984.00")]
     assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]] == ["<s>", *"1984", "</s>"]
     assert app.text_input(key="run_text").value == "1984"
     app.button(key="run_notation").click().run()
@@ -441,19 +445,19 @@ def test_what_cannot_be_offered_is_a_sentence(app, noted):
     noted(LAB)
     opened(app, text="12 apples")
     assert offered(app) == []
-    assert "This model learned numbers only, written as 1,984.00." in words(app)
+    assert wording("this_model_learned_numbers_only_written_as", "1,984.00") in words(app)
     for text in ("<b>1</b>", "7" * 10_000, "\x00", "٤٢", ""):
         app.text_input(key="run_text").set_value(text).run()
         assert not app.exception and "<b>" not in markup(app)
     app.text_input(key="run_text").set_value("1000000000000").run()
     assert offered(app) == ["in this model's notation: 1,000,000,000,000.00"]
-    assert "The numbers that this model learned go up to 190,446,829,568." in words(app)
+    assert wording("the_numbers_that_this_model_learned_go_up_to", "190,446,829,568") in words(app)
 
 
 def test_an_offer_is_there_where_the_text_cannot_be_run(app, noted):
     noted({"kind": "letters", "letters": "abc", "longest": 10})
     opened(app, text="ABC" * 100)
-    assert "the model reads at most 48" in words(app)
+    assert wording("the_model_reads_at_most", 48) in words(app)
     assert offered(app) == [f"in this model's notation: {('abc' * 100)[:59]}…"]
     app.button(key="run_notation").click().run()
     assert app.text_input(key="run_text").value == "abc" * 100

@@ -7,6 +7,7 @@ import pytest
 import torch
 from page_driver import TEXT, again, csv_lines, figures, markup, numbers, opener, the_run, words
 from safetensors.torch import save
+from wording import wording
 
 from viz_transformer.analysis.tensors import points
 from viz_transformer.analysis.tensors.points import entries, statistics
@@ -138,7 +139,7 @@ def test_a_point_that_would_be_too_large_to_compute_is_said(app, monkeypatch):
     monkeypatch.setattr(points, "LARGEST_DERIVED", 10)
     view._viewed.clear()
     opened(app, point="decoder.1.cross.scores")
-    assert "decoder.1.cross.scores would be computed now" in words(app)
+    assert wording("decoder_cross_scores_would_be_computed_now") in words(app)
     assert app.radio(key="tensors_point").value == "decoder.1.cross.scores"
 
 
@@ -194,7 +195,7 @@ def test_an_address_with_a_point_alone_shows_it(app):
 
 def test_a_point_that_is_not_there_is_said(app):
     opened(app, point="decoder.7.ffn.hidden")
-    assert "There is no point decoder.7.ffn.hidden here: encoder.0.self.weights is shown." in words(app)
+    assert wording("there_is_no_such_point_so_another_is_shown") in words(app)
     assert not app.exception
 
 
@@ -218,7 +219,7 @@ def test_a_filter_that_finds_nothing_says_so(app, words_given):
     opened(app)
     app.text_input(key="tensors_filter").set_value(words_given)
     again(app)
-    assert f"No name of a point holds “{words_given}”." in words(app)
+    assert wording("no_name_of_a_point_holds", words_given) in words(app)
     assert "<b>" not in markup(app)
 
 
@@ -266,8 +267,8 @@ def test_training_mode_is_a_run_with_dropout_under_its_seed(app, bundled):
     app.toggle(key="tensors_training").set_value(True)
     again(app)
     assert app.session_state["selection"]["seed"] == 0
-    assert "Training mode: dropout of 0.1 with seed 0; another seed gives other numbers." in words(app)
-    assert "Rows of attention weights need not sum to 1." in words(app)
+    assert wording("training_mode_dropout_of_with_seed_another", "0.1", 0) in words(app)
+    assert wording("rows_of_attention_weights_need_not_sum_to", 1) in words(app)
     assert np.array_equal(cells(app), the_training(bundled, 0)["encoder.0.self.head_out"][0, 0].numpy())
     app.number_input(key="tensors_seed").set_value(7)
     again(app)
@@ -378,7 +379,7 @@ def test_all_points_of_a_difference_are_sorted_and_what_only_one_has_is_listed(a
     shared = mine.diff(other)
     assert dict(zip(rows["point"], rows["largest |run − file|"], strict=True)) == shared
     assert list(rows["largest |run − file|"]) == sorted(shared.values(), reverse=True)
-    assert "Only in run: decoder.2.residual_in," in words(app)
+    assert wording("only_in_run_decoder_residual_in") in words(app)
 
 
 def test_traces_of_two_models_without_a_common_point_are_said(app, bundled):
@@ -388,8 +389,8 @@ def test_traces_of_two_models_without_a_common_point_are_said(app, bundled):
     give(app, saved(other))
     app.button_group(key="tensors_choice").set_value("difference")
     again(app)
-    assert "The two traces have no point of the same name and shape." in words(app)
-    assert "In two shapes, so not subtracted: encoder.embed.token," in words(app)
+    assert wording("the_two_traces_have_no_point_of_the_same_name") in words(app)
+    assert wording("in_two_shapes_so_not_subtracted_encoder_embed_token") in words(app)
 
 
 def test_all_points_of_a_run_have_their_statistics(app, bundled):
@@ -404,7 +405,7 @@ def test_all_points_of_a_run_have_their_statistics(app, bundled):
         found.maximum,
         found.variance,
     )
-    assert "Derived points are not in the table" in words(app)
+    assert wording("derived_points_are_not_in_the_table") in words(app)
 
 
 def test_two_files_that_say_the_same_of_themselves_are_two(app, bundled):
@@ -423,7 +424,7 @@ def test_two_files_that_say_the_same_of_themselves_are_two(app, bundled):
     [
         (b"not a trace", "notes <b>.safetensors is not a whole trace"),
         (b"", "notes <b>.safetensors is not a whole trace"),
-        (save({"a": torch.zeros(2)}), "is a safetensors file, but not a trace"),
+        (save({"a": torch.zeros(2)}), wording("is_a_safetensors_file_but_not_a_trace")),
     ],
 )
 def test_another_file_is_answered_by_one_sentence(app, bundled, data, sentence):
@@ -449,7 +450,7 @@ def test_a_file_that_is_no_longer_kept_is_said(app, bundled):
     give(app, saved(the_trace(bundled, "-5.00")))
     tensor_sources._opened.clear()
     again(app)
-    assert "run.safetensors is no longer kept: open it again" in words(app)
+    assert wording("run_safetensors_is_no_longer_kept_open_it_again") in words(app)
 
 
 # --- the pinned run
@@ -457,7 +458,7 @@ def test_a_file_that_is_no_longer_kept_is_said(app, bundled):
 
 def test_a_less_b_is_the_difference_to_the_pinned_run(app, bundled):
     opened(app, point="decoder.1.cross.weights", pin_checkpoint="numbers", pin_text="-5.00", shown="A-B")
-    assert "There is no point decoder.1.cross.weights of one shape in A and B:" in words(app)  # other lengths
+    assert wording("there_is_no_such_point_of_one_shape") in words(app)  # other lengths
     opened(
         app, text="29,284.31", pin_checkpoint="numbers", pin_text="29,284.30", shown="A-B", point="encoder.0.self.key"
     )
@@ -479,7 +480,7 @@ def test_the_pinned_run_can_be_looked_at(app, bundled):
 def test_bad_input_is_answered_by_one_sentence(app, text):
     opened(app, text=text)
     assert not app.get("plotly_chart")
-    assert "type at least one character" in words(app) or "10,002 tokens" in words(app)
+    assert wording("type_at_least_one_character") in words(app) or "10,002 tokens" in words(app)
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "<b>1</b>&amp;", "1🙂", "שלום 1"])
@@ -504,7 +505,7 @@ def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type
 def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
     opened(app)
     assert "How to read it" in words(app) and "What not to conclude" in words(app)
-    assert "numbers change with the seed" in words(app)
+    assert wording("numbers_change_with_the_seed") in words(app)
 
 
 def test_the_page_runs_alone(alone):
@@ -529,6 +530,6 @@ def test_a_saved_picture_says_whose_numbers_it_has(bundled):
 
     assert caption(plain) is None  # the run of the page
     assert caption(plain, tensor_sources.FILE) == f"numbers, trace {plain.id}"
-    in_training = f"numbers, trace {dropped.id} in training mode with dropout seed 7"
+    in_training = wording("caption_of_a_trace_in_training_mode", dropped.id, 7)
     assert caption(dropped) == in_training
     assert caption(plain, second=dropped) == f"numbers, trace {plain.id} − {in_training}"

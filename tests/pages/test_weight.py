@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from page_driver import TEXT, address, again, components, goes_to, markup, numbers, opener, sent, words
+from wording import wording
 
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import ladder
@@ -61,7 +62,7 @@ def test_the_row_is_that_of_the_run_and_the_cell_has_its_weight(app, bundled, gi
     said = words(app)
     assert f"Query {cell.query} “{side[cell.query]}” gives key {cell.key} “" in said
     assert f"” the weight {weights[cell.key]!s}." in said
-    assert "comparisons of the ladder with the recorded run agree up to the rounding of float32." in said
+    assert wording("comparisons_of_the_ladder_with_the_recorded_run_agree") in said
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -92,7 +93,7 @@ def test_the_ladder_is_walked_by_its_buttons_and_stands_in_the_address(app):
     assert not app.exception
     chosen = app.session_state["selection"]
     assert (chosen["kind"], chosen["layer"], chosen["heads"]) == ("decoder", 2, (3,))
-    assert sent(app, "row")[0]["title"] == "D-D  decoder layer 2, head 3: query 0 against all keys"
+    assert sent(app, "row")[0]["title"] == wording("title_of_a_row_of_scores", 2, 3, 0)
     app.radio(key="weight_line").set_value("products").run()
     assert "weight_line" not in address(app)
 
@@ -102,7 +103,7 @@ def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monk
     monkeypatch.setattr(view, "parameters", lambda model, kind, layer: other)
     opened(app, text="0.07", weight_line="query")
     said = words(app)
-    assert "These lines do not give what was recorded: stream, norm, maps, shapes, query, key, value, output" in said
+    assert wording("these_lines_do_not_give_what_was_recorded_stream") in said
     assert "✕ differs" in said
 
 
@@ -161,9 +162,9 @@ def test_the_program_on_the_page_prints_what_the_page_says(app, bundled, tmp_pat
 
 def test_a_new_model_offers_its_random_weights_as_a_file_and_says_so(app, tmp_path, downloads):
     opened(app, checkpoint="new:numbers:own:e1-d2-h2-w8-f8-post-s3", text="7", kind="cross", layer="1", t="1", i="1")
-    assert "This model has no file of its own, it was made from its name" in words(app)
+    assert wording("this_model_has_no_file_of_its_own_it_was_made_from_its_name") in words(app)
     assert started(downloads, tmp_path).rstrip() == app.code[1].value.rstrip()
-    assert "19 of 19 comparisons with the record agree" in app.code[1].value
+    assert wording("of_comparisons_with_the_record_agree", 19, 19) in app.code[1].value
 
 
 # ---- beside torch
@@ -188,10 +189,10 @@ def test_torch_stands_beside_ours_element_by_element(app, bundled):
 
 def test_where_torch_merges_in_another_way_the_page_says_why(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="encoder", weight_beside="out")
-    assert "this model merges them by a raw reshape." in words(at_the_zoo)
+    assert wording("this_model_merges_them_by_a_raw_reshape") in words(at_the_zoo)
     assert len(at_the_zoo.dataframe) == 0
     goes_to(at_the_zoo, weight_beside="weights", i="9")  # a query that is padding
-    assert "This row may attend to nothing: torch gives NaN there" in words(at_the_zoo)
+    assert wording("this_row_may_attend_to_nothing_torch") in words(at_the_zoo)
     table = at_the_zoo.dataframe[0].value
     assert pd.isna(table["torch"]).all()
     assert table["masked"].all() and (table["ours"] > 0).all()  # added -1e9 leaves the row its weights
@@ -225,35 +226,35 @@ def test_the_tables_have_all_numbers(app, bundled):
 )
 def test_other_models_have_a_ladder(at_the_zoo, name, text, kind, line):
     opened(at_the_zoo, checkpoint=name, text=text, kind=kind, weight_line=line, t="1", i="1")
-    assert "agree up to the rounding of float32" in words(at_the_zoo)
+    assert wording("agree_up_to_the_rounding_of_float32") in words(at_the_zoo)
     assert sent(at_the_zoo, "row")[0]["scale"] == kind
 
 
 def test_a_decoder_alone_has_no_cross_attention_and_says_so(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", kind="encoder")
-    assert "There is no encoder attention in shakespeare, so decoder attention is shown." in words(at_the_zoo)
+    assert wording("no_encoder_attention_so_decoder_attention_is_shown", "shakespeare") in words(at_the_zoo)
     assert at_the_zoo.button_group(key="weight_kind").options == ["D-D decoder self"]
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "xyz", "🙂"])
 def test_one_token_the_maximum_and_unknown_words_only(app, text):
     opened(app, text=text, kind="encoder", layer="0", i="1", j="1")
-    assert "agree up to the rounding of float32" in words(app)
+    assert wording("agree_up_to_the_rounding_of_float32") in words(app)
     assert len(sent(app, "row")[0]["keys"]["tokens"]) == len(text) + 2
 
 
 def test_a_token_is_text(app):
     opened(app, text="<b>", kind="encoder", layer="0", i="1", j="1")
-    assert "Query 1 “<unk>” gives key 1 “<unk>” the weight" in words(app)
+    assert wording("query_gives_key_the_weight", 1, "<unk>", 1, "<unk>") in words(app)
     assert "<b>" not in markup(app)
 
 
 @pytest.mark.parametrize(
     ("heads", "sentence"),
     [
-        ("mean", "A mean of heads has no query and no key: head 0 is shown."),
-        ("rollout", "A rollout of heads has no query and no key: head 0 is shown."),
-        ("2,3", "One head at a time has a weight: head 2 is shown."),
+        ("mean", wording("a_mean_of_heads_has_no_query_and_no_key_head", 0)),
+        ("rollout", wording("a_rollout_of_heads_has_no_query_and_no_key_head", 0)),
+        ("2,3", wording("one_head_at_a_time_has_a_weight_head_is_shown", 2)),
     ],
 )
 def test_what_is_no_single_head_is_said_and_kept(app, heads, sentence):
@@ -286,10 +287,10 @@ def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
     for drawn, values in zip(bars_of(app, "scores"), (*below, below[0] - below[1]), strict=True):
         np.testing.assert_allclose(drawn, values, atol=1e-6)
     said = words(app)
-    assert f"Key {cell.key} has the weight {a[cell.key]!s} in A and {b[cell.key]!s} in B" in said
+    assert wording("weights_of_a_key_in_a_and_in_b", cell.key, f"{a[cell.key]!s}", f"{b[cell.key]!s}") in said
     assert f"A − B is {(a - b)[cell.key]!s}." in said
-    assert "Other tokens stand in B at key 2." in said and "These are two models" not in said
-    assert ("The query reads “9” in A and “8” in B." in said) == (cell.kind == "encoder")
+    assert wording("other_tokens_stand_in_b_at_key", 2) in said and "These are two models" not in said
+    assert (wording("the_query_reads_in_a_and_in_b", "9", "8") in said) == (cell.kind == "encoder")
     app.session_state["weight_difference_table"] = True
     again(app)
     (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
@@ -318,7 +319,7 @@ def test_the_table_of_a_difference_keeps_the_weight_of_a_masked_key_and_says_tha
 
 def test_the_ladder_beside_a_difference_is_that_of_a_and_the_page_says_so(app):
     opened(app, text="7", pin_text="-1.50", **PIN)
-    sentence = "Below the row of A stands A − B; a difference has no ladder of its own, so all else is of A."
+    sentence = wording("below_the_row_of_a_stands_a_b_a_difference")
     assert sentence in words(app)
     assert len(sent(app, "row")[0]["keys"]["tokens"]) == 3
     goes_to(app, shown="B")
@@ -328,10 +329,10 @@ def test_the_ladder_beside_a_difference_is_that_of_a_and_the_page_says_so(app):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"pin_text": "-1.50"}, "There is no A − B of this row: A's row has 3 keys and B's 7."),
+        ({"pin_text": "-1.50"}, wording("there_is_no_difference_of_rows", 3, 7)),
         (
             {"pin_text": "9", "pin_checkpoint": "numbers-tiny", "layer": "2"},
-            "there is no layer 2: layers go from 0 to 1.",
+            wording("there_is_no_layer_layers_go_from_to", 2, 0, 1),
         ),
     ],
 )
@@ -343,31 +344,31 @@ def test_a_row_that_has_no_difference_is_said_in_one_sentence(app, given, senten
 
 def test_a_row_of_another_model_is_subtracted_with_a_warning(app):
     opened(app, text="7", pin_text="7", **{**PIN, "pin_checkpoint": "numbers-tiny"}, heads="1")
-    assert "These are two models: head 1 of one need not have anything to do with head 1 of the other." in words(app)
+    assert wording("heads_of_two_models", 1, 1) in words(app)
     opened(app, text="7", pin_text="7", **PIN)
-    assert "Both rows of weights are the same, number by number." in words(app)
+    assert wording("both_rows_of_weights_are_the_same_number") in words(app)
 
 
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app):
     opened(app, text="")
-    assert "the text is empty: type at least one character" in words(app)
+    assert wording("the_text_is_empty") in words(app)
     assert components(app, "row") == []
     assert "What not to conclude" in words(app)
 
 
 def test_what_the_address_cannot_mean_is_said(app):
     said = words(opened(app, weight_line="sum", weight_beside="jax", t="99", i="99"))
-    assert "The address asks for weight_line “sum”, which is not the name of a line of the ladder." in said
-    assert "The address asks for weight_beside “jax”, which is not one of weights, out." in said
-    assert "There is no source position 99" in said
+    assert wording("the_address_asks_for_weight_line_which_is_not_the_name_of_a_line", "sum") in said
+    assert wording("the_address_asks_for_weight_beside_which_is_not_one_of_weights_out", "jax") in said
+    assert wording("there_is_no_source_position", 99) in said
 
 
 def test_the_page_says_how_to_read_it_and_runs_alone(alone, bundled):
     app = alone("weight")
     assert [title.value for title in app.title] == ["One weight"]
     said = words(app)
-    assert "The products add up to the score" in said
-    assert "A large weight on a tiny value moves nothing." in said
+    assert wording("the_products_add_up_to_the_score") in said
+    assert wording("a_large_weight_on_a_tiny_value_moves_nothing") in said
 
 
 def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):

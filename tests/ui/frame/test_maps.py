@@ -12,6 +12,7 @@ import torch
 from builders import tiny_checkpoint
 from page_driver import SITES
 from showing import shown_of, shown_run
+from wording import wording
 
 from viz_transformer import __version__
 from viz_transformer.analysis.attention.hidden_keys import hidden_keys
@@ -202,15 +203,15 @@ def test_an_encoder_alone_has_a_map_too():
     shown = shown_run(ckpt, "aabb", run)
     header, arrays = payload.unpack(picture(shown, "encoder", 1, (3,)).matrix())
     assert bits(arrays["values"]) == bits(recorded(run.trace, "encoder", 1, 3)[0])
-    assert header["title"] == "E-E  encoder layer 1, head 3, self-attention"
+    assert header["title"] == wording("title_of_encoder_attention", 1, 3)
     with pytest.raises(ValueError, match="has no 'cross' attention: choose 'encoder'"):
         picture(shown, "cross")
 
 
 def test_title_caption_and_file_name_say_what_is_seen(runs):
     made = picture(runs("one letter"), "decoder", 2, (3,))
-    assert made.title == "D-D  decoder layer 2, head 3, self-attention"
-    assert made.caption == f"tiny, “a”, decoder layer 2, head 3, self-attention (Viz Transformer {__version__})"
+    assert made.title == wording("title_of_decoder_attention", 2, 3)
+    assert made.caption == wording("caption_of_a_saved_map", "a", 2, 3, __version__)
     assert made.name == "tiny-decoder-layer-2-head-3-self-attention"
     assert payload.unpack(made.matrix())[0]["caption"] == made.caption
 
@@ -256,7 +257,7 @@ def test_a_masked_cell_with_weight_stays_a_number_beside_its_mark(runs):
 
 
 def test_the_note_of_a_table_says_where_masked_cells_are_marked(runs):
-    assert "Masked cells keep their weight" in picture(runs("slips"), "cross").note
+    assert wording("masked_cells_keep_their_weight") in picture(runs("slips"), "cross").note
     plain = picture(runs("one letter"), "encoder")
     assert plain.note == f"{plain.caption}. A number is the weight."
 
@@ -410,14 +411,14 @@ def test_hiding_special_keys_renormalises_the_rest_and_says_how_much_was_hidden(
     assert (arrays["values"][empty] == 0).all()  # nothing but a special token to read: the run's own weights
     assert empty.sum() == (kind == "decoder")
     np.testing.assert_allclose(header["hidden"], share, atol=1e-6)
-    assert ("1 of them reads special keys alone" in made.remarks[0]) == (kind == "decoder")
+    assert (wording("of_them_reads_special_keys_alone", 1) in made.remarks[0]) == (kind == "decoder")
     assert np.array_equal(arrays.get("mask", np.ones(made.mask.shape, bool)), mask[:, kept])
     assert header["columns"]["starts"] == list(kept)
     assert len(header["columns"]["tokens"]) == len(kept)
     assert not any(token.get("special") for token in header["columns"]["tokens"])
     assert header["unit"].startswith("attention weight") and "without special keys" in header["unit"]
     (remark,) = made.remarks
-    assert f"they hold {100 * share.mean():.1f} % of the weight on average" in remark
+    assert wording("share_that_hidden_keys_hold", f"{100 * share.mean():.1f}") in remark
     assert (f"in {(share > 0.9).sum()} of {len(share)} rows" in remark) == bool((share > 0.9).any())
 
 
@@ -436,14 +437,14 @@ def test_the_share_that_is_hidden_is_not_averaged_over_padding(runs):
     _, _, share = hidden_by_hand(weights, shown.source_special)
     assert 100 * abs(share.mean() - share[~padding].mean()) > 1
     (remark,) = picture(shown, "encoder", 1, (0,), ("hidden",)).remarks
-    assert f"they hold {100 * share[~padding].mean():.1f} % of the weight on average" in remark
-    assert remark.endswith("Rows of padding are not counted.")
+    assert wording("share_that_hidden_keys_hold", f"{100 * share[~padding].mean():.1f}") in remark
+    assert remark.endswith(wording("rows_of_padding_are_not_counted"))
 
 
 def test_a_small_hidden_share_is_not_called_none():
     found = hidden_keys([[1.4e-7, 1.0], [1.4e-7, 1.0]], [True, False], renormalise=True)
     said = maps._hidden_in_words(found, np.zeros(2, bool))
-    assert said == "Special keys are hidden: they hold <0.1 % of the weight on average."
+    assert said == wording("special_keys_with_hardly_any_weight_are_hidden", "0.1")
 
 
 def test_the_hidden_share_of_a_word_s_row_is_the_mean_of_its_tokens(shown):
@@ -464,7 +465,7 @@ def test_that_what_is_left_was_renormalised_is_said(shown):
 def test_the_hidden_share_of_a_derived_picture_is_a_share_of_its_own_weight(shown, kind, heads):
     _, _, share = hidden_by_hand(picture(shown, kind, 1, heads).values, shown.source_special)
     (remark,) = picture(shown, kind, 1, heads, ("hidden",)).remarks
-    assert f"they hold {100 * share.mean():.1f} % of the weight on average" in remark
+    assert wording("share_that_hidden_keys_hold", f"{100 * share.mean():.1f}") in remark
 
 
 def test_of_several_heads_the_special_keys_are_hidden_in_each(shown):
@@ -488,7 +489,7 @@ def test_where_there_is_nothing_to_hide_that_is_said():
     alone = shown_of(tiny_checkpoint(), "ab", max_steps=1)  # the decoder has read its start token only
     made = picture(alone, "decoder", 0, (0,), ("hidden",))
     assert made.values.shape == (1, 1)
-    assert made.remarks == ("All keys here are special tokens: none is hidden.",)
+    assert made.remarks == (wording("all_keys_here_are_special_tokens_none_is_hidden"),)
 
 
 # ---- words
@@ -508,7 +509,7 @@ def test_words_are_sums_over_what_is_read_and_means_over_what_reads_and_derived(
         assert axis["starts"] == [0, 1, 3, 4, 5, 6, 9]
         assert [bool(token.get("special")) for token in axis["tokens"]] == [True, *[False] * 5, True]
     assert header["scale"] == "derived"
-    assert header["unit"] == "attention weight by word (derived)"
+    assert header["unit"] == wording("attention_weight_by_word_derived")
 
 
 def test_a_word_row_writes_what_its_tokens_write():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from builders import tiny_checkpoint
 from showing import shown_of
+from wording import wording
 
 from viz_transformer.analysis.attention.head_scores import head_scores
 from viz_transformer.analysis.attention.maps import contribution_norms, kept_cells
@@ -72,7 +73,7 @@ def test_what_no_step_had_is_empty_in_map_table_and_csv(growing, kind):
     assert "masked" not in own.note
     first = frame.to_csv(index=False).splitlines()[1].split(",")
     assert [value == "" for value in first[:5]] == (~there[0]).tolist()
-    assert ("An empty cell is not there" in own.note) and "each row of its own step" in own.note
+    assert (wording("an_empty_cell_is_not_there") in own.note) and wording("each_row_of_its_own_step") in own.note
 
 
 def test_a_number_that_is_none_is_not_taken_for_one_that_is_not_there():
@@ -166,7 +167,7 @@ def test_one_weight_states_the_weight_of_the_querys_own_step(slips):
         == slips.run.steps[0].rows["decoder.1.cross.weights"][0, head, 0].numpy().tobytes()
     )
     table = view.row_table(last, ladder(last.trace, parameters(last.ckpt.model, "cross", 1), cell))
-    assert table["weight in the query's own step"].tolist() == own
+    assert table[wording("weight_in_the_querys_own_step")].tolist() == own
     assert table["weight"].tolist() != own
     assert view.own_weights(last, replace(cell, query=5)) is None  # a row of padding
     later = view.own_weights(last, replace(cell, kind="decoder", query=0))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from page_driver import drawn, words
+from wording import wording
 
 
 def page(rows, columns):
@@ -20,4 +21,4 @@ def page(rows, columns):
 def test_a_map_of_512_keys_is_shown_with_the_marks_of_its_masked_cells(rows, columns, shown):
     app = drawn(page, rows, columns)
     assert [np.shape(each.value) for each in app.dataframe] == ([(rows, columns)] if shown else [])
-    assert (f"{rows:,} rows and {columns:,} columns are too many to show here." in words(app)) != shown
+    assert (wording("rows_and_columns_are_too_many_to_show_here", f"{rows:,}", f"{columns:,}") in words(app)) != shown

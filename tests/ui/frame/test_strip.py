@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from builders import tiny_checkpoint
+from wording import wording
 
 from viz_transformer.running.decoding import decode
 from viz_transformer.text import RegexTokens
@@ -114,9 +115,9 @@ def test_unknown_text_is_said_in_one_sentence(ckpt):
     ("typed", "said"),
     [
         (11, None),  # 13 tokens with start and end; nine tenths of 15 are 13.5
-        (12, "nearly as long as the longest of training: it has 14 tokens, the longest there had 15."),
-        (13, "as long as the longest of training: it has 15 tokens"),
-        (14, "longer than the longest of training: it has 16 tokens"),
+        (12, wording("nearly_as_long_as_the_longest_of_training_it_has_tokens", 14, 15)),
+        (13, wording("as_long_as_the_longest_of_training_it_has_tokens", 15)),
+        (14, wording("longer_than_the_longest_of_training_it_has_tokens", 16)),
     ],
 )
 def test_a_text_nearly_as_long_as_the_longest_of_training_says_so(ckpt, typed, said):

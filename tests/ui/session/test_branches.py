@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import tiny_checkpoint
+from wording import wording
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.running.decoding import decode
@@ -86,7 +87,7 @@ def test_there_are_only_so_many_branches(fields):
         fields["branch"] = 0
         branches.grow(1, (token,), "x", first_row=0)
     assert len(fields["branches"]) == MOST_BRANCHES
-    assert fields["said"] == f"There are {MOST_BRANCHES} branches already: close one first."
+    assert fields["said"] == wording("there_are_branches_already_close_one_first", MOST_BRANCHES)
 
 
 def test_a_branch_is_renamed_to_what_a_name_can_have(fields):

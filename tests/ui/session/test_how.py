@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from wording import wording
 
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
 from viz_transformer.ui.session.how import (
@@ -68,9 +69,7 @@ def test_settings_become_the_strategies_that_they_name():
 
 def test_a_caption_says_what_is_not_greedy():
     assert How().words() == ""
-    assert (
-        How("beam", SEARCHED, (1,), branch="pin").words() == "beam, width 4, length penalty 0.6, 1 banned, branch “pin”"
-    )
+    assert How("beam", SEARCHED, (1,), branch="pin").words() == wording("how_a_beam_was_run", 4, "0.6", 1, "pin")
 
 
 @pytest.mark.parametrize("given", ["0.8,0,1.0,0.0,1.0,0", "0,40,0.5,1,10,1000000000"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from page_driver import address, drawn
 from streamlit.testing.v1 import AppTest
+from wording import wording
 
 from viz_transformer.ui import pages  # all fields are known
 from viz_transformer.ui.session import state
@@ -84,14 +85,14 @@ def test_an_empty_text_in_the_address_is_an_empty_text():
 def test_a_layer_that_is_no_number_is_dropped_and_said(given):
     app = opened(layer=given)
     assert selection(app)["layer"] == state.DEFAULTS["layer"]
-    assert remarks(app) == [f"The address asks for layer “{given}”, which is not a whole number from 0 on."]
+    assert remarks(app) == [wording("the_address_asks_for_layer_which_is_not_a_whole_number", given, 0)]
 
 
 @pytest.mark.parametrize("given", ["x", "", "0,", "0,0", "-1", "0,1,2,3,4,5,6", "mean,0", "Mean"])
 def test_heads_are_a_few_different_numbers_or_a_word(given):
     app = opened(heads=given)
     assert selection(app)["heads"] == state.DEFAULTS["heads"]
-    assert remarks(app)[0].startswith(f"The address asks for heads “{given}”, which is not at most 6 different")
+    assert remarks(app)[0].startswith(wording("the_address_asks_for_heads_which_is_not_at_most_different", given, 6))
 
 
 def test_several_heads_are_told_by_commas():
@@ -115,8 +116,8 @@ def test_unknown_models_and_fields_are_dropped_and_said():
     app = opened(checkpoint="nope", colour="red")
     assert selection(app)["checkpoint"] == "numbers-any"
     assert remarks(app) == [
-        "The address asks for “colour”, which means nothing here.",
-        "There is no model named “nope” here: numbers-any is shown.",
+        wording("the_address_asks_for_which_means_nothing_here", "colour"),
+        wording("there_is_no_model_named_here_is_shown", "nope", "numbers-any"),
     ]
 
 
@@ -149,7 +150,7 @@ def test_a_long_text_of_any_kind_is_left_out_of_the_address_and_said(field, what
     app = opened(
         checkpoint="numbers-any", pin_checkpoint="numbers-any", **{field: "7" * (state.LONGEST_LINKED_TEXT + 1)}
     )
-    assert remarks(app) == [f"{what} of over 1,500 characters is not put into the address: a link leaves it out."]
+    assert remarks(app) == [wording("what_is_too_long_for_the_address", what, "1,500")]
     assert field not in app.query_params
 
 
@@ -184,7 +185,7 @@ def test_a_long_text_stays_but_not_in_the_address_and_that_is_said():
     app.text_input(key="text").set_value("7" * 1501).run()
     assert selection(app)["text"] == "7" * 1501
     assert "text" not in app.query_params
-    assert remarks(app) == ["A text of over 1,500 characters is not put into the address: a link leaves it out."]
+    assert remarks(app) == [wording("a_text_is_too_long_for_the_address", "1,500")]
     app.text_input(key="text").set_value("7" * 1500).run()
     assert app.query_params["text"] in ("7" * 1500, ["7" * 1500])
 
@@ -292,10 +293,10 @@ def test_what_the_model_does_not_have_is_clipped_and_said():
         "decoder 2",
         "(3,)",
         "i=4 j=0 t=2 u=0",
-        "There is no layer 9: numbers has layers 0 to 2, so layer 2 is shown.",
-        "There is no head 9: numbers-any has heads 0 to 3, so head 3 is shown.",
-        "There is no source position 9: the run has source positions 0 to 4, so source position 4 is shown.",
-        "There is no target position 9: the run has target positions 0 to 2, so target position 2 is shown.",
+        wording("there_is_no_layer_so_another_is_shown", 9, "numbers", 0, 2, 2),
+        wording("there_is_no_head_so_another_is_shown", 9, "numbers-any", 0, 3, 3),
+        wording("there_is_no_source_position_so_another_is_shown", 9, 0, 4, 4),
+        wording("there_is_no_target_position_so_another_is_shown", 9, 0, 2, 2),
     ]
     assert app.query_params["t"] in ("2", ["2"])
 
@@ -303,7 +304,7 @@ def test_what_the_model_does_not_have_is_clipped_and_said():
 def test_of_several_heads_those_stay_that_the_model_has():
     app = drawn(clipped, heads="1,2,7")
     assert remarks(app)[1] == "(1, 2)"
-    assert remarks(app)[3] == "There is no head 7: numbers-any has heads 0 to 3, so heads 1, 2 are shown."
+    assert remarks(app)[3] == wording("there_is_no_head_so_others_are_shown", 7, "numbers-any", 0, 3, 1, 2)
 
 
 def test_without_a_position_the_first_step_is_chosen_and_a_derived_picture_has_no_number():

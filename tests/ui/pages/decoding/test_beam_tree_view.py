@@ -10,6 +10,7 @@ from builders import tiny_checkpoint
 from page_driver import drawn, markup, words
 from showing import shown_of
 from streamlit.testing.v1 import AppTest
+from wording import wording
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
@@ -106,13 +107,13 @@ def test_the_map_is_of_a_run_that_writes_the_picked_hypothesis(index):
     assert arrays["values"].shape == wanted.shape
     assert np.abs(arrays["values"] - wanted).max() < 1e-6  # the answer's own rows come from a cache
     assert f"hypothesis {tree().answer if index is None else index}" in header["title"]
-    assert f"hypothesis {tree().answer if index is None else index} of the beam tree" in header["caption"]
+    assert wording("hypothesis_of_the_beam_tree", tree().answer if index is None else index) in header["caption"]
 
 
 def test_a_hypothesis_that_is_not_there_gives_way_to_the_answer_with_a_remark():
     app = opened(dec_node=9999)
     assert (
-        f"There is no hypothesis 9999: the tree has 0 to {len(tree().nodes) - 1}, so the answer is shown."
+        wording("there_is_no_hypothesis_so_the_answer_is_shown", 9999, 0, len(tree().nodes) - 1)
         in (app.session_state["said"])
     )
     assert app.session_state["chosen"] is None

@@ -6,6 +6,7 @@ import pytest
 from builders import tiny_checkpoint
 from page_driver import drawn, words
 from showing import shown_of
+from wording import wording
 
 from viz_transformer.analysis.decoding.branches import compare_runs
 from viz_transformer.running.edits import AblateHead
@@ -37,7 +38,7 @@ def test_each_token_stands_once_and_what_is_in_one_run_only_is_marked_and_said()
     first, second = (tokens_of(row) for row in page.split("<tr>")[2:])
     assert [token for _, _, token, _ in first] == ["u", "v", "w", "x", "y", "z", "&lt;/s&gt;"]
     assert [token for _, _, token, _ in second] == ["u", "v", "w", "y", "z", "&lt;/s&gt;"]
-    assert [title for mark, title, _, _ in first if mark] == ["step 3, not in the other"]
+    assert [title for mark, title, _, _ in first if mark] == [wording("step_not_in_the_other", 3)]
     assert not any(mark for mark, *_ in second)
     for row in (first, second):
         assert [place for place, (*_, at) in enumerate(row) if at] == [3]
@@ -54,17 +55,17 @@ def test_names_and_totals_stand_beside_and_a_name_is_no_markup():
 def test_where_they_part_is_said_with_both_probabilities():
     a, b = pair()
     said = " ".join(branch_views.comparison_sentences(compare_runs(a.run, b.run), a, b))
-    assert said.startswith("They part at step 3, behind 3 same tokens: A was given “x” (probability ")
-    assert "A has 7 tokens, B 6: log-probabilities of different lengths do not compare" in said
+    assert said.startswith(wording("they_part_at_step_with_a_token_of_this_probability", 3, 3, "x"))
+    assert wording("runs_of_different_lengths_do_not_compare", 7, 6) in said
     same = branch_views.comparison_sentences(compare_runs(a.run, a.run), a, a)
-    assert same == ["Both write the same tokens."]
+    assert same == [wording("both_write_the_same_tokens")]
 
 
 def test_a_run_that_ended_earlier_is_said_to_have_ended():
     ckpt = tiny_checkpoint()
     a, b = shown_of(ckpt, "abc", target="uvwx"), shown_of(ckpt, "abc", prefix="uv", max_steps=2)
     said = branch_views.comparison_sentences(compare_runs(a.run, b.run), a, b)[0]
-    assert said.startswith("They part at step 2, behind 2 same tokens") and said.endswith("B has ended.")
+    assert said.startswith(wording("they_part_at_step", 2, 2)) and said.endswith("B has ended.")
 
 
 def test_the_table_has_every_step_of_both_runs():
@@ -92,7 +93,7 @@ def test_attention_that_is_alike_is_said_to_be(selected):
     a, b = pair()
     said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a))
     assert "exactly alike" in said or "float32 rounding" in said
-    assert "no row sees the tokens behind it" in said
+    assert wording("no_row_sees_the_tokens_behind_it") in said
 
 
 def test_the_largest_of_all_and_the_selected_head_are_said(selected):
@@ -104,17 +105,17 @@ def test_the_largest_of_all_and_the_selected_head_are_said(selected):
     said = " ".join(branch_views.attention_sentences(found, a))
     largest, own = found.largest, found.variation("decoder", 2).values[3]
     site = "cross-attention" if largest.kind == "cross" else "self-attention"
-    assert f"Largest of rows 0 to 4: {largest.value:.4f}, in {site} of decoder layer {largest.layer}" in said
-    assert f"self-attention of decoder layer 2, head 3: largest {own.max():.4f}, mean {own.mean():.4f}" in said
+    assert wording("largest_change_of_rows", 0, 4, f"{largest.value:.4f}", site, largest.layer) in said
+    assert wording("largest_and_mean_change_of_a_head", 2, 3, f"{own.max():.4f}", f"{own.mean():.4f}") in said
     selected.update(kind="encoder", layer=0, heads="mean")
     said = " ".join(branch_views.attention_sentences(found, a))
-    assert "cross-attention of decoder layer 0, all heads" in said and "they read one source" in said
+    assert wording("cross_attention_of_all_heads", 0) in said and "they read one source" in said
 
 
 def test_a_model_that_is_not_causal_says_so(selected):
     a, b = pair(tiny_checkpoint(**SLIPS))
     said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a))
-    assert "those of each branch's last pass" in said
+    assert wording("those_of_each_branchs_last_pass") in said
 
 
 def page(text, changes):
@@ -143,4 +144,4 @@ def test_a_picture_of_attention_is_drawn_where_there_is_something_to_see(changes
 def test_branches_of_different_texts_are_refused_in_one_sentence():
     app = drawn(page, "abd", {})
     assert not app.get("plotly_chart")
-    assert "The runs read different texts: branches go on from the same source." in words(app)
+    assert wording("the_runs_read_different_texts_branches") in words(app)

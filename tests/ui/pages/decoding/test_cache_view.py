@@ -7,6 +7,7 @@ import pytest
 from builders import tiny_checkpoint
 from page_driver import drawn, words
 from showing import shown_of
+from wording import wording
 
 from viz_transformer.analysis.decoding.caching import UncachedDifference, cache_of_run, uncached_difference
 from viz_transformer.running.strategies import Beam
@@ -64,18 +65,16 @@ def test_a_long_run_is_cut_and_says_so(monkeypatch, shown):
 def test_positions_and_bytes_are_said(shown):
     steps = cache_of_run(shown.run)
     said = " ".join(cache_view.step_sentences(steps[2], shown))
-    assert "keys and values of 1 of 3 positions were computed in this step, those of 2 reused, in each of 3" in said
-    assert "none computed, all 5 source positions reused since step 0" in said
-    assert f"holds {steps[2].bytes_held / 1024:.1f} KiB and has room for 24 positions" in said
-    assert "all 5 source positions were computed, once for the run" in " ".join(
-        cache_view.step_sentences(steps[0], shown)
-    )
+    assert wording("what_a_step_computed_and_reused", 1, 3, 2, 3) in said
+    assert wording("all_source_positions_were_reused", 5, 0) in said
+    assert wording("holds_kib_and_has_room_for_positions", f"{steps[2].bytes_held / 1024:.1f}", 24) in said
+    assert wording("all_source_positions_were_computed_once", 5) in " ".join(cache_view.step_sentences(steps[0], shown))
 
 
 def test_a_hypothesis_of_a_search_is_said_to_be_one_of_several():
     shown = shown_of(tiny_checkpoint(), "abc", strategy=Beam(3), max_steps=4)
     said = " ".join(cache_view.step_sentences(cache_of_run(shown.run)[1], shown))
-    assert "the search kept up to 3 side by side" in said
+    assert wording("the_search_kept_up_to_side_by_side", 3) in said
 
 
 def test_work_of_the_step_and_of_the_run_so_far(shown):
@@ -115,11 +114,11 @@ def test_the_selected_row_says_which_step(monkeypatch, shown, row, step):
 def test_what_is_without_a_cache_is_said_with_its_place(shown):
     found = UncachedDifference(np.array([0.0, 2e-6, 1e-6]), np.array([4.0, 8.0, 5.0]), in_one_pass=False)
     said = " ".join(cache_view.difference_sentences(found, shown.run))
-    assert "recorded with the cache and that of a whole pass: 2.0e-06, at step 1" in said
-    assert "largest absolute logit is 8.00, so that is 2.5e-07 of it" in said
+    assert wording("recorded_with_the_cache_and_that_of_a_whole_pass", "2.0e-06", 1) in said
+    assert wording("largest_absolute_logit_is_so_that_is", "8.00", "2.5e-07") in said
     same = UncachedDifference(np.zeros(3), np.ones(3), in_one_pass=True)
     assert (
-        "in one pass behind the search is exactly that of a whole pass"
+        wording("in_one_pass_behind_the_search_is_exactly_that_of_a_whole")
         in cache_view.difference_sentences(same, shown.run)[0]
     )
 
@@ -151,7 +150,4 @@ def test_whole_passes_are_run_when_they_are_asked_for_and_stay():
 def test_a_model_without_a_cache_says_why():
     app = drawn(page, "leaky")
     assert not app.get("plotly_chart")
-    assert (
-        "This run has no cache: later tokens change earlier rows of this model. Every step was a whole pass."
-        in words(app)
-    )
+    assert wording("this_run_has_no_cache_later_tokens_change") in words(app)

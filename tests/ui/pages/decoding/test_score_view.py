@@ -7,6 +7,7 @@ import pytest
 from builders import tiny_checkpoint
 from page_driver import drawn, words
 from showing import shown_of
+from wording import wording
 
 from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore, run_score, target_score
 from viz_transformer.running.decoding import decode
@@ -66,29 +67,29 @@ def test_totals_stand_beside_those_of_the_models_answer():
         "log-probability": ["-2.77", "-1.39"],
         "per token": ["-1.39", "-1.39"],
         "perplexity per token": ["4.00", "4.00"],
-        "not the model’s first choice": ["1 of 2", "0 of 1"],
+        wording("not_the_models_first_choice"): ["1 of 2", "0 of 1"],
     }
 
 
 def test_sums_of_different_lengths_are_said_not_to_compare():
     said = " ".join(score_view.score_sentences(score(-0.1, -0.2), score(-0.1)))
-    assert "2 and 1 tokens: log-probabilities of different lengths do not compare" in said
+    assert wording("texts_of_different_lengths_do_not_compare", 2, 1) in said
     assert "compare" not in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
-    assert "more probable to this model" in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
+    assert wording("more_probable_to_this_model") in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
     assert "more probable" not in " ".join(score_view.score_sentences(score(-0.3), score(-0.2)))
 
 
 def test_the_first_other_choice_is_said():
-    assert "first at step 1: “v” instead of “u”" in " ".join(
+    assert wording("first_at_step_instead_of", 1, "v", "u") in " ".join(
         score_view.score_sentences(score(-0.1, -3, ranks=[0, 4]), score(-1))
     )
-    assert "greedy decoding writes this text" in " ".join(score_view.score_sentences(score(-0.1), score(-1)))
+    assert wording("greedy_decoding_writes_this_text") in " ".join(score_view.score_sentences(score(-0.1), score(-1)))
 
 
 def test_the_end_token_is_said_to_be_counted():
-    assert "the end token is one of them" in score_view.score_sentences(score(-0.1), score(-1))[0]
+    assert wording("the_end_token_is_one_of_them") in score_view.score_sentences(score(-0.1), score(-1))[0]
     unended = TargetScore(score(-0.1).tokens, ended=False)
-    assert "no room for an end token" in score_view.score_sentences(unended, score(-1))[0]
+    assert wording("no_room_for_an_end_token") in score_view.score_sentences(unended, score(-1))[0]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from builders import tiny_config
+from wording import wording
 
 from viz_transformer.checkpoint import Summary, describe, list_checkpoints, load
 from viz_transformer.model.causality import is_causal
@@ -39,13 +40,15 @@ CARD = {
 
 def test_overlap_is_counted_as_the_card_counts_it():
     rows = dict(data_rows(CARD, CONFIG))
-    assert rows["overlap, of the test"] == "395 of 2,000 sources stand in the training data (19.75 %)"
-    assert rows["overlap, of the whole test file"] == "5,731 of 30,000 sources stand in the training data (19.10 %)"
-    assert rows["overlap, test_2018"] == "1 of 1,071 sources stand in the training data (0.09 %)"
+    assert rows["overlap, of the test"] == wording("sources_that_stand_in_the_training_data", 395, "2,000", "19.75")
+    assert rows[wording("overlap_of_the_whole_test_file")] == wording(
+        "sources_that_stand_in_the_training_data", "5,731", "30,000", "19.10"
+    )
+    assert rows["overlap, test_2018"] == wording("sources_that_stand_in_the_training_data", 1, "1,071", "0.09")
     assert rows["trained on"] == "numbers/train.gz"
     assert rows["tested on"] == "test_full, first 2,000, numbers/test_full.tsv.gz"
-    assert rows["sizes"] == "test 2,000 pairs; train and validation not stated"
-    assert rows["source"] == "12 tokens in the vocabulary, at most 20 in a text"
+    assert rows["sizes"] == wording("test_pairs_train_and_validation_not_stated", "2,000")
+    assert rows["source"] == wording("tokens_in_the_vocabulary_at_most_in_a_text", 12, 20)
 
 
 def test_files_in_a_list_keep_their_limits():
@@ -63,7 +66,7 @@ def test_the_sizes_of_the_splits_are_those_of_the_card():
 
 def test_a_text_in_windows_is_counted_in_windows():
     rows = dict(data_rows({"overlap": {"test_windows": 872, "with_text_in_train": 0}}, CONFIG))
-    assert rows["overlap, of the test"] == "0 of 872 windows stand in the training data (0 %)"
+    assert rows["overlap, of the test"] == wording("windows_that_stand_in_the_training_data", 0, 872, 0)
 
 
 @pytest.mark.parametrize(
@@ -82,14 +85,17 @@ def test_what_is_not_stated_is_said_to_be_missing(card):
 def test_pairs_that_the_test_leaves_out_are_counted_beside_it():
     with_them = {"split": "all", "pairs": 2300, "exact_match": 0.5, "too_long": 1852, "loss": None}
     card = {"metrics": [*CARD["metrics"], with_them]}
-    assert dict(data_rows(card, CONFIG))["left out of the test"] == "1,852 of 2,300 pairs, too long"
-    assert "left out of the test" not in dict(data_rows(CARD, CONFIG))
-    assert measurements(card)[1].numbers == (("exact match", "50.00 %"), ("too long, counted as wrong", "1,852"))
+    assert dict(data_rows(card, CONFIG))[wording("left_out_of_the_test")] == "1,852 of 2,300 pairs, too long"
+    assert wording("left_out_of_the_test") not in dict(data_rows(CARD, CONFIG))
+    assert measurements(card)[1].numbers == (
+        ("exact match", "50.00 %"),
+        (wording("too_long_counted_as_wrong"), "1,852"),
+    )
 
 
 def test_the_examples_behind_the_curves_are_stated():
     card = {"losses_on": {"validation": "512 of 1,014 pairs"}}
-    assert dict(data_rows(card, CONFIG))["curves"] == "validation loss on 512 of 1,014 pairs"
+    assert dict(data_rows(card, CONFIG))["curves"] == wording("validation_loss_on_of_pairs", 512, "1,014")
     assert dict(data_rows(CARD, CONFIG))["curves"] == "not stated"
 
 
@@ -129,20 +135,19 @@ def test_all_and_none_are_said_only_of_all_and_none(value, text):
     [
         (
             {"kind": "numbers", "decimals": 2, "largest": 190_446_829_568},
-            "numbers written as 1,984.00, up to 190,446,829,568",
+            wording("numbers_written_as_up_to", "1,984.00", "190,446,829,568"),
         ),
         (
             {"kind": "typed-numbers", "digits": 15, "decimals": 6},
-            "numbers in the usual English notations, at most 15 digits before the point and 6 decimals",
+            wording("numbers_in_the_usual_english_notations_at_most", 15, 6),
         ),
-        ({"kind": "letters", "letters": "abc", "longest": 20}, "1 to 20 of the letters a to c"),
+        ({"kind": "letters", "letters": "abc", "longest": 20}, wording("to_of_the_letters_a_to_c", 1, 20)),
         (
             {"kind": "expressions", "functions": ["sin", "exp"], "symbols": "ab", "largest": 8, "plain": False},
-            "expressions of x with sin, exp, the constants a, b and whole numbers up to 8; x only inside functions and"
-            " times a constant",
+            wording("expressions_of_x_with_sin_exp_the_constants", 8),
         ),
         ({"kind": "<b>"}, "the card's notation has the kind '<b>': this program knows numbers, typed-numbers,"),
-        (None, "the card's notation is None: it has to be an object with a kind"),
+        (None, wording("the_cards_notation_is_none_it_has_to_be_an_object_with_a_kind")),
     ],
 )
 def test_a_notation_is_said_in_words(stated, row):

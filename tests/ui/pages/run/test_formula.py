@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from page_driver import drawn, markup, words
+from wording import wording
 
 from viz_transformer.analysis.decoding.series import series
 from viz_transformer.measuring.expression_trees import parse
@@ -176,9 +177,9 @@ def page(source: str, answer: str) -> None:
 @pytest.mark.parametrize(
     ("source", "answer", "tone", "sentence"),
     [
-        ("exp(x)", "1+x+x**2/2+x**3/6+x**4/24+x**5/120+O(x**6)", "ok", "Right: equal to the series by sympy"),
-        ("x", "a*x+O(x**6)", "bad", "Wrong at x: it should be 1, the model wrote a."),
-        ("x", "a*x+", "warning", "Cannot be read: the answer ends where"),
+        ("exp(x)", "1+x+x**2/2+x**3/6+x**4/24+x**5/120+O(x**6)", "ok", wording("right_equal_to_the_series_by_sympy")),
+        ("x", "a*x+O(x**6)", "bad", wording("wrong_at_x_it_should_be_the_model_wrote", 1)),
+        ("x", "a*x+", "warning", wording("cannot_be_read_the_answer_ends_where")),
     ],
 )
 def test_the_formulas_and_the_verdict_are_drawn(source: str, answer: str, tone: str, sentence: str):
@@ -191,7 +192,7 @@ def test_the_formulas_and_the_verdict_are_drawn(source: str, answer: str, tone: 
 def test_a_source_that_cannot_be_read_is_only_said_to_be_so():
     app = drawn(page, "<b>x</b>", "x")
     assert not app.latex
-    assert "Cannot be read: the source has “<”, which is not a sign of an expression." in words(app)
+    assert wording("cannot_be_read_the_source_has_which_is_not_a_sign_of_an_expression", "<") in words(app)
 
 
 @pytest.mark.parametrize("source", sorted({*examples.examples("taylor"), *examples.examples("taylor-2terms")}))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ladders import VARIANTS, cells, run_of
+from wording import wording
 
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import ladder
@@ -49,7 +50,7 @@ def test_variants_are_named():
     assert said("post-norm")[1]["norm"].title == "No norm here"
     assert said("post-norm")[1]["residual"].formula == r"\mathrm{norm}(x + y)"
     assert said("pre-norm")[1]["residual"].formula == "x + y"
-    assert r"\sqrt{16}" in said("divided by the root of d_model")[1]["divisor"].formula
+    assert r"\sqrt{16}" in said(wording("divided_by_the_root_of_d_model"))[1]["divisor"].formula
     assert "has learned" in said("learned divisor and scale")[1]["divisor"].sentences[0]
     assert "b_Q" not in said("no biases")[1]["query"].formula and "b_Q" in said("pre-norm")[1]["query"].formula
     assert "no positions" in said("no positions")[1]["token"].sentences[0]
@@ -89,10 +90,10 @@ def test_a_masked_cell_and_a_row_without_a_key_are_said():
     lines = said("pre-norm", "decoder", query=1, key=3)[1]
     assert lines["mask"].result == "masked"
     assert lines["mask"].sentences[:2] == (
-        "This cell is masked. The query may attend to 2 of 6 keys.",
-        "The key comes after the query.",
+        wording("this_cell_is_masked_the_query_may_attend", 2, 6),
+        wording("the_key_comes_after_the_query"),
     )
     nothing = said("zero rows, queries masked", "encoder", query=6)[1]
-    assert "The row may read no key." in nothing["weight"].sentences[0]
+    assert wording("the_row_may_read_no_key") in nothing["weight"].sentences[0]
     infinite = said("-inf", "decoder", query=1, key=3)[1]
     assert infinite["weight"].equation == "w_{1,3} = 0"
