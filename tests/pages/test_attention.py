@@ -1,5 +1,3 @@
-import shutil
-
 import numpy as np
 import pytest
 from builders import saved, tiny_checkpoint
@@ -584,17 +582,3 @@ def test_the_page_runs_alone(alone, bundled):
     app = alone("attention")
     assert [title.value for title in app.title] == ["Attention"]
     assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
-
-
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
-    models_in(tmp_path)
-    assert "viz-transformer train numbers" in words(opened(app))
-
-
-def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, models_in):
-    shutil.copytree(bundled / "numbers", tmp_path / "numbers")
-    (tmp_path / "numbers" / "model.safetensors").write_bytes(b"not weights")
-    models_in(tmp_path)
-    opened(app)
-    assert "model.safetensors" in words(app)
-    assert components(app, "matrix") == []

@@ -480,17 +480,6 @@ def test_a_text_that_cannot_be_run_leaves_vocabulary_and_data(app):
     assert app.session_state["selection"]["text"] == "4.20"
 
 
-def test_without_models_the_page_says_so(app, tmp_path, models_in):
-    models_in(tmp_path / "none")
-    opened(app)
-    assert wording("there_is_no_trained_model_here_yet") in words(app)
-
-
-def test_the_page_runs_alone(alone):
-    page = alone("input")
-    assert [title.value for title in page.title] == ["Input"]
-
-
 def test_fields_of_the_page_are_restored_from_the_address(app, data):
     view = {
         "input_side": "target",

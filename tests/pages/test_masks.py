@@ -477,13 +477,6 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
         assert claim in said
 
 
-def test_the_page_runs_alone_and_has_scenes(alone, app):
-    page = alone("masks")
-    assert [title.value for title in page.title] == ["Masks"]
+def test_the_page_has_scenes(app):
     opened(app, projector="on", mask_batch="")
     assert "vt-projector" in markup(app)
-
-
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
-    models_in(tmp_path)
-    assert "viz-transformer train numbers" in words(opened(app))

@@ -146,11 +146,6 @@ def test_the_selection_stays_when_the_page_changes(app):
     assert app.session_state["selection"]["heads"] == "mean"
 
 
-def test_the_page_runs_alone(alone):
-    app = alone("models")
-    assert [title.value for title in app.title] == ["Models"]
-
-
 def test_opened_first_the_page_still_has_the_frame(app):
     app.switch_page("pages/models.py").run()
     assert not app.exception
@@ -179,11 +174,6 @@ def test_a_damaged_file_is_said_in_one_sentence_and_the_rest_is_shown(app, bundl
     app.button_group(key="models_tab").set_value("data").run()
     assert not app.exception
     assert ">MIT<" in markup(app)
-
-
-def test_without_models_the_page_says_what_to_do(app, tmp_path, models_in):
-    models_in(tmp_path)
-    assert "viz-transformer train numbers" in markup(opened(app))
 
 
 def test_a_card_without_measurements_says_so():

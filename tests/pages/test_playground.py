@@ -92,11 +92,6 @@ def test_it_needs_no_model(app, part, monkeypatch):
     assert "How to read it" in words(app)
 
 
-def test_the_page_runs_alone(alone):
-    page = alone("playground")
-    assert [title.value for title in page.title] == ["Playground"]
-
-
 @pytest.mark.parametrize(
     "given",
     [

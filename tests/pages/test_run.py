@@ -388,24 +388,6 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
         assert claim in said
 
 
-def test_the_page_runs_alone(alone):
-    app = alone("run")
-    assert [title.value for title in app.title] == ["Run"]
-    assert drawn(app)
-
-
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
-    models_in(tmp_path)
-    assert "viz-transformer train numbers" in words(opened(app))
-
-
-def test_a_damaged_model_is_said_in_one_sentence(app, bundled, tmp_path, models_in):
-    shutil.copytree(bundled / "numbers", tmp_path / "numbers")
-    (tmp_path / "numbers" / "model.safetensors").write_bytes(b"not weights")
-    models_in(tmp_path)
-    assert "model.safetensors" in words(opened(app))
-
-
 @pytest.fixture
 def noted(folder, tmp_path, models_in):
     """Puts a card that states this notation onto the random model of numbers."""

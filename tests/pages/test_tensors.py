@@ -514,12 +514,6 @@ def test_the_page_runs_alone(alone):
     assert len(app.get("plotly_chart")) == 1
 
 
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path_factory, models_in):
-    empty = tmp_path_factory.mktemp("empty")
-    models_in(empty)
-    assert "viz-transformer train numbers" in words(opened(app))
-
-
 def test_a_saved_picture_says_whose_numbers_it_has(bundled):
     ckpt = load(bundled / "numbers")
     plain = trace(ckpt, "4.20", "one")

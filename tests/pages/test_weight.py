@@ -371,11 +371,6 @@ def test_the_page_says_how_to_read_it_and_runs_alone(alone, bundled):
     assert wording("a_large_weight_on_a_tiny_value_moves_nothing") in said
 
 
-def test_without_a_model_the_page_says_what_to_do(app, tmp_path, models_in):
-    models_in(tmp_path)
-    assert "viz-transformer train numbers" in words(opened(app))
-
-
 def test_on_a_projector_the_ladder_is_a_scene_before_the_numbers_of_its_line(app):
     said = markup(opened(app, projector="on", text=TEXT, scene="1"))
     assert ":is(.st-key-weight_row, .st-key-weight_panel, .st-key-weight_torch) { display: none; }" in said
