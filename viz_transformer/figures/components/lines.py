@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import HEIGHT, Axis
+from viz_transformer.figures.components.matrix import HEIGHT, Axis, check_writes
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KindName
 
@@ -67,8 +67,7 @@ def lines_payload(
         raise ValueError(f"mask {np.shape(mask)} does not have the shape of the weights {maps.shape}")
     if there is not None and np.shape(there) != maps.shape[1:]:
         raise ValueError(f"there {np.shape(there)} does not fit the weights {maps.shape}")
-    if writes is not None and len(writes) != maps.shape[1]:
-        raise ValueError(f"{len(writes)} written tokens do not fit {maps.shape[1]} queries")
+    check_writes(writes, maps.shape[1], "queries")
     header = {
         "title": title,
         "label": f"Lines of {title}: {queries.title} on the left, {keys.title} on the right",

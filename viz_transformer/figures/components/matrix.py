@@ -58,6 +58,19 @@ def attention_axes(
     )
 
 
+def check_marks(shape: tuple[int, ...], values: str, **marks: ArrayLike | None) -> None:
+    """Raises ValueError for marks of another shape than the `values`, which are called so."""
+    for what, cells in marks.items():
+        if cells is not None and np.shape(cells) != shape:
+            raise ValueError(f"{what} {np.shape(cells)} does not have the shape of the {values} {shape}")
+
+
+def check_writes(writes: Sequence[Mapping[str, Any]] | None, count: int, rows: str) -> None:
+    """Raises ValueError unless there is a written token for each of so many `rows`, which are called so, or none."""
+    if writes is not None and len(writes) != count:
+        raise ValueError(f"{len(writes)} written tokens do not fit {count} {rows}")
+
+
 def matrix_payload(
     values: ArrayLike,
     rows: Axis,
@@ -94,11 +107,8 @@ def matrix_payload(
     grid = np.asarray(values, dtype=np.float32)
     if grid.shape != (len(rows.tokens), len(columns.tokens)) or 0 in grid.shape:
         raise ValueError(f"values {grid.shape} do not fit {len(rows.tokens)} rows and {len(columns.tokens)} columns")
-    for what, cells in (("mask", mask), ("there", there)):
-        if cells is not None and np.shape(cells) != grid.shape:
-            raise ValueError(f"{what} {np.shape(cells)} does not have the shape of the values {grid.shape}")
-    if writes is not None and len(writes) != grid.shape[0]:
-        raise ValueError(f"{len(writes)} written tokens do not fit {grid.shape[0]} rows")
+    check_marks(grid.shape, "values", mask=mask, there=there)
+    check_writes(writes, grid.shape[0], "rows")
     header: dict[str, Any] = {
         "title": title,
         "label": f"Map of {title}: {rows.title} as rows, {columns.title} as columns",

@@ -1,5 +1,6 @@
 import { colours } from "./parts/colours.js"
-import { announcer, button, element, icon, tooltip } from "./parts/elements.js"
+import { playerControls } from "./parts/controls.js"
+import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { hatch } from "./parts/marks.js"
 import { exponential, number, share } from "./parts/numbers.js"
@@ -44,8 +45,6 @@ function makeScrubber(root) {
     element("div"),
     element("div", "outside"),
   ]
-  const controls = element("div", "controls")
-  const range = element("input")
   const [start, end] = [element("span", "end"), element("span", "end")]
   const stage = element("div", "stage")
   const last = element("div", "last")
@@ -60,19 +59,15 @@ function makeScrubber(root) {
   let rest = null
   let active = null // the candidate pointed at: {i}, by the pointer with its place {i, x, y}
 
-  const back = button("quiet", undefined, "Previous step", () => move(-1))
-  const toggle = button("quiet", undefined, "Play the steps", () => (player.playing ? pause() : play()))
-  const next = button("quiet", undefined, "Next step", () => move(1))
-  back.append(icon("back"))
-  next.append(icon("next"))
-  toggle.append(icon("play"))
-  range.type = "range"
-  range.step = 1
-  range.min = 0
-  range.setAttribute("aria-label", "Step")
+  const controls = playerControls(
+    { back: "Previous step", play: "Play the steps", next: "Next step", slider: "Step" },
+    { move, toggle: () => (player.playing ? pause() : play()) },
+  )
+  const { range } = controls
   stage.tabIndex = 0
   stage.setAttribute("role", "listbox")
-  controls.append(back, toggle, next, start, range, end)
+  range.before(start)
+  range.after(end)
   says.append(reading, writing, spread, sums, outside)
   const saving = exports(root, {
     draw: paint,
@@ -86,7 +81,7 @@ function makeScrubber(root) {
   const axisTitle = element("span", "", "probability over the whole vocabulary")
   last.append(axisTitle, saving)
   for (const [sign, words] of SIGNS) legend.append(element("span", `sign ${sign}`), element("span", "", words))
-  root.append(says, controls, stage, legend, last)
+  root.append(says, controls.box, stage, legend, last)
 
   // ---- what a step is
 
@@ -420,19 +415,9 @@ function makeScrubber(root) {
     rest.row.setAttribute("aria-label", sentences(step, shown.length).join(", "))
   }
   function drawControls(step) {
-    const place = nearest(step)
-    range.value = place
+    controls.show(step, steps, { playing: player.playing, text: sentenceText(step) })
+    controls.disable(steps === 1 && writes(step))
     range.className = writes(step) ? "" : "outside"
-    range.style.setProperty("--done", `${steps > 1 ? (100 * place) / (steps - 1) : 0}%`)
-    range.setAttribute("aria-valuetext", sentenceText(step))
-    back.setAttribute("aria-disabled", String(step <= 0))
-    next.setAttribute("aria-disabled", String(step >= steps - 1))
-    toggle.setAttribute("aria-disabled", String(steps === 1 && writes(step)))
-    const word = player.playing ? "Pause" : "Play the steps"
-    if (toggle.title === word) return
-    toggle.title = word
-    toggle.setAttribute("aria-label", word)
-    toggle.replaceChildren(icon(player.playing ? "pause" : "play"))
   }
 
   // ---- the picture that is saved
@@ -615,7 +600,6 @@ function makeScrubber(root) {
       built = parts
       if (other) point(null)
       rest.row.hidden = head.candidates.every((_, step) => !others(step))
-      range.max = steps - 1
       start.textContent = steps > 1 ? "0" : ""
       end.textContent = steps > 1 ? String(steps - 1) : ""
       stage.setAttribute(

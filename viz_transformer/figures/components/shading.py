@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.lines import WeightScale
-from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.matrix import Axis, check_marks, check_writes
 
 
 def shading_payload(
@@ -47,11 +47,8 @@ def shading_payload(
         raise ValueError(
             f"shades show weights of at least 0, the smallest is {np.nanmin(grid)}: the matrix shows signed ones"
         )
-    for what, cells in (("mask", mask), ("there", there)):
-        if cells is not None and np.shape(cells) != grid.shape:
-            raise ValueError(f"{what} {np.shape(cells)} does not have the shape of the weights {grid.shape}")
-    if writes is not None and len(writes) != grid.shape[0]:
-        raise ValueError(f"{len(writes)} written tokens do not fit {grid.shape[0]} queries")
+    check_marks(grid.shape, "weights", mask=mask, there=there)
+    check_writes(writes, grid.shape[0], "queries")
     header = {
         "title": title,
         "label": f"Text of {title}: {queries.title} and {keys.title}",

@@ -1,6 +1,7 @@
 import { cellBeside, cellIn, columnLabels, rowLabels, wholeArea } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
-import { announcer, button, element, icon, tooltip } from "./parts/elements.js"
+import { playerControls } from "./parts/controls.js"
+import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { ramp } from "./parts/legend.js"
 import { ring } from "./parts/marks.js"
@@ -24,8 +25,6 @@ const CHART = 168
 export default (component) => mount(component, "snapshots", makeSnapshots)
 
 function makeSnapshots(root) {
-  const controls = element("div", "controls")
-  const range = element("input")
   const stepText = element("span", "step")
   const answer = element("div", "answer")
   const parts = element("div", "parts")
@@ -44,17 +43,17 @@ function makeSnapshots(root) {
   let rows = []
   let hovered = null
 
-  const back = button("quiet", undefined, "Previous snapshot", () => move(-1))
-  const toggle = button("quiet", undefined, "Play the training", () => (player.playing ? pause() : play()))
-  const next = button("quiet", undefined, "Next snapshot", () => move(1))
-  back.append(icon("back"))
-  next.append(icon("next"))
-  toggle.append(icon("play"))
-  range.type = "range"
-  range.min = 0
-  range.step = 1
-  range.setAttribute("aria-label", "Snapshot of the training")
-  controls.append(back, toggle, next, range, stepText)
+  const controls = playerControls(
+    {
+      back: "Previous snapshot",
+      play: "Play the training",
+      next: "Next snapshot",
+      slider: "Snapshot of the training",
+    },
+    { move, toggle: () => (player.playing ? pause() : play()) },
+  )
+  const { range } = controls
+  controls.box.append(stepText)
   stage.tabIndex = 0
   stage.setAttribute("role", "application")
   stage.append(canvas)
@@ -74,7 +73,7 @@ function makeSnapshots(root) {
       name: () => `${head.name}-step-${stepOf(at())}`,
     }),
   )
-  root.append(controls, answer, picks, parts, foot)
+  root.append(controls.box, answer, picks, parts, foot)
 
   // ---- what is chosen
 
@@ -207,17 +206,8 @@ function makeSnapshots(root) {
   }
 
   function drawControls(s) {
-    range.value = s
-    range.style.setProperty("--done", `${count() > 1 ? (100 * s) / (count() - 1) : 0}%`)
-    range.setAttribute("aria-valuetext", sentence(s))
-    back.setAttribute("aria-disabled", String(s <= 0))
-    next.setAttribute("aria-disabled", String(s >= count() - 1))
+    controls.show(s, count(), { playing: player.playing, text: sentence(s) })
     stepText.textContent = `step ${stepOf(s).toLocaleString("en")}`
-    const word = player.playing ? "Pause" : "Play the training"
-    if (toggle.title === word) return
-    toggle.title = word
-    toggle.setAttribute("aria-label", word)
-    toggle.replaceChildren(icon(player.playing ? "pause" : "play"))
   }
 
   function drawAnswer(s) {
@@ -518,7 +508,6 @@ function makeSnapshots(root) {
       head = header
       arrays = given
       losses = given.losses
-      range.max = count() - 1
       if (other) {
         hovered = null
         tip.hide()
