@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
 
+from viz_transformer.figures import components
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.architecture import architecture_payload
@@ -31,8 +33,10 @@ from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 
-TYPES = files("viz_transformer.figures.components").joinpath("parts", "types.js").read_text(encoding="utf-8")
-OURS = {"Numbers", "Payload", "Made"}  # what the browser makes itself
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = Path(str(files(components)))
+TYPES = (FOLDER / "parts" / "types.js").read_text(encoding="utf-8")
+OURS = {"Numbers", "Payload", "Made", "Context", "Ruler"}  # what the browser makes itself
 
 TOKENS = token_data(("<s>", "a", "<unk>"), ("<s>", "a", "ä"), special={0})
 ROWS = Axis("t", "query", "reads", "target", TOKENS)
@@ -303,6 +307,18 @@ def test_python_writes_what_the_types_say_and_nothing_else():
 )
 def test_what_does_not_fit_its_type_is_found(value, problem):
     assert problem in compared({"Score": [value]}).problems
+
+
+def test_what_components_share_is_checked_strictly_and_nothing_is_left_out_of_the_check():
+    strict = json.loads((ROOT / "tsconfig.strict.json").read_text())
+    assert strict["compilerOptions"] == {"strict": True} and strict["extends"] == "./tsconfig.json"
+    assert "viz_transformer/figures/components/parts/*.js" in strict["include"]
+    checks = (ROOT / "Makefile").read_text().split("\njavascript:")[1].split("\n\n")[0]
+    assert "tsc --project tsconfig.strict.json" in checks
+    left_out = [
+        path.name for path in FOLDER.rglob("*.js") if re.search(r"@ts-(nocheck|ignore|expect)", path.read_text())
+    ]
+    assert left_out == []
 
 
 def test_a_type_is_read_with_all_its_parts():

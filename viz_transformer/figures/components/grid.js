@@ -70,6 +70,7 @@ function makeGrid(root) {
   let roots, tops, masked, missing, layers, heads, queries, keys, place, pixels, painted
   let sorting = null // a score, or null for in place; the selection's `sort` names it
   let pointed = null // the head under the pointer or the keys, as layer * heads + head
+  /** @type {[number, number]} */
   let pointedAt = [0, 0]
   let cursor = null // where the arrow keys go on from
 

@@ -43,9 +43,9 @@ function makeLines(root) {
   stage.setAttribute("role", "application")
   stage.append(base, over)
   slider.type = "range"
-  slider.min = 0
-  slider.max = THRESHOLDS.length - 1
-  slider.step = 1
+  slider.min = "0"
+  slider.max = String(THRESHOLDS.length - 1)
+  slider.step = "1"
   slider.setAttribute("aria-label", "Threshold: lines of smaller weights are hidden")
   label.append(slider)
   root.append(stage, instead, controls)
@@ -555,14 +555,14 @@ function makeLines(root) {
 
   function setThreshold(to) {
     threshold = to
-    slider.value = THRESHOLDS.indexOf(to)
+    slider.value = String(THRESHOLDS.indexOf(to))
     said.textContent = hidden()
     slider.setAttribute("aria-valuetext", said.textContent)
   }
   let moving = false
   slider.oninput = () => {
     touched = true
-    setThreshold(THRESHOLDS[slider.value])
+    setThreshold(THRESHOLDS[Number(slider.value)])
     if (moving) return
     moving = true
     requestAnimationFrame(() => {

@@ -2,6 +2,11 @@ import { button, element } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
 import { rootIn } from "./parts/stage.js"
 
+/** @import { Component, Root } from "./parts/stage.js" */
+/** @import { RailData, Stack, SubLayer } from "./parts/types.js" */
+
+/** @typedef {{node: SubLayer, made: HTMLElement}} Choice */
+
 // The stacks side by side, from the embedding down to what they give out. The residual stream is a vertical line; each
 // sub-layer reads from it and adds to it, its norm in front (pre) or on the line behind the sum (post). The decoder is
 // mirrored, so that the memory reaches its cross-attentions without crossing a stream.
@@ -16,46 +21,61 @@ const WIDTH = 266,
   NORM = 15
 const SVG = "http://www.w3.org/2000/svg"
 
+/**
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ */
 const shape = (name, attributes) => {
   const made = document.createElementNS(SVG, name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
   return made
 }
 
+/** @param {SubLayer} node */
 const isChosen = (node) => {
   const { kind, layer, part } = selection.chosen
   return node.kinds.includes(kind) && part === node.part && (node.layer === undefined || layer === node.layer)
 }
+/** @param {SubLayer} node */
 const pick = (node) => {
   const { kind } = selection.chosen
   const place = node.layer === undefined ? {} : { layer: node.layer }
   selection.pick({ kind: node.kinds.includes(kind) ? kind : node.kinds[0], ...place, part: node.part }, 0)
 }
 
-// One stack: `at` is its left edge, `mirrored` puts its line at the right. Adds elements to `root` and lines to `lines`.
+/**
+ * One stack: `at` is its left edge, `mirrored` puts its line at the right. Adds elements to `root` and lines to `lines`.
+ * @param {Stack} stack
+ * @param {{norm: string, at: number, width: number, mirrored: boolean, root: HTMLElement, lines: Element}} place
+ */
 const drawStack = (stack, { norm, at, width, mirrored, root, lines }) => {
   const ink = `stream ${stack.ink}`
   const stream = mirrored ? at + width - LINE : at + LINE
   const left = mirrored ? at : at + LINE + GAP
   const room = width - LINE - GAP
   const edge = mirrored ? left + room : left // the side of a box that faces the line
-  const nodes = [],
-    crosses = []
+  /** @type {Choice[]} */
+  const nodes = []
+  /** @type {{x: number, y: number}[]} */
+  const crosses = []
+  /** @type {(made: HTMLElement, x: number, y: number, w: number, h: number) => HTMLElement} */
   const place = (made, x, y, w, h) => {
     Object.assign(made.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` })
     root.append(made)
     return made
   }
+  /** @type {(text: string, className: string, y: number, h: number) => HTMLElement} */
   const label = (text, className, y, h) => place(element("div", className, text), left, y, room, h)
-  const branch = (y, inwards) => {
+  const branch = (/** @type {number} */ y, /** @type {boolean} */ inwards) => {
     lines.append(shape("path", { class: "branch", d: `M${stream},${y} H${edge}` }))
     const [tip, back] = inwards ? [edge, mirrored ? 5 : -5] : [stream + (mirrored ? -6 : 6), mirrored ? -5 : 5]
     lines.append(shape("path", { class: "tip", d: `M${tip},${y} l${back},-3 v6 z` }))
   }
-  const sum = (y) => {
+  const sum = (/** @type {number} */ y) => {
     lines.append(shape("circle", { class: "sum", cx: stream, cy: y, r: 6 }))
     lines.append(shape("path", { class: "plus", d: `M${stream - 3},${y} h6 M${stream},${y - 3} v6` }))
   }
+  /** @type {(node: SubLayer, className: string, x: number, y: number, w: number, h: number) => HTMLElement} */
   const choice = (node, className, x, y, w, h) => {
     const made = button(className, "", node.title, () => pick(node))
     made.append(element("span", "name", node.name))
@@ -114,6 +134,10 @@ const drawStack = (stack, { norm, at, width, mirrored, root, lines }) => {
   return { nodes, crosses, bottom: y + 22, exit: { x: left + room, y: y + 11 } }
 }
 
+/**
+ * @param {HTMLElement} root
+ * @param {RailData} data
+ */
 const draw = (root, data) => {
   const lines = shape("svg", { class: "lines", "aria-hidden": "true" })
   root.replaceChildren(lines)
@@ -136,14 +160,15 @@ const draw = (root, data) => {
   const height = Math.max(...made.map((stack) => stack.bottom)) + 4
   const wide = two ? WIDTH : width
   lines.setAttribute("viewBox", `0 0 ${wide} ${height}`)
-  lines.setAttribute("width", wide)
-  lines.setAttribute("height", height)
+  lines.setAttribute("width", String(wide))
+  lines.setAttribute("height", String(height))
   Object.assign(root.style, { width: `${wide}px`, height: `${height}px` })
   return made.map((stack) => stack.nodes)
 }
 
+/** @param {Choice[][]} columns */
 const withKeys = (columns) => {
-  const go = (column, row) => {
+  const go = (/** @type {number} */ column, /** @type {number} */ row) => {
     const there = columns[column]?.[row]
     if (!there) return
     pick(there.node)
@@ -152,6 +177,7 @@ const withKeys = (columns) => {
   columns.forEach((nodes, column) =>
     nodes.forEach(({ made }, row) => {
       made.onkeydown = (event) => {
+        /** @type {Record<string, [number, number]>} */
         const to = {
           ArrowUp: [column, row - 1],
           ArrowDown: [column, row + 1],
@@ -170,16 +196,23 @@ const withKeys = (columns) => {
   )
 }
 
-/** Scroll the rail, where it is taller than the screen, so that this sub-layer is on it; the page stays. */
+/**
+ * Scroll the rail, where it is taller than the screen, so that this sub-layer is on it; the page stays.
+ * @param {HTMLElement} root
+ * @param {HTMLElement} made
+ */
 const reveal = (root, made) => {
   const [outer, inner] = [root.getBoundingClientRect(), made.getBoundingClientRect()]
   if (inner.top < outer.top + 40) root.scrollTop -= outer.top + 40 - inner.top
   else if (inner.bottom > outer.bottom - 40) root.scrollTop += inner.bottom - outer.bottom + 40
 }
 
+/** @param {Component} component */
 export default function ({ data, parentElement }) {
-  let root = rootIn(parentElement, "rail")
+  const known = rootIn(parentElement, "rail")
+  const root = known ?? /** @type {Root} */ (element("div", "rail"))
   const mark = () => {
+    /** @type {Choice[]} */
     const all = root.vt.columns.flat()
     const any = all.some(({ node }) => isChosen(node))
     all.forEach(({ node, made }, i) => {
@@ -190,8 +223,7 @@ export default function ({ data, parentElement }) {
       if (chosen) reveal(root, made)
     })
   }
-  if (!root) {
-    root = element("div", "rail")
+  if (!known) {
     root.setAttribute("role", "group")
     root.setAttribute("aria-label", "Sub-layers of the model")
     root.append(element("div", "drawing"))
@@ -202,7 +234,7 @@ export default function ({ data, parentElement }) {
   root.vt.mark = mark
   const given = JSON.stringify(data)
   if (given !== root.vt.given) {
-    root.vt.columns = draw(root.querySelector(".drawing"), data)
+    root.vt.columns = draw(/** @type {HTMLElement} */ (root.querySelector(".drawing")), data)
     withKeys(root.vt.columns)
   }
   root.vt.given = given

@@ -238,7 +238,7 @@ function makeScrubber(root) {
     tip.show(sentences(at(), i), x ?? box.left - outer.left + box.width / 2, y ?? box.top - outer.top + box.height / 2)
   }
   stage.onpointermove = (event) => {
-    const found = event.target.closest?.(".candidate, .rest")
+    const found = /** @type {Element} */ (event.target).closest?.(".candidate, .rest")
     if (!found || !writes(at())) {
       point(null)
       return

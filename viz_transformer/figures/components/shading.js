@@ -278,6 +278,7 @@ function makeShading(root) {
 
   // ---- pointing, choosing, walking
 
+  /** @returns {[number, number]} */
   const placeOf = (cell) => {
     const [outer, inner] = [root.getBoundingClientRect(), cell.getBoundingClientRect()]
     return [inner.left - outer.left + inner.width / 2, inner.bottom - outer.top - 10]

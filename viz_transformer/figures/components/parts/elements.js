@@ -7,7 +7,10 @@ const ICONS = {
   pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z",
 }
 
-/** The sign of a button: back, next, play or pause. */
+/**
+ * The sign of a button: back, next, play or pause.
+ * @param {keyof typeof ICONS} name
+ */
 export function icon(name) {
   const space = "http://www.w3.org/2000/svg"
   const picture = document.createElementNS(space, "svg")
@@ -19,6 +22,13 @@ export function icon(name) {
   return picture
 }
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {string} [className]
+ * @param {string} [text]
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
 export function element(name, className, text) {
   const made = document.createElement(name)
   if (className) made.className = className
@@ -26,6 +36,12 @@ export function element(name, className, text) {
   return made
 }
 
+/**
+ * @param {string} className
+ * @param {string | undefined} text
+ * @param {string} title
+ * @param {(event: MouseEvent) => void} onClick
+ */
 export function button(className, text, title, onClick) {
   const made = element("button", className, text)
   made.type = "button"
@@ -35,14 +51,17 @@ export function button(className, text, title, onClick) {
   return made
 }
 
-/** A tooltip inside `root`: show(lines, x, y) beside a place in root's pixels, hide(). */
+/**
+ * A tooltip inside `root`: show(lines, x, y) beside a place in root's pixels, hide().
+ * @param {HTMLElement} root
+ */
 export function tooltip(root) {
   const box = element("div", "tooltip")
   box.setAttribute("role", "tooltip")
   box.hidden = true
   root.append(box)
   return {
-    show(lines, x, y) {
+    show(/** @type {string[]} */ lines, /** @type {number} */ x, /** @type {number} */ y) {
       box.replaceChildren(...lines.map((line) => element("div", "", line)))
       box.hidden = false
       const right = x + 16 + box.offsetWidth <= root.clientWidth
@@ -56,12 +75,15 @@ export function tooltip(root) {
   }
 }
 
-/** A place that screen readers read aloud when its text changes. */
+/**
+ * A place that screen readers read aloud when its text changes.
+ * @param {HTMLElement} root
+ */
 export function announcer(root) {
   const place = element("div", "unseen")
   place.setAttribute("aria-live", "polite")
   root.append(place)
-  return (text) => {
+  return (/** @type {string} */ text) => {
     if (place.textContent !== text) place.textContent = text
   }
 }

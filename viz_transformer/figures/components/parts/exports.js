@@ -1,24 +1,35 @@
 import { colours } from "./colours.js"
 import { button, element } from "./elements.js"
-import { zoom } from "./stage.js"
+import { contextOf, zoom } from "./stage.js"
 import { SvgContext } from "./svg.js"
 import { sans, wrapped } from "./text.js"
 
+/** @import { Context } from "./types.js" */
+
 // Pictures to save: what is drawn is drawn once more, on a canvas of its own or as SVG, with the caption under it.
 
-/** Two buttons that save what draw(context) draws, `size()` pixels large, in a margin, with the caption under it. */
+/**
+ * Two buttons that save what draw(context) draws, `size()` pixels large, in a margin, with the caption under it.
+ * @param {HTMLElement} root
+ * @param {{draw: (context: any) => void, size: () => {width: number, height: number}, caption: () => string,
+ *   name: () => string}} given
+ */
 export function exports(root, { draw, size, caption, name }) {
   const box = element("span", "exports")
   const layout = () => {
     const [margin, line] = [12 * zoom(root), 17 * zoom(root)]
     const picture = size()
     const font = sans(12 * zoom(root))
-    const ruler = document.createElement("canvas").getContext("2d")
+    const ruler = contextOf(document.createElement("canvas"))
     ruler.font = font
     const lines = wrapped(ruler, caption(), picture.width)
     const height = picture.height + 3 * margin + lines.length * line
     return { margin, line, font, lines, picture, width: picture.width + 2 * margin, height }
   }
+  /**
+   * @param {Context} context
+   * @param {ReturnType<typeof layout>} laid
+   */
   const paint = (context, { margin, line, font, lines, picture, width, height }) => {
     const paper = colours(root)
     context.fillStyle = paper.one("page")
@@ -38,15 +49,15 @@ export function exports(root, { draw, size, caption, name }) {
     const canvas = element("canvas")
     canvas.width = laid.width * 2
     canvas.height = laid.height * 2
-    const context = canvas.getContext("2d")
+    const context = contextOf(canvas)
     context.scale(2, 2)
     paint(context, laid)
-    canvas.toBlob((blob) => save(blob, `${name()}.png`))
+    canvas.toBlob((blob) => blob && save(blob, `${name()}.png`))
   }
   const svg = () => {
     const laid = layout()
     const context = new SvgContext(laid)
-    paint(context, laid)
+    paint(/** @type {Context} */ (context), laid)
     save(new Blob([context.text()], { type: "image/svg+xml" }), `${name()}.svg`)
   }
   box.append(
@@ -56,6 +67,10 @@ export function exports(root, { draw, size, caption, name }) {
   return box
 }
 
+/**
+ * @param {Blob} blob
+ * @param {string} name
+ */
 export function save(blob, name) {
   const link = element("a")
   link.href = URL.createObjectURL(blob)

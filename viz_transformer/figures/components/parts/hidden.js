@@ -9,8 +9,12 @@ export const NOT_THERE = "not there: no step had this number"
 /** How a row of which so much is hidden is painted: what is left of it was little, however large it looks. */
 export const FAINT = 0.5
 const MOSTLY_HIDDEN = 0.9 // analysis/attention/hidden_keys.py has it too
-export const isFaint = (hidden) => hidden > MOSTLY_HIDDEN
+/** @param {?number | undefined} hidden */
+export const isFaint = (hidden) => (hidden ?? 0) > MOSTLY_HIDDEN
 export const FAINT_ROWS = `faint: more than ${MOSTLY_HIDDEN} of the row is hidden`
-/** What is said of it, in a list: nothing where nothing is known to be hidden. */
+/**
+ * What is said of it, in a list: nothing where nothing is known to be hidden.
+ * @param {?number | undefined} hidden
+ */
 export const hiddenWords = (hidden) =>
   typeof hidden === "number" ? [`${share(hidden)} of this row's weight is hidden`] : []

@@ -1,4 +1,5 @@
 import { element } from "./elements.js"
+import { contextOf } from "./stage.js"
 
 // Maps: cells as 32 bit pixels.
 
@@ -6,6 +7,8 @@ import { element } from "./elements.js"
  * How `count` cells from `first` share so many pixels: in steps of one cell, or of one pixel where there are fewer pixels
  * than cells. Step i has the pixels from pixels[i] to pixels[i + 1] and the cells from cells[i] to cells[i + 1], `most` of
  * them at most.
+ * @param {number} size
+ * @param {number} count
  */
 export function steps(size, count, first = 0) {
   const length = Math.min(size, count)
@@ -21,6 +24,12 @@ export function steps(size, count, first = 0) {
  * Paints one row of a map, the pixels from y0 to y1, into `out` with `width` pixels in a line; the map begins at left, top.
  * inks: a pixel for each step across; where `hatched`, if given, is not 0 there are lines over it, each `thick`, one every `period`.
  * With a `seam` the first line of each cell, and the first of the row, have that colour, save at the edges of the map.
+ * @param {Uint32Array} out
+ * @param {number} width
+ * @param {{left: number, top: number, y0: number, y1: number}} at
+ * @param {{length: number, pixels: Int32Array}} across
+ * @param {Uint32Array} inks
+ * @param {?Uint8Array | undefined} hatched
  * @param {{line: number, period: number, thick: number, seam?: number}} marks
  */
 export function paintRow(out, width, { left, top, y0, y1 }, { length, pixels }, inks, hatched, marks) {
@@ -44,11 +53,14 @@ export function paintRow(out, width, { left, top, y0, y1 }, { length, pixels }, 
   if (seam && y0) out.fill(seam, start, start + end)
 }
 
-/** The pixels as something that can be drawn, also larger or as SVG. */
+/**
+ * The pixels as something that can be drawn, also larger or as SVG.
+ * @param {ImageData} pixels
+ */
 export function picture(pixels) {
   const canvas = element("canvas")
   canvas.width = pixels.width
   canvas.height = pixels.height
-  canvas.getContext("2d").putImageData(pixels, 0, 0)
+  contextOf(canvas).putImageData(pixels, 0, 0)
   return canvas
 }

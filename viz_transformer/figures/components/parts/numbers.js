@@ -1,6 +1,10 @@
 // Numbers as text, as numerals.py writes them.
 
-/** The number with `digits` decimals, a tie to the even one, as Python rounds. */
+/**
+ * The number with `digits` decimals, a tie to the even one, as Python rounds.
+ * @param {number} value
+ * @param {number} digits
+ */
 export function fixed(value, digits) {
   if (Math.abs(value) >= 1e21) return `${BigInt(value)}${digits ? "." : ""}${"0".repeat(digits)}`
   const text = value.toFixed(digits)
@@ -13,7 +17,10 @@ export function fixed(value, digits) {
   return (value < 0 ? "-" : "") + (digits ? `${whole}.${tail.slice(0, digits)}` : whole)
 }
 
-/** The value with `digits` decimals; below what they can show "<0.0001", and 0 only if it is 0. */
+/**
+ * The value with `digits` decimals; below what they can show "<0.0001", and 0 only if it is 0.
+ * @param {number} value
+ */
 export function number(value, digits = 4) {
   const smallest = 10 ** -digits
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "not a number" : value > 0 ? "∞" : "-∞"
@@ -22,7 +29,12 @@ export function number(value, digits = 4) {
   return fixed(value, digits)
 }
 
-/** The number, with the value itself on the right side of the end if it is not the end. */
+/**
+ * The number, with the value itself on the right side of the end if it is not the end.
+ * @param {number} value
+ * @param {number} digits
+ * @param {number} end
+ */
 function ended(value, digits, end) {
   const size = Math.abs(value)
   if (!Number.isFinite(size) || size === end || Number(fixed(size, digits)) !== end) return number(value, digits)
@@ -30,17 +42,26 @@ function ended(value, digits, end) {
   return value > 0 ? `${size > end ? "<" : ">"}${near}` : `${size > end ? ">" : "<"}-${near}`
 }
 
-/** A weight or a probability; 0.0000 and 1.0000 are said only of exactly 0 and 1. */
+/**
+ * A weight or a probability; 0.0000 and 1.0000 are said only of exactly 0 and 1.
+ * @param {number} value
+ */
 export const share = (value, digits = 4) => ended(value, digits, 1)
 
-/** e to the value; rounding makes it neither 0 nor 1. */
+/**
+ * e to the value; rounding makes it neither 0 nor 1.
+ * @param {number} value
+ */
 export function exponential(value) {
   const found = Math.exp(value)
   if (found === 1 && value !== 0) return value < 0 ? 1 - 2 ** -53 : 1 + 2 ** -52
   return found === 0 && value > -Infinity ? Number.MIN_VALUE : found
 }
 
-/** A share in percent; 0 and 100 are said only of none and all. */
+/**
+ * A share in percent; 0 and 100 are said only of none and all.
+ * @param {number} value
+ */
 export function percent(value, digits = 1) {
   if (!Number.isFinite(value)) return number(value)
   return value === 0 || value === 1 ? `${100 * value} %` : `${ended(100 * value, digits, 100)} %`

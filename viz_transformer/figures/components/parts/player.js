@@ -3,11 +3,15 @@
 /**
  * Plays places from 0 to count() - 1. at() is the place that is shown, go(place, settle) shows one, which is settled after
  * so many milliseconds: while it plays none is. last(place) hears of the end, changed() of a stop before it.
+ * @param {{pace: number, settle: number, isThere: () => boolean, count: () => number, at: () => number,
+ *   go: (place: number, settle: number) => void, last: (place: number) => void, changed: () => void}} given
  */
 export function makePlayer({ pace, settle, isThere, count, at, go, last, changed }) {
+  /** @type {0 | ReturnType<typeof setTimeout>} */
   let timer = 0
+  /** @type {?number} */
   let place = null
-  function advance(to) {
+  function advance(/** @type {number} */ to) {
     const ends = to >= count() - 1
     place = to
     timer = ends

@@ -1,8 +1,28 @@
 // What is chosen: one selection for all components of the page. The component selection.js joins it to Python.
 
+/** @import { Axis } from "./types.js" */
+
+/**
+ * The fields that are chosen, by name; some are numbers, some words or lists.
+ * @typedef {Record<string, any>} Fields
+ * @typedef {{token: string, fields: Fields}} Picked
+ */
+
 const makeSelection = () => {
   const changes = new EventTarget()
-  const store = { chosen: {}, pending: {}, unheard: {}, token: "", sentAt: -Infinity, send: null, timer: 0 }
+  /**
+   * @type {{chosen: Fields, pending: Fields, unheard: Fields, token: ?string, sentAt: number,
+   *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined}}
+   */
+  const store = {
+    chosen: {},
+    pending: {},
+    unheard: {},
+    token: "",
+    sentAt: -Infinity,
+    send: null,
+    timer: undefined,
+  }
   const tell = () => changes.dispatchEvent(new Event("change"))
   const flush = () => {
     if (!store.send || !Object.keys(store.pending).length) return
@@ -17,7 +37,7 @@ const makeSelection = () => {
       return store.chosen
     },
     /** Choose at once in the browser; Python hears of it when nothing else was chosen for `settle` milliseconds. */
-    pick(fields, settle = 0) {
+    pick(/** @type {Fields} */ fields, settle = 0) {
       store.chosen = { ...store.chosen, ...fields }
       store.pending = { ...store.pending, ...fields }
       store.sentAt = performance.now()
@@ -27,7 +47,7 @@ const makeSelection = () => {
       store.timer = setTimeout(flush, settle)
     },
     /** What Python says is chosen. Until it has heard of the last pick it is behind, and not believed for a while. */
-    receive(chosen, token) {
+    receive(/** @type {Fields} */ chosen, /** @type {string} */ token) {
       const behind = store.token !== "" && token !== store.token
       if (!behind) store.unheard = {}
       if (behind && performance.now() - store.sentAt < 3000) return
@@ -35,26 +55,39 @@ const makeSelection = () => {
       store.chosen = chosen
       tell()
     },
-    connect(send) {
+    connect(/** @type {(pick: Picked) => void} */ send) {
       store.send = send
     },
-    listen(callback) {
+    listen(/** @type {() => void} */ callback) {
       changes.addEventListener("change", callback)
       return () => changes.removeEventListener("change", callback)
     },
   }
 }
+/** @type {ReturnType<typeof makeSelection>} */
 export const selection = (globalThis.vizTransformerSelection ??= makeSelection())
 
-/** The place on an axis that is chosen, or null. A place may be several tokens, from its start to its end. */
-export function placeOn(axis) {
-  const position = selection.chosen[axis.field]
+/**
+ * The place on an axis that is chosen, or null. A place may be several tokens, from its start to its end.
+ * @param {Axis} axis
+ * @returns {?number}
+ */
+export function placeOn({ field, tokens, starts, ends }) {
+  const position = selection.chosen[field]
   if (typeof position !== "number") return null
-  if (!axis.starts) return position < axis.tokens.length ? position : null
-  const place = axis.starts.findIndex((start, i) => start <= position && position < axis.ends[i])
+  if (!starts || !ends) return position < tokens.length ? position : null
+  const place = starts.findIndex((start, i) => start <= position && position < ends[i])
   return place < 0 ? null : place
 }
-/** The position in the run at which a place on an axis begins. */
+/**
+ * The position in the run at which a place on an axis begins.
+ * @param {Pick<Axis, "starts">} axis
+ * @param {number} place
+ */
 export const positionAt = (axis, place) => (axis.starts ? axis.starts[place] : place)
-/** The selection's field and value for a place on an axis. */
+/**
+ * The selection's field and value for a place on an axis.
+ * @param {Pick<Axis, "field" | "starts">} axis
+ * @param {number} place
+ */
 export const fieldOf = (axis, place) => ({ [axis.field]: positionAt(axis, place) })

@@ -1,12 +1,23 @@
+import { contextOf } from "./stage.js"
 import { mono } from "./text.js"
+
+/** @typedef {Record<string, string | number>} Attributes */
 
 // SVG from what draws on a canvas.
 
+/** @type {Record<string, string>} */
+const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }
+/** @type {Record<string, string>} */
+const ANCHORS = { left: "start", start: "start", center: "middle", right: "end", end: "end" }
+/** @type {Record<string, string>} */
+const BASELINES = { middle: "central", top: "hanging", alphabetic: "alphabetic", bottom: "text-after-edge" }
+/** @param {string | number} text */
 const escaped = (text) =>
   String(text)
-    .replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c])
+    .replace(/[&<>"]/g, (c) => ENTITIES[c])
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these have no place in SVG
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd")
+/** @param {number} value */
 const rounded = (value) => Math.round(value * 100) / 100
 
 /** The part of a canvas context that the components draw with, writing SVG elements. */
@@ -19,14 +30,17 @@ export class SvgContext {
   textAlign = "left"
   textBaseline = "alphabetic"
   direction = "ltr"
+  /** @type {string[]} */
   #parts = []
+  /** @type {string[]} */
   #path = []
+  /** @type {[object, string][]} */
   #saved = []
   #transform = ""
   #size
-  #measure = document.createElement("canvas").getContext("2d")
+  #measure = contextOf(document.createElement("canvas"))
 
-  constructor({ width, height }) {
+  constructor(/** @type {{width: number, height: number}} */ { width, height }) {
     this.#size = { width, height }
   }
   save() {
@@ -37,21 +51,21 @@ export class SvgContext {
     ])
   }
   restore() {
-    const [style, transform] = this.#saved.pop()
+    const [style, transform] = this.#saved.pop() ?? [{}, ""]
     Object.assign(this, style)
     this.#transform = transform
   }
-  translate(x, y) {
+  translate(/** @type {number} */ x, /** @type {number} */ y) {
     this.#transform += ` translate(${rounded(x)} ${rounded(y)})`
   }
-  rotate(angle) {
+  rotate(/** @type {number} */ angle) {
     this.#transform += ` rotate(${rounded((angle * 180) / Math.PI)})`
   }
-  measureText(text) {
+  measureText(/** @type {string} */ text) {
     this.#measure.font = this.font
     return this.#measure.measureText(text)
   }
-  #add(name, attributes, content = "") {
+  #add(/** @type {string} */ name, /** @type {Attributes} */ attributes, content = "") {
     const all = {
       ...attributes,
       ...(this.globalAlpha < 1 && { opacity: rounded(this.globalAlpha) }),
@@ -62,6 +76,12 @@ export class SvgContext {
       .join("")
     this.#parts.push(`<${name}${written}>${content}</${name}>`)
   }
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   */
   fillRect(x, y, width, height) {
     this.#add("rect", {
       x: rounded(x),
@@ -71,6 +91,12 @@ export class SvgContext {
       fill: this.fillStyle,
     })
   }
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   */
   strokeRect(x, y, width, height) {
     this.#add("rect", {
       x: rounded(x),
@@ -82,12 +108,8 @@ export class SvgContext {
       "stroke-width": this.lineWidth,
     })
   }
-  fillText(text, x, y) {
-    const [, weight, size, family] = this.font.match(/^(\d+) ([\d.]+)px (.+)$/)
-    const anchor = { left: "start", start: "start", center: "middle", right: "end", end: "end" }[this.textAlign]
-    const baseline = { middle: "central", top: "hanging", alphabetic: "alphabetic", bottom: "text-after-edge" }[
-      this.textBaseline
-    ]
+  fillText(/** @type {string} */ text, /** @type {number} */ x, /** @type {number} */ y) {
+    const [, weight, size, family] = /** @type {string[]} */ (this.font.match(/^(\d+) ([\d.]+)px (.+)$/))
     this.#add(
       "text",
       {
@@ -97,8 +119,8 @@ export class SvgContext {
         "font-family": family,
         "font-size": size,
         "font-weight": weight,
-        "text-anchor": anchor,
-        "dominant-baseline": baseline,
+        "text-anchor": ANCHORS[this.textAlign],
+        "dominant-baseline": BASELINES[this.textBaseline],
         "xml:space": "preserve",
       },
       escaped(text),
@@ -107,13 +129,13 @@ export class SvgContext {
   beginPath() {
     this.#path = []
   }
-  moveTo(x, y) {
+  moveTo(/** @type {number} */ x, /** @type {number} */ y) {
     this.#path.push(`M${rounded(x)} ${rounded(y)}`)
   }
-  lineTo(x, y) {
+  lineTo(/** @type {number} */ x, /** @type {number} */ y) {
     this.#path.push(`L${rounded(x)} ${rounded(y)}`)
   }
-  bezierCurveTo(...at) {
+  bezierCurveTo(/** @type {number[]} */ ...at) {
     this.#path.push(`C${at.map(rounded).join(" ")}`)
   }
   stroke() {
@@ -124,6 +146,13 @@ export class SvgContext {
       "stroke-width": this.lineWidth,
     })
   }
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   */
   drawImage(canvas, x, y, width, height) {
     this.#add("image", {
       x: rounded(x),

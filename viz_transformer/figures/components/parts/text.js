@@ -1,15 +1,24 @@
+/** @import { Ruler, Token } from "./types.js" */
+
 // Tokens and other text. A token is {text, note, special, unknown}; text is what the model reads, note what was typed
 // instead. Every text comes in as data and goes out through textContent or fillText, never as markup.
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/
+/** @param {string} text */
 export const isolated = (text) => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text)
+/** @param {Token} token */
 export const quoted = (token) => {
   const read = `“${isolated(token.text)}”`
   return token.note === undefined ? read : `${read}, typed “${isolated(token.note)}”`
 }
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
-/** The text, or its beginning and an ellipsis, in at most `width` pixels of the context's font. */
+/**
+ * The text, or its beginning and an ellipsis, in at most `width` pixels of the context's font.
+ * @param {Pick<Ruler, "measureText">} context
+ * @param {string} text
+ * @param {number} width
+ */
 export function shorten(context, text, width) {
   if (context.measureText(text).width <= width) return text
   let kept = ""
@@ -20,9 +29,14 @@ export function shorten(context, text, width) {
   return `${kept}…`
 }
 
-/** The text in lines of at most `width` pixels, parted at blanks; a word that is longer is parted between its signs. */
+/**
+ * The text in lines of at most `width` pixels, parted at blanks; a word that is longer is parted between its signs.
+ * @param {Pick<Ruler, "measureText">} context
+ * @param {string} text
+ * @param {number} width
+ */
 export function wrapped(context, text, width) {
-  const fits = (line) => context.measureText(line).width <= width
+  const fits = (/** @type {string} */ line) => context.measureText(line).width <= width
   const lines = [""]
   for (const word of text.split(" ")) {
     const longer = lines.at(-1) && `${lines.at(-1)} ${word}`
@@ -38,6 +52,8 @@ export function wrapped(context, text, width) {
   return lines
 }
 
+/** @param {number} size */
 export const mono = (size, weight = 400) =>
   `${weight} ${size}px 'IBM Plex Mono', 'Source Code Pro', ui-monospace, monospace`
+/** @param {number} size */
 export const sans = (size, weight = 400) => `${weight} ${size}px 'IBM Plex Sans', 'Source Sans', system-ui, sans-serif`

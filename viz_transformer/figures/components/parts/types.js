@@ -9,6 +9,14 @@
  *   count?: number}} Axis
  */
 /** @typedef {{shape: number[], encoding: string, values: Float32Array | Uint8Array}} Numbers */
+/**
+ * What components draw with: a canvas, or what writes SVG.
+ * @typedef {Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "lineWidth" | "globalAlpha" | "font" | "textAlign" |
+ *   "textBaseline" | "direction" | "save" | "restore" | "translate" | "rotate" | "fillRect" | "strokeRect" | "fillText" |
+ *   "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "stroke"> & Ruler & {drawImage: (picture: HTMLCanvasElement,
+ *   x: number, y: number, width: number, height: number) => void}} Context
+ * @typedef {{font: string, measureText: (text: string) => {width: number}}} Ruler
+ */
 /** @typedef {{header: any, arrays: Record<string, Numbers>}} Payload */
 /**
  * What mount makes of a component; draw is called once it has data, also after a change of size, theme or selection.
