@@ -5,6 +5,7 @@ import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidd
 import { fixed, percent, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, prepare, tallness, zoom } from "./parts/stage.js"
+import { awayFrom, countFrom, firstThreshold, strongestFirst } from "./parts/strongest.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
 /** @import { LinesHeader } from "./parts/types.js" */
@@ -21,7 +22,6 @@ const THRESHOLDS = [
 const [FAINTEST, GAMMA] = [0.06, 0.7]
 const opacityOf = (weight, hidden) =>
   (FAINTEST + (1 - FAINTEST) * Math.min(1, weight) ** GAMMA) * (isFaint(hidden) ? FAINT : 1)
-const PLACES = 2 ** 20
 const MANY = 600
 const count = (whole) => whole.toLocaleString("en-US")
 
@@ -79,49 +79,12 @@ function makeLines(root) {
 
   // ---- which lines there are: strongest first, with the weight of all that follow
 
-  function sortLines() {
-    const bits = new Uint32Array(weights.values.buffer)
-    const found = new Float64Array(weights.values.length)
-    let [size, all, masked, unknown] = [0, 0, 0, 0]
-    for (let n = 0, i = 0; n < N; n++)
-      for (let q = 0; q < Q; q++)
-        for (let k = 0; k < K; k++, i++) {
-          const weight = weights.values[i]
-          if (!there(q, k)) continue
-          if (!Number.isFinite(weight)) unknown++
-          else if (!may(n, q, k)) masked += weight
-          else {
-            all++
-            if (weight > 0) found[size++] = bits[i] * PLACES + i // for positive numbers the bits are in their order
-          }
-        }
-    const sorted = found.subarray(0, size).sort()
-    const order = new Uint32Array(size)
-    for (let i = 0; i < size; i++) order[i] = sorted[size - 1 - i] - Math.floor(sorted[size - 1 - i] / PLACES) * PLACES
-    const rest = new Float64Array(size + 1)
-    for (let i = size - 1; i >= 0; i--) rest[i] = rest[i + 1] + weights.values[order[i]]
-    lines = { order, rest, all, masked, unknown }
+  const sortLines = () => {
+    lines = strongestFirst(weights.values, weights.shape, may, there)
   }
-
   /** How many lines a threshold leaves. */
-  function leaves(smallest) {
-    let [low, high] = [0, lines.order.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (weights.values[lines.order[middle]] >= Math.fround(smallest)) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+  const leaves = (smallest) => countFrom(weights.values, lines.order, smallest)
   const shownLines = () => Math.min(leaves(threshold), head.most_lines)
-
-  /** The threshold to begin with: 0.05 or the share of an even row; more where it leaves too many lines to tell apart. */
-  function firstThreshold() {
-    const start = THRESHOLDS.findLastIndex((each) => each <= Math.min(0.05, 1 / K))
-    let i = start
-    while (leaves(THRESHOLDS[i]) > MANY && leaves(THRESHOLDS[i + 1]) > 0) i++
-    return THRESHOLDS[i]
-  }
 
   /** What is not seen, in words. */
   function hidden() {
@@ -228,8 +191,7 @@ function makeLines(root) {
     for (let i = 0, size = shownLines(); i < size; i++) {
       const [n, q, k] = split(lines.order[i])
       const [from, to] = [yOf("queries", q), yOf("keys", k)]
-      const slope = (to - from) / (place.right - place.left)
-      const away = Math.abs(from + (to - from) * along + shift(n) - y) / Math.hypot(1, slope)
+      const away = awayFrom(y - shift(n), along, from, to, place.right - place.left)
       if (away < least) [nearest, least] = [{ q, k }, away] // strongest first: it wins where lines cross
     }
     return nearest
@@ -597,7 +559,7 @@ function makeLines(root) {
       ;[N, Q, K] = weights.shape
       if (focused && (focused.q >= Q || focused.k >= K)) focused = null
       sortLines()
-      setThreshold(touched ? threshold : firstThreshold())
+      setThreshold(touched ? threshold : firstThreshold(THRESHOLDS, K, MANY, leaves))
       stage.setAttribute(
         "aria-label",
         `${head.label}. Up and down arrow keys move among the tokens of one side, left and right change the side, Enter chooses.`,
