@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.playground import view
+from viz_transformer.ui.pages.playground import number_editor, view
 from viz_transformer.ui.session import state
 
 HOW = {
@@ -51,6 +51,6 @@ else:
     from viz_transformer.ui.pages.playground import training_view  # loads torch
 
     {"rebuild": training_view.rebuild, "copy": training_view.copying}[part]()
-frame.say(status, *state.remarks(), *view.problems())
+frame.say(status, *state.remarks(), *filter(None, [number_editor.take_problem()]))
 view.project()
 text.explained(HOW[part], NOT[part])

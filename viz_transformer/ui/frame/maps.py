@@ -238,7 +238,7 @@ def _of_view(
         title=f"{KINDS[view.kind].glyph}  {title}",
         caption=shown.caption(title, rows=KINDS[view.kind].writes),
         name=labels.file_name(shown.summary.name, title),
-        scale=_scale(view),
+        scale="derived" if view.derived else view.kind,  # grey for what is no head of its own
         unit=unit or view.scale_name,
         quantity="weight",
         fill=FILLS.get(shown.trace.config.mask_fill, ""),
@@ -248,11 +248,6 @@ def _of_view(
 
 def _or_zero(values: NDArray[np.float32], there: NDArray[np.bool_] | None) -> NDArray[np.float32]:
     return values if there is None else np.where(there, values, np.float32(0))
-
-
-def _scale(view: HeadView) -> Scale:
-    """Colour for a head that exists, grey for what is derived."""
-    return "derived" if view.derived else view.kind
 
 
 def _with_options(

@@ -109,24 +109,18 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
     looked_at = number == chosen["branch"]
     with st.container(key=f"branch_{number}", horizontal=True, vertical_alignment="center"):
         with st.container(key=f"branch_words_{number}"):
-            begins = "" if number == 0 else f"from step {grown[number - 1].step}: "
             if isinstance(found, str):
                 text.paragraph(f"{found}.", tone="bad")
             else:
-                total = labels.number(found.run.log_prob, 2)
+                begins = "" if number == 0 else f"from step {grown[number - 1].step}: "
                 written = labels.shorten(labels.sentence(found.run.text) if found.run.text else "(nothing)", SHORT)
+                size = f"(log p {labels.number(found.run.log_prob, 2)}, {len(found.run.steps)} steps)"
                 style = "vt-branch vt-branch-shown" if looked_at else "vt-branch"
                 lead = f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{called}  "
-                text.paragraph(
-                    f"{begins}{written}  (log p {total}, {len(found.run.steps)} steps)", style=style, lead=lead
-                )
+                text.paragraph(f"{begins}{written}  {size}", style=style, lead=lead)
         # Neither is switched off, or drawn as another one, by being pressed: it would lose the keyboard's focus.
-        st.button(
-            "Shown" if looked_at else "Show",
-            key=f"branch_show_{number}",
-            on_click=branches.look_at,
-            args=(number,),
-        )
+        word = "Shown" if looked_at else "Show"
+        st.button(word, key=f"branch_show_{number}", on_click=branches.look_at, args=(number,))
         compared = number == chosen["branch_b"] and not looked_at
         st.button(
             "Compared" if compared else "Compare",

@@ -25,6 +25,7 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.joined import JoinedSteps
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
@@ -246,8 +247,7 @@ def _without(shown: Shown) -> None:
         st.button(
             "Compare with whole passes",
             key="cache_compare",
-            on_click=_compare,
-            args=(name,),
+            on_click=lambda: st.session_state.update({_COMPARED: name}),
             help=f"Runs the decoder once more for each of {count} steps, over all tokens so far",
         )
         text.paragraph(f"Takes {count} whole passes, one for each step.")
@@ -289,16 +289,12 @@ def difference_table(found: UncachedDifference, run: Run) -> pd.DataFrame:
     )
 
 
-def _compare(name: str) -> None:
-    st.session_state[_COMPARED] = name
-
-
 def _name(run: Run) -> str:
     """Names the run with all its tokens and how it was recorded: a trace's id has only what was read."""
     how = "steps" if isinstance(run.trace.values, JoinedSteps) else "pass"
     return f"{run.trace.id} {how} {','.join(str(step.token_id) for step in run.steps)}"
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept(16)
 def _difference(name: str, _shown: Shown) -> UncachedDifference:
     return uncached_difference(_shown.ckpt, _shown.run)

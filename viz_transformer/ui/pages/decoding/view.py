@@ -50,9 +50,9 @@ def take(shown: Shown, step: int, token_id: int) -> None:
     """Another token instead of the one written at a step: a branch of its own, named after the token."""
     if step >= len(shown.run.steps):
         return
-    token = shown.run.steps[step].vocabulary[token_id] if token_id < len(shown.run.steps[step].vocabulary) else None
-    if token is not None and token_id != shown.run.steps[step].token_id:
-        branches.grow(step, (token_id,), token, first_row=step_row(shown.run, 0))
+    written = shown.run.steps[step]
+    if token_id < len(written.vocabulary) and token_id != written.token_id:
+        branches.grow(step, (token_id,), written.vocabulary[token_id], first_row=step_row(shown.run, 0))
 
 
 def looked(both: Runs) -> None:

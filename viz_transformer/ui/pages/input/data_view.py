@@ -131,7 +131,7 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
             width=200,
             **state.bind("input_item", key="input_item"),
         )
-        st.button("At random", key="input_random", on_click=_at_random, args=(count,))
+        st.button("At random", key="input_random", on_click=lambda: state.select(input_item=random.randrange(count)))
     source, target = data.items[number]
     sides: list[tuple[SideName, str]] = [("source" if ckpt.anatomy.has_encoder else "target", source)]
     if target and ckpt.anatomy.kind == "encoder-decoder":
@@ -157,24 +157,19 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
         )
 
 
-def _at_random(count: int) -> None:
-    state.select(input_item=random.randrange(count))
-
-
 def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
     if codec is None:
         text.paragraph(said)
         return
+    text.paragraph(said, style=f"vt-gold vt-gold-{side}")
     try:
         found = codec.encode(said)
     except ValueError as error:
-        text.paragraph(said, style=f"vt-gold vt-gold-{side}")
         text.paragraph(f"{error}.", tone="bad")
         return
     added = [word for word, is_added in (("start", codec.add_bos), ("end", codec.add_eos)) if is_added]
     unknown = f", {len(found.unknown)} unknown" if found.unknown else ""
     around = f"; {' and '.join(added)} added" if added else ""
-    text.paragraph(said, style=f"vt-gold vt-gold-{side}")
     st.html(tokens_view.token_cells(codec, Tokens(found.ids, found.tokens, found.originals)))
     count = len(found) - len(added)
     text.paragraph(f"{count} token{'' if count == 1 else 's'}{unknown}{around}.")
@@ -289,15 +284,13 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
     for side, ids in made.ids.items():
         text.paragraph(f"{side}: {ids.shape[0]} × {ids.shape[1]} ids")
         st.html(_batch_table(ckpt.own_codec(side), made, side, _noun(data).lower()))
-    share = made.padding_share
-    length = f" This model fills every text up to {ckpt.anatomy.pad_to}." if ckpt.anatomy.pad_to else ""
-    sorted_ = (
-        " Training puts texts of similar length together, so its batches have less." if not ckpt.anatomy.pad_to else ""
-    )
-    if share:
-        text.paragraph(f"{numerals.percent(share)} of the ids are padding (hatched).{length}{sorted_}")
-    else:
+    if not made.padding_share:
         text.paragraph("No padding: all texts of this batch are equally long.")
+        return
+    why = "Training puts texts of similar length together, so its batches have less."
+    if ckpt.anatomy.pad_to:
+        why = f"This model fills every text up to {ckpt.anatomy.pad_to}."
+    text.paragraph(f"{numerals.percent(made.padding_share)} of the ids are padding (hatched). {why}")
 
 
 def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> str:
@@ -357,13 +350,8 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
             text.definitions([(labels.shorten(sentence, 60), row)])
     with right:
         text.section(f"{len(names)} entries, built now")
-        columns: dict[str, list[Any]] = {
-            "id": [*range(len(names))],
-            "token": [labels.visible(token) for token in names],
-            "count": [*made.counts],
-        }
         st.dataframe(
-            columns,
+            {"id": [*range(len(names))], "token": [*map(labels.visible, names)], "count": [*made.counts]},
             hide_index=True,
             height=280,
             key="input_built",

@@ -30,6 +30,10 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 ROWS = {"one": "One token", "all": "All tokens"}
+IN_ATTENTION = {
+    "rotary": " Its self-attention turns queries and keys by their positions: see Positions.",
+    "alibi": " Its self-attention lowers scores by the distance: see Positions.",
+}
 
 
 def strips(both: Runs, side: SideName) -> None:
@@ -72,10 +76,7 @@ def _one_run(shown: Shown, side: SideName, row: int | None) -> None:
     st.html(_spread_table(_spread_rows(made)))
     _verdict(made)
     if made.position is None:
-        instead = {
-            "rotary": " Its self-attention turns queries and keys by their positions: see Positions.",
-            "alibi": " Its self-attention lowers scores by the distance: see Positions.",
-        }.get(shown.trace.config.positions, "")
+        instead = IN_ATTENTION.get(shown.trace.config.positions, "")
         text.paragraph(f"This model adds no positions: the scaled embedding is its input.{instead}")
     if row is not None:
         _table(shown, side, row, lambda: _strip_table(made))
@@ -122,16 +123,12 @@ def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.Data
 
 def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None) -> None:
     """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both."""
-    first = _input_sum(a, side, row)
+    first, why = _input_sum(a, side, row), "There is no A − B here, since B has no such input: "
     try:
-        second = _input_sum(b, side, row)
-    except ValueError as error:
-        text.paragraph(f"There is no A − B here, since B has no such input: {error}.", tone="bad")
-        return
-    try:
+        second, why = _input_sum(b, side, row), ""
         found = input_difference(first, second)
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        text.paragraph(f"{why}{error}.", tone="bad")
         return
     scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
     parts = [
@@ -143,26 +140,14 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None) -> None:
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
     runs = "; ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (a, b))
     if row is not None:
-        names = [f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)]
-        _draw(
-            [(name, np.concatenate(three)) for name, three in drawn],
-            [*names, "A−B"],
-            [row] * 3,
-            side,
-            row,
-            compared=runs,
-        )
+        strips_of_all = [(name, np.concatenate(three)) for name, three in drawn]
+        names = [*(f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)), "A−B"]
+        _draw(strips_of_all, names, [row] * 3, side, row, compared=runs)
     else:
+        differences = [(name, three[2]) for name, three in drawn]
         names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
-        _draw(
-            [(name, three[2]) for name, three in drawn],
-            names,
-            found.a.rows,
-            side,
-            row,
-            compared=runs,
-            scale=max(first.largest, second.largest),
-        )
+        scale = max(first.largest, second.largest)
+        _draw(differences, names, found.a.rows, side, row, compared=runs, scale=scale)
     rows = [(f"{name.lstrip('+= ')}, A − B", three[2]) for name, three in drawn]
     st.html(_spread_table([("input of A", first.out), ("input of B", second.out), *rows]))
     for sentence in difference_in_words(found, a, b, side):
@@ -266,8 +251,7 @@ def _verdict(made: InputSum) -> None:
 
 
 def _strip_table(made: InputSum) -> pd.DataFrame:
-    columns = {"embedding": made.embedding[0], "embedding x scale": made.scaled[0]}
-    if made.position is not None:
-        columns["position"] = made.position[0]
-    columns["input"] = made.out[0]
+    names = ("embedding", "embedding x scale", "position", "input")
+    parts = zip(names, (made.embedding, made.scaled, made.position, made.out), strict=True)
+    columns = {name: values[0] for name, values in parts if values is not None}
     return pd.DataFrame(columns).rename_axis("feature")

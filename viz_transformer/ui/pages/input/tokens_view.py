@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Literal
 
 import streamlit as st
@@ -28,10 +30,9 @@ def tokens(both: Runs, side: SideName) -> None:
     if side == "source":
         text.section("What the encoder reads")
     else:
-        given = "the given target" if shown.target is not None else "what it has written itself"
-        text.section(
-            f"What the decoder reads: {given if shown.trace.anatomy.has_encoder else 'the text and its answer'}"
-        )
+        given = "what it has written itself" if shown.target is None else "the given target"
+        read = given if shown.trace.anatomy.has_encoder else "the text and its answer"
+        text.section(f"What the decoder reads: {read}")
     if not both.difference or both.b is None:
         _cells(shown, side)
         return
@@ -54,9 +55,7 @@ def _cells(shown: Shown, side: SideName) -> None:
 
 def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) -> str:
     """Tokens as cells: what was typed above, the token and its id below; more than three of padding are one cell."""
-    padding = 0
-    while padding < len(read) and read.ids[len(read) - 1 - padding] == codec.padding:
-        padding += 1
+    padding = sum(1 for _ in takewhile(lambda id: id == codec.padding, reversed(read.ids)))
     padding = padding if padding > 3 else 0
     cells = []
     for position in range(len(read) - padding):
@@ -105,7 +104,7 @@ def padded_row(shown: Shown, side: SideName) -> None:
     ckpt, codec = shown.ckpt, shown.ckpt.own_codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
     if vocabulary.pad is None:
-        st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=_code_height(len(ids)))
+        _listed(ids)
         text.paragraph(f"{len(ids)} ids. This vocabulary has no padding token: its texts are never filled up.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_fixed"):
@@ -124,19 +123,19 @@ def padded_row(shown: Shown, side: SideName) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    st.code(f"[{', '.join(map(str, row))}]", language=None, wrap_lines=True, height=_code_height(len(row)))
+    _listed(row)
     filled = row.count(vocabulary.pad)
     text.paragraph(f"{len(row)} ids, {filled} of them {vocabulary.tokens[vocabulary.pad]}.")
 
 
-def _code_height(count: int) -> int | Literal["content"]:
-    """A long row of ids scrolls."""
-    return 180 if count > USUAL_LENGTH * 2 else "content"
+def _listed(ids: Sequence[int]) -> None:
+    """The ids to copy; many of them scroll."""
+    height: int | Literal["content"] = 180 if len(ids) > USUAL_LENGTH * 2 else "content"
+    st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=height)
 
 
 def _text_ids(shown: Shown, side: SideName) -> list[int]:
     """The ids of the whole text of one side; for the target with the last token that was written."""
     if side == "source":
         return [*shown.trace.src.ids]
-
     return [*shown.trace.tgt.ids[: step_row(shown.run, 0) + 1], *(step.token_id for step in shown.run.steps)]

@@ -8,18 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_transformer.analysis.layers.sublayers import (
-    PART_NAMES,
-    Activity,
-    Flow,
-    NormView,
-    Place,
-    activity,
-    final_norm_view,
-    flows,
-    norm_view,
-    place_of,
-)
+from viz_transformer.analysis.layers import sublayers
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
@@ -55,23 +44,23 @@ def chosen_stack() -> StackName:
     return KINDS[state.selection()["kind"]].stack
 
 
-def chosen_place(shown: Shown) -> Place | None:
+def chosen_place(shown: Shown) -> sublayers.Place | None:
     """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
     chosen = state.selection()
     anatomy = shown.trace.anatomy
     if FIELDS.now().part == "final" and not anatomy.final_norm:
         state.remark(f"{shown.summary.name} has no final norm, so an attention is shown.")
         state.correct(part="attention")
-    return place_of(anatomy, chosen["kind"], chosen["layer"], FIELDS.now().part)
+    return sublayers.place_of(anatomy, chosen["kind"], chosen["layer"], FIELDS.now().part)
 
 
 # --- numbers of a run, kept
 
 
 @kept(16)
-def flows_of(shown: Shown, stack: StackName) -> tuple[Flow, ...]:
+def flows_of(shown: Shown, stack: StackName) -> tuple[sublayers.Flow, ...]:
     """What each sub-layer of a stack did in this run."""
-    return flows(shown.trace, stack)
+    return sublayers.flows(shown.trace, stack)
 
 
 # --- the rail
@@ -85,7 +74,7 @@ def model_rail(shown: Shown) -> None:
     text.paragraph("Grey bar: share added, mean of all tokens.")
 
 
-def mean(flow: Flow, values: Any) -> float:
+def mean(flow: sublayers.Flow, values: Any) -> float:
     """The mean over the tokens that count: padding does not."""
     own = np.asarray(values)[flow.counted]
     own = own[np.isfinite(own)]
@@ -95,10 +84,10 @@ def mean(flow: Flow, values: Any) -> float:
 # --- one sub-layer
 
 
-def sublayer(shown: Shown, place: Place) -> None:
+def sublayer(shown: Shown, place: sublayers.Place) -> None:
     """What the selected sub-layer read, added and left, a row for each token."""
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
-    active = activity(shown.trace, place) if place.part == "ffn" else None
+    active = sublayers.activity(shown.trace, place) if place.part == "ffn" else None
     text.section(sentence(place.title))
     text.paragraph(_how_it_joins(place, shown.trace.anatomy.norm))
     columns = _flow_columns(flow, active, post=shown.trace.anatomy.norm == "post")
@@ -125,16 +114,16 @@ def sublayer(shown: Shown, place: Place) -> None:
         )
 
 
-def _how_it_joins(place: Place, norm: str) -> str:
+def _how_it_joins(place: sublayers.Place, norm: str) -> str:
     """The sub-layer's formula, with its norm where this model has it."""
-    name = PART_NAMES[place.part]
+    name = sublayers.PART_NAMES[place.part]
     other = ", memory" if place.part == "cross" else ""
     if norm == "pre":
         return f"Pre-norm: left = came in + {name}(norm(came in){other}). Share added = added / (came in + added)."
     return f"Post-norm: left = norm(came in + {name}(came in{other})). Share added = added / (came in + added)."
 
 
-def _flow_columns(flow: Flow, active: Activity | None, *, post: bool) -> list[tuple[str, Any, int]]:
+def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, post: bool) -> list[tuple[str, Any, int]]:
     """Names, values by token and digits; a post-norm sub-layer reads what came in, a pre-norm one leaves the sum."""
     columns: list[tuple[str, Any, int]] = [("came in", flow.came, 2)]
     if not post:
@@ -148,13 +137,13 @@ def _flow_columns(flow: Flow, active: Activity | None, *, post: bool) -> list[tu
     return columns
 
 
-def norm_panel(shown: Shown, place: Place | None, stack: StackName) -> None:
+def norm_panel(shown: Shown, place: sublayers.Place | None, stack: StackName) -> None:
     """Mean and variance before and after the selected norm, by token, and its gain and offset by feature.
 
     A final norm stands beside the rail, where there is room for one thing below the other; so it is on a projector.
     """
     trace, model = shown.trace, shown.ckpt.model
-    view = final_norm_view(trace, model, stack) if place is None else norm_view(trace, model, place)
+    view = sublayers.final_norm_view(trace, model, stack) if place is None else sublayers.norm_view(trace, model, place)
     text.section(sentence(view.title))
     text.paragraph(f"{view.formula}; ε = {significant(view.epsilon, 6)}. Variances here are divided by d_model.")
     beside = place is not None and not projector.is_on()
@@ -184,7 +173,7 @@ def norm_panel(shown: Shown, place: Place | None, stack: StackName) -> None:
     )
 
 
-def norm_columns(view: NormView) -> list[tuple[str, Any]]:
+def norm_columns(view: sublayers.NormView) -> list[tuple[str, Any]]:
     """Mean and variance of each token before the norm, between, and after it."""
     stages = (("before", view.before), ("normalised", view.between), ("after", view.after))
     return [
@@ -197,7 +186,7 @@ def norm_columns(view: NormView) -> list[tuple[str, Any]]:
 # --- along the stream
 
 
-def along_the_stream(both: Runs, place: Place | None) -> None:
+def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     """Length, share added and cosine at every sub-layer of the stack, for the selected token and all others."""
     shown, stack = both.main, chosen_stack()
     found = flows_of(shown, stack)
@@ -245,7 +234,7 @@ def along_the_stream(both: Runs, place: Place | None) -> None:
         text.paragraph(POST_NORM_OVER_POSITIONS if over_positions else POST_NORM)
 
 
-def _other_flows(both: Runs, found: Sequence[Flow], stack: StackName) -> tuple[Flow, ...] | None:
+def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) -> tuple[sublayers.Flow, ...] | None:
     """The flows of B where A − B is looked at and both models have the same sub-layers; else a remark says why not."""
     if not both.difference or both.b is None:
         return None

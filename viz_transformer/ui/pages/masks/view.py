@@ -50,7 +50,6 @@ def three_masks(looked: Looked) -> None:
     """Padding, causal and combined, and what can be done to the chosen row."""
 
     parts = looked.parts
-    closed_by_padding = int((~parts.padding).sum())
     masks(
         masks_payload(
             parts.padding,
@@ -62,7 +61,7 @@ def three_masks(looked: Looked) -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                RULE_NOTES[looked.rule] if closed_by_padding else "no padding here: nothing is closed",
+                "no padding here: nothing is closed" if parts.padding.all() else RULE_NOTES[looked.rule],
                 "later keys are closed" if KINDS[looked.kind].causal else "none: all of the source is there",
                 "what the softmax gets: both are open",
             ),
@@ -76,22 +75,19 @@ def three_masks(looked: Looked) -> None:
 
 def row_controls(looked: Looked) -> None:
     """Buttons that close or open the chosen row and undo all changes, and the changes in words."""
-    row = looked.query
-    word = _row_word(looked)
+    word = Change(looked.kind, looked.query).word
     is_closed = word in FIELDS.now().mask_cells
     with st.container(horizontal=True, vertical_alignment="center", key="masks_beside_tools"):
         st.button(
-            f"{'Open' if is_closed else 'Close'} {text.literal(looked.token(row))} for all keys",
+            f"{'Open' if is_closed else 'Close'} {text.literal(looked.token(looked.query))} for all keys",
             on_click=_close_row,
             args=(word, not is_closed),
             key="masks_row",
         )
-        st.button("Undo all changes", on_click=_undo, disabled=not FIELDS.now().mask_cells, key="masks_undo")
+        undo = {"mask_cells": ()}
+        changed = bool(FIELDS.now().mask_cells)
+        st.button("Undo all changes", on_click=state.select, kwargs=undo, disabled=not changed, key="masks_undo")
         text.paragraph(changes_in_words(looked))
-
-
-def _row_word(looked: Looked) -> str:
-    return Change(looked.kind, looked.query).word
 
 
 def changes_in_words(looked: Looked) -> str:
@@ -128,10 +124,6 @@ def _close_row(word: str, close: bool) -> None:
     state.select(mask_cells=tuple([*kept, word] if close else kept)[:MOST_CELLS])
 
 
-def _undo() -> None:
-    state.select(mask_cells=())
-
-
 # --- weights before and after
 
 
@@ -141,40 +133,36 @@ def weight_controls(looked: Looked) -> None:
     if compared is None:
         return
     config = compared.before.trace.config
-    layers = KINDS[looked.kind].layers(config)
     with st.container(horizontal=True, vertical_alignment="bottom", key="masks_beside_head"):
-        controls.number("Layer", layers, **state.bind("layer", key="masks_layer"))
+        controls.number("Layer", KINDS[looked.kind].layers(config), **state.bind("layer", key="masks_layer"))
         controls.heads(config.n_heads, key="masks_heads", words=("mean", "max"))
 
 
 def two_weights(looked: Looked, other: Compared | None = None) -> None:
     """The weights before and after, as two maps on one scale; with `other`, those of A less those of B."""
     try:
-        before, after = weight_pictures(looked) if other is None else difference_pictures(looked, other)
+        if looked.compared is None:
+            drawn = _even_pictures(looked)
+        elif other is None:
+            drawn = _pictures_of(looked, looked.compared)
+        else:
+            drawn = _difference_pictures(looked, looked.compared, other)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    columns = st.columns(2, gap="medium")
-    for column, picture, key in zip(columns, (before, after), _WHEN, strict=True):
+    for column, picture, key in zip(st.columns(2, gap="medium"), drawn, _WHEN, strict=True):
         with column:
             matrix(picture.matrix(WEIGHTS_HEIGHT), key=f"masks_{key}")
             pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{key}_table")
 
 
-def weight_pictures(looked: Looked) -> tuple[Picture, Picture]:
-    """Both maps. Raises ValueError for what this model does not have."""
-    if looked.compared is None:
-        return _even_pictures(looked)
-    return _pictures_of(looked, looked.compared)
-
-
 def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
+    """Both maps. Raises ValueError for what this model does not have."""
     chosen = state.selection()
     if chosen["heads"] == "rollout":
         raise ValueError("Rollout joins all layers and is not one head's map: choose a head, the mean or the maximum")
-    titles = ("Before: the model's own masks", "After: the masks above")
-    if compared.own:
-        titles = ("Before: the model's own masks", "After: nothing is changed yet")
+    after = "After: nothing is changed yet" if compared.own else "After: the masks above"
+    titles = ("Before: the model's own masks", after)
     made = []
     for shown, title, when in zip((compared.before, compared.after), titles, _WHEN, strict=True):
         picture = maps.picture(shown, {**chosen, "options": ()})
@@ -191,10 +179,9 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     return made[0], made[1]
 
 
-def difference_pictures(looked: Looked, other: Compared) -> tuple[Picture, Picture]:
+def _difference_pictures(looked: Looked, own: Compared, other: Compared) -> tuple[Picture, Picture]:
     """A − B before and after, full colour for the largest difference of both. Raises ValueError for other sizes."""
-    assert looked.compared is not None
-    ours = _pictures_of(looked, looked.compared)
+    ours = _pictures_of(looked, own)
     try:
         theirs = _pictures_of(looked, other)
     except ValueError as error:
@@ -239,7 +226,8 @@ def effect(looked: Looked) -> None:
     if compared.own:
         text.paragraph("These are the model's own masks: open or close a cell, or choose another fill or padding rule.")
         return
-    effects = _effects(compared)
+    names = compared.ckpt.codec("target").names
+    effects = row_effects(compared.before.trace, compared.after.trace, names)
     text.paragraph(effect_in_words(effects))
     pictures.table(
         lambda: effect_table(effects),
@@ -247,11 +235,6 @@ def effect(looked: Looked) -> None:
         name=f"{looked.name}-effect",
         key="masks_effect",
     )
-
-
-def _effects(compared: Compared) -> tuple[RowEffect, ...]:
-    codec = compared.ckpt.codec("target")
-    return row_effects(compared.before.trace, compared.after.trace, codec.names)
 
 
 def effect_in_words(effects: Sequence[RowEffect]) -> str:
@@ -305,7 +288,6 @@ def effect_table(effects: Sequence[RowEffect]) -> pd.DataFrame:
 
 def fills(looked: Looked) -> None:
     """What each fill makes of the chosen row, as it is masked and with every key closed."""
-    row = looked.query
     filled = filled_row(looked)
     n = len(filled[0].weights)
     rows = [
@@ -313,13 +295,10 @@ def fills(looked: Looked) -> None:
         for each in filled
     ]
     text.section("What the fill makes of a row")
-    whose = looked.token(row)
+    scores = "with equal scores"
     if looked.compared is not None:
-        head = _score_head()
-        whose += f", layer {state.selection()['layer']}, head {head}, with the scores of this run"
-    else:
-        whose += ", with equal scores"
-    text.paragraph(f"{whose}.")
+        scores = f"layer {state.selection()['layer']}, head {_score_head()}, with the scores of this run"
+    text.paragraph(f"{looked.token(looked.query)}, {scores}.")
     names = ("fill", "what is done", "this row, as it is masked", "the same row with every key closed")
     styles = ["vt-own" * (each.fill == looked.fill) for each in filled]
     st.html(text.table(rows, head=names, style="vt-fills", styles=styles))

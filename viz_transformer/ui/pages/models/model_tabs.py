@@ -225,7 +225,7 @@ def curves(summary: Summary) -> None:
     if not found:
         text.paragraph("No history was kept with this model.")
         return
-    best, time = best_validation(rows), time_history(rows)
+    best, time, losses = best_validation(rows), time_history(rows), describe.losses_on(card)
     figure = loss_curves(
         found,
         title="Loss while it was trained",
@@ -240,7 +240,6 @@ def curves(summary: Summary) -> None:
         alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
         if projector.is_on():
             figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
-        losses = describe.losses_on(card)
         frame.chart(figure, key="models_loss", alt=alt, caption=", ".join(filter(None, (summary.name, losses))))
     with st.container(key="loss_words"):
         if best is not None:

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_transformer.analysis.models.untrained import (
-    ARCHITECTURES,
-    MOST_D_FF,
-    MOST_D_MODEL,
-    MOST_HEADS,
-    MOST_LAYERS,
-    MOST_SEED,
-    OWN,
-    PAPER,
-    Recipe,
-    recipe_like,
-    recipe_of,
-)
+from viz_transformer.analysis.models import untrained as new
+from viz_transformer.analysis.models.untrained import Recipe, recipe_like, recipe_of
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.models import model_tabs
@@ -61,13 +50,10 @@ def new_model(summary: Summary) -> None:
 def _recipe(summary: Summary) -> tuple[Recipe, ModelConfig]:
     """The recipe that is being changed, of the selected model's base, and the base's config."""
     recipe = recipe_like(summary)
-    wanted = FIELDS.now().model_recipe
-    if wanted:
-        try:
+    if wanted := FIELDS.now().model_recipe:
+        with suppress(ValueError):
             given = recipe_of(wanted)
-        except ValueError:
-            given = recipe
-        recipe = given if given.base == recipe.base else recipe
+            recipe = given if given.base == recipe.base else recipe
     found = {each.name: each for each in cached.summaries()}
     base = found.get(recipe.base)
     return recipe, getattr(base, "config", summary.config)
@@ -82,33 +68,31 @@ def _controls(recipe: Recipe, like: ModelConfig) -> None:
 
         def changed() -> None:
             value = st.session_state[key]
-            if value is None:
-                return
-            made = (
-                recipe.like_architecture(value, like) if field == "architecture" else replace(recipe, **{field: value})
-            )
-            state.select(model_recipe=made.name)
+            if value is not None:
+                other = field == "architecture"
+                made = recipe.like_architecture(value, like) if other else replace(recipe, **{field: value})
+                state.select(model_recipe=made.name)
 
         return {"key": key, "on_change": changed}
 
-    names = {OWN: f"as {recipe.base}", PAPER: "the paper's base model"}
+    names = {new.OWN: f"as {recipe.base}", new.PAPER: "the paper's base model"}
     names |= {"rotary": f"as {recipe.base}, rotary positions", "alibi": f"as {recipe.base}, ALiBi"}
     st.selectbox(
         "Settings",
-        ARCHITECTURES,
+        new.ARCHITECTURES,
         format_func=lambda name: names.get(name, f"tutorial: {name}"),
         help="Of another architecture come its sizes too; change them below",
         **bound("architecture"),
     )
     first, second = st.columns(2, gap="small")
     if like.has_encoder:
-        first.number_input("Encoder layers", 1, MOST_LAYERS, step=1, **bound("encoder_layers"))
+        first.number_input("Encoder layers", 1, new.MOST_LAYERS, step=1, **bound("encoder_layers"))
     if like.has_decoder:
-        second.number_input("Decoder layers", 1, MOST_LAYERS, step=1, **bound("decoder_layers"))
-    first.number_input("Heads", 1, MOST_HEADS, step=1, **bound("n_heads"))
-    second.number_input("d_model", 1, MOST_D_MODEL, step=8, **bound("d_model"))
-    first.number_input("d_ff", 1, MOST_D_FF, step=16, **bound("d_ff"))
-    second.number_input("Seed", 0, MOST_SEED, step=1, **bound("seed"))
+        second.number_input("Decoder layers", 1, new.MOST_LAYERS, step=1, **bound("decoder_layers"))
+    first.number_input("Heads", 1, new.MOST_HEADS, step=1, **bound("n_heads"))
+    second.number_input("d_model", 1, new.MOST_D_MODEL, step=8, **bound("d_model"))
+    first.number_input("d_ff", 1, new.MOST_D_FF, step=16, **bound("d_ff"))
+    second.number_input("Seed", 0, new.MOST_SEED, step=1, **bound("seed"))
     st.segmented_control("Norm", ["pre", "post"], required=True, format_func="{}-norm".format, **bound("norm"))
 
 

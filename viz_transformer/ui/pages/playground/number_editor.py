@@ -83,11 +83,9 @@ def editor(
         if row < table.shape[0] and column < table.shape[1]:
             table[row, column] = value
     shown = pd.DataFrame(table if not boxes else table != 0, index=list(rows), columns=list(columns))
-    one = (
-        st.column_config.CheckboxColumn(required=True, width=64)
-        if boxes
-        else st.column_config.NumberColumn(required=True, min_value=-LARGEST, max_value=LARGEST, width=52)
-    )
+    one = st.column_config.NumberColumn(required=True, min_value=-LARGEST, max_value=LARGEST, width=52)
+    if boxes:
+        one = st.column_config.CheckboxColumn(required=True, width=64)
     key = f"play_{letter}_{kept.count}"
     st.caption(label)
     st.data_editor(

@@ -121,12 +121,6 @@ def chart(figure: Figure, *, key: str, alt: str) -> None:
     frame.chart(figure, key=key, alt=alt, caption=f"Playground, seed {state.selection()['play_seed']}")
 
 
-def problems() -> tuple[str, ...]:
-    """What has to be said about the last edit."""
-    found = number_editor.take_problem()
-    return () if found is None else (found,)
-
-
 def sizes() -> by_hand.Sizes:
     """The chosen sizes; in self-attention there are as many keys as queries, and d_v is d_k."""
     queries, keys, d_k, d_v = FIELDS.now().play_sizes
@@ -259,8 +253,8 @@ def simplex() -> None:
     with st.container(horizontal=True, key="play_switches"):
         _self_switch()
     count, given = FIELDS.now().play_keys, own_vectors()
-    if len(given.key) < count:
-        shape, there = "segment" if count == 2 else "triangle", len(given.key)
+    shape = "segment" if count == 2 else "triangle"
+    if (there := len(given.key)) < count:
         said = f"A {shape} needs {count} keys, and there {'is' if there == 1 else 'are'} {there}: choose more."
         text.paragraph(said, tone="warning")
         if not own:
@@ -270,29 +264,20 @@ def simplex() -> None:
     mask = by_hand.mask_of("none", len(few.query), count)
     scaled, plain = by_hand.attend(few, mask), by_hand.attend(few, mask, scaled=False)
     names = [(f"k{j}", vector_words(key)) for j, key in enumerate(few.key)]
-    shape = "segment" if count == 2 else "triangle"
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="play_picture"):
-        figure = drawn_simplex(
-            _dots(scaled, plain),
-            by_hand.corners(count),
-            names,
-            title=f"The weights of {len(few.query)} queries over {count} keys, as points of a {shape}",
-            theme=frame.theme(),
-        )
+        title = f"The weights of {len(few.query)} queries over {count} keys, as points of a {shape}"
+        figure = drawn_simplex(_dots(scaled, plain), by_hand.corners(count), names, title=title, theme=frame.theme())
         chart(figure, key="play_simplex", alt=f"Weights as points of a {shape} whose corners are the keys")
-        hollow = (
-            "in the same place, as √d_k is 1"
-            if scaled.divisor == 1
-            else "further from the middle, unless all scores of the query are equal"
-        )
+        hollow = "further from the middle, unless all scores of the query are equal"
+        if scaled.divisor == 1:
+            hollow = "in the same place, as √d_k is 1"
         text.paragraph(f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row.")
     with right:
         _simplex_numbers(scaled, plain)
         if own:
-            text.paragraph(
-                alignment_sentence(by_hand.attend(given, by_hand.mask_of("none", len(given.key), len(given.key))))
-            )
+            every = by_hand.mask_of("none", len(given.key), len(given.key))
+            text.paragraph(alignment_sentence(by_hand.attend(given, every)))
     with st.container(key="play_rest"):
         _attention_editors(own)
 
@@ -303,20 +288,14 @@ def vector_words(vector: Any) -> str:
 
 
 def _dots(scaled: by_hand.Attended, plain: by_hand.Attended) -> list[Dot]:
-    def words(query: int, weights: Any, how: str) -> str:
-        shares = "<br>".join(f"k{j}: {labels.escape(labels.share(float(w)))}" for j, w in enumerate(weights))
-        return f"query {query}, {how}<br>{shares}"
+    def words(query: int, found: by_hand.Attended, how: str) -> str:
+        shares = (f"k{j}: {labels.escape(labels.share(float(w)))}" for j, w in enumerate(found.weights[query]))
+        return "<br>".join([f"query {query}, {how}", *shares])
 
-    first, second = by_hand.simplex_points(scaled.weights), by_hand.simplex_points(plain.weights)
+    places = zip(by_hand.simplex_points(scaled.weights), by_hand.simplex_points(plain.weights), strict=True)
     return [
-        Dot(
-            f"q{i}",
-            first[i],
-            second[i],
-            words(i, scaled.weights[i], "scaled"),
-            words(i, plain.weights[i], "not scaled"),
-        )
-        for i in range(len(first))
+        Dot(f"q{i}", first, second, words(i, scaled, "scaled"), words(i, plain, "not scaled"))
+        for i, (first, second) in enumerate(places)
     ]
 
 
@@ -324,15 +303,10 @@ def _simplex_numbers(scaled: by_hand.Attended, plain: by_hand.Attended) -> None:
     keys = scaled.weights.shape[1]
     bits, bits_plain = by_hand.entropy(scaled.weights), by_hand.entropy(plain.weights)
     head = ["weight of", *(f"k{j}" for j in range(keys)), "bits", "not scaled"]
-    rows = [
-        [
-            f"q{i}",
-            *(labels.share(float(w), 3) for w in weights),
-            numerals.number(float(bits[i]), 2),
-            numerals.number(float(bits_plain[i]), 2),
-        ]
-        for i, weights in enumerate(scaled.weights)
-    ]
+    rows = []
+    for i, weights in enumerate(scaled.weights):
+        entropies = (numerals.number(float(of[i]), 2) for of in (bits, bits_plain))
+        rows.append([f"q{i}", *(labels.share(float(w), 3) for w in weights), *entropies])
     facts(head, rows)
     nearer = "which is 1 here" if scaled.divisor == 1 else "which brings every point nearer to the middle"
     middle = labels.number(math.log2(keys), 2)
@@ -404,7 +378,6 @@ def scaling() -> None:
 def growth_facts(found: by_hand.Growth) -> None:
     """A few of the sizes in numbers."""
     shown = [place for place, size in enumerate(found.sizes) if size in (1, 4, 64, 512, 1024)]
-    head = ["d_k", *(f"{found.sizes[place]:,}" for place in shown)]
     rows = [
         ["variance of a product", *(significant(found.product_variance[p]) for p in shown)],
         ["variance of a score", *(significant(found.score_variance[p]) for p in shown)],
@@ -415,7 +388,7 @@ def growth_facts(found: by_hand.Growth) -> None:
             [f"largest weight, {how}", *(numerals.share(found.largest[scaled][p], 3) for p in shown)],
             [f"1 − Σ w², {how}", *(numerals.share(found.answer[scaled][p], 3) for p in shown)],
         ]
-    facts(head, rows)
+    facts(["d_k", *(f"{found.sizes[place]:,}" for place in shown)], rows)
     text.paragraph(
         f"{found.rows:,} rows, each of one random query before {found.keys} random key{'s' * (found.keys > 1)}; all"
         " numbers standard normal. 1 − Σ w² is how much the weights of a row answer in all to a small change of their"
@@ -489,20 +462,13 @@ def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
 
 
 def _norm_facts(found: by_hand.Normalised, moved: Any) -> list[str]:
-    before, after = found.variance.ravel(), found.after()[1].ravel()
-
     def span(values: Any) -> str:
         ends = [numerals.number(float(end), 2) for end in (values.min(), values.max())]
         return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
-    return [
-        NORM_NAMES[found.norm],
-        str(found.pooled),
-        str(found.groups),
-        span(before),
-        span(after),
-        *(labels.number(each, 3) if each else "0" for each in (moved.feature, moved.token, moved.text)),
-    ]
+    variances = (span(found.variance), span(found.after()[1]))
+    far = (labels.number(each, 3) if each else "0" for each in (moved.feature, moved.token, moved.text))
+    return [NORM_NAMES[found.norm], str(found.pooled), str(found.groups), *variances, *far]
 
 
 def norm_table(found: list[by_hand.Normalised]) -> pd.DataFrame:

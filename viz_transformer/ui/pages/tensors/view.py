@@ -12,20 +12,7 @@ from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
-from viz_transformer.analysis.tensors.points import (
-    Comparison,
-    Entry,
-    PointView,
-    Slice,
-    Statistics,
-    compare,
-    histogram,
-    matching,
-    point_view,
-    shown_slice,
-    slice_csv,
-    statistics,
-)
+from viz_transformer.analysis.tensors import points
 from viz_transformer.figures import labels
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap, value_histogram
 from viz_transformer.model.kinds import KINDS, KindName
@@ -52,7 +39,7 @@ _ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\w+)")
 # --- the tree
 
 
-def selected_point(looked: Looked, listed: Sequence[Entry]) -> str:
+def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
     """The selected point; where there is none of its name, another and a remark.
 
     A point of an attention and the selection's kind and layer are one thing: where these were changed on another page
@@ -98,7 +85,7 @@ def _select(name: str | None) -> None:
         state.select(point=name, **({} if file_is_shown() else _implied(name)))
 
 
-def point_tree(listed: Sequence[Entry], selected: str) -> None:
+def point_tree(listed: Sequence[points.Entry], selected: str) -> None:
     """All points: a part of the model, then its points in the order in which a run makes them; or those of a filter."""
     derived = sum(entry.derived for entry in listed)
     words = st.text_input(
@@ -108,7 +95,7 @@ def point_tree(listed: Sequence[Entry], selected: str) -> None:
         autocomplete="off",
     )
     if words.strip():
-        found = matching(listed, words)
+        found = points.matching(listed, words)
         if not found:
             wanted = " ".join(map(labels.visible, words.split()))
             text.paragraph(f"No name of a point holds “{labels.shorten(wanted, 60)}”.")
@@ -124,13 +111,13 @@ def point_tree(listed: Sequence[Entry], selected: str) -> None:
     _points([entry for entry in listed if entry.part == here.part], selected, whole_names=False)
 
 
-def _take_part(listed: Sequence[Entry], short: str) -> None:
+def _take_part(listed: Sequence[points.Entry], short: str) -> None:
     """The point of the same name in the other part, or that part's first."""
     inside = [entry for entry in listed if entry.part == st.session_state["tensors_part"]]
     _select(next((entry.name for entry in inside if entry.short == short), inside[0].name))
 
 
-def _points(shown: Sequence[Entry], selected: str, *, whole_names: bool) -> None:
+def _points(shown: Sequence[points.Entry], selected: str, *, whole_names: bool) -> None:
     said = {
         entry.name: f"`{entry.name if whole_names else entry.short}` :gray[{_ORIGINS[entry.derived]}]"
         for entry in shown
@@ -163,12 +150,12 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
     view, whole = _viewed(looked.key, name, looked.vocabulary is not None, looked)
     facts = st.container(key="tensors_facts")
     with st.container(horizontal=True, vertical_alignment="bottom", key="tensors_controls"):
-        shown = shown_slice(view, index_boxes(view, own_heads=looked.is_file))
+        shown = points.shown_slice(view, index_boxes(view, own_heads=looked.is_file))
         chart = chart_control()
         if chart != "points":
             csv_button(view, shown)
     with facts:
-        point_facts(looked, view, whole, shown, statistics(shown.values))
+        point_facts(looked, view, whole, shown, points.statistics(shown.values))
     with st.container(key="tensors_picture"):
         if chart == "heatmap":
             heatmap(looked, view, shown, whole)
@@ -179,14 +166,16 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
 
 
 @kept(2)
-def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tuple[PointView, Statistics]:
+def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tuple[points.PointView, points.Statistics]:
     """A point and its statistics; kept, since a derived point of a long text takes seconds and its heads are looked at
     one after the other."""
     view = _looked.view(name)
-    return view, statistics(view.values)
+    return view, points.statistics(view.values)
 
 
-def point_facts(looked: Looked, view: PointView, whole: Statistics, shown: Slice, part: Statistics) -> None:
+def point_facts(
+    looked: Looked, view: points.PointView, whole: points.Statistics, shown: points.Slice, part: points.Statistics
+) -> None:
     """Name, meaning, and a row of statistics for the whole point and for what is drawn of it."""
     origin = {"recorded": "recorded", "derived": "derived from recorded points", "difference": looked.minus}
     st.html(
@@ -211,7 +200,7 @@ def point_facts(looked: Looked, view: PointView, whole: Statistics, shown: Slice
         text.paragraph("Minimum, mean, maximum and variance leave out what is NaN or infinite.")
 
 
-_COLUMNS: dict[str, Callable[[Statistics], str]] = {
+_COLUMNS: dict[str, Callable[[points.Statistics], str]] = {
     "min": lambda found: number(found.minimum),
     "mean": lambda found: number(found.mean),
     "max": lambda found: number(found.maximum),
@@ -220,7 +209,7 @@ _COLUMNS: dict[str, Callable[[Statistics], str]] = {
     "inf": lambda found: f"{found.infinite:,}",
     "zeros": lambda found: percent(found.zeros, found.count),
 }
-_MASK_COLUMNS: dict[str, Callable[[Statistics], str]] = {
+_MASK_COLUMNS: dict[str, Callable[[points.Statistics], str]] = {
     "True": lambda found: f"{found.count - found.zeros:,}",
     "False": lambda found: f"{found.zeros:,}",
     "share of True": lambda found: percent(found.count - found.zeros, found.count),
@@ -240,7 +229,7 @@ def percent(part: int, whole: int) -> str:
 # --- the picture
 
 
-def index_boxes(view: PointView, *, own_heads: bool) -> tuple[int, ...]:
+def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
     """A box for each axis in front of the two that are drawn; that of the heads is the selection's head.
 
     own_heads: the point is of another model, whose heads are not the selection's.
@@ -270,17 +259,17 @@ def chart_control() -> Literal["heatmap", "histogram", "points"]:
     return chosen
 
 
-def csv_button(view: PointView, shown: Slice) -> None:
+def csv_button(view: points.PointView, shown: points.Slice) -> None:
     """The slice that is drawn as CSV, made when it is asked for."""
 
     def made() -> bytes:
-        return slice_csv(shown).encode("utf-8", "backslashreplace")  # half an emoji, which UTF-8 cannot write
+        return points.slice_csv(shown).encode("utf-8", "backslashreplace")  # half an emoji, which UTF-8 cannot write
 
     name = file_name("-".join([view.name, *map(str, shown.at)])) + ".csv"
     st.download_button("CSV", made, name, "text/csv", key="tensors_csv", on_click="ignore")
 
 
-def heatmap(looked: Looked, view: PointView, shown: Slice, whole: Statistics) -> None:
+def heatmap(looked: Looked, view: points.PointView, shown: points.Slice, whole: points.Statistics) -> None:
     """The slice, on the scale of the whole point, so that its heads can be compared."""
     figure = tensor_heatmap(
         shown.values,
@@ -299,9 +288,9 @@ def heatmap(looked: Looked, view: PointView, shown: Slice, whole: Statistics) ->
     _chart(looked, view, figure, key="tensors_heatmap", alt=alt)
 
 
-def bars(looked: Looked, view: PointView, shown: Slice) -> None:
+def bars(looked: Looked, view: points.PointView, shown: points.Slice) -> None:
     """How often which values occur in the slice."""
-    counted = histogram(shown.values)
+    counted = points.histogram(shown.values)
     figure = value_histogram(
         counted.counts,
         counted.edges,
@@ -316,18 +305,18 @@ def bars(looked: Looked, view: PointView, shown: Slice) -> None:
     _chart(looked, view, figure, key="tensors_histogram", alt=f"Histogram of {view.name}")
 
 
-def _chart(looked: Looked, view: PointView, figure: Figure, *, key: str, alt: str) -> None:
+def _chart(looked: Looked, view: points.PointView, figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
     rows = looked.rows_of(view.name)
     frame.chart(figure, key=key, alt=alt, caption=looked.caption, rows=rows, grows=PROJECTED)
 
 
-def _title(looked: Looked, view: PointView, shown: Slice) -> str:
+def _title(looked: Looked, view: points.PointView, shown: points.Slice) -> str:
     name = f"{looked.minus}, {view.name}" if view.origin == "difference" else view.name
     return f"{name}[{', '.join([*map(str, shown.at), ':', ':'])}]"
 
 
-def _axis(shown: Slice, side: Literal["rows", "columns"]) -> AxisLabels:
+def _axis(shown: points.Slice, side: Literal["rows", "columns"]) -> AxisLabels:
     axis = getattr(shown, side)
     return AxisLabels(axis.name, axis.title, axis.labels, axis.side)
 
@@ -346,7 +335,7 @@ def all_points(looked: Looked, place: DeltaGenerator) -> None:
     text.paragraph("Derived points are not in the table: each is computed when it is looked at.")
 
 
-def _differences(looked: Looked, found: Comparison) -> None:
+def _differences(looked: Looked, found: points.Comparison) -> None:
     names, differences = [name for name, _ in found.differences], [gap for _, gap in found.differences]
     if names:
         _table({"point": names, f"largest |{looked.minus}|": differences})
@@ -381,8 +370,8 @@ def _take_row(names: list[str]) -> None:
 
 @kept(8)
 def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
-    views = [point_view(_trace, name) for name in _trace.points()]
-    found = [statistics(view.values) for view in views]
+    views = [points.point_view(_trace, name) for name in _trace.points()]
+    found = [points.statistics(view.values) for view in views]
     fields = {"min": "minimum", "mean": "mean", "max": "maximum", "variance": "variance"}
     fields |= {"NaN": "not_a_number", "inf": "infinite"}
     return {
@@ -394,5 +383,5 @@ def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
 
 
 @kept(8)
-def _compared(key: str, _first: Trace, _second: Trace) -> Comparison:
-    return compare(_first, _second)
+def _compared(key: str, _first: Trace, _second: Trace) -> points.Comparison:
+    return points.compare(_first, _second)

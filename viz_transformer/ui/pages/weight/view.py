@@ -40,6 +40,10 @@ from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.passes import has_own_rows
 from viz_transformer.ui.session.runs import Shown
 
+NO_FILE = (
+    "A trace holds no parameters. This model has no file of its own, it was made from its name: “Save the model” writes"
+    " its random parameters as one, in float32."
+)
 BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
 _NOT_RECORDED = {
     "products": "A run records no undivided score: the next line compares the divided one.",
@@ -90,6 +94,7 @@ def row(shown: Shown, found: Ladder) -> None:
     queries, keys = maps.axes(shown, cell.kind)
     written = shown.trace.next_tokens[cell.query] if KINDS[cell.kind].writes else None
     title = f"{_place(cell)}: query {cell.query} against all keys"
+    caption, name = shown.caption(title, rows=KINDS[cell.kind].writes), labels.file_name(shown.summary.name, title)
     data = row_payload(
         numbers.query,
         numbers.keys,
@@ -101,17 +106,16 @@ def row(shown: Shown, found: Ladder) -> None:
         position=cell.query,
         writes=None if written is None else token_data([written])[0],
         title=f"{KINDS[cell.kind].glyph}  {title}",
-        name=labels.file_name(shown.summary.name, title),
-        caption=shown.caption(title, rows=KINDS[cell.kind].writes),
+        name=name,
+        caption=caption,
         scale=cell.kind,
         fill=maps.FILLS.get(shown.trace.config.mask_fill, ""),
     )
     draw(data, key="weight_row_strips")
     pictures.table(
         lambda: row_table(shown, found),
-        note=f"{shown.caption(title, rows=KINDS[cell.kind].writes)}. Scores are worked out in float64 from the recorded"
-        " query and keys.",
-        name=labels.file_name(shown.summary.name, title),
+        note=f"{caption}. Scores are worked out in float64 from the recorded query and keys.",
+        name=name,
         key="weight_row_table",
     )
 
@@ -141,8 +145,7 @@ def cell_sentence(shown: Shown, found: Ladder) -> None:
     recorded = str(found.row.weights[cell.key])  # the fewest digits that give the same float32
     masked = "" if found.row.mask[cell.key] else " The cell is masked."
     words = f"Query {cell.query} “{query}” gives key {cell.key} “{key}” the weight {recorded}.{masked}"
-    own = own_weights(shown, cell)
-    if own is not None:
+    if (own := own_weights(shown, cell)) is not None:
         in_step = "the key was not there yet" if own[cell.key] is None else f"it was {own[cell.key]}"
         words += f" In the query's own step {in_step}."
     text.paragraph(words, style="vt-cell")
@@ -163,23 +166,18 @@ def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
 
 def verdict(found: Ladder) -> None:
     """Whether all lines give what was recorded; if not, which do not."""
-    checks = [check for line in found.lines.values() for check in line.checks]
-    wrong = [name for name, line in found.lines.items() if not line.agrees]
-    if wrong:
+    if wrong := [name for name, line in found.lines.items() if not line.agrees]:
         text.paragraph(f"These lines do not give what was recorded: {', '.join(wrong)}.", tone="bad")
-    else:
-        text.paragraph(
-            f"All {len(checks)} comparisons of the ladder with the recorded run agree up to the rounding of float32.",
-            tone="ok",
-        )
+        return
+    checks = sum(len(line.checks) for line in found.lines.values())
+    said = f"All {checks} comparisons of the ladder with the recorded run agree up to the rounding of float32."
+    text.paragraph(said, tone="ok")
 
 
 def ladder(shown: Shown, found: Ladder) -> None:
     """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
-    said = {}
-    for name in LINES:
-        line = words(found, shown.trace.config, name)
-        said[name] = f"${line.formula}$ :gray[{text.literal(line.result)}]"
+    lines = {name: words(found, shown.trace.config, name) for name in LINES}
+    said = {name: f"${line.formula}$ :gray[{text.literal(line.result)}]" for name, line in lines.items()}
     st.radio(
         "Line",
         [*said],
@@ -198,8 +196,7 @@ def line_panel(shown: Shown, found: Ladder) -> None:
     for sentence in said.sentences:
         text.paragraph(sentence)
     st.latex(said.equation or said.formula, width="stretch")
-    figure = _picture(shown, found, name)
-    if figure is not None:
+    if (figure := _picture(shown, found, name)) is not None:
         alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
         of = f"{shown.summary.name}, {shown.words()}, {_place(found.cell)}"
         at = f"query {found.cell.query}, key {found.cell.key}"
@@ -319,10 +316,7 @@ def python_panel(shown: Shown, found: Ladder) -> None:
 def _whose_file(ckpt: Checkpoint) -> str:
     """What “Save the model” gives: the checkpoint's own file, or one that is written for a model without any."""
     if ckpt.path is None:
-        return (
-            "A trace holds no parameters. This model has no file of its own, it was made from its name: “Save the"
-            " model” writes its random parameters as one, in float32."
-        )
+        return NO_FILE
     return (
         f"A trace holds no parameters: “Save the model” copies the model's own file, {ckpt.path / WEIGHTS}. Put the"
         " three files into one folder, or name them behind the program."
@@ -337,10 +331,10 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
     if comparison.weights is None:
         text.paragraph(f"There is nothing to compare with nn.MultiheadAttention: {comparison.reason}.")
         return
+    output = "" if comparison.out is None else f", output {_largest(comparison.out)}"
     text.paragraph(
         "A torch layer with this attention's W_Q, W_K, W_V and W_O reads the recorded input and mask. Largest"
-        f" difference in all heads, queries and keys: weights {_largest(comparison.weights)}"
-        + (f", output {_largest(comparison.out)}." if comparison.out is not None else ".")
+        f" difference in all heads, queries and keys: weights {_largest(comparison.weights)}{output}."
     )
     controls.buttons("Compared", BESIDE, "weight_beside", key="weight_beside", hidden=True)
     if FIELDS.now().weight_beside == "out" and comparison.out is None:

@@ -30,11 +30,9 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
         return
     first, *others = in_words(found, a, b, cell)
     text.paragraph(first)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _chart(found, a, b, cell, WEIGHTS)
-    with right:
-        _chart(found, a, b, cell, SCORES)
+    for column, quantity in zip(st.columns(2, gap="medium"), (WEIGHTS, SCORES), strict=True):
+        with column:
+            _chart(found, a, b, cell, quantity)
     text.paragraph(" ".join(others))
     title = f"{cell.site}, head {cell.head}, query {cell.query}"
     captions = "; ".join(f"{each.name}: {each.caption(title, rows=KINDS[cell.kind].writes)}" for each in (a, b))
@@ -97,7 +95,8 @@ def in_words(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> list[str]:
             f"Half the sum of all absolute differences, the total variation, is"
             f" {labels.number(found.total_variation)}: 0 is the same shares, 1 none in common."
         )
-    queries = [labels.isolated(labels.visible(_queries(shown, cell)[cell.query])) for shown in (a, b)]
+    sides = [KINDS[cell.kind].queries.of(shown.trace.src_tokens, shown.trace.tgt_tokens) for shown in (a, b)]
+    queries = [labels.isolated(labels.visible(tokens[cell.query])) for tokens in sides]
     if queries[0] != queries[1]:
         said.append(f"The query reads “{queries[0]}” in A and “{queries[1]}” in B.")
     others = [str(at) for at, (x, y) in enumerate(zip(keys_of(a, cell), keys_of(b, cell), strict=True)) if x != y]
@@ -123,10 +122,6 @@ def difference_table(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> pd
     columns |= {"masked, A": ~found.a.mask, "masked, B": ~found.b.mask}
     columns |= {"score, A": below_largest(found.a), "score, B": below_largest(found.b), "score, A − B": found.scores}
     return pd.DataFrame(columns, index=pd.RangeIndex(len(found.weights), name="key"))
-
-
-def _queries(shown: Shown, cell: Cell) -> tuple[str, ...]:
-    return KINDS[cell.kind].queries.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
 
 
 def keys_of(shown: Shown, cell: Cell) -> tuple[str, ...]:
