@@ -192,8 +192,7 @@ def training_length(order: TrainingOrder, plan: Plan, *, epochs: int | None, ste
 def _identity(task: Task, material: Material) -> dict[str, Any]:
     """What must be the same for a saved training to go on."""
     plan = {name: value for name, value in dataclasses.asdict(task.plan).items() if name not in _FREE}
-    model = material.model.to_dict()
-    identity = {"task": task.name, "model": model, "plan": plan, "pairs": material.counts}
+    identity = {"task": task.name, "model": material.model.to_dict(), "plan": plan, "pairs": material.counts}
     plain: dict[str, Any] = json.loads(json.dumps(identity))
     return plain
 
@@ -214,26 +213,11 @@ def _full_disk_named(state: Path) -> Iterator[None]:
 
 
 NOTE = "training.json"
-_MAY_CHANGE = {  # of a model whose weights are learnt on from: it is of training alone
-    "dropout",
-    "embedding_dropout",
-    "attention_dropout",
-    "ffn_dropout",
-    "decoder_ffn_dropout",
-}
-_FREE = {
-    "best_by",
-    "epochs",
-    "save_every",
-    "snapshots",
-    "first_rows",
-    "row_every",
-}  # may differ without changing the weights
-
-
-_DEFAULTS = {
-    field.name: field.default for field in dataclasses.fields(Plan) if field.default is not dataclasses.MISSING
-}
+# Of a model whose weights are learnt on from: it is of training alone.
+_MAY_CHANGE = {"dropout", "embedding_dropout", "attention_dropout", "ffn_dropout", "decoder_ffn_dropout"}
+# May differ without changing the weights.
+_FREE = {"best_by", "epochs", "save_every", "snapshots", "first_rows", "row_every"}
+_DEFAULTS = {each.name: each.default for each in dataclasses.fields(Plan) if each.default is not dataclasses.MISSING}
 
 
 def _note(state: Path) -> dict[str, Any]:

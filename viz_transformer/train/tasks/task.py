@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -63,10 +63,9 @@ class Plan:
         for name in ("epochs", "batch_tokens", "row_every", "save_every", "sample"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
-        if not 0 <= self.smoothing < 1:
-            raise ValueError(f"smoothing={self.smoothing} must be at least 0 and below 1")
-        if not 0 <= self.averaging < 1:
-            raise ValueError(f"averaging={self.averaging} must be at least 0 and below 1")
+        for name in ("smoothing", "averaging"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 0 and below 1")
         if not 0 <= self.consistency < math.inf:
             raise ValueError(f"consistency={self.consistency} must be at least 0 and finite")
 
@@ -88,24 +87,16 @@ class Measure:
 
     def options(self) -> dict[str, Any]:
         """The arguments of `evaluate_checkpoint`."""
-        named = {
-            "data_file": self.data,
-            "limit": self.limit,
-            "beam": self.beam,
-            "bleu": self.bleu,
-            "group": self.group,
-            "count_too_long": self.count_too_long,
-        }
-        return {name: value for name, value in named.items() if value}
+        named = asdict(self) | {"data_file": self.data}
+        return {name: value for name, value in named.items() if value and name not in ("split", "data")}
 
     def command(self, checkpoint: str) -> str:
         """The command that measures it again."""
         words = ["viz-transformer", "evaluate", checkpoint]
         for name in ("data", "limit", "beam", "bleu"):
-            if getattr(self, name) is not None:
-                words += [f"--{name}", str(getattr(self, name))]
-        words += ["--group"] * self.group + ["--count-too-long"] * self.count_too_long
-        return shlex.join(words)
+            if (value := getattr(self, name)) is not None:
+                words += [f"--{name}", str(value)]
+        return shlex.join([*words, *["--group"] * self.group, *["--count-too-long"] * self.count_too_long])
 
 
 class Symmetry(Protocol):

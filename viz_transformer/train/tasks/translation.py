@@ -105,15 +105,10 @@ def _multi30k(name: str) -> Split:
     return Split(file=f"multi30k-de-en/{name}.tsv.gz")
 
 
-def _multi30k_measures(*, full: bool) -> tuple[Measure, ...]:
-    flickr = "test_2016_flickr"
-    others = ("test_2017_flickr", "test_2017_mscoco", "test_2018_flickr") if full else ()
-    return (
-        Measure(split=flickr, beam=4),
-        Measure(split=flickr),
-        Measure(split=flickr, beam=4, bleu="13a"),
-        *(Measure(split=other, data=_multi30k(other).file, beam=4) for other in others),
-    )
+def _measures(split: str, *others: str) -> tuple[Measure, ...]:
+    """By beam search, greedily, and with another BLEU; other files of Multi30k by beam search."""
+    usual = (Measure(split=split, beam=4), Measure(split=split), Measure(split=split, beam=4, bleu="13a"))
+    return (*usual, *(Measure(split=other, data=_multi30k(other).file, beam=4) for other in others))
 
 
 _MULTI30K: dict[str, Any] = {
@@ -146,7 +141,7 @@ TASKS = (
         codecs=word_codecs,
         model=partial(clean_model, dropout=0.25),
         plan=Plan(epochs=18, batch_tokens=2500, peak_rate=1.2e-3, warmup=1000, precision="bf16-mixed", row_every=200),
-        measures=_multi30k_measures(full=True),
+        measures=_measures("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco", "test_2018_flickr"),
         notes=("Words that occur once in the training captions are unknown to the model.",),
         **_MULTI30K,
     ),
@@ -156,7 +151,7 @@ TASKS = (
         codecs=partial(word_codecs, specials=TUTORIAL6_SPECIALS),
         model=tutorial6_model,
         plan=Plan(epochs=36, batch_tokens=2500, peak_rate=1.5e-3, warmup=1000, precision="bf16-mixed", row_every=400),
-        measures=_multi30k_measures(full=False),
+        measures=_measures("test_2016_flickr"),
         notes=(
             "Post-norm without a final norm, learned positions, embeddings that are not scaled: as the tutorial has.",
             "Words that occur once in the training captions are unknown to the model.",

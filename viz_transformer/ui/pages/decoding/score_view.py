@@ -69,11 +69,10 @@ def _row(token: ScoredToken, typed: str | None) -> str:
     name = f'<bdi class="vt-ly-token vt-ly-target">{_shown(token.token)}</bdi>'
     if typed is not None:
         name = f'<bdi class="vt-ly-typed">{_shown(typed)}</bdi>{name}'
-    missed = token.rank > 0
-    best = "the same"
-    if missed:
+    best, style = "the same", ""
+    if token.rank > 0:
         best = f"<b>{_shown(token.best)}</b> ({html.escape(labels.share(token.best_probability))})"
-    style = "vt-scored-missed" if missed else ""
+        style = "vt-scored-missed"
     return (
         f'<tr class="{style}"><th><span class="vt-ly-at">{token.index}</span>'
         f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
@@ -137,11 +136,9 @@ def totals_html(found: TargetScore, own: TargetScore, name: str) -> str:
 def perplexity(score: TargetScore) -> str:
     """Two decimals, or a power of ten from a million on."""
     value = score.perplexity
-    if math.isinf(value):
-        return "infinite"
-    return (
-        (numerals.number(value, 2, ",") if value > 2 else numerals.share(value, 2)) if value < 1e6 else f"{value:.1e}"
-    )
+    if value >= 1e6:
+        return "infinite" if math.isinf(value) else f"{value:.1e}"
+    return numerals.number(value, 2, ",") if value > 2 else numerals.share(value, 2)
 
 
 def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:

@@ -66,13 +66,11 @@ def _said(series: SnapshotSeries) -> str:
     right = [run.step for run in series.runs if run.right]
     if not right:
         return "At no snapshot is the answer the target."
-    wrong = [run.step for run in series.runs if not run.right]
-    since = (
-        min(step for step in right if not wrong or step > max(wrong)) if right[-1] > max(wrong, default=-1) else None
-    )
+    last_wrong = max((run.step for run in series.runs if not run.right), default=-1)
     first = f"The answer is the target for the first time at step {right[0]:,}"
-    if since is None:
+    if right[-1] < last_wrong:
         return f"{first}, and not at the last snapshot."
+    since = min(step for step in right if step > last_wrong)
     return f"{first}." if since == right[0] else f"{first}, and stays it from step {since:,} on."
 
 
