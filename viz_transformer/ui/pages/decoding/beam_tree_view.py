@@ -164,13 +164,9 @@ def _sum(path: Sequence[Hypothesis]) -> str:
 
 def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
     """The finished hypotheses, best first, or those still going if none has finished; a button picks one."""
-    if tree.finished:
-        text.section("Finished, best score first")
-        found: Sequence[Hypothesis] = tree.finished
-    else:
-        text.section("None has finished; still going, best score first")
-        going = [node for node in tree.nodes if node.fate == "stopped"]
-        found = sorted(going, key=lambda node: node.score, reverse=True)
+    text.section(f"{'Finished' if tree.finished else 'None has finished; still going'}, best score first")
+    going = [node for node in tree.nodes if node.fate == "stopped"]
+    found = tree.finished or sorted(going, key=lambda node: node.score, reverse=True)
     st.html('<div class="vt-best vt-best-head"><span>log p</span><span>|Y|</span><span>score</span></div>')
     listed = found[:MOST_LISTED]
     for rank, (node, written) in enumerate(zip(listed, _apart([_text(shown, tree, n) for n in listed]), strict=True)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -98,7 +99,7 @@ def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> N
         text.paragraph(f"No entry holds “{wanted}”{unknown}.")
     else:
         listed = ids[:MOST_LISTED]
-        _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{words}", height=250)
+        _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{words}")
         if len(ids) > len(listed):
             text.paragraph(f"The first {len(listed)} of {len(ids):,} are listed: go on typing.")
     _counted_remark(entries.unk is not None, counted)
@@ -126,19 +127,19 @@ def _entry_table(
     counted: Counts | Missing,
     *,
     key: str,
-    height: int,
     cosines: Sequence[float] | None = None,
 ) -> None:
     """Entries with id, count and, for neighbours, cosine; choosing a row selects its entry.
 
     The key names what is listed: a row that was chosen in another list is not chosen in this one.
     """
+
+    def taken() -> None:
+        if rows := st.session_state[key].selection.rows:
+            state.select(input_entry=ids[rows[0]])
+
     codec = ckpt.codec(side)
-    names = codec.names
-    columns: dict[str, list[int | float | str | None]] = {
-        "id": [*ids],
-        "token": [labels.visible(names[id]) for id in ids],
-    }
+    columns: dict[str, list[Any]] = {"id": [*ids], "token": [labels.visible(codec.names[id]) for id in ids]}
     if cosines is not None:
         columns["cosine"] = [*cosines]
     if not isinstance(counted, Missing):
@@ -146,9 +147,9 @@ def _entry_table(
     st.dataframe(
         columns,
         hide_index=True,
-        height=height,
+        height=250,
         key=key,
-        on_select=lambda: _take(key, ids),
+        on_select=taken,
         selection_mode="single-row",
         column_config={
             "id": st.column_config.NumberColumn(width=56),
@@ -164,12 +165,6 @@ def _count(codec: TextCodec, counted: Counts, id: int) -> int | None:
     """None for what no text holds: start, end and padding tokens."""
     special = id in codec.special_ids and id != codec.unknown
     return None if special else int(counted.by_id[id])
-
-
-def _take(key: str, ids: Sequence[int]) -> None:
-    rows = st.session_state[key].selection.rows
-    if rows:
-        state.select(input_entry=ids[rows[0]])
 
 
 def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts | Missing) -> None:
@@ -190,12 +185,9 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
     except ValueError as error:
         text.paragraph(f"{error}.")
         return
-    ids = [each.id for each in found.nearest]
-    cosines = [each.cosine for each in found.nearest]
+    ids, cosines = [each.id for each in found.nearest], [each.cosine for each in found.nearest]
     with st.container(key="input_nearest"):
-        _entry_table(
-            ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", height=250, cosines=cosines
-        )
+        _entry_table(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
     times = "" if seen is None else f" It stands {seen:,} times in the training texts."
     text.paragraph(

@@ -35,19 +35,16 @@ def token_table(
 ) -> None:
     """A row for each token that is not padding; the selected one is marked. Shares carry a grey bar."""
     drawn, chosen = drawn_rows(shown, stack), chosen_token(stack)
-    head = "".join(f"<th>{html.escape(name)}</th>" for name, _, _ in columns)
     body = []
     for row in drawn:
         cells = "".join(_number_cell(name, float(values[row]), digits) for name, values, digits in columns)
         mark = ' class="vt-ly-chosen"' if row == chosen else ""
         body.append(f"<tr{mark}>{row_head(shown, stack, row)}{cells}</tr>")
-    feet = "".join(
-        f"<tr><th>{html.escape(name)}</th>{''.join(f'<td>{html.escape(value)}</td>' for value in values)}</tr>"
-        for name, values in foot
-    )
+    feet = "".join(f"<tr>{text.cells([name], 'th')}{text.cells(values)}</tr>" for name, values in foot)
+    head = text.cells(["token", *(name for name, _, _ in columns)], "th")
     st.html(
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers"><thead>'
-        f"<tr><th>token</th>{head}</tr></thead><tbody>{''.join(body)}</tbody><tfoot>{feet}</tfoot></table></div>"
+        f"<tr>{head}</tr></thead><tbody>{''.join(body)}</tbody><tfoot>{feet}</tfoot></table></div>"
     )
     say_what_is_left_out(shown, stack, drawn)
 

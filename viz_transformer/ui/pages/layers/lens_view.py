@@ -88,11 +88,9 @@ def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
     drawn = drawn_rows(shown, stack)
     writes = stack == "decoder"
     last = len(found.stations) - 1 - _has_own(found)
-    names = [
-        f"{station.name} = {_final(found)}" if number == last else station.name
-        for number, station in enumerate(found.stations)
-    ]
+    names = [station.name for station in found.stations]
     names[0] = "embedding" if last else names[0]
+    names[last] += f" = {_final(found)}"
     has_step = found.top_ids[drawn, :, 0] >= 0
     means = [found.divergence[drawn, column][has_step[:, column]].mean() for column in range(len(names))]
     head = "".join(

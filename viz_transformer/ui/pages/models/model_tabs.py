@@ -191,10 +191,9 @@ def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
         return
-    if count == total:
-        text.paragraph(f"{where} as many: {count:,}.", tone="ok")
-    else:
-        text.paragraph(f"{where} {count:,}, which is not this sum.", tone="bad")
+    same = count == total
+    said = f"as many: {count:,}" if same else f"{count:,}, which is not this sum"
+    text.paragraph(f"{where} {said}.", tone="ok" if same else "bad")
 
 
 def parameter_table(rows: Sequence[Row], total: int) -> str:
@@ -323,11 +322,10 @@ def data(summary: Summary) -> None:
 
 def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     rows = [("pairs", f"{len(pairs):,}")]
-    for side, name in enumerate(("source", "target")):
-        counts = [len(pair[side]) for pair in pairs]
+    for name, texts in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+        counts = [*map(len, texts)]
         mean, deviation = (numerals.number(of(counts), 1) for of in (statistics.fmean, statistics.pstdev))
-        said = f"mean {mean}, deviation {deviation}, at most {max(counts)}"
-        rows.append((name, said))
+        rows.append((name, f"mean {mean}, deviation {deviation}, at most {max(counts)}"))
     return rows
 
 

@@ -349,23 +349,21 @@ def _differences(looked: Looked, found: points.Comparison) -> None:
 
 
 def _table(columns: dict[str, list[Any]]) -> None:
+    def taken() -> None:
+        if rows := st.session_state["tensors_table"].selection.rows:
+            _select(columns["point"][rows[0]])
+
     numbers = [name for name, values in columns.items() if values and isinstance(values[0], float)]
     st.dataframe(
         columns,
         hide_index=True,
         height=520,
         key="tensors_table",
-        on_select=lambda: _take_row(columns["point"]),
+        on_select=taken,
         selection_mode="single-row",
         column_config={name: number_column(columns[name], 4) for name in numbers},
         alt="Every recorded point with its numbers; choose a row to look at the point",
     )
-
-
-def _take_row(names: list[str]) -> None:
-    rows = st.session_state["tensors_table"].selection.rows
-    if rows:
-        _select(names[rows[0]])
 
 
 @kept(8)
