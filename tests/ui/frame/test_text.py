@@ -1,4 +1,4 @@
-"""Texts in widgets' labels, which Streamlit reads as Markdown."""
+"""Texts in widgets' labels, which Streamlit reads as Markdown, and tables of texts."""
 
 import pytest
 
@@ -28,3 +28,14 @@ def is_escape(shown, i):
     """Whether the backslash here escapes: the backslashes before it come in pairs."""
     before = len(shown[:i]) - len(shown[:i].rstrip("\\"))
     return shown[i] == "\\" and before % 2 == 0
+
+
+def test_a_table_sets_what_it_gets_as_text_but_for_markup_and_each_row_may_have_a_class_and_a_hint():
+    rows = [("<b>", "1 & 2"), (text.Html("<i>a</i>"), "3")]
+    made = text.table(rows, head=("", "n < m"), style="s", caption="a > b", styles=["own"], hints=["", '"x"'])
+    assert made == (
+        '<table class="s"><caption>a &gt; b</caption><thead><tr><th></th><th>n &lt; m</th></tr></thead><tbody>'
+        '<tr class="own"><th>&lt;b&gt;</th><td>1 &amp; 2</td></tr>'
+        '<tr title="&quot;x&quot;"><th><i>a</i></th><td>3</td></tr></tbody></table>'
+    )
+    assert text.table([("a", "b")], style="s", first="td").count("<td>") == 2
