@@ -34,13 +34,7 @@ def head_controls(both: frame.Runs) -> None:
     """Kind, layer and head whose rows are shown."""
     anatomy, kind = both.main.trace.anatomy, state.selection()["kind"]
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
-        st.segmented_control(
-            "Kind",
-            attention_kinds(both.main.trace),
-            required=True,
-            format_func=lambda kind: KINDS[kind].label,
-            **state.bind("kind", key="decoding_kind"),
-        )
+        controls.kind(attention_kinds(both.main.trace), key="decoding_kind")
         controls.number("Layer", KINDS[kind].layers(anatomy), **state.bind("layer", key="decoding_layer"))
         controls.heads(anatomy.heads(kind, state.selection()["layer"]).query, key="decoding_head")
         controls.rows(both, key="decoding_rows")

@@ -120,14 +120,6 @@ def show_answer(shown: Shown) -> None:
         formula.show(shown.text, shown.run.text)
 
 
-def show_picture(both: frame.Runs) -> None:
-    """The attention of the chosen head, the chosen step marked."""
-    try:
-        pictures.matrix_of(pictures.selected_picture(both), key="run_matrix")
-    except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
-
-
 def remarks(shown: Shown) -> list[str]:
     """What there is to say about the text and the selection."""
     ckpt, run = shown.ckpt, shown.run
@@ -227,6 +219,6 @@ if both is not None:
         )
         text.explained(HOW, NOT)
     with picture:
-        show_picture(both)
+        pictures.selected_map(both, key="run_matrix")
     frame.say(status, *remarks(both.main), good=compared(both.main))
     frame.stage(both, ("picture", "panel"))

@@ -39,6 +39,16 @@ def selected_picture(both: Runs, options: tuple[str, ...] | None = None) -> Pict
     return maps.difference(*pictures)
 
 
+def selected_map(both: Runs, *, key: str, grows: bool = False) -> None:
+    """The map of what is selected as a matrix, or the sentence that says why there is none; `grows` as below."""
+    try:
+        picture = selected_picture(both)
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+    else:
+        matrix_of(picture, key=key, grows=grows)
+
+
 def matrix_of(picture: Picture, *, key: str, grows: bool = False) -> None:
     """The map as a matrix, and the button to its table; if it `grows`, rows behind the selected one stay empty."""
     matrix(picture.matrix(grows=grows), key=key)

@@ -72,12 +72,7 @@ def looked(both: Runs) -> None:
 
 def growing(both: Runs) -> None:
     """The selected map; rows that are not written yet at the chosen step stay empty."""
-    try:
-        picture = pictures.selected_picture(both)
-    except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
-        return
-    pictures.matrix_of(picture, key="decoding_matrix", grows=KINDS[state.selection()["kind"]].writes)
+    pictures.selected_map(both, key="decoding_matrix", grows=KINDS[state.selection()["kind"]].writes)
 
 
 def tabs(both: Runs) -> None:

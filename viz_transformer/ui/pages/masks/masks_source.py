@@ -292,12 +292,12 @@ def _plain(shown: Shown) -> Looked:
     names = [str(position) if kept else "pad" for position, kept in enumerate(keep)]
     tokens = token_data(names, special=[position for position, kept in enumerate(keep) if not kept])
     rows, columns = maps.axes(shown, kind)
-    axes = of_no_run(replace(rows, tokens=tokens, title="queries"), replace(columns, tokens=tokens))
+    rows, columns = of_no_run(replace(rows, tokens=tokens, title="queries"), replace(columns, tokens=tokens))
     return Looked(
         kind=kind,
         parts=parts,
-        rows=axes[0],
-        columns=axes[1],
+        rows=rows,
+        columns=columns,
         fill=fill,
         rule=rule,
         name=labels.file_name("masks", kind, str(size)),

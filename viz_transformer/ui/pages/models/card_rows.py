@@ -50,7 +50,8 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
         (label, str(card.get(name) or NOT_STATED)) for name, label in (("data", "data"), ("data_licence", "licence"))
     ]
     rows.append(("trained on", _training_files(evaluation.get("seen"))))
-    rows.append(("tested on", _test(evaluation)))
+    tested = (str(part) for part in (evaluation.get("split"), evaluation.get("data")) if part)
+    rows.append(("tested on", ", ".join(tested) or NOT_STATED))
     rows += _notation_rows(card)
     if left_out := describe.left_out(card):
         rows.append(("left out of the test", left_out))
@@ -131,11 +132,6 @@ def _notation_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _is_count(value: object) -> TypeGuard[int]:
     return type(value) is int and value >= 0
-
-
-def _test(evaluation: Mapping[str, Any]) -> str:
-    split, data = evaluation.get("split"), evaluation.get("data")
-    return ", ".join(str(part) for part in (split, data) if part) or NOT_STATED
 
 
 def _overlap_rows(overlap: Mapping[str, Any]) -> list[tuple[str, str]]:

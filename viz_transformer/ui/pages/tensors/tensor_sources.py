@@ -55,6 +55,10 @@ class Looked:
         return self.name == FILE
 
     @property
+    def traces(self) -> tuple[Trace, ...]:
+        return (self.trace,) if self.second is None else (self.trace, self.second)
+
+    @property
     def minus(self) -> str:
         """What a difference is called: "A − B"."""
         return f"{self.name} − {self.second_name}"
@@ -64,18 +68,17 @@ class Looked:
         """Whose numbers a saved picture has, by checkpoint and id; None for those of the run that the page shows."""
         if self.second is None and not self.is_file and training_seed(self.trace) is None:
             return None
-        return " − ".join(_cited(trace) for trace in (self.trace, self.second) if trace is not None)
+        return " − ".join(map(_cited, self.traces))
 
     def rows_of(self, name: str) -> str:
         """Of which pass the rows of a point are, where that has to be said."""
-        found = {trace.whose_rows: None for trace in (self.trace, self.second) if trace is not None}
+        found = dict.fromkeys(trace.whose_rows for trace in self.traces)
         return " − ".join(filter(None, found)) if self.trace.anatomy.grows(name) != "never" else ""
 
     @property
     def passes(self) -> tuple[str, ...]:
         """Of which passes the decoder's rows are, in sentences."""
-        traces = [trace for trace in (self.trace, self.second) if trace is not None]
-        return tuple(filter(None, dict.fromkeys(map(passes.sentence, traces))))
+        return tuple(filter(None, dict.fromkeys(map(passes.sentence, self.traces))))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
