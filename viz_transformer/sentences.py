@@ -21,6 +21,12 @@ def quoted(value: object, most: int = LONGEST_QUOTE) -> str:
     return shortened(written, most)
 
 
+def capitalised(sentence: object) -> str:
+    """What an error says, or the words, with a capital letter in front."""
+    said = str(sentence)
+    return said[:1].upper() + said[1:]
+
+
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
     """The text, at most so many characters; what was left out is an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -20,7 +20,7 @@ from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, kinds_of
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
@@ -201,7 +201,7 @@ def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "l
             say(status, *state.remarks(), error=str(error))
             return None
         # Only how it is written cannot be: the last answer stays.
-        state.remark(f"{str(error)[:1].upper()}{str(error)[1:]}. Below is the last answer that could be written.")
+        state.remark(f"{capitalised(error)}. Below is the last answer that could be written.")
         how = how_of(summary, good, good["branch"])
         both = Runs(load("A", summary, chosen["text"], chosen["target"], how, status))
     if chosen["pin_checkpoint"] is not None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viz_transformer.figures import labels
+from viz_transformer.sentences import capitalised
 
 if TYPE_CHECKING:
     from viz_transformer.running.record import Trace
@@ -24,8 +25,7 @@ def sentence(trace: Trace) -> str | None:
     """Whose rows these are; None where no row depends on tokens behind it, so that there are no others."""
     if trace.reads_ahead is None:
         return None
-    because = labels.shorten(labels.sentence(trace.reads_ahead), LONGEST)
-    because = f"{because[:1].upper()}{because[1:]}"
+    because = capitalised(labels.shorten(labels.sentence(trace.reads_ahead), LONGEST))
     if "written" not in trace.info:
         return f"{because}: every row is of one pass over the whole text. No step was run, so none has rows of its own."
     wrote = "was given" if trace.info.get("kind") == "teacher-forced" else "wrote"

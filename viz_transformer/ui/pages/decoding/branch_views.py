@@ -21,6 +21,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.branches import branch_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -34,7 +35,7 @@ def comparison(a: Shown, b: Shown) -> None:
     try:
         found = compare_runs(a.run, b.run)
     except ValueError as error:
-        text.paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}.", tone="bad")
+        text.paragraph(f"{capitalised(error)}.", tone="bad")
         return
     with st.container(key="branch_comparison"):
         st.html(answers_html(found, a, b))

@@ -14,6 +14,7 @@ from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of
 from viz_transformer.numerals import significant
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
@@ -88,7 +89,7 @@ def sublayer(shown: Shown, place: sublayers.Place) -> None:
     """What the selected sub-layer read, added and left, a row for each token."""
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
     active = sublayers.activity(shown.trace, place) if place.part == "ffn" else None
-    text.section(sentence(place.title))
+    text.section(capitalised(place.title))
     text.paragraph(_how_it_joins(place, shown.trace.anatomy.norm))
     columns = _flow_columns(flow, active, post=shown.trace.anatomy.norm == "post")
     foot = [("mean", [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
@@ -144,7 +145,7 @@ def norm_panel(shown: Shown, place: sublayers.Place | None, stack: StackName) ->
     """
     trace, model = shown.trace, shown.ckpt.model
     view = sublayers.final_norm_view(trace, model, stack) if place is None else sublayers.norm_view(trace, model, place)
-    text.section(sentence(view.title))
+    text.section(capitalised(view.title))
     text.paragraph(f"{view.formula}; ε = {significant(view.epsilon, 6)}. Variances here are divided by d_model.")
     beside = place is not None and not projector.is_on()
     left, right = st.columns([5, 4], gap="medium") if beside else (st.container(), st.container())
@@ -245,8 +246,3 @@ def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) 
             return other
     text.paragraph(f"A and B do not have the same sub-layers in the {stack}: everything here is of A.")
     return None
-
-
-def sentence(words: str) -> str:
-    """The words with a capital letter."""
-    return words[:1].upper() + words[1:]

@@ -11,6 +11,7 @@ import streamlit as st
 from viz_transformer.analysis.models import untrained as new
 from viz_transformer.analysis.models.untrained import Recipe, recipe_like, recipe_of
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.models import model_tabs
 from viz_transformer.ui.pages.models.fields import FIELDS
@@ -39,7 +40,7 @@ def new_model(summary: Summary) -> None:
             config, wrong = None, str(error)
         _buttons(recipe, possible=config is not None)
         if wrong is not None:
-            text.paragraph(f"{wrong[0].upper()}{wrong[1:]}.", tone="bad")
+            text.paragraph(f"{capitalised(wrong)}.", tone="bad")
     if config is not None:
         with right.container(key="model_drawing"):
             model_tabs.drawing(config, recipe.name, key="new_architecture")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.sentences import shortened
+from viz_transformer.sentences import capitalised, shortened
 from viz_transformer.text.notation import CARD_KEY, read_notation
 from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.session import state
@@ -25,7 +25,7 @@ def show(summary: Summary) -> None:
         try:
             notation = read_notation(summary.card)
         except ValueError as error:
-            text.paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            text.paragraph(f"{capitalised(error)}.")
             return
         assert notation is not None
         reading = notation.read(state.selection()["text"])

@@ -18,6 +18,7 @@ from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap, value_hi
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import controls, frame, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.tensors.fields import FIELDS
@@ -55,7 +56,7 @@ def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
         if FIELDS.now().point:
             lacking = "here" if looked.second is None else f"of one shape in {looked.name} and {looked.second_name}"
             missing = looked.trace.anatomy.missing.get(wanted)
-            why = "" if missing is None else f" {missing[:1].upper()}{missing[1:]}."
+            why = "" if missing is None else f" {capitalised(missing)}."
             state.remark(f"There is no point {wanted[:80]} {lacking}: {instead} is shown.{why}")
         wanted = instead
     elif not looked.is_file:

@@ -14,6 +14,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.one_weight import two_rows as draw
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import significant
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session.runs import Shown
 
@@ -26,7 +27,7 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
     try:
         found = row_difference(a.trace, b.trace, cell)
     except ValueError as error:
-        text.paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}.", tone="bad")
+        text.paragraph(f"{capitalised(error)}.", tone="bad")
         return
     first, *others = in_words(found, a, b, cell)
     text.paragraph(first)
