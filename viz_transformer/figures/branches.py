@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz_transformer.figures import labels
-from viz_transformer.figures.template import band, finished, run_line, steps_axis
+from viz_transformer.figures.template import band, dressed, run_line, steps_axis
 from viz_transformer.figures.theme import Theme, palette
 
 _PANELS = (  # its title, what its numbers are, its axis, and where that lies
@@ -59,12 +59,7 @@ def branch_curves(
         figure.update_layout({f"yaxis{axis[1:]}": own})
     if parted is not None:
         _mark(figure, parted, steps, theme)
-    return finished(
-        figure,
-        theme,
-        title=title,
-        height=height,
-        margin=(64, 12, 48, 44),
+    return dressed(figure, theme, title=title, height=height, margin=(64, 12, 48, 44)).update_layout(
         showlegend=True,
         xaxis={"anchor": "y2", **steps_axis(steps)},
     )

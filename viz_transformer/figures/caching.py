@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_transformer.figures.template import finished, run_line, steps_axis
+from viz_transformer.figures.template import dressed, run_line, steps_axis
 from viz_transformer.figures.theme import Theme, palette
 
 NAMES = ("whole pass", "with the cache")
@@ -58,12 +58,7 @@ def work_curves(
             yanchor="bottom",
         )
     most = {"range": [0, 1.06 * max(max(whole), max(cached))], "nticks": 5, "tickformat": "~s"}
-    return finished(
-        figure,
-        theme,
-        title=title,
-        height=height,
-        margin=(64, 12, 60, 44),
+    return dressed(figure, theme, title=title, height=height, margin=(64, 12, 60, 44)).update_layout(
         showlegend=True,
         xaxis=steps_axis(steps),
         yaxis={**most, "title": {"text": "multiply-adds", "standoff": 4}},

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
-from viz_transformer.figures.template import finished
+from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme, palette
 
 UNIT = "negative log-likelihood, nats per token"
@@ -68,12 +68,7 @@ def loss_curves(
     if not figure.data:
         raise ValueError("there is no point to draw: every curve is empty")
     axis = {"type": "log", "showgrid": True}
-    finished(
-        figure,
-        theme,
-        title=title,
-        height=height,
-        margin=(64, 36, 40, 48),
+    dressed(figure, theme, title=title, height=height, margin=(64, 36, 40, 48)).update_layout(
         xaxis={**axis, **_decades(1, last), "title": {"text": "optimiser step"}},
         yaxis={**axis, **_decades(low, high), "title": {"text": UNIT}},
         showlegend=True,

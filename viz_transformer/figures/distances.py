@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures.positions import MOST_PICKED, chart
-from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, finished
+from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, dressed
 from viz_transformer.figures.theme import Theme, palette
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -142,7 +142,7 @@ def turned_pairs(
         layout[f"yaxis{suffix}"] = {**bare, "scaleanchor": f"x{suffix}", "anchor": f"x{suffix}"}
         place = {"x": number * step + (step - 0.02) / 2, "xanchor": "center", "y": 1, "yanchor": "bottom"}
         figure.add_annotation(text=name, **place, **ON_PAPER)
-    return finished(figure, theme, title=title, height=290, margin=(8, 0, 78, 4), **layout)
+    return dressed(figure, theme, title=title, height=290, margin=(8, 0, 78, 4)).update_layout(**layout)
 
 
 def wavelength_curves(

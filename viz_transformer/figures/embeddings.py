@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.tensors.points import max_pooled
 from viz_transformer.figures import labels, legend
-from viz_transformer.figures.template import finished
+from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme, palette
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
@@ -85,12 +85,8 @@ def input_strips(
         figure.add_annotation(text=labels.escape(strip.name), font={"size": 14, "color": colors.text}, **place)
     widest = max(min(_LABEL_COLUMNS, labels.width(labels.visible(token))) for token in tokens)
     lower = legend.space(1 + len(notes))
-    finished(
-        figure,
-        theme,
-        title=title,
-        height=math.ceil(_TOP + total + lower),
-        margin=(16 + math.ceil(widest * 12 * legend.CHARACTER), 12, _TOP, lower),
+    margin = (16 + math.ceil(widest * 12 * legend.CHARACTER), 12, _TOP, lower)
+    dressed(figure, theme, title=title, height=math.ceil(_TOP + total + lower), margin=margin).update_layout(
         xaxis={"range": [-0.5, features - 0.5]},
         yaxis={
             "showgrid": False,

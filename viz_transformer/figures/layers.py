@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarge_letters
-from viz_transformer.figures.template import ON_PAPER, band, finished
+from viz_transformer.figures.template import ON_PAPER, band, dressed
 from viz_transformer.figures.theme import SANS_STACK, Theme, palette
 
 _PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 34, 62, 50  # pixels
@@ -73,12 +73,8 @@ def stream_chart(
         figure.add_annotation(text=labels.escape(panel.name), **place)
     if chosen is not None:
         band(figure, chosen, palette(theme).surface, {"width": 0})
-    finished(
-        figure,
-        theme,
-        title=title,
-        height=top + drawn + bottom,
-        margin=(round(_LEFT * type_size), _RIGHT, top, bottom),
+    margin = (round(_LEFT * type_size), _RIGHT, top, bottom)
+    dressed(figure, theme, title=title, height=top + drawn + bottom, margin=margin).update_layout(
         showlegend=True,
         xaxis=_stations_axis(stations, len(panels)),
         hovermode="x",
@@ -109,12 +105,7 @@ def gain_chart(gain: ArrayLike, offset: ArrayLike, *, title: str, theme: Theme =
         reach = max(float(np.abs(values - base).max()), 0.1) * 1.08
         own = {"domain": domain, "range": [base - reach, base + reach], "nticks": 5}
         figure.update_layout({f"yaxis{axis[1:]}": {**own, "title": {"text": name, "standoff": 4}}})
-    return finished(
-        figure,
-        theme,
-        title=title,
-        height=420,
-        margin=(_LEFT, _RIGHT, 40, 44),
+    return dressed(figure, theme, title=title, height=420, margin=(_LEFT, _RIGHT, 40, 44)).update_layout(
         bargap=0 if len(up) > 150 else 0.2,
         xaxis={"anchor": "y2", "range": [-0.5, len(up) - 0.5], "title": {"text": "feature", "standoff": 4}},
     )

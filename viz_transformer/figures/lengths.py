@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from viz_transformer.figures.template import finished
+from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme, palette
 from viz_transformer.model.kinds import SIDES, SideName
 
@@ -51,12 +51,7 @@ def length_histogram(
         if limit is not None and limit <= longest:
             figure.add_vline(x=limit + 0.5, line={"color": ink, "width": 1, "dash": "dash"})
     unit = "tokens, start and end not counted" + (f"; {width} lengths to a step" if width > 1 else "")
-    return finished(
-        figure,
-        theme,
-        title=title,
-        height=320,
-        margin=(64, 12, 40, 48),
+    return dressed(figure, theme, title=title, height=320, margin=(64, 12, 40, 48)).update_layout(
         xaxis={"range": [-0.5, longest + width], "title": {"text": unit}},
         yaxis={"rangemode": "tozero", "tickformat": ",d", "title": {"text": "texts"}},
         showlegend=len(arrays) > 1,

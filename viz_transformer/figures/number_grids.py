@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures.legend import CHARACTER
-from viz_transformer.figures.template import finished
+from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
@@ -85,12 +85,7 @@ def number_grids(
     for grid in grids:
         _cells(parts, grid, column, row, theme)
     _legend(parts, scales, bottom + _LEGEND, theme)
-    return finished(
-        go.Figure(parts.traces),
-        theme,
-        title=title,
-        height=height,
-        margin=(0, 0, 0, 0),
+    return dressed(go.Figure(parts.traces), theme, title=title, height=height, margin=(0, 0, 0, 0)).update_layout(
         barmode="overlay",
         annotations=parts.notes,
         shapes=parts.shapes,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer import numerals
 from viz_transformer.analysis.weight.weight_numbers import Numbers
 from viz_transformer.figures import labels
-from viz_transformer.figures.template import ON_PAPER, finished
+from viz_transformer.figures.template import ON_PAPER, dressed
 from viz_transformer.figures.theme import MONO_STACK, SANS_STACK, Palette, Theme, palette, weight_colors
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
@@ -50,12 +50,8 @@ def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: flo
         for frame in _frames(each, grid.shape, y, tall):
             figure.add_shape(type="rect", line={"color": colors.text, "width": 1.5}, **frame)
         y += tall + _GAP
-    return finished(
-        figure,
-        theme,
-        title="",
-        height=int(y - _GAP + _TOP + _BOTTOM),
-        margin=(_LEFT * type_size, _RIGHT * type_size, _TOP, _BOTTOM),
+    margin = (_LEFT * type_size, _RIGHT * type_size, _TOP, _BOTTOM)
+    return dressed(figure, theme, title="", height=int(y - _GAP + _TOP + _BOTTOM), margin=margin).update_layout(
         xaxis={"visible": False, "range": [0, 1]},
         yaxis={"visible": False, "range": [y - _GAP, 0]},
     )
@@ -110,12 +106,8 @@ def bars(
     upright = ticks is not None and len(heights) * (longest * 8 + 6) > 480
     below = min(longest, 10) * 8 * type_size if upright else 0
     small = {"family": SANS_STACK, "size": 12 * type_size}
-    finished(
-        figure,
-        theme,
-        title="",
-        height=BARS * type_size + below,
-        margin=(52 * type_size, 12, 30 * type_size, 34 * type_size + below),
+    margin = (52 * type_size, 12, 30 * type_size, 34 * type_size + below)
+    dressed(figure, theme, title="", height=BARS * type_size + below, margin=margin).update_layout(
         bargap=0.25 if len(heights) <= 64 else 0,
         yaxis={"tickfont": small, "nticks": 5},
         xaxis={"tickfont": small, "range": [-0.6, len(heights) - 0.4], "tickangle": -90 if upright else 0},
@@ -178,12 +170,8 @@ def two_rows(
     shown = sorted({*places[::step].tolist(), *([] if picked is None else [picked])})
     names = [labels.tick(ticks[place], 10) for place in shown]
     names = [f"<b>{name}</b>" if place == picked else name for place, name in zip(shown, names, strict=True)]
-    finished(
-        figure,
-        theme,
-        title="",
-        height=int(1.5 * BARS + foot),
-        margin=(58 * type_size, 8, 30 * type_size, foot),
+    margin = (58 * type_size, 8, 30 * type_size, foot)
+    dressed(figure, theme, title="", height=int(1.5 * BARS + foot), margin=margin).update_layout(
         barmode="group",
         bargap=0.25 if len(first) <= 64 else 0,
         bargroupgap=0,

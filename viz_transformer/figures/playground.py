@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.number_grids import COLUMN, ROW, WIDTH, Grid, Scale, full, limit_of, number_grids
-from viz_transformer.figures.template import LEGEND_ABOVE, finished
+from viz_transformer.figures.template import LEGEND_ABOVE, dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 from viz_transformer.numerals import significant
 
@@ -319,12 +319,7 @@ def simplex(
         font = {"family": MONO_STACK, "color": colors.source_ink}
         figure.add_annotation(text=text, x=x, y=y, font=font, yshift=28 if y > 0 else -28)
     upwards = {"range": [-0.5, 0.75]} if segment else {"range": [-0.15, 1.0], "scaleanchor": "x"}
-    return finished(
-        figure,
-        theme,
-        title=title,
-        height=280 if segment else 520,
-        margin=(8, 8, 40, 8),
+    return dressed(figure, theme, title=title, height=280 if segment else 520, margin=(8, 8, 40, 8)).update_layout(
         xaxis={"visible": False, "range": [-0.24, 1.24]},
         yaxis={"visible": False, **upwards},
     )
@@ -396,12 +391,7 @@ def curves(
         figure.add_hline(y=value, line={"color": colors.muted, "width": 1, "dash": "dot"})
         end = {"xref": "paper", "x": 1, "xanchor": "right", "y": math.log10(value) if log_y else value}
         figure.add_annotation(text=labels.escape(word), yanchor="bottom", **end)
-    return finished(
-        figure,
-        theme,
-        title=title,
-        height=340,
-        margin=(64, 12, 72, 48),
+    return dressed(figure, theme, title=title, height=340, margin=(64, 12, 72, 48)).update_layout(
         xaxis={"showgrid": True, **_axis(log_x, x_range), "title": {"text": labels.escape(x_title)}},
         yaxis={**_axis(log_y, y_range), "title": {"text": labels.escape(y_title)}},
         showlegend=len(lines) > 1,

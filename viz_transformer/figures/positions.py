@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels, legend
-from viz_transformer.figures.template import ON_PAPER, finished
+from viz_transformer.figures.template import ON_PAPER, dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 
 MOST_PICKED = 6
@@ -68,12 +68,7 @@ def position_heatmap(
         figure.add_annotation(text="▼", font={"size": 12, "color": ink}, **mark)
     at = {"xref": "paper", "x0": -0.008, "x1": -0.008, "y0": -0.5, "y1": min(rows, marks.read) - 0.5}
     figure.add_shape(type="line", line={"width": 4, "color": colors.muted}, **at)
-    finished(
-        figure,
-        theme,
-        title=title,
-        height=height,
-        margin=(64, 12, 106, 44),
+    dressed(figure, theme, title=title, height=height, margin=(64, 12, 106, 44)).update_layout(
         xaxis={**_AXIS, "side": "top", "range": [-0.5, columns - 0.5], "ticklabelstandoff": 20},
         yaxis={**_AXIS, "range": [rows - 0.5, -0.5], "ticklabelstandoff": 12},
     )
@@ -161,7 +156,7 @@ def tables_beside(
         layout[f"yaxis{suffix}"] = {**_AXIS, "range": [rows - 0.5, -0.5], "anchor": f"x{suffix}"}
         said = f"{labels.escape(name)}: position by dimension"
         figure.add_annotation(text=said, x=left, xanchor="left", y=1, yshift=40, **ON_PAPER)
-    finished(figure, theme, title=title, height=height, margin=(44, 12, 90, 44), **layout)
+    dressed(figure, theme, title=title, height=height, margin=(44, 12, 90, 44)).update_layout(**layout)
     legend.draw(figure, ["value · one scale for both"], ends=(-largest, largest))
     return figure
 
@@ -236,12 +231,7 @@ def chart(
     figure: go.Figure, title: str, below: str, left: str, theme: Theme, height: int, *, top: int = 44
 ) -> go.Figure:
     """Axes with names, thin lines behind, a title."""
-    return finished(
-        figure,
-        theme,
-        title=title,
-        height=height,
-        margin=(60, 12, top, 48),
+    return dressed(figure, theme, title=title, height=height, margin=(60, 12, top, 48)).update_layout(
         xaxis={"title": {"text": below, "standoff": 6}},
         yaxis={"title": {"text": left, "standoff": 6}},
     )

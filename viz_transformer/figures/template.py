@@ -19,20 +19,12 @@ MOST_MARKED = 80
 """Steps; with more of them lines carry no marks."""
 
 
-def finished(
-    figure: go.Figure, theme: Theme, *, title: str, height: float, margin: tuple[float, float, float, float], **own: Any
+def dressed(
+    figure: go.Figure, theme: Theme, *, title: str, height: float, margin: tuple[float, float, float, float]
 ) -> go.Figure:
-    """The figure with what all charts share, and what is its own, as plotly's `update_layout` takes it.
-
-    margin: left, right, top and bottom. height and margin are in pixels.
-    """
-    return figure.update_layout(
-        template=template(theme),
-        title_text=escape(title),
-        height=height,
-        margin=dict(zip("lrtb", margin, strict=True)),
-        **own,
-    )
+    """The figure with what all charts share. margin: left, right, top and bottom, in pixels, as the height is."""
+    room = dict(zip("lrtb", margin, strict=True))
+    return figure.update_layout(template=template(theme), title_text=escape(title), height=height, margin=room)
 
 
 def band(figure: go.Figure, place: int, color: str, line: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.analysis.tensors.points import Pooled, max_pooled
 from viz_transformer.figures import labels, legend
-from viz_transformer.figures.template import ON_PAPER, finished
+from viz_transformer.figures.template import ON_PAPER, dressed
 from viz_transformer.figures.theme import Theme, palette, weight_colors
 from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.numerals import significant
@@ -92,7 +92,7 @@ def tensor_heatmap(
         layers.append(go.Heatmap(z=marks, zmin=0, zmax=1, colorscale=[bad, bad], **cells))
     figure = go.Figure(layers)
     title = title + (_blocks(pooled) and f", {_blocks(pooled)}")
-    finished(figure, theme, title=title, height=height, margin=(sizes.left, 12, sizes.top, _BOTTOM))
+    dressed(figure, theme, title=title, height=height, margin=(sizes.left, 12, sizes.top, _BOTTOM))
     _draw_axes(figure, down, across, sizes, theme)
     place = {"y": 1, "yanchor": "top", "yshift": sizes.top - _TOP + 4, **ON_PAPER}
     figure.add_annotation(text=labels.escape(columns.title), x=0, xanchor="left", **place)
@@ -141,12 +141,7 @@ def value_histogram(
     said = f"{total:,} values in {len(heights)} bin{'s' if len(heights) > 1 else ''}"
     if left_out:
         said += f"; {left_out:,} NaN or infinite left out"
-    figure = finished(
-        go.Figure(bars),
-        theme,
-        title=title,
-        height=height,
-        margin=(64, 12, 72, _BOTTOM),
+    figure = dressed(go.Figure(bars), theme, title=title, height=height, margin=(64, 12, 72, _BOTTOM)).update_layout(
         xaxis={"title": {"text": "value", "standoff": 4}},
         yaxis={"rangemode": "tozero", "tickformat": ",d"},
         bargap=0,
