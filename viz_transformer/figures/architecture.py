@@ -7,7 +7,7 @@ et al. (2017), drawn anew. Nothing in it is a picture from elsewhere, and no num
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from viz_transformer.analysis.models.parameters import Block, parameter_blocks
@@ -159,6 +159,14 @@ class _Pen:
         self.boxes.append(Box(part, x - width / 2, y - height, width, height, label, detail, fill, tuple(tip)))
         return y - height
 
+    def above(
+        self, part: str, x: float, y: float, height: float, label: str, detail: str, fill: Fill, tip: Sequence[str]
+    ) -> float:
+        """A box over y, with an arrow into it; the y of its upper edge."""
+        upper = self.box(part, x, y - GAP, height, label, detail, fill, tip)
+        self.line((x, y), (x, y - GAP))
+        return upper
+
     def line(self, *points: Point, arrow: bool = True) -> None:
         self.lines.append(Line(points, arrow))
 
@@ -188,21 +196,14 @@ class _Pen:
         self.line((x, y), (x, below), arrow=False)
         y = below
         if norm == "pre":
-            upper = self.box(f"{part} norm", x, y - GAP, LOW, word, "", "norm", norm_tip)
-            self.line((x, y), (x, y - GAP))
-            y = upper
-        upper = self.box(part, x, y - GAP, TALL, label, detail, fill, tip)
-        self.line((x, y), (x, y - GAP))
+            y = self.above(f"{part} norm", x, y, LOW, word, "", "norm", norm_tip)
+        upper = self.above(part, x, y, TALL, label, detail, fill, tip)
         middle = upper - GAP - SIGN
         self.signs.append(Sign(x, middle))
         self.line((x, upper), (x, middle + SIGN))
         self.line((x, below), (side, below), (side, middle), (x + SIGN, middle))
         y = middle - SIGN
-        if norm == "post":
-            upper = self.box(f"{part} norm", x, y - GAP, LOW, word, "", "norm", norm_tip)
-            self.line((x, y), (x, y - GAP))
-            y = upper
-        return y
+        return self.above(f"{part} norm", x, y, LOW, word, "", "norm", norm_tip) if norm == "post" else y
 
     def stack(self, stack: StackName, x: float) -> None:
         config = self.config
@@ -251,8 +252,7 @@ class _Pen:
             same = stack == "decoder" or config.encoder_final_norm == "same"
             word = _WORDS[config.norm_kind] if same else "Norm of torch"
             tip = self.tip(f"{stack} final norm", f"Norm behind the {stack}'s last layer")
-            upper = self.box(f"{stack} final norm", x, y, LOW, word, "", "norm", tip)
-            y = upper
+            y = self.box(f"{stack} final norm", x, y, LOW, word, "", "norm", tip)
         self.top[stack] = y
 
     def _part(self, stack: str, part: str, x: float, y: float, fill: Fill) -> float:
@@ -270,10 +270,8 @@ class _Pen:
             places = _IN_ATTENTION.get(config.positions, "") if part == "self" else ""
             detail = f"{config.n_heads} heads × {config.head_dim}{merged}{places}"
             fill = "cross" if part == "cross" else fill
-        tip = self.tip(name, f"{label}, in each layer")
-        top = self.sublayer(
-            x, y, label, detail, fill, config.norm, tip, name, (f"Norm: gain and offset, 2 × {config.d_model}",)
-        )
+        tip, norm_tip = self.tip(name, f"{label}, in each layer"), (f"Norm: gain and offset, 2 × {config.d_model}",)
+        top = self.sublayer(x, y, label, detail, fill, config.norm, tip, name, norm_tip)
         if part == "cross":
             box = next(box for box in reversed(self.boxes) if box.part == name)
             self.cross = box.y + box.height / 2
@@ -288,15 +286,9 @@ class _Pen:
             self.text(x, y - 28, f"memory, {config.d_model} numbers a position", ink="source-ink")
             return
         tied = "tied to the embedding" if config.tied_output else f"{config.d_model} × {config.target_vocab_size:,}"
-        upper = self.box(
-            "output", x, y - GAP, TALL, "Linear", tied, "plain", self.tip("output", "Map to the vocabulary")
-        )
-        self.line((x, y), (x, y - GAP))
-        y = upper
-        upper = self.box(
-            "softmax", x, y - GAP, LOW, "Softmax", "", "norm", ("Softmax over the vocabulary: no parameters",)
-        )
-        self.line((x, y), (x, y - GAP))
+        y = self.above("output", x, y, TALL, "Linear", tied, "plain", self.tip("output", "Map to the vocabulary"))
+        tip = ("Softmax over the vocabulary: no parameters",)
+        upper = self.above("softmax", x, y, LOW, "Softmax", "", "norm", tip)
         self.line((x, upper), (x, upper - 16))
         self.text(x, upper - 26, f"{config.target_vocab_size:,} probabilities", ink="target-ink")
 
@@ -325,17 +317,13 @@ class _Pen:
         return Drawing(
             width=WIDTH,
             height=lowest + down + margin,
-            boxes=tuple(_moved_box(box, down) for box in self.boxes),
+            boxes=tuple(replace(box, y=box.y + down) for box in self.boxes),
             lines=tuple(Line(tuple((x, y + down) for x, y in line.points), line.arrow) for line in self.lines),
-            signs=tuple(Sign(sign.x, sign.y + down) for sign in self.signs),
-            texts=tuple(Text(t.x, t.y + down, t.text, t.align, t.ink, t.strong) for t in self.texts),
-            frames=tuple(Frame(f.x, f.y + down, f.width, f.height) for f in self.frames),
+            signs=tuple(replace(sign, y=sign.y + down) for sign in self.signs),
+            texts=tuple(replace(text, y=text.y + down) for text in self.texts),
+            frames=tuple(replace(frame, y=frame.y + down) for frame in self.frames),
             label=label,
         )
-
-
-def _moved_box(box: Box, down: float) -> Box:
-    return Box(box.part, box.x, box.y + down, box.width, box.height, box.label, box.detail, box.fill, box.tip)
 
 
 def _scaled(config: ModelConfig) -> str:
