@@ -150,10 +150,12 @@ def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
         "distance": _Measure(
             _mean_distance, f"sum_j w_ij d_ij with d_ij = {distance}; all rows", (0.0, layout.farthest)
         ),
-        "diagonal": _Measure(_diagonal, _on(same), (0.0, 1.0)),
-        "previous token": _Measure(_previous, _on(before), (0.0, 1.0)),
-        "first token": _Measure(_first, _on("position 0"), (0.0, 1.0)),
-        "end token": _Measure(_end, _on("the end token"), (0.0, 1.0)),
+        "diagonal": _mass_on(lambda rows: rows.queries, same),
+        "previous token": _mass_on(lambda rows: rows.queries - 1, before),
+        "first token": _mass_on(lambda rows: np.zeros_like(rows.queries), "position 0"),
+        "end token": _mass_on(
+            lambda rows: np.full_like(rows.queries, -1 if layout.end is None else layout.end), "the end token"
+        ),
     }
     if cross:
         measures["monotonicity"] = _Measure(
@@ -171,8 +173,11 @@ def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
     return measures
 
 
-def _on(key: str) -> str:
-    return f"weight on {key}; baseline 1 / number of allowed keys; rows in which that key is there and allowed"
+def _mass_on(keys: Callable[[_Rows], NDArray[np.int64]], name: str) -> _Measure:
+    """The weight on one key of each row."""
+    there = "rows in which that key is there and allowed"
+    formula = f"weight on {name}; baseline 1 / number of allowed keys; {there}"
+    return _Measure(lambda rows: _mass(rows, keys(rows)), formula, (0.0, 1.0))
 
 
 def _entropy(rows: _Rows) -> _Result:
@@ -187,23 +192,6 @@ def _entropy(rows: _Rows) -> _Result:
 def _mean_distance(rows: _Rows) -> _Result:
     distance = rows.layout.distance[rows.queries]
     return _mean((rows.weights * distance).sum(axis=-1), (rows.allowed * distance).sum(axis=-1) * rows.share)
-
-
-def _diagonal(rows: _Rows) -> _Result:
-    return _mass(rows, rows.queries)
-
-
-def _previous(rows: _Rows) -> _Result:
-    return _mass(rows, rows.queries - 1)
-
-
-def _first(rows: _Rows) -> _Result:
-    return _mass(rows, np.zeros_like(rows.queries))
-
-
-def _end(rows: _Rows) -> _Result:
-    end = rows.layout.end
-    return _mass(rows, np.full_like(rows.queries, -1 if end is None else end))
 
 
 def _mass(rows: _Rows, keys: NDArray[np.int64]) -> _Result:

@@ -303,11 +303,5 @@ def _source(part: str, splits: Sequence[Split], files: _Files) -> Source:
             continue
         count, fitting = files[replace(split, skip=0, limit=None)]
         in_files, too_long = in_files + count, too_long + count - len(fitting)
-        used += len(_taken(split, files))
+        used += len(fitting[split.skip : None if split.limit is None else split.skip + split.limit])
     return Source(part, names, in_files, too_long, used, made)
-
-
-def _taken(split: Split, files: _Files) -> list[Pair]:
-    """The pairs of a split, from those of its file that fit."""
-    _, fitting = files[replace(split, skip=0, limit=None)]
-    return fitting[split.skip : None if split.limit is None else split.skip + split.limit]

@@ -111,7 +111,8 @@ def influence_plan(
     columns = tuple(int(position) for position in given)
     swappable = len(_ordinary(ckpt, side))
     trials = len(columns) * min(swaps, max(0, swappable - 1))
-    decoder = sum(p.numel() for part in (ckpt.model.decoder.layers, ckpt.model.output) for p in _parameters(part))
+    parts = filter(None, (ckpt.model.decoder.layers, ckpt.model.output))
+    decoder = sum(p.numel() for part in parts for p in part.parameters())
     encoder = sum(p.numel() for p in ckpt.model.encoder.layers.parameters()) if side == "source" else 0
     output = config.d_model * (config.target_vocab_size or 0) if config.tied_output else 0
     work = trials * (len(trace.tgt) * (decoder + output) + len(trace.src) * encoder)
@@ -190,12 +191,9 @@ def verdict(found: Influence, *, changed: bool = False) -> Verdict:
     """
     who = "with these masks the run" if changed else "this decoder"
     if found.lost and found.causal:
-        few = ", ".join(map(str, found.lost[:8])) + (", ..." if len(found.lost) > 8 else "")
-        return Verdict(
-            None,
-            f"The logits at position{'s' if len(found.lost) > 1 else ''} {few} are not numbers.",
-            "Nothing can be said of a row of NaN: choose another fill, or open a cell of the row that may see nothing.",
-        )
+        sentence = f"The logits at position{_listed(found.lost)} are not numbers."
+        advice = "choose another fill, or open a cell of the row that may see nothing"
+        return Verdict(None, sentence, f"Nothing can be said of a row of NaN: {advice}.")
     if found.side == "source":
         return _source_verdict(found)
     pairs = int(found.ahead.sum())
@@ -203,11 +201,8 @@ def verdict(found: Influence, *, changed: bool = False) -> Verdict:
         return Verdict(None, "A single position has no later token: choose a longer text.", "")
     if found.worst is None:
         tried = f"{pairs:,} pair{'s' if pairs > 1 else ''} of a position and a later token"
-        return Verdict(
-            True,
-            "A triangle: nothing reads ahead.",
-            f"In {tried} no logit of the earlier position changed, not by one bit.",
-        )
+        detail = f"In {tried} no logit of the earlier position changed, not by one bit."
+        return Verdict(True, "A triangle: nothing reads ahead.", detail)
     row, column, size = found.worst
     leaks = int(found.leaks.sum())
     much = "to or from something that is not a number" if np.isinf(size) else f"by up to {numerals.number(size, 2)}"
@@ -225,10 +220,14 @@ def _source_verdict(found: Influence) -> Verdict:
     if not still:
         sentence = "Every source token that was swapped moves some logits."
     else:
-        few = ", ".join(map(str, still[:8])) + (", ..." if len(still) > 8 else "")
-        sentence = f"Swapping source token{'s' if len(still) > 1 else ''} {few} changes nothing."
+        sentence = f"Swapping source token{_listed(still)} changes nothing."
     detail = f"{moved:,} of {found.change.size:,} pairs show a change. The source is there before anything is written:"
     return Verdict(None, sentence, f"{detail} reading all of it is not a leak.")
+
+
+def _listed(positions: Sequence[int]) -> str:
+    """The first positions, behind the s of their plural."""
+    return f"{'s' if len(positions) > 1 else ''} {', '.join(map(str, positions[:8]))}" + ", ..." * (len(positions) > 8)
 
 
 class _Batches:
@@ -269,7 +268,3 @@ def _ordinary(ckpt: Checkpoint, side: SideName) -> list[int]:
 
 def _name(codec: TextCodec | None, token_id: int) -> str:
     return str(token_id) if codec is None else codec.names[token_id]
-
-
-def _parameters(module: torch.nn.Module | None) -> list[Tensor]:
-    return [] if module is None else list(module.parameters())

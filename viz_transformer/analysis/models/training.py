@@ -13,12 +13,19 @@ _CURVES = {"training": "train_loss", "validation": "validation_loss"}
 
 def loss_history(rows: Sequence[Mapping[str, float]]) -> dict[str, Curve]:
     """Steps and losses of "training" and "validation", in nats per token, without rows where nothing was measured."""
-    curves: dict[str, Curve] = {}
-    for name, column in _CURVES.items():
-        points = [(row["step"], row[column]) for row in rows if not math.isnan(row[column])]
-        if points:
-            curves[name] = ([step for step, _ in points], [loss for _, loss in points])
-    return curves
+    curves = {name: _curve(rows, column) for name, column in _CURVES.items()}
+    return {name: curve for name, curve in curves.items() if curve is not None}
+
+
+def rate_history(rows: Sequence[Mapping[str, float]]) -> Curve | None:
+    """Steps and learning rates; None if none was noted."""
+    return _curve(rows, "learning_rate")
+
+
+def _curve(rows: Sequence[Mapping[str, float]], column: str) -> Curve | None:
+    """Steps and numbers of the rows that have one in this column; None if none has."""
+    points = [(row["step"], row[column]) for row in rows if not math.isnan(row.get(column, math.nan))]
+    return ([step for step, _ in points], [number for _, number in points]) if points else None
 
 
 @dataclass(frozen=True)
@@ -62,14 +69,5 @@ class Time:
 
 def time_history(rows: Sequence[Mapping[str, float]]) -> Time | None:
     """The time that the training had taken at each step; None if the history does not know it to its end."""
-    noted = [(row["step"], row.get("seconds", math.nan)) for row in rows]
-    points = [(step, seconds) for step, seconds in noted if not math.isnan(seconds)]
-    if not points or points[-1] != noted[-1]:
-        return None
-    return Time([step for step, _ in points], [seconds for _, seconds in points])
-
-
-def rate_history(rows: Sequence[Mapping[str, float]]) -> Curve | None:
-    """Steps and learning rates; None if none was noted."""
-    points = [(row["step"], row["learning_rate"]) for row in rows if not math.isnan(row["learning_rate"])]
-    return ([step for step, _ in points], [rate for _, rate in points]) if points else None
+    curve = _curve(rows, "seconds")
+    return None if curve is None or math.isnan(rows[-1].get("seconds", math.nan)) else Time(*curve)

@@ -67,14 +67,7 @@ class Recipe:
         Raises ValueError, one sentence, for sizes that do not fit together, another kind of model, and too large ones.
         """
         self._check(like)
-        given: dict[str, Any] = {
-            "encoder_layers": self.encoder_layers,
-            "decoder_layers": self.decoder_layers,
-            "n_heads": self.n_heads,
-            "d_model": self.d_model,
-            "d_ff": self.d_ff,
-            "norm": self.norm,
-        }
+        given = {name: getattr(self, name) for name in (*_SIZES, "norm")}
         texts = ("source_vocab_size", "target_vocab_size", "source_pad", "target_pad", "max_source", "max_target")
         given |= {name: getattr(like, name) for name in texts}
         made = self._made(like, given)
@@ -182,16 +175,7 @@ def recipe_like(summary: Summary) -> Recipe:
     """The recipe of a new model with the sizes of this one; a new model's own recipe."""
     if isinstance(summary, UntrainedSummary):
         return summary.recipe
-    config = summary.config
-    return Recipe(
-        base=summary.name,
-        encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers,
-        n_heads=config.n_heads,
-        d_model=config.d_model,
-        d_ff=config.d_ff,
-        norm=config.norm,
-    )
+    return Recipe(base=summary.name, **{name: getattr(summary.config, name) for name in (*_SIZES, "norm")})
 
 
 def untrained_summary(name: str, bases: Mapping[str, Summary | Unreadable]) -> Summary | Unreadable | None:

@@ -246,10 +246,7 @@ def growth(seed: int, keys: int, rows: int = DRAWS) -> Growth:
     Queries and keys are independent standard normal, so that a product has mean 0 and variance head_dim.
     Source: Vaswani et al. (2017), footnote 4.
     """
-    variances: dict[bool, list[float]] = {True: [], False: []}
-    entropies: dict[bool, list[float]] = {True: [], False: []}
-    largest: dict[bool, list[float]] = {True: [], False: []}
-    answer: dict[bool, list[float]] = {True: [], False: []}
+    found: dict[bool, list[tuple[float, ...]]] = {True: [], False: []}
     for size in SIZES:
         rng = np.random.default_rng([seed, size, keys])
         query, key = rng.standard_normal((rows, 1, size)), rng.standard_normal((rows, keys, size))
@@ -257,20 +254,11 @@ def growth(seed: int, keys: int, rows: int = DRAWS) -> Growth:
         for scaled in (True, False):
             scores = products / math.sqrt(size) if scaled else products
             weights = softmax(scores)
-            variances[scaled].append(float(scores.var()))
-            entropies[scaled].append(float(entropy(weights).mean()))
-            largest[scaled].append(float(weights.max(axis=-1).mean()))
-            answer[scaled].append(float((1 - (weights**2).sum(axis=-1)).mean()))
-    return Growth(
-        keys,
-        rows,
-        SIZES,
-        np.array(variances[False]),
-        np.array(variances[True]),
-        {scaled: np.array(found) for scaled, found in entropies.items()},
-        {scaled: np.array(found) for scaled, found in largest.items()},
-        {scaled: np.array(found) for scaled, found in answer.items()},
-    )
+            of_rows = entropy(weights), weights.max(axis=-1), 1 - (weights**2).sum(axis=-1)
+            found[scaled].append((float(scores.var()), *(float(each.mean()) for each in of_rows)))
+    columns = {scaled: np.array(lines).T for scaled, lines in found.items()}  # [4, sizes] each
+    means = ({scaled: lines[place] for scaled, lines in columns.items()} for place in (1, 2, 3))
+    return Growth(keys, rows, SIZES, columns[False][0], columns[True][0], *means)
 
 
 # --- norms

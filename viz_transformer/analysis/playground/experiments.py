@@ -311,7 +311,13 @@ def _made(make: Callable[[], M], seed: int, *, usual: bool = False) -> M:
     generator = torch.Generator().manual_seed(seed)
     for part in module.modules():
         if isinstance(part, nn.Linear):
-            _fill_linear(part, generator, usual)
+            if usual:
+                bound = 1 / math.sqrt(part.in_features)
+                nn.init.uniform_(part.weight, -bound, bound, generator=generator)
+                nn.init.uniform_(part.bias, -bound, bound, generator=generator)
+            else:
+                nn.init.xavier_uniform_(part.weight, generator=generator)
+                nn.init.zeros_(part.bias)
         elif isinstance(part, nn.Embedding):
             nn.init.normal_(part.weight, std=1 / math.sqrt(part.embedding_dim), generator=generator)
         elif isinstance(part, LayerNorm):
@@ -322,13 +328,3 @@ def _made(make: Callable[[], M], seed: int, *, usual: bool = False) -> M:
             nn.init.xavier_uniform_(part.weight, generator=generator)
             nn.init.zeros_(part.bias)
     return module
-
-
-def _fill_linear(part: nn.Linear, generator: torch.Generator, usual: bool) -> None:
-    bound = 1 / math.sqrt(part.in_features)
-    if usual:
-        nn.init.uniform_(part.weight, -bound, bound, generator=generator)
-        nn.init.uniform_(part.bias, -bound, bound, generator=generator)
-    else:
-        nn.init.xavier_uniform_(part.weight, generator=generator)
-        nn.init.zeros_(part.bias)

@@ -15,7 +15,6 @@ import orjson
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KindName
 from viz_transformer.running.record import Trace
 
@@ -262,7 +261,9 @@ def point_view(trace: Trace, name: str, *, vocabulary: Sequence[str] | None = No
     except KeyError as error:
         raise ValueError(error.args[0]) from None
     axes = _axes(trace, name, tuple(values.shape), vocabulary)
-    return PointView(name, _meaning(trace.anatomy, name), "derived" if derived else "recorded", values, axes)
+    point = trace.anatomy.point.get(name)
+    meaning = "" if point is None else point.meaning
+    return PointView(name, meaning, "derived" if derived else "recorded", values, axes)
 
 
 def difference_view(first: Trace, second: Trace, name: str, *, vocabulary: Sequence[str] | None = None) -> PointView:
@@ -422,11 +423,6 @@ def _axis(trace: Trace, name: str, letter: str, size: int, vocabulary: Sequence[
     from_source = name.startswith("encoder.") or not trace.anatomy.has_decoder or (letter == "K" and ".cross." in name)
     tokens = trace.src_tokens if from_source else trace.tgt_tokens
     return Axis(letter, size, "source" if from_source else "target", tokens if len(tokens) == size else None)
-
-
-def _meaning(anatomy: Anatomy, name: str) -> str:
-    point = anatomy.point.get(name)
-    return "" if point is None else point.meaning
 
 
 def _check_derived_size(trace: Trace, name: str) -> None:

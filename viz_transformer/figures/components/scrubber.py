@@ -105,7 +105,9 @@ def scrubber_payload(
             tuple(different.values()), special={place for token_id, place in places.items() if token_id in special}
         ),
         "candidates": [[places[each.token_id] for each in candidates] for candidates in shown],
-        "written": [_place_of_written(step, row) for step, row in zip(steps, shown, strict=True)],
+        "written": [
+            [each.token_id for each in row].index(step.written.token_id) for step, row in zip(steps, shown, strict=True)
+        ],
         "unlisted": [s for s, step in enumerate(steps) if len(shown[s]) > len(step.candidates)],
         "forced": [s for s, step in enumerate(steps) if step.forced],
         "caption": caption,
@@ -190,10 +192,6 @@ def _with_written(step: StepData) -> list[CandidateData]:
     if len(set(ids)) != len(ids):
         raise ValueError(f"a token stands twice among the candidates: {ids}")
     return [*step.candidates] if step.written.token_id in ids else [*step.candidates, step.written]
-
-
-def _place_of_written(step: StepData, shown: Sequence[CandidateData]) -> int:
-    return [each.token_id for each in shown].index(step.written.token_id)
 
 
 def _rest(log_probs: Sequence[float]) -> float:
