@@ -6,6 +6,7 @@ import { hatch, ring } from "./parts/marks.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, rootIn, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+import { masksOf, turned, wordOf } from "./parts/turned.js"
 
 /** @import { MasksHeader } from "./parts/types.js" */
 
@@ -38,7 +39,7 @@ function makeMasks(root) {
   let head
   let padding, causal, rows, columns, place
   let cells = new Set()
-  let closed = new Set()
+  let masks // what is open in each of the three, and why
   let hovered = null
   let sent = ""
   let sentAt = -Infinity
@@ -54,27 +55,9 @@ function makeMasks(root) {
 
   // ---- what is open
 
-  const word = (r, c) => `${head.letter}${r}.${c}`
-  const open = [
-    (r, c) => padding[r * columns + c] === 1,
-    (r, c) => causal[r * columns + c] === 1,
-    (r, c) => (open[0](r, c) && open[1](r, c) && !closed.has(r)) !== cells.has(word(r, c)),
-  ]
-  const own = (r, c) => open[0](r, c) && open[1](r, c)
-  const changed = (r, c) => open[2](r, c) !== own(r, c)
   function understand(words) {
     cells = new Set(words)
-    closed = new Set(words.filter((w) => w.startsWith(head.letter) && !w.includes(".")).map((w) => Number(w.slice(1))))
-  }
-  function why(r, c) {
-    const by = [!open[0](r, c) && "padding", !open[1](r, c) && "causality"].filter(Boolean).join(" and ")
-    const before = by ? `closed by ${by}` : "open"
-    if (!changed(r, c)) return before
-    return open[2](r, c)
-      ? `opened here, was ${before}`
-      : closed.has(r)
-        ? "closed here with its row, was open"
-        : "closed here, was open"
+    masks = masksOf(padding, causal, columns, head.letter, words)
   }
 
   // ---- where things are
@@ -144,7 +127,7 @@ function makeMasks(root) {
       for (let c = 0; c < columns; c++) {
         const [x, y] = [snap(xOf(panel, c)), snap(yOf(r))]
         const [w, h] = [snap(xOf(panel, c + 1)) - x - gap, snap(yOf(r + 1)) - y - gap]
-        const isOpen = open[panel](r, c)
+        const isOpen = masks.open[panel](r, c)
         context.fillStyle = fill
         if (isOpen) context.fillRect(x, y, w, h)
         if (gap) {
@@ -152,7 +135,7 @@ function makeMasks(root) {
           context.fillRect(x + w, y, gap, h + gap)
           context.fillRect(x, y + h, w + gap, gap)
         }
-        if (panel === 2 && changed(r, c)) {
+        if (panel === 2 && masks.changed(r, c)) {
           const side = Math.max(3, Math.min(w, h) * 0.36)
           context.fillStyle = text
           context.fillRect(x + (w - side) / 2 - 1, y + (h - side) / 2 - 1, side + 2, side + 2)
@@ -301,8 +284,8 @@ function makeMasks(root) {
     const { rows: down, columns: along } = head
     const state =
       panel === 2
-        ? why(r, c)
-        : open[panel](r, c)
+        ? masks.why(r, c)
+        : masks.open[panel](r, c)
           ? `${head.panels[panel].title}: open`
           : `${head.panels[panel].title}: closed`
     return [
@@ -319,18 +302,15 @@ function makeMasks(root) {
   }
 
   function turn(r, c) {
-    const words = new Set(cells)
-    if (!words.delete(word(r, c))) {
-      if (words.size >= head.most) {
-        announce(`At most ${head.most} cells can be changed: undo some first.`)
-        return
-      }
-      words.add(word(r, c))
+    const words = turned(cells, wordOf(head.letter, r, c), head.most)
+    if (words === null) {
+      announce(`At most ${head.most} cells can be changed: undo some first.`)
+      return
     }
-    understand([...words])
+    understand(words)
     sent = Math.random().toString(36).slice(2)
     sentAt = performance.now()
-    made.tell({ token: sent, cells: [...words], fields: { ...fieldOf(head.rows, r), ...fieldOf(head.columns, c) } })
+    made.tell({ token: sent, cells: words, fields: { ...fieldOf(head.rows, r), ...fieldOf(head.columns, c) } })
     announce(sentences(2, r, c).join(", "))
     made.draw()
   }
