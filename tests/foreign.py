@@ -20,7 +20,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.model.instrument import Anatomy, AttentionParameters, Heads, NotTold, Rows, TableName
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.points import Growth, Point
+from viz_transformer.model.point import Growth, Point
 from viz_transformer.model.tap import OFF, Tap
 from viz_transformer.text.codec import Encoded
 

@@ -45,6 +45,7 @@ LATE = {
     "ui.pages.models.model_tabs": 3,
     "ui.session.cached": 3,
     "analysis.models.untrained": 1,
+    "model.positions": 5,
     # libraries of a few tokenizers, measures, tasks and tests
     "text.linguistics": 4,
     "text.tokenizers": 1,

@@ -164,7 +164,7 @@ def test_sinusoids_follow_the_paper_cell_by_cell() -> None:
 
 
 def test_doubled_sinusoids_follow_the_tutorial_cell_by_cell() -> None:
-    table = SinusoidalDoubled(30, 8).table
+    table = SinusoidalDoubled().table(30, 8)
     i = [0, 0, 2, 2, 4, 4, 6, 6]  # and then the paper's exponent 2i/d of these
     for position in (0, 1, 7, 29):
         for column in range(8):
@@ -191,7 +191,7 @@ def test_the_embedding_is_scaled_token_plus_position(positions: str, scale: str,
         assert "encoder.embed.position" not in values
         assert torch.equal(values["encoder.embed.out"], values["encoder.embed.token"])
     else:
-        tables = {"sinusoidal": sinusoid_table(20, 16), "sinusoidal-doubled": SinusoidalDoubled(20, 16).table}
+        tables = {"sinusoidal": sinusoid_table(20, 16), "sinusoidal-doubled": SinusoidalDoubled().table(20, 16)}
         table = tables.get(positions, getattr(model.encoder.embedding.position, "table", None))
         assert torch.equal(values["encoder.embed.position"][0], table[:3])
         total = values["encoder.embed.token"] + values["encoder.embed.position"]

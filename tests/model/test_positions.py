@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.models.untrained import Recipe, untrained
 from viz_transformer.model import attention as attention_module
-from viz_transformer.model.attention import Attention, attention_scores
+from viz_transformer.model.attention import Attention, NoPlaces, attention_scores
 from viz_transformer.model.cache import AttentionCache, DecoderCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.model.masks import causal_mask
-from viz_transformer.model.positions import InAttention, alibi_slopes
+from viz_transformer.model.positions import alibi_slopes
 from viz_transformer.model.tap import OFF, Recorder
 from viz_transformer.running.decoding import Beam, Greedy, decode
 from viz_transformer.running.edits import RemovePositions, Replace, Scale, check_edits
@@ -321,7 +321,7 @@ def test_models_with_a_table_or_without_positions_are_bit_for_bit_what_they_were
     model(*in_kind("encoder-decoder"), tap=recorder)
     for stack, layer in (("encoder", 1), ("decoder", 2)):
         attention = getattr(model, stack).layers[layer].self_attention
-        assert type(attention.positions) is InAttention and "positions" not in dict(attention.named_children())
+        assert type(attention.positions) is NoPlaces and "positions" not in dict(attention.named_children())
         values = {name: recorder.values[f"{stack}.{layer}.self.{name}"] for name in ("in", "mask", "weights", "out")}
         query, key, value = (
             getattr(attention, f"to_{part}")(values["in"]).view(2, -1, 4, 4).transpose(1, 2)

@@ -276,7 +276,7 @@ def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
     vocabulary = max(config.source_vocab_size or 0, config.target_vocab_size or 0)
     least = layers * (4 * d_model**2 + 2 * d_model * config.d_ff) + vocabulary * d_model  # leaves out the small parts
     longest = max(config.max_source * config.has_encoder, config.max_target * config.has_decoder)
-    if config.positions == "learned":
+    if config.encoding.trained:
         least += longest * d_model
     with files.reading(weights):
         room = weights.stat().st_size // 2  # two bytes a number is the least that is read
@@ -289,8 +289,7 @@ def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
         raise CheckpointError(f"{config_path} asks for more than {MAX_LAYERS:,} layers: choose a smaller model")
     if (config.pad_to or 0) > MAX_PADDED:
         raise CheckpointError(f"{config_path} pads each text to more than {MAX_PADDED:,} tokens: lower pad_to")
-    width = {"rotary": layers * config.head_dim, "learned": 0, "none": 0, "alibi": 0}.get(config.positions, d_model)
-    if longest * width > MAX_POSITION_NUMBERS:
+    if longest * config.encoding.numbers(config) > MAX_POSITION_NUMBERS:
         raise CheckpointError(
             f"{config_path} asks for a position table of more than {MAX_POSITION_NUMBERS:,} numbers: "
             "lower max_source and max_target, and save the checkpoint again"

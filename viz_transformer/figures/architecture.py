@@ -28,12 +28,6 @@ _WORDS = {
     "bessel": "Norm (Bessel)",
     "positions-and-features": "Norm over positions too",
 }
-_POSITIONS = {
-    "sinusoidal": ("position", "sines"),
-    "sinusoidal-doubled": ("doubled", "sines"),
-    "learned": ("learned", "positions"),
-}
-_IN_ATTENTION = {"rotary": ", rotary", "alibi": ", ALiBi"}
 
 
 @dataclass(frozen=True)
@@ -224,15 +218,14 @@ class _Pen:
         )
         self.line((x, y), (x, y - GAP))
         y = upper
-        if config.positions in _POSITIONS:
+        if config.encoding.adds:
             middle = y - GAP - SIGN
             self.signs.append(Sign(x, middle))
             self.line((x, y), (x, middle + SIGN))
             away = x - BOX / 2 - 4
             self.line((away, middle), (x - SIGN, middle))
-            upper_word, lower_word = _POSITIONS[config.positions]
-            self.text(away - 4, middle - 8, upper_word, align="right")
-            self.text(away - 4, middle + 8, lower_word, align="right")
+            for row, word in enumerate(config.encoding.box):
+                self.text(away - 4, middle - 8 + 16 * row, word, align="right")
             y = middle - SIGN
         y -= 8
         floor = y
@@ -267,7 +260,8 @@ class _Pen:
             label = {"self": "Self-attention", "cross": "Cross-attention"}[part]
             label = f"Masked {label.lower()}" if masked else label
             merged = ", raw merge" if config.merge == "raw-reshape" else ""
-            places = _IN_ATTENTION.get(config.positions, "") if part == "self" else ""
+            acting = part == "self" and config.encoding.in_attention
+            places = "".join(f", {word}" for word in config.encoding.box) if acting else ""
             detail = f"{config.n_heads} heads × {config.head_dim}{merged}{places}"
             fill = "cross" if part == "cross" else fill
         tip, norm_tip = self.tip(name, f"{label}, in each layer"), (f"Norm: gain and offset, 2 × {config.d_model}",)

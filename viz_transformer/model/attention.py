@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from viz_transformer.model.cache import AttentionCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
+from viz_transformer.model.kinds import StackName
 from viz_transformer.model.masks import MASK_FILLS
-from viz_transformer.model.positions import in_attention
 from viz_transformer.model.tap import Tap
 
 FUSED_FROM = 512  # tokens on both sides; a shorter attention is explicit, with the tap and without
@@ -90,13 +90,53 @@ def is_fused(queries: int, keys: int, mask_fill: str = "zero-rows") -> bool:
     return queries >= FUSED_FROM and keys >= FUSED_FROM and mask_fill == "zero-rows"
 
 
+class NoPlaces:
+    """What an attention does with positions: nothing."""
+
+    def placed(self, name: str, vectors: Tensor, start: int, tap: Tap) -> Tensor:
+        """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
+        return tap(name, vectors)
+
+    def bias(self, like: Tensor, keys: int, start: int, tap: Tap) -> Tensor | None:
+        """What is added to the scores: [B, H, Q, K], or None. like: the queries [B, H, Q, E], the first at `start`."""
+        return None
+
+
+class Places(NoPlaces, nn.Module):
+    """What a self-attention does with positions: what the model's encoding says, with the tensors that it holds."""
+
+    def __init__(self, config: ModelConfig, stack: StackName) -> None:
+        super().__init__()
+        self.encoding, self.stack = config.encoding, stack
+        tensors = self.encoding.tensors(config, stack)
+        self.names = tuple(tensors)
+        for name, tensor in tensors.items():
+            self.register_buffer(name, tensor, persistent=False)
+
+    def held(self) -> dict[str, Tensor]:
+        """The tensors, where the model is."""
+        return {name: getattr(self, name) for name in self.names}
+
+    def placed(self, name: str, vectors: Tensor, start: int, tap: Tap) -> Tensor:
+        return self.encoding.placed(name, vectors, start, self.held(), tap)
+
+    def bias(self, like: Tensor, keys: int, start: int, tap: Tap) -> Tensor | None:
+        """The point `bias`, the same for every text of the batch."""
+        if not self.encoding.biased:
+            return None
+        query = torch.arange(start, start + like.size(-2), device=like.device)
+        back = query[:, None] - torch.arange(keys, device=like.device)  # [Q, K], from the query to the key
+        bias = self.encoding.bias(back, self.held(), self.stack)
+        return tap("bias", bias.expand(like.size(0), like.size(1), -1, -1))
+
+
 class Attention(nn.Module):
     """Self-attention, or cross-attention if a memory is given.
 
     stack: "encoder" or "decoder", for its self-attention; None for cross-attention, which knows no positions.
     """
 
-    def __init__(self, config: ModelConfig, *, stack: str | None = None) -> None:
+    def __init__(self, config: ModelConfig, *, stack: StackName | None = None) -> None:
         super().__init__()
         d_model = config.d_model
         self.n_heads = config.n_heads
@@ -104,7 +144,7 @@ class Attention(nn.Module):
         self.mask_fill = config.mask_fill
         self.masked_softmax = MASK_FILLS[config.mask_fill]
         self.merge_heads = MERGES[config.merge]
-        self.positions = in_attention(config, stack)
+        self.positions = Places(config, stack) if stack and config.encoding.in_attention else NoPlaces()
         self.to_query = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_key = nn.Linear(d_model, d_model, bias=config.attention_bias)
         self.to_value = nn.Linear(d_model, d_model, bias=config.attention_bias)

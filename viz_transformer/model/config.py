@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
+from viz_transformer.model.positions import ENCODINGS, Encoding
 from viz_transformer.sentences import quoted
 
 ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
@@ -24,6 +25,7 @@ class ModelConfig:
     A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
     the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
     `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
+    `positions` is a word of `ENCODINGS` in `model/positions.py`.
     Dropout acts in training alone; `decoder_ffn_dropout` is what it meets where the feed-forward joins the stream.
     A model with `pad_to` reads exactly so many tokens: its numbers depend on the padding, which belongs to them.
     The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
@@ -47,7 +49,7 @@ class ModelConfig:
     norm_kind: Literal["layer", "bessel", "positions-and-features"] = "layer"
     norm_epsilon: float = 1e-5
     encoder_final_norm: Literal["same", "torch"] = "same"
-    positions: Literal["sinusoidal", "sinusoidal-doubled", "learned", "none", "rotary", "alibi"] = "sinusoidal"
+    positions: str = "sinusoidal"
     embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
     merge: Literal["concatenate", "raw-reshape"] = "concatenate"
     divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
@@ -66,7 +68,10 @@ class ModelConfig:
     def __post_init__(self) -> None:
         hints = _type_hints()
         for field in fields(self):
-            _check_type(field.name, getattr(self, field.name), hints[field.name])
+            if field.name == "positions":
+                _check_word("positions", self.positions, tuple(ENCODINGS))
+            else:
+                _check_type(field.name, getattr(self, field.name), hints[field.name])
         for name in ("d_model", "n_heads", "d_ff", "max_source", "max_target"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
@@ -77,13 +82,7 @@ class ModelConfig:
             raise ValueError("encoder_layers=0 and decoder_layers=0: a model needs at least one layer")
         if self.d_model % self.n_heads:
             raise ValueError(f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}")
-        if self.positions.startswith("sinusoidal") and self.d_model % 2:
-            raise ValueError(f"d_model={self.d_model} must be even for sinusoidal positions")
-        if self.positions == "rotary" and self.head_dim % 2:
-            raise ValueError(
-                f"d_model={self.d_model} and n_heads={self.n_heads} give heads of {self.head_dim} features: rotary"
-                " positions turn pairs of them, so their number must be even"
-            )
+        self.encoding.check(self)
         if self.norm_kind == "bessel" and self.d_model < 2:
             raise ValueError("norm_kind='bessel' divides by d_model - 1: d_model must be at least 2")
         if not 0 <= self.dropout < 1:
@@ -132,6 +131,11 @@ class ModelConfig:
         if self.has_encoder and self.has_decoder:
             return "encoder-decoder"
         return "encoder-only" if self.has_encoder else "decoder-only"
+
+    @property
+    def encoding(self) -> Encoding:
+        """The kind of positional encoding that `positions` names."""
+        return ENCODINGS[self.positions]
 
     @property
     def head_dim(self) -> int:
@@ -293,8 +297,7 @@ def _check_type(name: str, value: object, hint: Any) -> None:
     """Raise ValueError unless value is of the annotated type: JSON can hold anything."""
     options = get_args(hint) or (hint,)
     if isinstance(options[0], str):  # a Literal: one word of a list
-        if value not in options:
-            raise ValueError(f"{name}={quoted(value)} is not known; choose {' or '.join(map(repr, options))}")
+        _check_word(name, value, options)
         return
     if value is None and type(None) in options:
         return
@@ -305,6 +308,12 @@ def _check_type(name: str, value: object, hint: Any) -> None:
         return
     if type(value) is not wanted:
         raise ValueError(f"{name}={quoted(value)} must be {_NOUNS[wanted]}")
+
+
+def _check_word(name: str, value: object, words: Sequence[str]) -> None:
+    """Raise ValueError unless value is one of the words."""
+    if value not in words:
+        raise ValueError(f"{name}={quoted(value)} is not known; choose {' or '.join(map(repr, words))}")
 
 
 _NOUNS = {int: "a whole number", float: "a number", bool: "true or false"}

@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from viz_transformer.model.config import ModelConfig, ModelKind
 from viz_transformer.model.kinds import KINDS, KindName, StackName
-from viz_transformer.model.points import (
-    Growth,
-    Point,
-    attention_sites,
-    derived_points,
-    recorded_points,
-    undefined_points,
-)
+from viz_transformer.model.point import Growth, Point
+from viz_transformer.model.points import attention_sites, derived_points, recorded_points, undefined_points
 from viz_transformer.model.tap import OFF, Tap
 
 if TYPE_CHECKING:

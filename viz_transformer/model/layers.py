@@ -14,7 +14,6 @@ from viz_transformer.model.cache import AttentionCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.norms import NORMS
-from viz_transformer.model.positions import POSITIONS
 from viz_transformer.model.tap import Tap
 
 
@@ -83,6 +82,24 @@ RESIDUAL_DROPOUTS: dict[str, Callable[[Tensor, Tensor, Map], Tensor]] = {
 }
 
 
+class PositionTable(nn.Module):
+    """The row of each position: a parameter if it is trained, else made anew with the model and not saved."""
+
+    table: Tensor
+
+    def __init__(self, config: ModelConfig, length: int) -> None:
+        super().__init__()
+        table = config.encoding.table(length, config.d_model)
+        if config.encoding.trained:
+            self.table = nn.Parameter(table)
+        else:
+            self.register_buffer("table", table, persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Rows start to start + length - 1: [T, D]."""
+        return self.table[start : start + length]
+
+
 class Embedding(nn.Module):
     """What a stack starts from: the token's vector, scaled, plus the position's."""
 
@@ -90,8 +107,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.token = nn.Embedding(vocab_size, config.d_model)
         self.scale: float | nn.Parameter = EMBEDDING_SCALES[config.embedding_scale](config)
-        make_positions = POSITIONS[config.positions]
-        self.position = make_positions(max_length, config.d_model) if make_positions else None
+        self.position = PositionTable(config, max_length) if config.encoding.adds else None
         self.dropout = Dropout(config.dropout if config.embedding_dropout else 0.0)
 
     def forward(self, ids: Tensor, tap: Tap, *, start: int = 0) -> Tensor:

@@ -7,33 +7,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Point
+from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import quoted
 
-Growth = Literal["never", "rows", "rows and keys"]
-
-
-@dataclass(frozen=True)
-class Point:
-    """One recorded value. Shape letters: B batch, T positions of this stack, H heads, E head_dim, D d_model,
-    F d_ff, V vocabulary, Q queries and K keys of this attention, 1 an axis of length one; of other programs' models
-    also G heads that hold keys, shared by several that ask, and U features of a head's values.
-
-    `grows` says what a token that is written adds: nothing where the source alone decides the point, a row, or a row
-    and one more key. Of a kind of point that stands in several places it is decided by the place.
-    """
-
-    name: str
-    shape: tuple[str, ...]
-    meaning: str
-    grows: Growth = "never"
-
-
 _ROW = ("B", "T", "D")
-_QUERY, _KEY = ("B", "H", "Q", "E"), ("B", "H", "K", "E")
 
 EMBED = (
     Point("token", _ROW, "the tokens' embeddings, already scaled"),
@@ -42,26 +23,14 @@ EMBED = (
 )
 ATTENTION = (
     Point("in", ("B", "Q", "D"), "what the sub-layer reads; after the norm in a pre-norm model"),
-    Point("query", _QUERY, "queries by head, unscaled"),
-    Point("key", _KEY, "keys by head"),
-    Point("value", _KEY, "values by head"),
+    Point("query", QUERIES, "queries by head, unscaled"),
+    Point("key", KEYS, "keys by head"),
+    Point("value", KEYS, "values by head"),
     Point("mask", ("B", "1", "Q", "K"), "Boolean, True = may attend; recorded also when nothing is masked"),
-    Point("weights", ("B", "H", "Q", "K"), "masked softmax over the keys of query @ key^T / divisor"),
-    Point("head_out", _QUERY, "weights @ value by head"),
+    Point("weights", WEIGHTS, "masked softmax over the keys of query @ key^T / divisor"),
+    Point("head_out", QUERIES, "weights @ value by head"),
     Point("out", ("B", "Q", "D"), "the heads merged, after W_O"),
 )
-ROTARY = (
-    Point("query_unrotated", _QUERY, "queries by head, unscaled, as W_Q makes them"),
-    Point("query", _QUERY, "the same, turned by their positions: what the scores are made of"),
-    Point("key_unrotated", _KEY, "keys by head, as W_K makes them"),
-    Point("key", _KEY, "the same, turned by their positions: what the scores are made of"),
-)
-ALIBI = (
-    Point("bias", ("B", "H", "Q", "K"), "what is added to the scores; 0 at keys after a decoder's query"),
-    Point("weights", ("B", "H", "Q", "K"), "masked softmax over the keys of query @ key^T / divisor + bias"),
-)
-IN_ATTENTION = {"rotary": ROTARY, "alibi": ALIBI}
-"""Points of self-attention where positions act in it: new ones, and those that mean more than elsewhere."""
 FFN = (
     Point("in", _ROW, "what the feed-forward reads; after the norm in a pre-norm model"),
     Point("hidden", ("B", "T", "F"), "the hidden layer, after the activation"),
@@ -84,9 +53,9 @@ RESIDUAL = {
 STACK_OUT = {"encoder": "the memory: what cross-attention reads", "decoder": "what the output layer reads"}
 LOGITS = Point("logits", ("B", "T", "V"), "one number for each entry of the vocabulary, before the softmax")
 
-SCORES_WITH_BIAS = Point("scores", ("B", "H", "Q", "K"), "query @ key^T / divisor + bias, before the mask")
+SCORES_WITH_BIAS = Point("scores", WEIGHTS, "query @ key^T / divisor + bias, before the mask")
 DERIVED = (
-    Point("scores", ("B", "H", "Q", "K"), "query @ key^T / divisor, before the mask"),
+    Point("scores", WEIGHTS, "query @ key^T / divisor, before the mask"),
     Point(
         "contribution", ("B", "H", "Q", "D"), "head_out @ W_O by head, sum: out less W_O's bias; not for a raw reshape"
     ),
@@ -103,7 +72,7 @@ def recorded_points(config: ModelConfig) -> Iterator[Point]:
         if not n_layers:
             continue
         for point in EMBED:
-            if point.name != "position" or config.positions not in ("none", *_INSTEAD):
+            if point.name != "position" or config.encoding.adds:
                 yield _under(f"{stack}.embed", point)
         for layer in range(n_layers):
             yield from _layer_points(config, stack, f"{stack}.{layer}")
@@ -118,7 +87,7 @@ def recorded_points(config: ModelConfig) -> Iterator[Point]:
 def derived_points(config: ModelConfig) -> Iterator[Point]:
     """Every point that is computed from recorded ones when asked for, with its full name."""
     for site in attention_sites(config):
-        biased = config.positions == "alibi" and site.endswith(".self")
+        biased = config.encoding.biased and site.endswith(".self")
         for point in DERIVED:
             if not _undefined(point.name, config):
                 yield _under(site, SCORES_WITH_BIAS if biased and point.name == "scores" else point)
@@ -135,20 +104,15 @@ def attention_sites(config: ModelConfig) -> tuple[str, ...]:
 def undefined_points(config: ModelConfig) -> dict[str, str]:
     """Why a model of this config has no such point though others do: a sentence by the point's name."""
     found = {}
-    if instead := _INSTEAD.get(config.positions):
+    if acts := config.encoding.acts:
         for stack in ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder:
             name = f"{stack}.embed.position"
-            found[name] = f"{quoted(name)} is undefined: this model adds no positions to its embeddings; {instead}"
+            why = f"this model adds no positions to its embeddings; its self-attention {acts}"
+            found[name] = f"{quoted(name)} is undefined: {why}"
     for name in (f"{site}.{point.name}" for site in attention_sites(config) for point in DERIVED):
         if reason := _undefined(name.rpartition(".")[2], config):
             found[name] = f"{quoted(name)} is undefined: {reason}"
     return found
-
-
-_INSTEAD = {
-    "rotary": "its self-attention turns queries and keys by their positions",
-    "alibi": "its self-attention lowers scores by the distance of query and key",
-}
 
 
 def _undefined(what: str, config: ModelConfig) -> str | None:
@@ -177,8 +141,11 @@ def points_table() -> str:
     sections: list[tuple[str, str, Iterator[Point]]] = [
         ("Embedding", "{encoder|decoder}.embed", iter(EMBED)),
         ("Attention", attention, iter(ATTENTION)),
-        ("Self-attention with rotary positions", own, iter(ROTARY)),
-        ("Self-attention with ALiBi", own, iter((*ALIBI, SCORES_WITH_BIAS))),
+        *(
+            (f"Self-attention with {each.noun}", own, iter((*each.points, *([SCORES_WITH_BIAS] * each.biased))))
+            for each in ENCODINGS.values()
+            if each.points
+        ),
         ("Feed-forward", "{encoder|decoder}.{layer}.ffn", iter(FFN)),
         ("Residual stream", "{encoder|decoder}.{layer}", iter((*residual, *sums))),
         ("Norms", "{encoder|decoder}.{layer}.{self|cross|ffn}, and {encoder|decoder} for a final norm", iter(norms)),
@@ -214,12 +181,15 @@ def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[Point
 
 def _attention_points(config: ModelConfig, kind: str) -> Iterator[Point]:
     """In the order in which they are made; cross-attention knows no positions."""
-    given = {point.name: point for point in IN_ATTENTION.get(config.positions, ()) if kind == "self"}
+    usual = {point.name: point for point in ATTENTION}
+    instead: dict[str, list[Point]] = {}
+    new: list[Point] = []
+    for point in config.encoding.points if kind == "self" else ():
+        new.append(point)
+        if point.name in usual:
+            instead[point.name], new = new, []
     for point in ATTENTION:
-        new = {"query": "query_unrotated", "key": "key_unrotated", "weights": "bias"}.get(point.name, "")
-        if new in given:
-            yield given[new]
-        yield given.get(point.name, point)
+        yield from instead.get(point.name, [point])
 
 
 def _norm_points(config: ModelConfig) -> tuple[Point, ...]:

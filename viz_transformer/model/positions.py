@@ -1,49 +1,168 @@
 """How the model knows where a token stands: a vector for each position, added to the embedding, or something that
-self-attention does by itself: queries and keys turned by their positions, or scores lowered by the distance."""
+self-attention does by itself: queries and keys turned by their positions, or scores lowered by the distance.
+
+Each kind is an `Encoding`: what it computes, and all that the rest of the program says and shows of it. Its word in
+`ENCODINGS` is what a config names. Torch is imported when numbers are made: the words are read long before that.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import torch
-from torch import Tensor, nn
+from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Point
 
-from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.tap import Tap
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from viz_transformer.model.config import ModelConfig
+    from viz_transformer.model.kinds import StackName
+    from viz_transformer.model.tap import Tap
+
+    Held = Mapping[str, Tensor]
 
 ROTARY_BASE = 10_000.0
+Formula = Literal["standard", "doubled"]
+Picture = Literal["table", "rotation", "slopes", "bias", "none"]
 
 
-def sinusoid_table(length: int, d_model: int, *, exponent_factor: int = 1) -> Tensor:
-    """Sine in the even columns, cosine in the odd ones: [length, D], float32.
+@dataclass(frozen=True, kw_only=True)
+class ToldPlacing:
+    """How *One weight*, and the program that it copies, work out what positions make of a query or key of the head.
 
-    Columns 2i and 2i+1 turn with wavelength 2 pi 10000^(2i/d_model). Source: Vaswani et al. (2017), section 3.5.
-    `exponent_factor` multiplies the exponent; the paper's is 1.
+    functions: program text in front. before: what the vector is called that W_Q or W_K made, `made` [E] there. showing:
+    lines that `show` what `placed` is made of; placed: the expression of what is recorded; in both `$name` is "query"
+    or "key", and the position's name. shown: labels of what the lines show, by their names on the page. formula: LaTeX
+    in front of the map, sentence: what happens; in both {place} is the position, {size} head_dim.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]
-    exponent = exponent_factor * torch.arange(0, d_model, 2, dtype=torch.float64)
-    frequency = torch.exp(exponent * (-math.log(10000.0) / d_model))
-    table = torch.empty(length, d_model, dtype=torch.float64)
-    table[:, 0::2] = torch.sin(position * frequency)
-    table[:, 1::2] = torch.cos(position * frequency)
-    return table.float()
+
+    functions: str = ""
+    before: str = "before positions act on it"
+    showing: str = ""
+    placed: str = ""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    note: str = "These are the numbers before positions act on them."
+    formula: str = "P_{{{place}}}"
+    sentence: str = "What position {place} makes of it is the recorded one."
 
 
-class Sinusoidal(nn.Module):
+@dataclass(frozen=True, kw_only=True)
+class ToldBias:
+    """How *One weight*, and the program that it copies, work out the biases of one query's row: [K].
+
+    note: the program's comment. worked_out: the expression, of `back` [K], how far each key is behind the query; ""
+    leaves the recorded biases as they are. scalars: expressions by name, sentences: what is added, with {scalar}s.
+    """
+
+    note: str = "what positions add to the scores"
+    worked_out: str = ""
+    scalars: Mapping[str, str] = field(default_factory=dict)
+    sentences: tuple[str, ...] = ("Positions then add a bias to it.",)
+
+
+class Encoding:
+    """One kind of positional encoding.
+
+    noun: what it is called in a sentence. box: its words in the architecture, two lines beside a sum or one in a
+    self-attention's box. picture: what *Positions* draws of it. offered: whether the form of a new model has it.
+    """
+
+    noun: ClassVar[str]
+    box: ClassVar[tuple[str, ...]] = ()
+    picture: ClassVar[Picture] = "none"
+    offered: ClassVar[bool] = True
+
+    # what is added to the embeddings
+    adds: ClassVar[bool] = False
+    """Whether a row of a table is added to each token's embedding: the point `embed.position`."""
+    trained: ClassVar[bool] = False
+    """Whether the table is trained, and stands in the model's file."""
+    formula: ClassVar[Formula | None] = None
+    """The formula of sines that the table follows, if it follows one."""
+
+    # what is done in self-attention
+    in_attention: ClassVar[bool] = False
+    acts: ClassVar[str] = ""
+    """What its self-attention does: "turns queries and keys by their positions"."""
+    does: ClassVar[str] = ""
+    """The same of positions, in short: "turn queries and keys"."""
+    sentence: ClassVar[str] = ""
+    """What *Positions* says of it."""
+    points: ClassVar[tuple[Point, ...]] = ()
+    """Points of its self-attention: new ones, each before one that other models have too and that means more here."""
+    unplaced: ClassVar[str] = ""
+    """What follows `query` and `key` in the names of the points that W_Q and W_K make, if positions change these."""
+
+    def check(self, config: ModelConfig) -> None:
+        """Raise ValueError for a config whose sizes do not go with it."""
+
+    def table(self, length: int, d_model: int) -> Tensor:
+        """The rows that are added: [N, D], of a trained table as training begins."""
+        raise NotImplementedError
+
+    def tensors(self, config: ModelConfig, stack: StackName) -> Held:
+        """What each self-attention of the stack holds for it, by name: it is made anew, and never saved."""
+        return {}
+
+    def placed(self, name: str, vectors: Tensor, start: int, held: Held, tap: Tap) -> Tensor:
+        """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
+        return tap(name, vectors)
+
+    def bias(self, back: Tensor, held: Held, stack: StackName) -> Tensor:
+        """What is added to the scores, the point `bias`: [H, Q, K]. back: [Q, K], how far a key is behind the query.
+
+        In a decoder it is 0 where `back` is negative: these keys are masked, and a cached step does not have them.
+        """
+        raise NotImplementedError
+
+    def numbers(self, config: ModelConfig) -> int:
+        """Numbers that a model makes for each position, beside those that its file holds."""
+        return config.d_model if self.adds and not self.trained else 0
+
+    @property
+    def biased(self) -> bool:
+        """Whether something is added to the scores: the point `bias`."""
+        return any(point.name == "bias" for point in self.points)
+
+    def told_placing(self) -> ToldPlacing:
+        """Of an encoding with `unplaced` points."""
+        return ToldPlacing()
+
+    def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
+        """Of a biased encoding."""
+        return ToldBias()
+
+
+class NoPositions(Encoding):
+    """Nothing tells where a token stands, but for a decoder's mask."""
+
+    noun = "no positions"
+    offered = False
+
+
+class Table(Encoding):
+    """A row for each position, which is added to the embedding of the token there."""
+
+    picture = "table"
+    adds = True
+
+
+class Sinusoidal(Table):
     """The fixed table of sines and cosines."""
 
-    table: Tensor
-    exponent_factor = 1
+    noun = "sines and cosines"
+    box = ("position", "sines")
+    offered = False
+    formula: ClassVar[Formula | None] = "standard"
 
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        table = sinusoid_table(max_length, d_model, exponent_factor=self.exponent_factor)
-        self.register_buffer("table", table, persistent=False)
+    def check(self, config: ModelConfig) -> None:
+        if config.d_model % 2:
+            raise ValueError(f"d_model={config.d_model} must be even for sinusoidal positions")
 
-    def forward(self, start: int, length: int) -> Tensor:
-        """Rows start to start + length - 1: [T, D]."""
-        return self.table[start : start + length]
+    def table(self, length: int, d_model: int) -> Tensor:
+        return sinusoid_table(length, d_model)
 
 
 class SinusoidalDoubled(Sinusoidal):
@@ -53,84 +172,141 @@ class SinusoidalDoubled(Sinusoidal):
     hardly move.
     """
 
-    exponent_factor = 2
+    noun = "sines and cosines with the exponent doubled"
+    box = ("doubled", "sines")
+    formula = "doubled"
+
+    def table(self, length: int, d_model: int) -> Tensor:
+        return sinusoid_table(length, d_model, exponent_factor=2)
 
 
-class Learned(nn.Module):
+def sinusoid_table(length: int, d_model: int, *, exponent_factor: int = 1) -> Tensor:
+    """Sine in the even columns, cosine in the odd ones: [length, D], float32.
+
+    Columns 2i and 2i+1 turn with wavelength 2 pi 10000^(2i/d_model). Source: Vaswani et al. (2017), section 3.5.
+    `exponent_factor` multiplies the exponent; the paper's is 1.
+    """
+    import torch
+
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    exponent = exponent_factor * torch.arange(0, d_model, 2, dtype=torch.float64)
+    frequency = torch.exp(exponent * (-math.log(10000.0) / d_model))
+    table = torch.empty(length, d_model, dtype=torch.float64)
+    table[:, 0::2] = torch.sin(position * frequency)
+    table[:, 1::2] = torch.cos(position * frequency)
+    return table.float()
+
+
+class Learned(Table):
     """A trained row for each position."""
 
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Parameter(torch.empty(max_length, d_model))
-        nn.init.normal_(self.table, std=0.02)
+    noun = "learned positions"
+    box = ("learned", "positions")
+    offered = False
+    trained = True
 
-    def forward(self, start: int, length: int) -> Tensor:
-        """Rows start to start + length - 1: [T, D]."""
-        return self.table[start : start + length]
+    def table(self, length: int, d_model: int) -> Tensor:
+        import torch
 
-
-POSITIONS: dict[str, Callable[[int, int], nn.Module] | None] = {
-    "sinusoidal": Sinusoidal,
-    "sinusoidal-doubled": SinusoidalDoubled,
-    "learned": Learned,
-    "none": None,
-    "rotary": None,
-    "alibi": None,
-}
-"""What is added to the embeddings."""
+        return torch.empty(length, d_model).normal_(std=0.02)
 
 
-class InAttention:
-    """What an attention does with positions: nothing. A kind of positions that acts there overrides what it changes.
-
-    One that has a table is a module too, and is made with the config and the stack whose self-attention it is part of.
-    """
-
-    def placed(self, name: str, vectors: Tensor, start: int, tap: Tap) -> Tensor:
-        """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
-        return tap(name, vectors)
-
-    def bias(self, like: Tensor, keys: int, start: int, tap: Tap) -> Tensor | None:
-        """What is added to the scores: [B, H, Q, K], or None. like: the queries [B, H, Q, E], the first at `start`."""
-        return None
-
-
-class Rotary(InAttention, nn.Module):
+class Rotary(Encoding):
     """Each pair of features of a query or key is turned by its position times the pair's frequency.
 
     Features 2i and 2i+1 of a head are pair i and turn by position * 10000^(-2i/head_dim); query @ key then depends on
     positions only by their difference. Values are not turned. Source: Su et al. (2021), "RoFormer", equations 15, 34.
     """
 
-    cos: Tensor
-    sin: Tensor
+    noun = "rotary positions"
+    box = ("rotary",)
+    picture = "rotation"
+    in_attention = True
+    acts = "turns queries and keys by their positions"
+    does = "turn queries and keys"
+    sentence = (
+        "Each self-attention turns its queries and keys, pair by pair of neighbouring dimensions, by position times"
+        " frequency; values are not turned, and cross-attention knows no positions."
+    )
+    points = (
+        Point("query_unrotated", QUERIES, "queries by head, unscaled, as W_Q makes them"),
+        Point("query", QUERIES, "the same, turned by their positions: what the scores are made of"),
+        Point("key_unrotated", KEYS, "keys by head, as W_K makes them"),
+        Point("key", KEYS, "the same, turned by their positions: what the scores are made of"),
+    )
+    unplaced = "_unrotated"
 
-    def __init__(self, config: ModelConfig, stack: str) -> None:
-        super().__init__()
+    def check(self, config: ModelConfig) -> None:
+        if config.head_dim % 2:
+            raise ValueError(
+                f"d_model={config.d_model} and n_heads={config.n_heads} give heads of {config.head_dim} features:"
+                " rotary positions turn pairs of them, so their number must be even"
+            )
+
+    def tensors(self, config: ModelConfig, stack: StackName) -> Held:
+        """Cosine and sine of each pair's angle at each position: [N, E/2]."""
         angle = rotary_angles(config.max_source if stack == "encoder" else config.max_target, config.head_dim)
-        self.register_buffer("cos", angle.cos().float(), persistent=False)  # [N, E/2]
-        self.register_buffer("sin", angle.sin().float(), persistent=False)
+        return {"cos": angle.cos().float(), "sin": angle.sin().float()}
 
-    def placed(self, name: str, vectors: Tensor, start: int, tap: Tap) -> Tensor:
+    def placed(self, name: str, vectors: Tensor, start: int, held: Held, tap: Tap) -> Tensor:
         """The point as it was made, `{name}_unrotated`, and the point `name`, turned."""
-        vectors = tap(f"{name}_unrotated", vectors)
+        vectors = tap(f"{name}{self.unplaced}", vectors)
         rows = slice(start, start + vectors.size(-2))
-        return tap(name, turned(vectors, self.cos[rows], self.sin[rows]).to(vectors.dtype))
+        return tap(name, turned(vectors, held["cos"][rows], held["sin"][rows]).to(vectors.dtype))
+
+    def numbers(self, config: ModelConfig) -> int:
+        return (config.encoder_layers + config.decoder_layers) * config.head_dim
+
+    def told_placing(self) -> ToldPlacing:
+        return ToldPlacing(
+            functions=_ROTATION,
+            before="before the rotation",
+            showing='show("angles", angles($name))\n',
+            placed="turned(made, $name)",
+            shown={"angle of each dimension's pair": "angles"},
+            note="These are the numbers before positions turn them.",
+            formula="R_{{{place}}}",
+            sentence=(
+                "Each pair of neighbouring dimensions 2i, 2i+1 is turned by {place} · 10000^(-2i/{size}) radians:"
+                " rotary positions. Lengths stay, and q·k knows the distance of the two alone."
+            ),
+        )
+
+
+_ROTATION = """
+
+def angles(place):
+    \"\"\"By how much this position turns each dimension's pair, in radians: [E].\"\"\"
+    size = point(f"{site}.query").shape[-1]
+    return np.repeat(place / 10_000.0 ** (np.arange(0, size, 2) / size), 2)
+
+
+def turned(vector, place):
+    \"\"\"Dimensions 2i and 2i+1 turned counter-clockwise by their angle at this position: [E].\"\"\"
+    angle, even, odd = angles(place)[0::2], vector[0::2], vector[1::2]
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.stack([even * cos - odd * sin, even * sin + odd * cos], axis=1).reshape(-1)
+
+"""
 
 
 def rotary_angles(length: int, head_dim: int) -> Tensor:
     """The angle of each pair at each position, in radians: [length, head_dim/2] float64."""
+    import torch
+
     exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
     return torch.arange(length, dtype=torch.float64)[:, None] * ROTARY_BASE**-exponent
 
 
 def turned(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Each pair (2i, 2i+1) of vectors [..., T, E] turned counter-clockwise; cos, sin: [T, E/2]."""
+    import torch
+
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
 
 
-class Alibi(InAttention, nn.Module):
+class Alibi(Encoding):
     """Scores are lowered in proportion to the distance of query and key, in each head by another slope.
 
     bias = -slope * (i - j), added to query @ key^T / divisor. Source: Press, Smith and Lewis (2022), "Train short, test
@@ -138,20 +314,40 @@ class Alibi(InAttention, nn.Module):
     encoder, of which the paper does not speak, takes the distance |i - j| to both sides.
     """
 
-    slopes: Tensor
+    noun = "ALiBi"
+    box = ("ALiBi",)
+    picture = "slopes"
+    in_attention = True
+    acts = "lowers scores by the distance of query and key"
+    does = "lower the scores"
+    sentence = "Each self-attention adds minus slope times distance to its scores; cross-attention knows no positions."
+    points = (
+        Point("bias", WEIGHTS, "what is added to the scores; 0 at keys after a decoder's query"),
+        Point("weights", WEIGHTS, "masked softmax over the keys of query @ key^T / divisor + bias"),
+    )
 
-    def __init__(self, config: ModelConfig, stack: str) -> None:
-        super().__init__()
-        self.both_sides = stack == "encoder"
-        self.register_buffer("slopes", torch.tensor(alibi_slopes(config.n_heads)), persistent=False)  # [H]
+    def tensors(self, config: ModelConfig, stack: StackName) -> Held:
+        import torch
 
-    def bias(self, like: Tensor, keys: int, start: int, tap: Tap) -> Tensor:
-        """The point `bias`, the same for every text of the batch."""
-        query = torch.arange(start, start + like.size(-2), device=like.device)
-        back = query[:, None] - torch.arange(keys, device=like.device)  # [Q, K], from the query to the key
-        distance = back.abs() if self.both_sides else back.clamp(min=0)
-        bias = distance * -self.slopes[:, None, None]
-        return tap("bias", bias.expand(like.size(0), -1, -1, -1))
+        return {"slopes": torch.tensor(alibi_slopes(config.n_heads))}  # [H]
+
+    def bias(self, back: Tensor, held: Held, stack: StackName) -> Tensor:
+        distance = back.abs() if stack == "encoder" else back.clamp(min=0)
+        return distance * -held["slopes"][:, None, None]
+
+    def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
+        slope = repr(alibi_slopes(config.n_heads)[head])
+        distance = "np.abs(back)" if stack == "encoder" else "np.maximum(back, 0)"  # what comes later is masked
+        return ToldBias(
+            note="ALiBi: less for keys that are farther away",
+            worked_out=f"-{slope} * {distance}",
+            scalars={"slope": slope, "distance": f"{distance}[key]"},
+            sentences=(
+                "ALiBi then adds minus slope times distance: this head's slope is {slope}, the distance here is"
+                " {distance}.",
+                "It counts to both sides." if stack == "encoder" else "Keys after the query, masked anyway, get 0.",
+            ),
+        )
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
@@ -165,11 +361,13 @@ def alibi_slopes(n_heads: int) -> list[float]:
     return slopes + [2.0 ** (-4 * (head + 1) / whole) for head in range(0, 2 * (n_heads - whole), 2)]
 
 
-IN_ATTENTION: dict[str, Callable[[ModelConfig, str], InAttention]] = {"rotary": Rotary, "alibi": Alibi}
-"""What self-attention does with positions, for the words that act there."""
-
-
-def in_attention(config: ModelConfig, stack: str | None) -> InAttention:
-    """What the self-attention of this stack does with positions; None is cross-attention, which knows none."""
-    make = IN_ATTENTION.get(config.positions)
-    return InAttention() if make is None or stack is None else make(config, stack)
+NONE = NoPositions()
+ENCODINGS: dict[str, Encoding] = {
+    "sinusoidal": Sinusoidal(),
+    "sinusoidal-doubled": SinusoidalDoubled(),
+    "learned": Learned(),
+    "none": NONE,
+    "rotary": Rotary(),
+    "alibi": Alibi(),
+}
+"""Every kind of positions, by the word that a config has for it."""

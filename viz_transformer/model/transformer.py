@@ -198,8 +198,7 @@ class Transformer(nn.Module):
             return embedding.token.weight
         if embedding.position is None:
             raise NotTold("this model adds no positions to its embeddings, so it has no table of them")
-        rows: Tensor = embedding.position.table  # type: ignore[assignment]
-        return rows
+        return embedding.position.table
 
     def scalars(self) -> dict[str, float]:
         stacks = [name for name in ("encoder", "decoder") if hasattr(self, name)]

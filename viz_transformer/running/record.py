@@ -26,7 +26,7 @@ from viz_transformer.model.instrument import Anatomy, Instrument, NotTold, anato
 from viz_transformer.model.kinds import stacks_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
-from viz_transformer.model.points import IN_ATTENTION, unknown_point
+from viz_transformer.model.points import unknown_point
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
 from viz_transformer.sentences import in_one_line, quoted
 
@@ -153,7 +153,7 @@ class Trace:
         parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
         parts += [OF_STEPS] if self.of_steps else []
         config = self.anatomy.config
-        if config is not None and config.positions in IN_ATTENTION:  # which add no parameter that would tell them apart
+        if config is not None and config.encoding.in_attention:  # which adds no parameter that would tell them apart
             parts.append(config.positions)
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
@@ -366,7 +366,7 @@ def _lacks(trace: Trace, site: str) -> bool:
     if f"{site}.query" not in trace.values:
         return False
     d_model, weight = trace.config.d_model, trace.output_maps.get(site)
-    biased = ("bias",) if trace.config.positions == "alibi" and site.endswith(".self") else ()
+    biased = ("bias",) if trace.config.encoding.biased and site.endswith(".self") else ()
     whole = all(f"{site}.{part}" in trace.values for part in ("key", "mask", "head_out", *biased))
     mapped = weight is not None and tuple(weight.shape) == (d_model, d_model) and weight.is_floating_point()
     divided = isinstance(trace.scalars, dict) and isinstance(trace.scalars.get(f"{site}.divisor"), float)

@@ -7,10 +7,10 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.analysis.models.untrained import (
-    ARCHITECTURES,
     MOST_PARAMETERS,
     Recipe,
     UntrainedSummary,
+    architectures,
     is_new,
     recipe_like,
     recipe_of,
@@ -61,7 +61,7 @@ def test_the_same_recipe_makes_the_same_weights_and_another_seed_others():
     assert not torch.equal(other.model.output.weight, first.model.output.weight)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", architectures())
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_every_architecture_runs_with_the_bases_texts(architecture, norm):
     ckpt = tiny_checkpoint()
@@ -91,7 +91,7 @@ def test_changing_the_norms_place_moves_the_final_norm_with_it():
 
 def test_a_decoder_alone_has_no_encoder():
     ckpt = tiny_checkpoint("decoder-only")
-    for architecture in ARCHITECTURES:
+    for architecture in architectures():
         made = untrained(recipe(encoder_layers=0, architecture=architecture), ckpt)
         assert made.config.kind == "decoder-only"
         assert decode(made, "uvw", max_steps=2).steps

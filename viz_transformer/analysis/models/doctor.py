@@ -154,7 +154,7 @@ def _tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
         rows = embedding.token.weight.detach()
         codec = ckpt.codecs.get(SIDE_OF[stack].name)
         yield f"{stack} embedding", rows, codec.names if codec else tuple(map(str, range(len(rows))))
-        if ckpt.config.positions == "learned":
+        if ckpt.config.encoding.trained:
             table = embedding.position.table.detach()
             yield f"{stack} positions", table, tuple(map(str, range(len(table))))
 

@@ -132,7 +132,7 @@ def _embedding(config: ModelConfig, stack: StackName) -> tuple[Parameter, ...]:
     found = [Parameter(f"{stack}.embedding.token.weight", (size, config.d_model), "V×D")]
     if config.embedding_scale == "learned":
         found.append(Parameter(f"{stack}.embedding.scale", (), "1"))
-    if config.positions == "learned":
+    if config.encoding.trained:
         most = getattr(config, f"max_{side}")
         found.append(Parameter(f"{stack}.embedding.position.table", (most, config.d_model), "T×D"))
     return tuple(found)

@@ -19,6 +19,7 @@ import viz_transformer as vt
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.model.config import ModelConfig, base, tutorial
+from viz_transformer.model.positions import ENCODINGS
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 PREFIX = "new:"
 OWN, PAPER = "own", "paper"
 TUTORIALS = ("annotated", "en-it", "fsu", "tutorial6", "upc-lab")
-POSITIONS = ("rotary", "alibi")
-"""The base's own settings, with these positions inside self-attention."""
-ARCHITECTURES = (OWN, *POSITIONS, PAPER, *TUTORIALS)
 MOST_LAYERS, MOST_HEADS, MOST_D_MODEL, MOST_D_FF = 12, 64, 1024, 8192
 MOST_SEED = 999_999_999
 MOST_PARAMETERS = 60_000_000
@@ -43,7 +41,8 @@ _NAME = re.compile(rf"{PREFIX}([^:]+):([a-z0-9-]+):{_FIELDS}")
 class Recipe:
     """All that a new model is made of. `base` names the trained model whose vocabularies it has.
 
-    `architecture` says whose settings it has where no other field speaks: OWN those of `base`, or one of ARCHITECTURES.
+    `architecture` says whose settings it has where no other field speaks: OWN those of `base`, or one of those that
+    `architectures` lists.
     """
 
     base: str
@@ -82,7 +81,7 @@ class Recipe:
     def like_architecture(self, architecture: str, like: ModelConfig) -> Recipe:
         """The recipe with the settings, the sizes and the norm of another architecture; stacks that `like` lacks stay
         away."""
-        start = like if architecture in (OWN, *POSITIONS) else _start(architecture)
+        start = like if architecture in (OWN, *offered_positions()) else _start(architecture)
         return replace(
             self,
             architecture=architecture,
@@ -96,7 +95,7 @@ class Recipe:
 
     def _made(self, like: ModelConfig, given: dict[str, Any]) -> ModelConfig:
         start = like
-        if self.architecture in POSITIONS:
+        if self.architecture in offered_positions():
             given = {**given, "positions": self.architecture}
         elif self.architecture != OWN:
             start = _start(self.architecture)
@@ -113,8 +112,8 @@ class Recipe:
         return replace(start, **given)
 
     def _check(self, like: ModelConfig) -> None:
-        if self.architecture not in ARCHITECTURES:
-            known = ", ".join(ARCHITECTURES)
+        if self.architecture not in architectures():
+            known = ", ".join(architectures())
             raise ValueError(f"no architecture is named {self.architecture!r:.40}: choose one of {known}")
         for stack, layers, has in (
             ("encoder", self.encoder_layers, like.has_encoder),
@@ -149,6 +148,16 @@ class UntrainedSummary(Summary):
 
     def history(self) -> list[dict[str, float]]:
         return []
+
+
+def offered_positions() -> tuple[str, ...]:
+    """Kinds of positions that a new model can have with all other settings of its base."""
+    return tuple(word for word, encoding in ENCODINGS.items() if encoding.offered)
+
+
+def architectures() -> tuple[str, ...]:
+    """Whose settings a new model can have: its base's own, these with other positions, the paper's, a tutorial's."""
+    return (OWN, *offered_positions(), PAPER, *TUTORIALS)
 
 
 def is_new(name: str) -> bool:
@@ -208,7 +217,7 @@ def untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> C
         torch.manual_seed(recipe.seed)
         model = vt.Transformer(config).eval()
     digest = hashlib.sha256()
-    if recipe.architecture in POSITIONS:  # which add no parameters: others would have the same digest
+    if recipe.architecture in offered_positions():  # which add no parameters: others would have the same digest
         digest.update(recipe.architecture.encode())
     for key, tensor in model.state_dict().items():
         digest.update(key.encode())

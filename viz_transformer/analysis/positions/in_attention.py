@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from viz_transformer.model.positions import ROTARY_BASE, alibi_slopes
 from viz_transformer.running.record import Trace
 
+Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 
 
@@ -97,13 +98,18 @@ class Biases:
     error: float
 
 
+def recorded_bias(trace: Trace, site: str, head: int) -> Float32:
+    """What positions add to the scores of this head, as recorded: [Q, K]. Raises ValueError for another head."""
+    return _head(trace, f"{site}.bias", head).astype(np.float32)
+
+
 def biases(trace: Trace, site: str, head: int) -> Biases:
     """The bias of this head; `site` is a self-attention of a model with ALiBi. Raises ValueError for another head."""
-    bias = _head(trace, f"{site}.bias", head)
+    bias = recorded_bias(trace, site, head)
     slopes = tuple(alibi_slopes(trace.config.n_heads))
     back = np.arange(len(bias))[:, None] - np.arange(len(bias))
     distance = np.abs(back) if site.startswith("encoder") else np.maximum(back, 0)
-    return Biases(slopes, bias.astype(np.float32), float(np.abs(bias + slopes[head] * distance).max()))
+    return Biases(slopes, bias, float(np.abs(bias + slopes[head] * distance).max()))
 
 
 def _head(trace: Trace, name: str, head: int) -> Float64:

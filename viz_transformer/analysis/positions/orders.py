@@ -114,7 +114,7 @@ def removable(config: ModelConfig) -> tuple[tuple[StackName, ...], ...]:
 
     Only the encoder of an encoder-decoder reads the two orders: without its positions its output is the same set.
     """
-    if config.positions in ("none", "rotary", "alibi"):  # what acts in attention is left out by edits of its points
+    if not config.encoding.adds:  # what acts in attention is left out by edits of its points
         return ()
     if config.kind == "encoder-decoder":
         return ("encoder",), ("decoder",), ("encoder", "decoder")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from viz_transformer.model.transformer import Transformer
     from viz_transformer.running.record import Trace
 
-Scheme = Literal["standard", "doubled", "learned", "none", "rotary", "alibi"]
+Scheme: TypeAlias = str
+"""A kind of table: "standard" or "doubled" for the two formulas of sines, else the config's word for the positions."""
 Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 
@@ -30,17 +31,6 @@ STILL = 0.01
 """A column whose values all lie within this is called still."""
 FLOAT32_STEP = 2.0**-24
 """The distance of neighbouring float32 numbers just below 1."""
-
-_SCHEMES: Mapping[str, Scheme] = {
-    "sinusoidal": "standard",
-    "sinusoidal-doubled": "doubled",
-    "learned": "learned",
-    "none": "none",
-    "rotary": "rotary",
-    "alibi": "alibi",
-}
-IN_ATTENTION: tuple[Scheme, ...] = ("rotary", "alibi")
-"""Schemes without a table: what they do, they do in self-attention."""
 
 
 # --- the table, step by step
@@ -123,7 +113,7 @@ def agreement(first: Float32, second: Float32) -> Agreement:
 
 def scheme(config: ModelConfig) -> Scheme:
     """What the model adds to its embeddings, or does in its self-attention instead."""
-    return _SCHEMES[config.positions]
+    return config.encoding.formula or config.positions
 
 
 def own_table(model: Transformer, stack: StackName) -> Float32 | None:

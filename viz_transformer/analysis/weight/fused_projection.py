@@ -32,8 +32,8 @@ def fused_checks(trace: Trace, cell: Cell, names: Mapping[str, Any]) -> tuple[Ch
     made = [(part, part, found[part]) for part in maps]
     made += [(part, f"{part}, head by head", numbers) for part, numbers in zip(fused, by_head, strict=True)]
     largest = float(np.abs(read).max()) * math.sqrt(trace.anatomy.d_model)
-    unrotated = "_unrotated" if cell.is_turned(trace.config) else ""
-    points = {part: f"{cell.site}.{part}{unrotated if part != 'value' else ''}" for part in maps}
+    unplaced = cell.unplaced(trace.config)
+    points = {part: f"{cell.site}.{part}{unplaced if part != 'value' else ''}" for part in maps}
     return tuple(Check(name, each, point(points[part]), f"{points[part]}[0]", largest) for part, name, each in made)
 
 

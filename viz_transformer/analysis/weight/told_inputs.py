@@ -168,21 +168,6 @@ def norm(cell: Cell, config: ModelConfig) -> Told:
     )
 
 
-_ROTATION = """
-
-def angles(place):
-    \"\"\"By how much this position turns each dimension's pair, in radians: [E].\"\"\"
-    size = point(f"{site}.query").shape[-1]
-    return np.repeat(place / 10_000.0 ** (np.arange(0, size, 2) / size), 2)
-
-
-def turned(vector, place):
-    \"\"\"Dimensions 2i and 2i+1 turned counter-clockwise by their angle at this position: [E].\"\"\"
-    angle, even, odd = angles(place)[0::2], vector[0::2], vector[1::2]
-    cos, sin = np.cos(angle), np.sin(angle)
-    return np.stack([even * cos - odd * sin, even * sin + odd * cos], axis=1).reshape(-1)
-
-"""
 _MAPS = Template("""
 
 def parameters(part):
@@ -218,14 +203,13 @@ for letter, weight, bias, read, name, place in (
     show("sum", products.sum())
     show("bias", bias[row])
     show(f"{name}[d]", products.sum() + bias[row])
-    compare(products.sum() + bias[row], point(f"{site}.{name}$unrotated")[head, place, d], np.abs(products).sum())
+    compare(products.sum() + bias[row], point(f"{site}.{name}$unplaced")[head, place, d], np.abs(products).sum())
 """)
 
 
 def maps(cell: Cell, config: ModelConfig) -> Told:
     """This head's rows of W_Q and W_K, and one dimension of both worked out in full."""
-    turns = cell.is_turned(config)
-    unrotated = "_unrotated" if turns else ""
+    unplaced = cell.unplaced(config)
     first, last = cell.head * config.head_dim, (cell.head + 1) * config.head_dim - 1
     vectors: list[Vector] = []
     scalars = {"d": "d", "row": "row"}
@@ -239,12 +223,12 @@ def maps(cell: Cell, config: ModelConfig) -> Told:
         scalars |= {f"{letter}_{part}": f"shown('{part}', {second})" for part in ("sum", "bias")}
         scalars[f"{letter}_d"] = f"shown('{name}[d]')"
     return Told(
-        (_ROTATION if turns else "")
-        + _MAPS.substitute(read=key_row(cell), read_point=cell.read_point, unrotated=unrotated),
+        (config.encoding.told_placing().functions if unplaced else "")
+        + _MAPS.substitute(read=key_row(cell), read_point=cell.read_point, unplaced=unplaced),
         tuple(vectors),
         scalars,
         tuple(
-            (f"{letter}, dimension {{d}}", f"{{site}}.{name}{unrotated}[0, {{head}}, {{{name}}}, {{d}}]")
+            (f"{letter}, dimension {{d}}", f"{{site}}.{name}{unplaced}[0, {{head}}, {{{name}}}, {{d}}]")
             for letter, name in (("q", "query"), ("k", "key"))
         ),
     )
@@ -253,36 +237,38 @@ def maps(cell: Cell, config: ModelConfig) -> Told:
 _PROJECTED = Template("""
 line("$name")
 made = $read @ w_$letter[rows].T + b_$letter[rows]
-${turn}show("$letter", made)
+${placing}show("$letter", made)
 show("length", length(made))
 compare(made, $recorded, (np.abs(w_$letter[rows]) @ np.abs($read)).max())
 """)
-_TURN = Template("""\
-show("before the rotation", made)
-show("angles", angles($name))
-compare(made, point(f"{site}.${name}_unrotated")[head, $name], (np.abs(w_$letter[rows]) @ np.abs($read)).max())
-made = turned(made, $name)
+_PLACING = Template("""\
+show("$before", made)
+${showing}compare(made, point(f"{site}.$name$unplaced")[head, $name], (np.abs(w_$letter[rows]) @ np.abs($read)).max())
+made = $placed
 """)
 
 
 def projected(name: str, cell: Cell, config: ModelConfig) -> Told:
-    """The query or the key of the head, turned by its position in a model with rotary positions."""
+    """The query or the key of the head, and what its position makes of it in a model whose encoding acts there."""
     letter, read, recorded = ("q", "n", "q") if name == "query" else ("k", key_row(cell), "keys[key]")
     words = {"name": name, "letter": letter, "read": read, "recorded": recorded}
-    turns = cell.is_turned(config)
+    unplaced, told = cell.unplaced(config), config.encoding.told_placing()
     biases = (Vector("bias", "dimension", f"b_{letter}[rows]"),) if config.attention_bias else ()
-    rotation = {
-        f"{name} before the rotation": "shown('before the rotation')",
-        "angle of each dimension's pair": "shown('angles')",
-    }
     at = f"[0, {{head}}, {{{name}}}]"
-    before = ((f"{name} before the rotation", f"{{site}}.{name}_unrotated{at}"),) if turns else ()
+    placing, vectors = "", {}
+    before: tuple[tuple[str, str], ...] = ()
+    if unplaced:
+        showing, placed = (Template(code).substitute(words) for code in (told.showing, told.placed or recorded))
+        words |= {"unplaced": unplaced, "before": told.before, "showing": showing, "placed": placed}
+        placing = _PLACING.substitute(words)
+        vectors = {f"{name} {told.before}": told.before, **told.shown}
+        before = ((f"{name} {told.before}", f"{{site}}.{name}{unplaced}{at}"),)
     return Told(
-        _PROJECTED.substitute(words, turn=_TURN.substitute(words) if turns else ""),
+        _PROJECTED.substitute(words, placing=placing),
         (
             *by_axis("feature", {"read": read, "map": f"w_{letter}[rows]"}),
             *biases,
-            *by_axis("dimension", (rotation if turns else {}) | {name: "made"}),
+            *by_axis("dimension", {each: f"shown('{label}')" for each, label in vectors.items()} | {name: "made"}),
         ),
         {"norm": "shown('length')"},
         (*before, (name, f"{{site}}.{name}{at}")),

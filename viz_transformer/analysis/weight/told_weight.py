@@ -10,7 +10,6 @@ from viz_transformer.analysis.weight.told import Told, by_axis
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS, Side
-from viz_transformer.model.positions import alibi_slopes
 
 PRODUCTS = Told(
     """
@@ -41,26 +40,30 @@ ${bias}show("score", scores[key])
 show("scores of the row", scores)
 """)
 _BIAS = Template("""\
-bias = point(f"{site}.bias")[head, query]  # ALiBi: less for keys that are farther away
-back = query - np.arange(len(keys))
-compare(-$slope * $distance, bias)
-scores = scores + bias
+bias = point(f"{site}.bias")[head, query]  # $note
+${compared}scores = scores + bias
 show("bias", bias[key])
 """)
 
 
+_COMPARED = Template("""\
+back = query - np.arange(len(keys))
+compare($worked_out, bias)
+""")
+
+
 def divisor(cell: Cell, config: ModelConfig) -> Told:
-    """The score; ALiBi adds a bias to it."""
+    """The score, with the bias that positions may add to it."""
     scalars = {"dot": "dots[key]", "divisor": "divisor", "s": "scores[key]"}
-    if config.positions != "alibi" or cell.kind == "cross":
+    if not config.encoding.biased or cell.kind == "cross":
         return Told(_DIVISOR.substitute(bias=""), by_axis("key", {"score": "scores"}), scalars)
-    slope = repr(alibi_slopes(config.n_heads)[cell.head])
-    distance = "np.abs(back)" if cell.kind == "encoder" else "np.maximum(back, 0)"  # what comes later is masked
+    told = config.encoding.told_bias(config, cell.stack, cell.head)
+    compared = _COMPARED.substitute(worked_out=told.worked_out) if told.worked_out else ""
     return Told(
-        _DIVISOR.substitute(bias=_BIAS.substitute(slope=slope, distance=distance)),
+        _DIVISOR.substitute(bias=_BIAS.substitute(note=told.note, compared=compared)),
         by_axis("key", {"bias": "bias", "score": "scores"}),
-        {**scalars, "bias": "bias[key]", "slope": slope, "distance": f"{distance}[key]"},
-        (("bias of the row", "{site}.bias[0, {head}, {query}]"),),
+        {**scalars, "bias": "bias[key]", **told.scalars},
+        (("bias of the row", "{site}.bias[0, {head}, {query}]"),) if compared else (),
     )
 
 

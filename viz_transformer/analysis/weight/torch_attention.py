@@ -57,8 +57,8 @@ def torch_attention(trace: Trace, model: Transformer, kind: KindName, layer: int
         divides = f"it always divides scores by the square root of head_dim, {significant(root, 6)}"
         reason = f"{divides}; this model divides by {significant(divisor, 6)}"
         return TorchComparison(None, None, reason, reason)
-    if f"{site}.query_unrotated" in trace:
-        reason = "it does not turn queries and keys by their positions, as this model does"
+    if config.encoding.unplaced and kind != "cross":
+        reason = f"it does not {config.encoding.does} by their positions, as this model does"
         return TorchComparison(None, None, reason, reason)
     ours: Attention = getattr(stack.layers[layer], f"{KINDS[kind].attention}_attention")
     theirs = nn.MultiheadAttention(config.d_model, config.n_heads, bias=config.attention_bias, batch_first=True).eval()
@@ -66,7 +66,7 @@ def torch_attention(trace: Trace, model: Transformer, kind: KindName, layer: int
     memory = trace["encoder.out"] if kind == "cross" else reads
     mask = trace[f"{site}.mask"].expand(1, config.n_heads, reads.size(1), memory.size(1))[0]  # [H, Q, K]
     closed = ~mask
-    if f"{site}.bias" in trace:  # ALiBi: torch adds a mask of numbers to its scores
+    if f"{site}.bias" in trace:  # torch adds a mask of numbers to its scores
         closed = trace[f"{site}.bias"][0].masked_fill(closed, -torch.inf)
     with torch.no_grad():
         _copy(ours, theirs)

@@ -62,9 +62,9 @@ class Cell:
         """What keys and values are made of."""
         return "encoder.out" if self.kind == "cross" else f"{self.site}.in"
 
-    def is_turned(self, config: ModelConfig) -> bool:
-        """Whether positions turn query and key behind their maps."""
-        return config.positions == "rotary" and self.kind != "cross"
+    def unplaced(self, config: ModelConfig) -> str:
+        """What follows `query` and `key` in the points that their maps make; "" where positions leave these alone."""
+        return "" if self.kind == "cross" else config.encoding.unplaced
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ def row_of(trace: Trace, cell: Cell) -> Row:
 
     query, keys = (trace[f"{cell.site}.{part}"][0, cell.head].double().numpy() for part in ("query", "key"))
     scores = (keys * query[cell.query]).sum(axis=1) / trace.scalars[f"{cell.site}.divisor"]
-    if f"{cell.site}.bias" in trace:  # ALiBi
+    if f"{cell.site}.bias" in trace:
         scores = scores + trace[f"{cell.site}.bias"][0, cell.head, cell.query].double().numpy()
     weights = trace[f"{cell.site}.weights"]
     mask, at = trace[f"{cell.site}.mask"].expand(weights.shape), (0, cell.head, cell.query)

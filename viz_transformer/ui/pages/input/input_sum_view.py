@@ -30,10 +30,6 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 ROWS = {"one": "One token", "all": "All tokens"}
-IN_ATTENTION = {
-    "rotary": " Its self-attention turns queries and keys by their positions: see Positions.",
-    "alibi": " Its self-attention lowers scores by the distance: see Positions.",
-}
 
 
 def strips(both: Runs, side: SideName) -> None:
@@ -76,7 +72,8 @@ def _one_run(shown: Shown, side: SideName, row: int | None) -> None:
     st.html(_spread_table(_spread_rows(made)))
     _verdict(made)
     if made.position is None:
-        instead = IN_ATTENTION.get(shown.trace.config.positions, "")
+        acts = shown.trace.config.encoding.acts
+        instead = f" Its self-attention {acts}: see Positions." if acts else ""
         text.paragraph(f"This model adds no positions: the scaled embedding is its input.{instead}")
     if row is not None:
         _table(shown, side, row, lambda: _strip_table(made))

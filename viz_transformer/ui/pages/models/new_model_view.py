@@ -11,6 +11,7 @@ import streamlit as st
 from viz_transformer.analysis.models import untrained as new
 from viz_transformer.analysis.models.untrained import Recipe, recipe_like, recipe_of
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.models import model_tabs
@@ -77,10 +78,10 @@ def _controls(recipe: Recipe, like: ModelConfig) -> None:
         return {"key": key, "on_change": changed}
 
     names = {new.OWN: f"as {recipe.base}", new.PAPER: "the paper's base model"}
-    names |= {"rotary": f"as {recipe.base}, rotary positions", "alibi": f"as {recipe.base}, ALiBi"}
+    names |= {word: f"as {recipe.base}, {ENCODINGS[word].noun}" for word in new.offered_positions()}
     st.selectbox(
         "Settings",
-        new.ARCHITECTURES,
+        new.architectures(),
         format_func=lambda name: names.get(name, f"tutorial: {name}"),
         help="Of another architecture come its sizes too; change them below",
         **bound("architecture"),

@@ -1,16 +1,16 @@
-"""The Positions page of a model whose positions act in self-attention: rotary, or ALiBi."""
+"""The Positions page of a model whose positions act in self-attention: a rotation, or something added to the scores."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.positions.in_attention import Biases, Rotated, biases, rotated
-from viz_transformer.analysis.positions.table import IN_ATTENTION, scheme
+from viz_transformer.analysis.positions.in_attention import Float32, Rotated, biases, recorded_bias, rotated
 from viz_transformer.figures import labels
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
@@ -26,37 +26,42 @@ ROUNDING = 1e-5
 """Of a product, as a share of the largest: float32 adding in another order."""
 
 
+@dataclass(frozen=True, eq=False)
+class Place:
+    """What is looked at: one head of a self-attention, with a query and a key."""
+
+    shown: Shown
+    stack: StackName
+    site: str
+    head: int
+    query: int
+    key: int
+
+
 def is_needed(shown: Shown) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
-    return scheme(shown.trace.config) in IN_ATTENTION
+    return shown.trace.config.encoding.in_attention
 
 
 def draw(shown: Shown) -> list[str]:
     """Controls, pictures and what stands below them; returns what applies to this model, in sentences."""
-    rotary = shown.trace.config.positions == "rotary"
+    encoding = shown.trace.config.encoding
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
         stack = stack_choice(shown)
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
-    site = f"{stack}.{layer}.self"
-    if rotary:
-        _rotary(shown, stack, site, head, query, key)
-    else:
-        _alibi(shown, stack, site, head)
+    drawn: Mapping[str, Callable[[Place], None]] = {"rotation": _rotation, "slopes": _slopes, "bias": _bias}
+    drawn.get(encoding.picture, _nothing)(Place(shown, stack, f"{stack}.{layer}.self", head, query, key))
     with st.container(key="pos_orders"):
         text.section("Two orders, one answer")
         orders_view.orders(shown)
-    name = shown.summary.name
-    if rotary:
-        return [
-            f"{name} has rotary positions: nothing is added to its embeddings, and there is no table to show. Each"
-            " self-attention turns its queries and keys, pair by pair of neighbouring dimensions, by position times"
-            " frequency; values are not turned, and cross-attention knows no positions."
-        ]
-    return [
-        f"{name} has ALiBi: nothing is added to its embeddings, and there is no table to show. Each self-attention adds"
-        " minus slope times distance to its scores; cross-attention knows no positions."
-    ]
+    has = f"{shown.summary.name} has {encoding.noun}"
+    return [f"{has}: nothing is added to its embeddings, and there is no table to show. {encoding.sentence}"]
+
+
+def _nothing(at: Place) -> None:
+    with st.container(key="pos_picture"):
+        text.paragraph("This page has no picture of what positions do here. What they make is recorded: see Tensors.")
 
 
 def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
@@ -86,10 +91,11 @@ def _position(shown: Shown, stack: StackName, which: int) -> int:
     return position
 
 
-# --- rotary
+# --- a rotation
 
 
-def _rotary(shown: Shown, stack: StackName, site: str, head: int, query: int, key: int) -> None:
+def _rotation(at: Place) -> None:
+    shown, stack, site, head, query, key = at.shown, at.stack, at.site, at.head, at.query, at.key
     found = rotated(shown.trace, site, head, query, key)
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="pos_picture"):
@@ -178,17 +184,17 @@ def rotation_html(found: Rotated) -> str:
     return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
 
 
-# --- ALiBi
+# --- what is added to the scores
 
 
-def _alibi(shown: Shown, stack: StackName, site: str, head: int) -> None:
-    found = biases(shown.trace, site, head)
-    side = SIDE_OF[stack]
+def _bias(at: Place) -> None:
+    """The recorded biases of the head."""
+    shown, site, head, side = at.shown, at.site, at.head, SIDE_OF[at.stack]
+    bias = recorded_bias(shown.trace, site, head)
     tokens = [labels.visible(token) for token in side.of(shown.trace.src_tokens, shown.trace.tgt_tokens)]
-    left, right = st.columns([5, 3], gap="medium")
-    with left, st.container(key="pos_picture"):
+    with st.container(key="pos_picture"):
         figure = tensor_heatmap(
-            found.bias,
+            bias,
             AxisLabels("query", f"queries: {side.name}", tokens, side.name),
             AxisLabels("key", f"keys: {side.name}", tokens, side.name),
             title=f"{site}, head {head}: what is added to each score",
@@ -197,11 +203,19 @@ def _alibi(shown: Shown, stack: StackName, site: str, head: int) -> None:
         )
         chart(figure, key="pos_bias", alt=f"The bias of {site}, head {head}: rows are queries, columns are keys")
         pictures.table(
-            lambda: _bias_frame(found),
+            lambda: _bias_frame(bias),
             note=f"{shown.caption(f'{site}, head {head}: bias')}. A row is a query, a column a key.",
             name=labels.file_name(shown.summary.name, site, "bias"),
             key="pos_bias_table",
         )
+
+
+def _slopes(at: Place) -> None:
+    """The biases, and the slopes of all heads that they follow: ALiBi."""
+    stack, head, found = at.stack, at.head, biases(at.shown.trace, at.site, at.head)
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        _bias(at)
     with right, st.container(key="pos_curves"):
         text.section("Slopes")
         st.html(slopes_html(found.slopes, head))
@@ -217,9 +231,8 @@ def _alibi(shown: Shown, stack: StackName, site: str, head: int) -> None:
         )
 
 
-def _bias_frame(found: Biases) -> pd.DataFrame:
-    size = len(found.bias)
-    return pd.DataFrame(found.bias, index=pd.RangeIndex(size, name="query"), columns=range(size))
+def _bias_frame(bias: Float32) -> pd.DataFrame:
+    return pd.DataFrame(bias, index=pd.RangeIndex(len(bias), name="query"), columns=range(len(bias)))
 
 
 def slopes_html(slopes: Sequence[float], head: int) -> str:

@@ -28,12 +28,6 @@ from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
 _LISTED = 6
-_NOTHING = {
-    "none": "This model adds no positions: there is nothing to leave out.",
-    "rotary": "Positions turn queries and keys in each self-attention of this model: this page cannot leave that out.",
-    "alibi": "Positions lower the scores in each self-attention of this model: this page cannot leave that out. In"
-    " Python, edits do: vt.edits.Scale('encoder.0.self.bias', 0.0) for each layer.",
-}
 
 
 def orders(shown: Shown) -> None:
@@ -136,7 +130,7 @@ def order_sentences(found: TwoOrders, config: ModelConfig) -> list[tuple[str, te
             (f"B does not have the tokens of A: {'; '.join(parts)}. A change is not one of order alone.", "warning")
         )
     elif found.without is None:
-        sentences.append((_NOTHING.get(config.positions, _NOTHING["none"]), "plain"))
+        sentences.append((_nothing(config), "plain"))
     else:
         sentences.append((_verdict(found, found.without, config), "ok" if not found.without.matters else "plain"))
     sentences.append(
@@ -149,6 +143,16 @@ def order_sentences(found: TwoOrders, config: ModelConfig) -> list[tuple[str, te
     if any(answer.cut for change in changes for answer in (change.a, change.b)):
         sentences.append((f"Answers that end in … were stopped after {MOST_STEPS} tokens.", "plain"))
     return sentences
+
+
+def _nothing(config: ModelConfig) -> str:
+    """Why no positions can be left out."""
+    encoding = config.encoding
+    if not encoding.in_attention:
+        return "This model adds no positions: there is nothing to leave out."
+    said = f"Positions {encoding.does} in each self-attention of this model: this page cannot leave that out."
+    edits = " In Python, edits do: vt.edits.Scale('encoder.0.self.bias', 0.0) for each layer."
+    return said + edits if encoding.biased else said
 
 
 def _verdict(found: TwoOrders, without: Change, config: ModelConfig) -> str:

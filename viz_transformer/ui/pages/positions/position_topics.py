@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -75,7 +76,7 @@ def topic(table: Table, chosen: str) -> None:
 
 
 def steps(table: Table) -> None:
-    """The derivation, for one number large and for some in tables; of a learned table the lengths of its rows."""
+    """The derivation, for one number large and for some in tables; of one without a formula the lengths of its rows."""
     if table.derived is None:
         _row_lengths(table)
         return
@@ -191,12 +192,19 @@ def _cells(tag: str, columns: Sequence[int], said: Callable[[int], str]) -> str:
 
 def _row_lengths(table: Table) -> None:
     text.paragraph(
-        "A learned table has no steps: each number is drawn at random when the model is made, and training moves it as"
-        " all others. A row that no training text reaches keeps its random numbers, or shrinks with the decay of"
-        " weights. Choose the standard table above to see how a formula makes one."
+        (
+            "A learned table has no steps: each number is drawn at random when the model is made, and training moves it"
+            " as all others. A row that no training text reaches keeps its random numbers, or shrinks with the decay of"
+            " weights."
+            if table.is_trained
+            else "These steps are those of sines and cosines, which this table is not made of."
+        )
+        + " Choose the standard table above to see how a formula makes one."
     )
-    figure = row_lengths(row_norms(table.values), table.marks, title="Length of each learned row", theme=frame.theme())
-    chart(figure, key="pos_row_lengths", alt="The length of each row of the learned table, by position")
+    kind = "learned " if table.is_trained else ""
+    marks = table.marks if table.is_trained else replace(table.marks, trained=None)
+    figure = row_lengths(row_norms(table.values), marks, title=f"Length of each {kind}row", theme=frame.theme())
+    chart(figure, key="pos_row_lengths", alt=f"The length of each row of the {kind}table, by position")
 
 
 def distance(table: Table) -> None:
@@ -217,7 +225,7 @@ def distance(table: Table) -> None:
     chart(figure, key="pos_products", alt="Products of rows of the table against their distance")
     if found.error is None:
         text.paragraph(
-            f"In a learned table two pairs at the same distance need not agree: here their products differ by up to"
+            f"In a {_kind(table)} two pairs at the same distance need not agree: here their products differ by up to"
             f" {numerals.significant(found.spread)}. The grey band holds all pairs of rows."
         )
     else:
@@ -234,6 +242,11 @@ def distance(table: Table) -> None:
     )
 
 
+def _kind(table: Table) -> str:
+    """What a table without a formula of sines is called."""
+    return "learned table" if table.is_trained else "table without sines and cosines"
+
+
 def _products_frame(found: Products) -> pd.DataFrame:
     places = abs(found.distance)
     columns = {"distance": found.distance, f"product with {found.position}": found.from_position}
@@ -245,9 +258,9 @@ def shift(table: Table) -> None:
     """Each pair of columns turned by the shift, beside the row that stands there."""
     if table.derived is None:
         text.paragraph(
-            "A learned table has no frequencies, so no matrix turns every row into the one k positions later. Where it"
-            " has fewer rows than columns some matrix always fits, which says nothing. Choose the standard table above"
-            " to see the rotation."
+            f"A {_kind(table)} has no frequencies, so no matrix turns every row into the one k positions later. Where"
+            " it has fewer rows than columns some matrix always fits, which says nothing. Choose the standard table"
+            " above to see the rotation."
         )
         return
     position, last, width = table.marks.position, len(table.values) - 1, table.values.shape[1]
@@ -318,10 +331,10 @@ def waves(table: Table) -> None:
     length, width = table.values.shape
     width += width % 2
     both = {name: derivation(length, width, doubled=name == "doubled") for name in ("standard", "doubled")}
-    if table.scheme == "learned" or table.own_scheme == "none":
+    if table.derived is None or table.own is None:
         text.paragraph(
             "This model’s positions have no wavelengths; these are the formula’s, with as many dimensions."
-            if table.scheme == "learned"
+            if table.derived is None
             else "This model adds no positions; these are the formula’s, with as many dimensions."
         )
     strong = table.scheme if table.scheme in both else "standard"

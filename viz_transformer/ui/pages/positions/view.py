@@ -37,14 +37,16 @@ from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
-NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent", "learned": "learned"}
+NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent"}
+"""Tables that a formula makes: any of them can be set beside the model's own."""
 USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The table that is shown, [L, D], and what it has to do with the model. `derived` is None for a learned one."""
+    """The table that is shown, [L, D], and what it has to do with the model. `derived` is None for one without a
+    formula, which only a model that has it can show."""
 
     shown: Shown
     stack: StackName
@@ -61,6 +63,11 @@ class Table:
     def is_own(self) -> bool:
         """Whether it is the model's own kind of table and as wide as that."""
         return self.own is not None and self.scheme == self.own_scheme and self.values.shape[1] == self.own.shape[1]
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether what is shown was trained."""
+        return self.is_own and self.shown.trace.config.encoding.trained
 
     @property
     def title(self) -> str:
@@ -89,7 +96,7 @@ def controls(shown: Shown) -> Table:
     own_scheme = scheme(config)
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
         stack = stack_choice(shown)
-        chosen = _scheme(own_scheme)
+        chosen = _scheme(shown, own_scheme)
         own = own_table(shown.ckpt.model, stack)
         reads_at_most = SIDE_OF[stack].most(config)
         width = _width(config.d_model, chosen)
@@ -103,7 +110,7 @@ def _table(
 ) -> Table:
     length, width = size
     own_scheme = scheme(shown.trace.config)
-    if chosen == "learned":
+    if chosen not in NAMES:
         assert own is not None
         derived, values = None, own[:length]
     else:
@@ -131,13 +138,14 @@ def stack_choice(shown: Shown) -> StackName:
     return stack
 
 
-def _scheme(own: Scheme) -> Scheme:
+def _scheme(shown: Shown, own: Scheme) -> Scheme:
     """Which kind of table: the model's own, or a formula beside it."""
-    options: list[Scheme] = ["standard", "doubled"] if own != "learned" else ["learned", "standard", "doubled"]
-    usual: Scheme = options[0] if own == "none" else own
+    has = shown.trace.config.encoding.adds
+    options: list[Scheme] = [*NAMES] if own in NAMES or not has else [own, *NAMES]
+    usual = own if has else options[0]
     asked = FIELDS.now().pos_table
     if asked and asked not in options:
-        state.remark(f"This model has no learned table, so the {NAMES[usual]} one is shown.")
+        state.remark(f"This model has no {asked} table, so the {NAMES.get(usual, usual)} one is shown.")
     chosen: Scheme = asked if asked in options else usual
     st.segmented_control(
         "Table",
@@ -150,8 +158,8 @@ def _scheme(own: Scheme) -> Scheme:
 
 
 def _width(own: int, chosen: Scheme) -> int:
-    """The slider of d_model; a learned table has the model's."""
-    if chosen == "learned":
+    """The slider of d_model; a table without a formula has the model's."""
+    if chosen not in NAMES:
         st.slider("d_model", 0, own, own, disabled=True, key="pos_width_learned", width=150)
         return own
     usual = own + own % 2
@@ -167,7 +175,7 @@ def _width(own: int, chosen: Scheme) -> int:
 
 def _length(own: int, chosen: Scheme) -> int:
     """The slider of the table's positions."""
-    most = min(own, MOST_LENGTH) if chosen == "learned" else MOST_LENGTH
+    most = MOST_LENGTH if chosen in NAMES else min(own, MOST_LENGTH)
     usual = min(own, USUAL_LENGTH, most)
     if most < 3:
         return most
@@ -207,16 +215,16 @@ def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ..
 def sentences(table: Table) -> list[str]:
     """What applies to this model, and what the picture is."""
     shown, stack = table.shown, table.stack
-    name, read = shown.summary.name, table.marks.read
+    name, read, encoding = shown.summary.name, table.marks.read, shown.trace.config.encoding
     said = []
-    if table.own_scheme == "none":
+    if not encoding.adds:
         blind = (
             "A causal decoder can still tell orders apart: each row sees only those before it (Haviv et al. 2022)."
             if stack == "decoder"
             else "An encoder is then blind to order."
         )
         said.append(f"{name} adds no positions. {blind} The table below is the formula alone, which it does not use.")
-    elif table.own_scheme == "learned":
+    elif encoding.trained:
         assert table.own is not None
         said.append(
             f"{name} has a learned row of {table.own.shape[1]} numbers for each of the {len(table.own):,} positions of"
@@ -224,14 +232,13 @@ def sentences(table: Table) -> list[str]:
         )
     else:
         assert table.own is not None
-        slip = " with the exponent doubled" if table.own_scheme == "doubled" else ""
         said.append(
-            f"{name} adds a fixed table of sines and cosines{slip} to its embeddings; nothing in it is trained. Its"
+            f"{name} adds a fixed table of {encoding.noun} to its embeddings; nothing in it is trained. Its"
             f" {stack} holds {len(table.own):,} × {table.own.shape[1]} numbers, this run adds rows 0 to {read - 1}."
         )
         if table.marks.trained and table.marks.trained < len(table.own):
             said.append(f"Training texts had at most {table.marks.trained:,} tokens: the model never met later rows.")
-    if table.own_scheme != "none" and not table.is_own:
+    if encoding.adds and not table.is_own:
         said.append(f"What is drawn is another table, by its formula: {_kind(table)}.")
     elif table.own is not None and len(table.values) > len(table.own):
         said.append(
@@ -263,7 +270,7 @@ def _trained_sentence(table: Table) -> str:
 def heatmap(table: Table) -> None:
     """The table as a picture, and its numbers."""
     marks, picked = table.marks, table.picked
-    if table.own_scheme != "learned" or not table.is_own:
+    if not table.is_trained:
         marks = _untrained_unmarked(marks)
     figure = position_heatmap(
         table.values, marks, picked=picked, title=table.title, theme=frame.theme(), height=height(540)
@@ -295,7 +302,7 @@ def curves(table: Table) -> None:
         )
     picked = [*table.picked]
     fine = None if table.derived is None else between(table.derived, picked, points=_points(table))
-    marks = table.marks if table.scheme == "learned" else _untrained_unmarked(table.marks)
+    marks = table.marks if table.is_trained else _untrained_unmarked(table.marks)
     names = [table.column_name(column) for column in picked]
     title = "Dimensions over positions" if table.derived is None else "Dimensions, with positions in one turn"
     figure = dimension_curves(

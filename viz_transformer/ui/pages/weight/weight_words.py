@@ -30,12 +30,6 @@ def words(ladder: Ladder, config: ModelConfig, name: str) -> Words:
     return _WORDS[name](ladder.lines[name], ladder.cell, config)
 
 
-_IN_ATTENTION: Mapping[str, str] = {
-    "rotary": "positions turn queries and keys in self-attention, nothing is added here",
-    "alibi": "positions lower the scores in self-attention, nothing is added here",
-}
-
-
 def _math(value: float) -> str:
     """The number for LaTeX, six significant digits, in parentheses if it is below 0."""
     text = digits(value)
@@ -57,9 +51,10 @@ def _read_symbol(cell: Cell) -> str:
 
 
 def _token(line: Line, cell: Cell, config: ModelConfig) -> Words:
-    positions = config.positions not in ("none", *_IN_ATTENTION)
+    positions, does = config.encoding.adds, config.encoding.does
     sentence = "Each token starts as its row of the embedding table, scaled"
-    without = _IN_ATTENTION.get(config.positions, "this model has no positions")
+    acting = f"positions {does} in self-attention, nothing is added here"
+    without = acting if config.encoding.in_attention else "this model has no positions"
     sentence += ", plus the vector of its position." if positions else f"; {without}."
     return Words(
         title="Tokens and positions",
@@ -77,8 +72,7 @@ def _stream(line: Line, cell: Cell, config: ModelConfig) -> Words:
         )
         return Words(title="The stream and the memory", formula=r"x,\ m", result="query, key", sentences=(said,))
     if cell.layer == 0:
-        in_attention = config.positions in _IN_ATTENTION
-        said = f"In layer 0 the stream is still {'the token alone' if in_attention else 'token plus position'}."
+        said = f"In layer 0 the stream is still {'token plus position' if config.encoding.adds else 'the token alone'}."
         return Words(title="The stream", formula="x = x^0", result="layer 0", sentences=(said,))
     passed = "1 layer" if cell.layer == 1 else f"{cell.layer} layers"
     said = f"The stream has passed {passed}: a position is no longer its token, it has seen its neighbours."
@@ -125,12 +119,13 @@ def _maps(line: Line, cell: Cell, config: ModelConfig) -> Words:
         f"Head {cell.head} owns rows {first} to {last} of W_Q and of W_K: {size} rows of {config.d_model} numbers, one"
         f" for each dimension of the head. Dimension {d}, the one with the largest product, is row {row}."
     )
+    note = config.encoding.told_placing().note
     return Words(
         title="Rows of W_Q and W_K",
         formula=rf"W_Q,\,W_K\,[{first}{{:}}{last}]",
         result=f"{size} × {config.d_model}",
         equation=rf"\begin{{aligned}} {one('q', 'n')} \\[4pt] {one('k', n)} \end{{aligned}}",
-        sentences=(said, *(("These are the numbers before positions turn them.",) if cell.is_turned(config) else ())),
+        sentences=(said, note) if cell.unplaced(config) else (said,),
     )
 
 
@@ -161,12 +156,10 @@ def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], W
         mapped = rf"W_{large}\,{read}" + (f" + b_{large}" if config.attention_bias else "")
         what = "what this position looks for" if is_query else "what this position is found by"
         said = [f"The {title.lower()} of position {place}, {config.head_dim} numbers: {what}, in this head."]
-        if cell.is_turned(config):
-            mapped = rf"R_{{{place}}}\,({mapped})"
-            said.append(
-                f"Each pair of neighbouring dimensions 2i, 2i+1 is turned by {place} · 10000^(-2i/{config.head_dim})"
-                " radians: rotary positions. Lengths stay, and q·k knows the distance of the two alone."
-            )
+        if cell.unplaced(config):
+            told = config.encoding.told_placing()
+            mapped = rf"{told.formula.format(place=place)}\,({mapped})"
+            said.append(told.sentence.format(place=place, size=config.head_dim))
         length = significant(line.scalars["norm"])
         return Words(title=title, formula=f"{letter} = {mapped}", result=f"‖{letter}‖ {length}", sentences=tuple(said))
 
@@ -202,13 +195,10 @@ def _divisor(line: Line, cell: Cell, config: ModelConfig) -> Words:
     letter = added = ""
     said = [f"The sum is divided by {which}: {digits(divisor)}."]
     if "bias" in line.scalars:
-        bias, slope, distance = (line.scalars[name] for name in ("bias", "slope", "distance"))
-        letter, added = " + b", f" + {_math(bias)}"
-        said += [
-            f"ALiBi then adds minus slope times distance: this head's slope is {digits(slope)}, the distance"
-            f" here is {digits(distance)}.",
-            "It counts to both sides." if cell.kind == "encoder" else "Keys after the query, masked anyway, get 0.",
-        ]
+        told = config.encoding.told_bias(config, cell.stack, cell.head)
+        numbers = {name: digits(value) for name, value in line.scalars.items()}
+        letter, added = " + b", f" + {_math(line.scalars['bias'])}"
+        said += [sentence.format(**numbers) for sentence in told.sentences]
     return Words(
         title="Score",
         formula=rf"s = q\cdot k \,/\, {formula}{letter}",
