@@ -1,5 +1,6 @@
 """The selection: what the address says, what a person did, and which of the two is believed."""
 
+import ast
 from dataclasses import FrozenInstanceError, dataclass
 from functools import partial
 from pathlib import Path
@@ -343,6 +344,21 @@ def test_a_field_is_declared_once_and_each_page_s_are_known():
     folders = {path.parent.name for path in Path(pages.__file__).parent.glob("*/fields.py")}
     assert len(folders) == 10 and len(state.SHARED.names) == 28
     assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 79
+
+
+def test_pages_read_their_own_fields_as_one_typed_value():
+    own = set(state.fields()) - set(state.SHARED.names)
+    root = Path(__file__).resolve().parents[3]
+    files = [*(root / "pages").glob("*.py"), *(root / "viz_transformer/ui/pages").rglob("*.py")]
+    indexed = [
+        (path.name, node.slice.value)
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+        if ast.unparse(node.value) in ("state.selection()", "chosen", "selected")
+    ]
+    assert ("run.py", "target") in indexed
+    assert [each for each in indexed if each[1] in own] == []
 
 
 def test_what_is_declared_can_be_read_as_the_address_has_it_and_its_start_is_kept():

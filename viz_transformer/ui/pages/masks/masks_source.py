@@ -106,17 +106,17 @@ def choices(shown: Shown) -> None:
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.buttons("Masks of", {"texts": "Texts", "size": "Plain size"}, "mask_of", key="masks_of")
         controls.kind(attention_kinds(shown.trace), key="masks_kind")
-        _own_or("Padding", rules, RULE_NAMES, "mask_padding", config.padding_mask)
+        _own_or("Padding", rules, RULE_NAMES, "mask_padding", FIELDS.now().mask_padding, config.padding_mask)
 
 
-def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field: str, own: str) -> None:
+def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field: str, chosen: str, own: str) -> None:
     """A choice in which the model's own option is marked, and kept as ""."""
     controls.buttons(
         label,
         {option: f"{names[option]} (own)" if option == own else names[option] for option in options},
         field,
         key=f"masks_{field}",
-        value=state.selection()[field] or own,
+        value=chosen or own,
         taken=lambda new: "" if new == own else new,
     )
 
@@ -127,7 +127,8 @@ def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
     with st.container(key="masks_beside_controls"):
         left, right = st.columns([5, 7])
     with right:
-        _own_or("Fill of closed cells", [*FILL_NAMES], FILL_NAMES, "mask_fill", shown.trace.config.mask_fill)
+        fill, own = FIELDS.now().mask_fill, shown.trace.config.mask_fill
+        _own_or("Fill of closed cells", [*FILL_NAMES], FILL_NAMES, "mask_fill", fill, own)
     if FIELDS.now().mask_of == "size":
         with left:
             return _plain(shown)

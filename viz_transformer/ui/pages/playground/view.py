@@ -118,7 +118,7 @@ def chart(figure: Figure, *, key: str, alt: str) -> None:
         figure.update_layout(height=min(figure.layout.height, TALLEST))
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
-    frame.chart(figure, key=key, alt=alt, caption=f"Playground, seed {state.selection()['play_seed']}")
+    frame.chart(figure, key=key, alt=alt, caption=f"Playground, seed {FIELDS.now().play_seed}")
 
 
 def sizes() -> by_hand.Sizes:
