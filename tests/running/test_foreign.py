@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from foreign import ANATOMY, LAYERS, UNTOLD, Foreign, foreign_checkpoint
 
 from viz_transformer.analysis.layers.lens import lens
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.instrument import Anatomy, NotTold, OutputKind
 from viz_transformer.running.decoding import decode, follow
 from viz_transformer.running.edits import AblateHead, Scale, SetMask
 from viz_transformer.running.record import Trace
@@ -38,6 +39,21 @@ def test_cached_steps_are_the_rows_of_one_pass() -> None:
     assert held is not None and held.self_positions == len(run.trace.tgt)
     numbers = sum(heads.key * (heads.size + heads.value_size) for heads in LAYERS)
     assert held.bytes == 4 * numbers * len(run.trace.tgt)
+
+
+@pytest.mark.parametrize(
+    ("output", "gives"), [("none", "no logits"), ("class", "a class"), ("masked token", "what stands in masked places")]
+)
+def test_a_decoder_that_gives_no_next_token_writes_nothing(output: OutputKind, gives: str) -> None:
+    class Other(Foreign):
+        @property
+        def anatomy(self) -> Anatomy:
+            return replace(ANATOMY, output=output)
+
+    other = replace(CKPT, instrument=Other())
+    with pytest.raises(ValueError, match=f"this model gives {gives}, not a next token: record it with trace"):
+        decode(other, TEXT)
+    assert torch.equal(trace(other, TEXT)["logits"], trace(CKPT, TEXT)["logits"])
 
 
 def test_recording_changes_no_bit() -> None:

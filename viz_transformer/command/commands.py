@@ -185,7 +185,7 @@ def trace(
     """Record a run, and save everything that happened in it."""
     check_output(out)
     model = vt.load(ckpt)
-    decodes = target is None and model.anatomy.has_decoder
+    decodes = target is None and model.anatomy.output == "next token"
     recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
     recorded.save(out)
     sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}

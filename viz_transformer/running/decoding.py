@@ -205,11 +205,16 @@ def follow(
     return DecodeStream(_recorded(marked, written)).run_to_the_end()
 
 
+_GIVES = {"masked token": "what stands in masked places", "class": "a class", "none": "no logits"}
+
+
 def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: tuple[Edit, ...]) -> _Job:
     """A decode of this source without anything given. Raises ValueError for what the model cannot read."""
     anatomy = ckpt.anatomy
-    if not anatomy.has_decoder:
-        raise ValueError("an encoder-only model writes nothing: record it with trace()")
+    if anatomy.output != "next token":
+        gives = f"this model gives {_GIVES[anatomy.output]}, not a next token"
+        why = gives if anatomy.has_decoder else "an encoder-only model writes nothing"
+        raise ValueError(f"{why}: record it with trace()")
     check_edits(edits, anatomy)
     codec = ckpt.codec("target")
     if anatomy.has_encoder:

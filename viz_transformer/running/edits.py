@@ -18,6 +18,7 @@ from torch import Tensor
 
 from viz_transformer import numerals
 from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.model.points import unknown_point
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
@@ -62,7 +63,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
         "a row of whole numbers, or nothing in their place",
     ),
     "Literal['zero', 'mean', 'uniform']": (lambda value: value in ("zero", "mean", "uniform"), "zero, mean or uniform"),
-    "Literal['encoder', 'decoder']": (lambda value: value in ("encoder", "decoder"), "encoder or decoder"),
+    "StackName": (lambda value: value in tuple(SIDE_OF), " or ".join(SIDE_OF)),
 }
 
 
@@ -264,7 +265,7 @@ class FixRow(_Edit):
 class RemovePositions(_Edit):
     """Leave the positions' vectors out of a stack's embedding; for the model this is off its training data."""
 
-    stack: Literal["encoder", "decoder"]
+    stack: StackName
 
     @property
     def point(self) -> str:

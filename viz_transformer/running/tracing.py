@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch import Tensor
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.model.tap import Recorder
 from viz_transformer.running.edits import Edit, check_edits
 from viz_transformer.running.record import Tokens, Trace, output_maps, trace_value
@@ -56,13 +57,14 @@ def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
     return padded_tokens(ckpt, tokens, "source")
 
 
-def padded_tokens(ckpt: Checkpoint, tokens: Tokens, side: Literal["source", "target"]) -> Tokens:
+def padded_tokens(ckpt: Checkpoint, tokens: Tokens, side: SideName) -> Tokens:
     """The tokens, and padding up to `pad_to` for a model that reads a fixed number of them."""
     missing = (ckpt.anatomy.pad_to or 0) - len(tokens)
     if missing <= 0:
         return tokens
-    codec, pad = getattr(ckpt, f"{side}_codec"), getattr(ckpt.anatomy, f"{side}_pad")
-    name = codec.names[pad]
+    pad = SIDES[side].pad(ckpt.anatomy)
+    assert pad is not None  # a config with pad_to has it
+    name = ckpt.codec(side).names[pad]
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 
 

@@ -15,7 +15,7 @@ import orjson
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.model.kinds import KindName
+from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.running.record import Trace
 
 Array = NDArray[Any]
@@ -62,7 +62,7 @@ class Axis:
 
     letter: str
     size: int
-    side: Literal["source", "target"] | None = None
+    side: SideName | None = None
     labels: tuple[str, ...] | None = None
 
     @property
