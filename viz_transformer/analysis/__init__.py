@@ -40,39 +40,24 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.tensors.points import slice_csv as slice_csv
     from viz_transformer.analysis.tensors.points import statistics as statistics
 
-# public name -> module that has it
-_HOMES = {
-    "aligned_difference": "decoding.difference",
-    "attention_kinds": "attention.maps",
-    "cache_of_run": "decoding.caching",
-    "cache_use": "decoding.caching",
-    "compare": "tensors.points",
-    "compare_runs": "decoding.branches",
-    "contribution_norms": "attention.maps",
-    "difference_view": "tensors.points",
-    "greedy_answers": "models.answers",
-    "head_scores": "attention.head_scores",
-    "head_view": "attention.maps",
-    "head_views": "attention.maps",
-    "hidden_keys": "attention.hidden_keys",
-    "histogram": "tensors.points",
-    "layer_count": "attention.maps",
-    "layer_weights": "attention.maps",
-    "loss_history": "models.training",
-    "point_view": "tensors.points",
-    "rollout": "attention.rollout",
-    "rollout_view": "attention.rollout",
-    "run_score": "decoding.scoring",
-    "shown_slice": "tensors.points",
-    "slice_csv": "tensors.points",
-    "special_positions": "attention.maps",
-    "statistics": "tensors.points",
-    "step_row": "attention.maps",
-    "target_score": "decoding.scoring",
-    "uncached_difference": "decoding.caching",
-    "word_groups": "attention.words",
-    "word_map": "attention.words",
+# module -> the public names that it has
+_NAMES = {
+    "attention.head_scores": "head_scores",
+    "attention.hidden_keys": "hidden_keys",
+    "attention.maps": (
+        "attention_kinds contribution_norms head_view head_views layer_count layer_weights special_positions step_row"
+    ),
+    "attention.rollout": "rollout rollout_view",
+    "attention.words": "word_groups word_map",
+    "decoding.branches": "compare_runs",
+    "decoding.caching": "cache_of_run cache_use uncached_difference",
+    "decoding.difference": "aligned_difference",
+    "decoding.scoring": "run_score target_score",
+    "models.answers": "greedy_answers",
+    "models.training": "loss_history",
+    "tensors.points": "compare difference_view histogram point_view shown_slice slice_csv statistics",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [*_HOMES]  # noqa: PLE0604 (all of them are strings)
 

@@ -23,20 +23,16 @@ if TYPE_CHECKING:
     from viz_transformer.figures.tensors import tensor_heatmap as tensor_heatmap
     from viz_transformer.figures.tensors import value_histogram as value_histogram
 
-# public name -> module that has it
-_HOMES = {
-    "AxisLabels": "tensors",
-    "attention_heatmap": "attention",
-    "attention_lines": "attention",
-    "attention_text": "attention",
-    "branch_curves": "branches",
-    "candidate_bars": "candidates",
-    "head_grid": "attention",
-    "loss_curves": "curves",
-    "tensor_heatmap": "tensors",
-    "value_histogram": "tensors",
-    "work_curves": "caching",
+# module -> the public names that it has
+_NAMES = {
+    "attention": "attention_heatmap attention_lines attention_text head_grid",
+    "branches": "branch_curves",
+    "caching": "work_curves",
+    "candidates": "candidate_bars",
+    "curves": "loss_curves",
+    "tensors": "AxisLabels tensor_heatmap value_histogram",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [*_HOMES]  # noqa: PLE0604 (all of them are strings)
 
