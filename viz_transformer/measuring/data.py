@@ -203,12 +203,9 @@ class Split:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain JSON values, defaults left out."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {
-            field.name: list(values[field.name]) if isinstance(values[field.name], tuple) else values[field.name]
-            for field in dataclasses.fields(self)
-            if values[field.name] != field.default
-        }
+        values = ((field, getattr(self, field.name)) for field in dataclasses.fields(self))
+        told = {field.name: value for field, value in values if value != field.default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> Split:

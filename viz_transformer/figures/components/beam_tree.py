@@ -25,7 +25,6 @@ def beam_tree_payload(
     name: str,
     special: Collection[int] = (),
     start: str = "",
-    height: int = HEIGHT,
 ) -> bytes:
     """What the browser gets: the hypotheses as columns of one length, in the order of the tree, numbers as they are.
 
@@ -67,7 +66,7 @@ def beam_tree_payload(
         # What stands between "score = total / penalty =" and the number: penalty and formula by |Y|.
         "penalties": {str(each): [tree.beam.divisor(each), penalty_words(tree.beam, each)] for each in sorted(lengths)},
         "nodes": columns,
-        "height": height,
+        "height": HEIGHT,
     }
     packed = payload.pack(header)
     return payload.pack({**header, "tree": hashlib.sha256(packed).hexdigest()})

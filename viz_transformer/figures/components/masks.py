@@ -28,7 +28,6 @@ def masks_payload(
     notes: Sequence[str],
     caption: str,
     name: str,
-    height: int = HEIGHT,
 ) -> bytes:
     """What the browser gets. padding, causal: [Q, K], True = may attend; the third mask is made of the two and `cells`.
 
@@ -52,7 +51,7 @@ def masks_payload(
         "cells": cells,
         "most": MOST_CHANGES,
         "token": token,
-        "height": height,
+        "height": HEIGHT,
         "panels": [{"title": title, "note": note} for title, note in zip(titles, notes, strict=True)],
     }
     return payload.pack(header, padding=payload.bits(grids[0]), causal=payload.bits(grids[1]))
