@@ -43,6 +43,31 @@ BROWSER_ARGS = [
 
 REMEDY = "They need Chrome, Chromium or Edge, and are run by `make test`."
 
+TESTS = Path(__file__).resolve().parent
+QUICK = ("model", "text", "running", "analysis", "figures")  # folders of pure functions
+NOT_QUICK = {  # but for these: they start a program, split by spaCy, or take more than two seconds together
+    "analysis/decoding/test_caching.py",
+    "analysis/decoding/test_series.py",
+    "analysis/inputs/test_dataset.py",
+    "analysis/models/test_answers.py",
+    "analysis/models/test_doctor.py",
+    "analysis/models/test_snapshots.py",
+    "analysis/playground/test_background.py",
+    "analysis/playground/test_experiments.py",
+    "analysis/weight/test_ladder.py",
+    "analysis/weight/test_python_copy.py",
+    "analysis/weight/test_torch_attention.py",
+    "figures/components",
+    "model/test_points.py::test_each_recorded_point_is_causal",
+    "model/test_positions.py::test_rotation_equals_that_of_transformers_in_both_pairings",
+    "running/test_beam_tree.py",
+    "running/test_decoding.py",
+    "running/test_marian_parity.py",
+    "running/test_peak_memory.py",
+    "text/test_linguistics.py",
+    "text/test_tokenizers.py",
+}
+
 BROWSER = "needs_browser"  # a keyword of the tests that do
 browser_tests: set[str] = set()  # ids of those that were collected here, or of which another process reports
 browser_tests_run: set[str] = set()
@@ -156,8 +181,28 @@ def pytest_report_header() -> str:
     return f"attacks: VIZ_ATTACK_SEED={os.environ.get('VIZ_ATTACK_SEED', '0')}"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m quick`, files without a quick test are not even imported."""
+    return True if config.option.markexpr == "quick" and not may_be_quick(collection_path) else None
+
+
+def may_be_quick(path: Path) -> bool:
+    """Whether quick tests may be in this file or folder of the tests."""
+    place = path.relative_to(TESTS)
+    if place == Path():
+        return True
+    return place.parts[0] in QUICK and NOT_QUICK.isdisjoint({place.as_posix(), *map(Path.as_posix, place.parents)})
+
+
+def is_quick(item: pytest.Item) -> bool:
+    test = f"{item.path.relative_to(TESTS).as_posix()}::{item.name.partition('[')[0]}"
+    return may_be_quick(item.path) and test not in NOT_QUICK and not needs_browser(item)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: the quick ones fail first, and Playwright's event loop meets no other test."""
+    for item in filter(is_quick, items):
+        item.add_marker("quick")
     items.sort(key=needs_browser)
     for item in filter(needs_browser, items):
         item.keywords[BROWSER] = True
