@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -25,6 +26,7 @@ NOT = (
 )
 
 frame.title("Attention")
+asked = questions.place()
 strip = frame.place("strip")
 status = st.empty()
 both = frame.runs(status, rows="chosen")
@@ -47,6 +49,9 @@ def show(both: frame.Runs) -> None:
         with left:
             text.paragraph(f"{error}.", tone="bad")
         return
+    chosen = state.selection()
+    position = chosen[KINDS[chosen["kind"]].queries.field]
+    questions.show(asked, questions.where(both.main, picture, position, chosen["heads"]))
     with left, st.container(key="picture"):
         pictures.matrix_of(picture, key="attention_matrix")
     with right, st.container(key="panel"):

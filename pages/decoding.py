@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import controls, frame, text
+from viz_transformer.ui.frame import controls, frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -21,13 +21,14 @@ NOT = (
 )
 
 frame.title("Decoding")
+asked = questions.place()
 bar = frame.place("decoding_bar")
 strip = frame.place("strip")
 status = st.empty()
 both = frame.runs(status, rows="chosen")
 
 from viz_transformer.analysis.attention.maps import attention_kinds
-from viz_transformer.ui.pages.decoding import strategy_bar, view
+from viz_transformer.ui.pages.decoding import question, strategy_bar, view
 
 
 def head_controls(both: frame.Runs) -> None:
@@ -43,6 +44,7 @@ def head_controls(both: frame.Runs) -> None:
 with bar:
     strategy_bar.show(None if both is None else both.a.ckpt.target_codec)
 if both is not None:
+    questions.show(asked, question.question(both.main, state.selection()["t"]))
     with strip:
         frame.strip(both)
     head_controls(both)

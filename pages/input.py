@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.model.kinds import SIDES
+from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -21,13 +22,14 @@ NOT = (
 )
 
 frame.title("Input")
+asked = questions.place()
 strip = frame.place("strip")
 status = st.empty()
 wait = st.empty()
 both = frame.runs(status, rows="none")
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.ui.pages.input import data_view, input_sum_view, tokens_view, view, vocabulary_view
+from viz_transformer.ui.pages.input import data_view, input_sum_view, question, tokens_view, view, vocabulary_view
 
 
 def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
@@ -39,6 +41,8 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
         text.paragraph("Tokens and vectors are those of A and of B; rows of ids, vocabulary and data are those of A.")
     left, right = st.columns([5, 3], gap="medium")
     if both is not None:
+        position = state.selection()[SIDES[side].field]
+        questions.show(asked, question.question(both.main, side, position))
         with left, st.container(key="input_tokens"):
             tokens_view.tokens(both, side)
             with frame.told("how its texts are filled up"):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.model.kinds import SIDE_OF
+from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
 
 HOW = (
     "The line is the residual stream, one vector for each token; each sub-layer reads it and adds to it. In a pre-norm"
@@ -22,11 +25,12 @@ NOT = (
 )
 
 frame.title("Layers")
+asked = questions.place()
 strip = frame.place("strip")
 status = st.empty()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.layers import lens_view, view
+from viz_transformer.ui.pages.layers import lens_view, question, view
 
 
 def show(both: frame.Runs) -> tuple[str, ...]:
@@ -57,10 +61,20 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     return ("layers_norm",)
 
 
+def ask(shown: Shown) -> Question | None:
+    """From which layer on the token is settled; of a stack without a lens, what changed it most."""
+    stack = view.chosen_stack()
+    position = state.selection()[SIDE_OF[stack].field]
+    found = lens_view.lens_of(shown, stack)
+    settled = None if found is None else question.settled(shown, found, position)
+    return settled or question.changed_most(shown, view.flows_of(shown, stack), position)
+
+
 if both is not None:
     with strip:
         frame.strip(both)
     norm = show(both)
+    questions.show(asked, ask(both.main))
     frame.say(status, *state.remarks())
     frame.stage(both, ("layers_top", "layers_depth", "layers_lens", *norm))
 text.explained(HOW, NOT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -25,17 +25,19 @@ NOT = (
 )
 
 frame.title("Masks")
+asked = questions.place()
 strip = frame.place("strip")
 status = st.empty()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.masks import influence_view, masks_source, view
+from viz_transformer.ui.pages.masks import influence_view, masks_source, question, view
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
 
 def show(both: frame.Runs, status: DeltaGenerator) -> None:
     """The masks, the weights before and after, the fills, and the influence matrix."""
     looked = masks_source.looked_at(both.main, status)
+    questions.show(asked, question.question(looked.parts, looked.query, looked.token(looked.query)))
     with st.container(key="masks_picture"):
         view.three_masks(looked)
     view.row_controls(looked)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.ui.frame import frame, text
-from viz_transformer.ui.pages.models import model_tabs, new_model_view, view
+from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.pages.models import model_tabs, new_model_view, question, view
 from viz_transformer.ui.session import cached, state
 
 HOW = (
@@ -59,6 +59,7 @@ def tab(shown: str, summary: Summary) -> None:
 
 
 frame.title("Models")
+asked = questions.place()
 chosen = frame.selected()
 with st.container(horizontal=True, vertical_alignment="center", key="model_head"):
     view.name(state.selection()["checkpoint"])
@@ -71,6 +72,7 @@ if isinstance(chosen, str) or shown == "card":
     with st.container(key="cards"):
         cards()
 if not isinstance(chosen, str):
+    questions.show(asked, question.question(chosen.name, chosen.card))
     if shown == "training":
         from viz_transformer.ui.pages.models import snapshot_view  # loads torch
 

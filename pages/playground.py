@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import number_editor, view
 from viz_transformer.ui.session import state
 
@@ -35,7 +38,7 @@ NOT = {
     "copy": "Opening the mask of a trained model is not this: here the mask was missing while it learned. A loss near"
     " zero says nothing about what a model writes by itself.",
 }
-SHOW = {
+SHOW: dict[str, Callable[[], Question | None]] = {
     "attention": view.attention,
     "simplex": view.simplex,
     "scaling": view.scaling,
@@ -43,14 +46,15 @@ SHOW = {
 }
 
 frame.title("Playground")
+asked = questions.place()
 part = view.part_choice()
 status = st.empty()
 if part in SHOW:
-    SHOW[part]()
+    questions.show(asked, SHOW[part]())
 else:
     from viz_transformer.ui.pages.playground import training_view  # loads torch
 
-    {"rebuild": training_view.rebuild, "copy": training_view.copying}[part]()
+    questions.show(asked, {"rebuild": training_view.rebuild, "copy": training_view.copying}[part]())
 frame.say(status, *state.remarks(), *filter(None, [number_editor.take_problem()]))
 view.project()
 text.explained(HOW[part], NOT[part])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.model.kinds import SIDE_OF
+from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -21,11 +22,12 @@ NOT = (
 )
 
 frame.title("Positions")
+asked = questions.place()
 strip = frame.place("strip")
 status = frame.place("status").empty()
 both = frame.runs(status, rows="none")
 
-from viz_transformer.ui.pages.positions import attention_view, position_topics, view
+from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view
 
 if both is not None:
     with strip:
@@ -45,6 +47,9 @@ if both is not None:
             with st.container(key="pos_below"):
                 position_topics.topic(table, topic)
             sentences = view.sentences(table)
+        stack = view.chosen_stack(both.main)
+        position = state.selection()[SIDE_OF[stack].field]
+        questions.show(asked, question.question(both.main.trace, stack, position))
     frame.say(status, *sentences, *state.remarks())
     frame.stage(both, ("pos_picture", "pos_curves", "pos_below"))
 text.explained(HOW, NOT)

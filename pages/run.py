@@ -12,7 +12,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
-from viz_transformer.ui.frame import controls, frame, pictures, text
+from viz_transformer.ui.frame import controls, frame, pictures, questions, text
 from viz_transformer.ui.pages.run import notation_view, recorded
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
@@ -152,6 +152,7 @@ def stopped(shown: Shown) -> str:
 def show_recording(summary: Summary, recording: Recording) -> None:
     """The opening view as it was recorded, before anything heavy is imported; then the run, and the page anew."""
     state.start_at(recording.first_row)
+    questions.show(asked, recording.question(state.selection()["t"]))
     with answer:
         text.paragraph(recording.answer, style="vt-answer")
         with frame.strip_columns()[0]:
@@ -181,6 +182,7 @@ def compared(shown: Shown) -> str | None:
 
 
 frame.title("Run")
+asked = questions.place()
 summary = frame.selected()
 with st.container(key="inputs"):
     status = inputs(None if isinstance(summary, str) else summary)
@@ -202,7 +204,7 @@ if both is None and not isinstance(summary, str):
 if both is not None:
     from viz_transformer.ui.frame import steps
     from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
-    from viz_transformer.ui.pages.run import formula, recording
+    from viz_transformer.ui.pages.run import formula, question, recording
 
     with answer:
         show_answer(both.main)
@@ -219,6 +221,10 @@ if both is not None:
         )
         text.explained(HOW, NOT)
     with picture:
-        pictures.selected_map(both, key="run_matrix")
+        drawn = pictures.selected_map(both, key="run_matrix")
+    if drawn is not None:
+        chosen = state.selection()
+        position = chosen[KINDS[chosen["kind"]].queries.field]
+        questions.show(asked, question.question(both.main, drawn, position, chosen["heads"]))
     frame.say(status, *remarks(both.main), good=compared(both.main))
     frame.stage(both, ("picture", "panel"))

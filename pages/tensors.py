@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -21,10 +21,11 @@ NOT = (
 )
 
 frame.title("Tensors")
+asked = questions.place()
 status = frame.place("status").empty()
 both = frame.runs(status, rows="none")  # what is looked at may be another trace
 
-from viz_transformer.ui.pages.tensors import tensor_sources, view
+from viz_transformer.ui.pages.tensors import question, tensor_sources, view
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked
 
 
@@ -86,4 +87,5 @@ if both is not None:
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)
         if selected is not None:
+            questions.show(asked, question.question(*view.viewed(looked, selected), looked.of))
             frame.stage(both, view.SCENES, f"{selected} of the run")

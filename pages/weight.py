@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.model.instrument import NotTold
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -22,11 +22,12 @@ NOT = (
 )
 
 frame.title("One weight")
+asked = questions.place()
 strip = frame.place("strip")
 status = st.empty()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.weight import view, weight_difference
+from viz_transformer.ui.pages.weight import question, view, weight_difference
 
 
 def show(both: frame.Runs) -> None:
@@ -40,6 +41,7 @@ def show(both: frame.Runs) -> None:
         text.paragraph(f"{error}.", tone="bad")
         return
     shown = both.main
+    questions.show(asked, question.question(shown, found))
     with st.container(key="weight_row"):
         view.row(shown, found)
         view.cell_sentence(shown, found)

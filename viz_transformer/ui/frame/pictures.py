@@ -39,14 +39,15 @@ def selected_picture(both: Runs, options: tuple[str, ...] | None = None) -> Pict
     return maps.difference(*pictures)
 
 
-def selected_map(both: Runs, *, key: str, grows: bool = False) -> None:
-    """The map of what is selected as a matrix, or the sentence that says why there is none; `grows` as below."""
+def selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None:
+    """The map of what is selected as a matrix, which is returned, or why there is none; `grows` as below."""
     try:
         picture = selected_picture(both)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
-    else:
-        matrix_of(picture, key=key, grows=grows)
+        return None
+    matrix_of(picture, key=key, grows=grows)
+    return picture
 
 
 def matrix_of(picture: Picture, *, key: str, grows: bool = False) -> None:

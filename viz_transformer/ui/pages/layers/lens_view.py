@@ -30,6 +30,11 @@ def _lens(shown: Shown) -> Lens:
     return lens(shown.trace, shown.ckpt.instrument, own=shown.run.own_rows)
 
 
+def lens_of(shown: Shown, stack: StackName) -> Lens | None:
+    """The lens of a stack; None where there is none."""
+    return None if undefined_lens(shown.trace.anatomy, stack) else _lens(shown)
+
+
 def lens_panel(shown: Shown) -> None:
     """What the output layer would say of the stream behind each layer, or the sentence why there is no lens."""
     anatomy = shown.trace.anatomy

@@ -24,7 +24,8 @@ from viz_transformer.analysis.playground.experiments import (
 )
 from viz_transformer.figures.playground import Curve, curves, map_row, rebuilt_row
 from viz_transformer.ui.frame import controls, frame, pictures, text
-from viz_transformer.ui.pages.playground import view
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.playground import question, view
 from viz_transformer.ui.pages.playground.fields import FIELDS
 
 EVERY = 1.0
@@ -49,10 +50,11 @@ def panel(
     *,
     before: str,
     steps: int,
-) -> None:
+) -> Any:
     """Buttons and state of one training, and what `draw` makes of it; drawn again every while as long as it goes on.
 
-    before: what is said where there is none yet. `draw` gets the work, and whether it still goes on.
+    Returns the work as it stands, None where there is none. before: what is said where there is none yet. `draw` gets
+    the work, and whether it still goes on.
     """
     owner = (st.session_state.setdefault(_OWNER, uuid.uuid4().hex), name)
     found = trainings().find(owner, settings)
@@ -73,6 +75,7 @@ def panel(
             draw(training.work, going)
 
     st.fragment(whole, run_every=EVERY if ticking else None)()
+    return None if found is None else found.work
 
 
 def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], training: Training[Any] | None) -> None:
@@ -126,7 +129,7 @@ def _say_state(training: Training[Any] | None, before: str, steps: int) -> None:
 # --- give back the input
 
 
-def rebuild() -> None:
+def rebuild() -> Question | None:
     """One head and several heads learn to give back the queries of the attention part."""
     given = view.own_vectors().query
     size = given.shape[1]
@@ -141,14 +144,14 @@ def rebuild() -> None:
             controls.buttons("Heads of the second", names, "play_heads", key="play_head_count", value=shown)
     if not offered:
         text.paragraph(f"{size} numbers cannot be split evenly into heads: choose an even d_k.", tone="warning")
-        return
+        return None
     heads = FIELDS.now().play_heads
     settings = RebuildSettings(
         vectors=tuple(tuple(map(float, vector)) for vector in given),
         heads=heads if heads in offered else offered[0],
         seed=FIELDS.now().play_seed,
     )
-    panel(
+    work = panel(
         "rebuild",
         settings,
         lambda: new_rebuild(settings),
@@ -160,6 +163,7 @@ def rebuild() -> None:
         ),
         steps=settings.steps,
     )
+    return question.rebuild(work)
 
 
 def _rebuilt(work: Rebuild, going: bool) -> None:
@@ -239,12 +243,12 @@ def _decades(values: Any) -> tuple[float, float]:
 # --- copy with and without the mask
 
 
-def copying() -> None:
+def copying() -> Question:
     """Two equal decoders learn to copy, one with the causal mask and one without."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         view.seed_box()
     settings = CopySettings(seed=FIELDS.now().play_seed)
-    panel(
+    work = panel(
         "copy",
         settings,
         lambda: new_copying(settings),
@@ -256,6 +260,7 @@ def copying() -> None:
         ),
         steps=settings.steps,
     )
+    return question.copying(work)
 
 
 def _copied(work: Copying, going: bool) -> None:

@@ -18,7 +18,8 @@ from viz_transformer.figures.playground import Curve, Dot, attention_row, curves
 from viz_transformer.figures.playground import simplex as drawn_simplex
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
-from viz_transformer.ui.pages.playground import number_editor
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.playground import number_editor, question
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
@@ -145,8 +146,8 @@ def attended() -> by_hand.Attended:
     return by_hand.attend(given, mask, scaled="unscaled" not in chosen.play_options)
 
 
-def attention() -> None:
-    """The row of tables, what it says about alignment, and the editors."""
+def attention() -> Question:
+    """The row of tables, what it says about alignment, and the editors; returns the page's question."""
     attention_controls()
     found = attended()
     own = "self" in FIELDS.now().play_options
@@ -170,6 +171,7 @@ def attention() -> None:
         if own:
             text.paragraph(alignment_sentence(found))
         _attention_editors(own)
+    return question.attention(found, name="x" if own else "q")
 
 
 def alignment_sentence(found: by_hand.Attended) -> str:
@@ -242,7 +244,7 @@ def attention_table(found: by_hand.Attended) -> pd.DataFrame:
 # --- simplex
 
 
-def simplex() -> None:
+def simplex() -> Question | None:
     """Each query's weights over the first two or three keys as a point, with scaling and without."""
     own = "self" in FIELDS.now().play_options
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
@@ -259,7 +261,7 @@ def simplex() -> None:
         text.paragraph(said, tone="warning")
         if not own:
             _size("Keys", 1, FIELDS.now().play_sizes[1])
-        return
+        return None
     few = by_hand.first_keys(given, count)
     mask = by_hand.mask_of("none", len(few.query), count)
     scaled, plain = by_hand.attend(few, mask), by_hand.attend(few, mask, scaled=False)
@@ -280,6 +282,7 @@ def simplex() -> None:
             text.paragraph(alignment_sentence(by_hand.attend(given, every)))
     with st.container(key="play_rest"):
         _attention_editors(own)
+    return question.simplex(scaled)
 
 
 def vector_words(vector: Any) -> str:
@@ -326,8 +329,8 @@ def facts(head: list[str], rows: list[list[str]]) -> None:
 _growth = kept(32)(by_hand.growth)
 
 
-def scaling() -> None:
-    """What becomes of products, scores and the entropy of their softmax as d_k grows."""
+def scaling() -> Question:
+    """What becomes of products, scores and the entropy of their softmax as d_k grows; returns the page's question."""
     keys = FIELDS.now().play_sizes[1]
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         seed_box()
@@ -373,6 +376,7 @@ def scaling() -> None:
             name="playground-scaling",
             key="play_growth_table",
         )
+    return question.scaling(found)
 
 
 def growth_facts(found: by_hand.Growth) -> None:
@@ -412,8 +416,8 @@ def growth_table(found: by_hand.Growth) -> pd.DataFrame:
 # --- norms
 
 
-def norms() -> None:
-    """A small table before and after three norms, the numbers that share a mean framed."""
+def norms() -> Question:
+    """A small table before and after three norms, what shares a mean framed; returns the page's question."""
     seed, edited = FIELDS.now().play_seed, number_editor.edits()
     with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
         seed_box()
@@ -424,6 +428,7 @@ def norms() -> None:
         chart(figure, key="play_norms", alt="Numbers of two texts before and after layer norm, batch norm and a third")
     with st.container(key="play_rest"):
         _norm_rest(found, seed)
+    return question.norms(found, [NORM_NAMES[each.norm] for each in found])
 
 
 def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:

@@ -127,15 +127,18 @@ def _table(
 
 def stack_choice(shown: Shown) -> StackName:
     """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
-    config = shown.trace.config
-    stacks = stacks_of(config)
-    chosen = FIELDS.now().pos_stack
-    if chosen and chosen not in stacks:
-        state.remark(f"{shown.summary.name} has no {chosen}, so the {stacks[0]} is shown.")
-    stack: StackName = chosen if chosen in stacks else stacks[0]
+    stacks, stack, chosen = stacks_of(shown.trace.config), chosen_stack(shown), FIELDS.now().pos_stack
+    if chosen and chosen != stack:
+        state.remark(f"{shown.summary.name} has no {chosen}, so the {stack} is shown.")
     if len(stacks) > 1:
         st.segmented_control("Stack", stacks, required=True, **state.bind("pos_stack", key="pos_stack", value=stack))
     return stack
+
+
+def chosen_stack(shown: Shown) -> StackName:
+    """The stack that is chosen, if the model has it, else the one that reads the text."""
+    stacks = stacks_of(shown.trace.config)
+    return next((stack for stack in stacks if stack == FIELDS.now().pos_stack), stacks[0])
 
 
 def _scheme(shown: Shown, own: Scheme) -> Scheme:

@@ -18,13 +18,14 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from viz_transformer.figures.components import payload
+from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint.contents import Summary
 
 FILE = Path(__file__).with_name("recorded.safetensors")
-PARTS = ("chips", "matrix", "scrubber")
+PARTS = ("chips", "matrix", "scrubber", "questions")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,13 @@ class Recording:
     chips: bytes
     matrix: bytes
     scrubber: bytes
+    questions: bytes
+
+    def question(self, position: int) -> Question | None:
+        """The page's question at a decoder row, and the answer."""
+        asked: list[tuple[str, str] | None] = orjson.loads(self.questions)
+        found = asked[position] if 0 <= position < len(asked) else None
+        return None if found is None else Question(*found)
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from viz_transformer.checkpoint.contents import Summary, list_checkpoints
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.frame.strip import answer_text, chip_data
+from viz_transformer.ui.pages.run.question import question
 from viz_transformer.ui.pages.run.recorded import FILE, Recording
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -28,14 +29,17 @@ def record() -> Recording:
 
 def recorded(shown: Shown, chosen: Mapping[str, Any]) -> Recording:
     """What the components of the Run page get for a run and a selection."""
+    picture = maps.picture(shown, chosen)
+    asked = [question(shown, picture, position, chosen["heads"]) for position in range(len(shown.trace.tgt))]
     return Recording(
         checkpoint=shown.summary.name,
         weights_sha256=shown.trace.weights_sha256,
         text=shown.text,
         answer="".join(answer_text(shown.ckpt, shown.run)),
         chips=orjson.dumps(chip_data(shown.ckpt, shown.run)),
-        matrix=maps.picture(shown, chosen).matrix(),
+        matrix=picture.matrix(),
         scrubber=steps.scrubber_data(shown),
+        questions=orjson.dumps([None if each is None else [each.asks, each.answer] for each in asked]),
     )
 
 

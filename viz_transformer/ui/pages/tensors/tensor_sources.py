@@ -55,6 +55,11 @@ class Looked:
         return self.name == FILE
 
     @property
+    def of(self) -> str:
+        """What its numbers are of: "the run", "the file", or the difference of two."""
+        return self.minus if self.second is not None else f"the {self.name}" if self.name in (RUN, FILE) else self.name
+
+    @property
     def traces(self) -> tuple[Trace, ...]:
         return (self.trace,) if self.second is None else (self.trace, self.second)
 

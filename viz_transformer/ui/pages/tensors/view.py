@@ -148,7 +148,7 @@ def _points(shown: Sequence[points.Entry], selected: str, *, whole_names: bool) 
 
 def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
     """One point: its facts, the boxes and buttons, and its picture. Raises ValueError if it cannot be shown."""
-    view, whole = _viewed(looked.key, name, looked.vocabulary is not None, looked)
+    view, whole = viewed(looked, name)
     facts = st.container(key="tensors_facts")
     with st.container(horizontal=True, vertical_alignment="bottom", key="tensors_controls"):
         shown = points.shown_slice(view, index_boxes(view, own_heads=looked.is_file))
@@ -164,6 +164,11 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
             bars(looked, view, shown)
         else:
             all_points(looked, status)
+
+
+def viewed(looked: Looked, name: str) -> tuple[points.PointView, points.Statistics]:
+    """A point of what is looked at, and its statistics."""
+    return _viewed(looked.key, name, looked.vocabulary is not None, looked)
 
 
 @kept(2)

@@ -1,0 +1,277 @@
+"""The line under each page's title says what the run says: worked out here from the trace, in other ways."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from builders import tiny_checkpoint
+
+from viz_transformer import decode, load
+from viz_transformer.analysis.layers.lens import lens
+from viz_transformer.analysis.layers.sublayers import flows
+from viz_transformer.analysis.masks.parts import Change, parts_of
+from viz_transformer.analysis.playground.by_hand import Sizes, attend, growth, mask_of, vectors
+from viz_transformer.analysis.tensors.points import point_view, statistics
+from viz_transformer.analysis.weight.ladder import ladder
+from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
+from viz_transformer.checkpoint.contents import list_checkpoints
+from viz_transformer.ui.frame import maps, questions
+from viz_transformer.ui.pages.decoding import question as of_decoding
+from viz_transformer.ui.pages.input import question as of_input
+from viz_transformer.ui.pages.layers import question as of_layers
+from viz_transformer.ui.pages.masks import question as of_masks
+from viz_transformer.ui.pages.models import question as of_models
+from viz_transformer.ui.pages.playground import question as of_playground
+from viz_transformer.ui.pages.positions import question as of_positions
+from viz_transformer.ui.pages.run import question as of_run
+from viz_transformer.ui.pages.run.recorded import FILE, Recording
+from viz_transformer.ui.pages.tensors import question as of_tensors
+from viz_transformer.ui.pages.weight import question as of_weight
+from viz_transformer.ui.session.runs import Shown
+
+CHOSEN = {"kind": "cross", "layer": 1, "heads": (2,), "options": ()}
+
+
+@pytest.fixture(scope="module")
+def shown() -> Shown:
+    summary = next(each for each in list_checkpoints() if each.name == "numbers-any")
+    ckpt = load("numbers-any")
+    return Shown("A", summary, "29,284.30", ckpt, decode(ckpt, "29,284.30"))
+
+
+def shown_of(ckpt, text: str, **how) -> Shown:
+    summary = next(each for each in list_checkpoints() if each.name == "numbers-any")
+    return Shown("A", summary, text, ckpt, decode(ckpt, text, **how))
+
+
+def percentage(value: float) -> str:
+    return "100 %" if value == 1 else ">99.9 %" if value > 0.9995 else f"{100 * value:.1f} %"
+
+
+def where(shown: Shown, position: int, **changes):
+    chosen = {**CHOSEN, **changes}
+    return questions.where(shown, maps.picture(shown, chosen), position, chosen["heads"])
+
+
+def test_where_a_head_looks_is_the_largest_weight_of_its_row(shown: Shown) -> None:
+    weights = shown.trace["decoder.1.cross.weights"][0, 2]
+    for position in range(len(shown.trace.tgt)):
+        most = int(weights[position].argmax())
+        asked = where(shown, position)
+        assert asked.asks == f"Where did head 2 look when it wrote “{shown.trace.next_tokens[position]}”?"
+        assert f"“{shown.trace.src_tokens[most]}”, {percentage(float(weights[position, most]))}." in asked.answer
+
+
+def test_a_row_without_a_peak_is_said_to_be_even(shown: Shown) -> None:
+    picture = maps.picture(shown, CHOSEN)
+    keys = picture.values.shape[1]
+    even = replace(picture, values=np.full_like(picture.values, 1 / keys))
+    assert f"At all {keys} keys about alike" in questions.where(shown, even, 0, (2,)).answer
+    closed = replace(picture, mask=np.zeros_like(picture.mask))
+    assert questions.where(shown, closed, 0, (2,)).answer == "Nowhere: every key is closed to it."
+
+
+def test_the_largest_open_key_counts_where_a_mask_closes_a_larger_one(shown: Shown) -> None:
+    picture = maps.picture(shown, CHOSEN)
+    most = int(picture.values[0].argmax())
+    mask = picture.mask.copy()
+    mask[0, most] = False
+    second = int(np.where(mask[0], picture.values[0], -1).argmax())
+    answer = questions.where(shown, replace(picture, mask=mask), 0, (2,)).answer
+    assert f"“{shown.trace.src_tokens[second]}”" in answer
+
+
+def test_an_encoder_row_a_mean_and_a_length_are_named_as_they_are(shown: Shown) -> None:
+    assert where(shown, 2, kind="encoder").asks == f"Where did head 2 look from “{shown.trace.src_tokens[2]}”?"
+    assert "the mean of the heads" in where(shown, 0, heads="mean").asks
+    added = where(shown, 0, options=("contribution",))
+    assert added.asks.startswith("What did head 2 add most of")
+    assert "a vector of length" in added.answer
+    both = where(shown, 0, heads=(1, 2))
+    assert both.answer.startswith("Head 1 at ") and "; head 2 at " in both.answer
+
+
+def test_a_difference_says_where_a_and_b_differ_most(shown: Shown) -> None:
+    one, two = (maps.picture(shown, {**CHOSEN, "heads": (head,)}) for head in (0, 2))
+    gaps = one.values - two.values
+    at = int(np.abs(gaps[1]).argmax())
+    asked = questions.where(shown, maps.difference(one, two), 1, (0,))
+    assert asked.asks.startswith("Where do A and B differ most")
+    assert asked.answer == f"At “{shown.trace.src_tokens[at]}”, {gaps[1, at]:+.4f}."
+
+
+def test_a_word_stands_for_its_positions_and_a_hidden_key_is_not_named(shown: Shown) -> None:
+    assert where(shown, 0, options=("hidden",)).answer != ""
+    picture = maps.picture(shown, {**CHOSEN, "options": ("hidden",)})
+    assert all(f"“{token}”" not in questions.looks(picture, 0) for token in ("<s>", "</s>", "<bos>", "<eos>"))
+    words = maps.picture(shown, {**CHOSEN, "options": ("words",)})
+    assert [questions.place_of(words.columns, p) for p in range(len(shown.trace.src))][-1] == len(
+        words.columns.tokens
+    ) - 1
+
+
+def test_a_given_token_was_given_and_a_prefix_is_read() -> None:
+    ckpt = tiny_checkpoint()
+    assert "was given" in where(shown_of(ckpt, "abc", prefix="ab"), 0, layer=0, heads=(0,)).asks
+    alone = tiny_checkpoint("decoder-only")
+    asked = where(shown_of(alone, "uvw", max_steps=3), 0, kind="decoder", layer=0, heads=(0,))
+    assert (
+        asked.asks == f"Where did head 0 look when it read “{shown_of(alone, 'uvw', max_steps=3).trace.tgt_tokens[0]}”?"
+    )
+
+
+def test_run_adds_how_sure_the_model_was_and_the_recording_says_the_same(shown: Shown) -> None:
+    recording, picture = Recording.load(FILE), maps.picture(shown, CHOSEN)
+    for position, step in enumerate(shown.run.steps):
+        asked = of_run.question(shown, picture, position, (2,))
+        assert asked.answer.endswith(f"The model gave “{step.token}” {percentage(math.exp(step.log_prob))}.")
+        assert recording.question(position) == asked
+    assert recording.question(len(shown.trace.tgt)) is None
+
+
+def test_decoding_names_the_next_best_tokens(shown: Shown) -> None:
+    probabilities = torch.softmax(shown.trace["logits"][0, 0].double(), -1)
+    best = probabilities.topk(3).indices.tolist()
+    names = shown.ckpt.target_codec.names
+    asked = of_decoding.question(shown, 0)
+    assert asked.asks == "What could it have written at step 0?"
+    assert [asked.answer.index(f"“{names[token]}”") for token in best] == sorted(
+        asked.answer.index(f"“{names[token]}”") for token in best
+    )
+    assert percentage(float(probabilities[best[1]])) in asked.answer or "<0.1 %" in asked.answer
+
+
+def test_decoding_says_it_where_another_token_had_more() -> None:
+    found = shown_of(tiny_checkpoint(), "abc", prefix="ba", max_steps=6)
+    behind = [step for step in found.run.steps if step.rank]
+    assert behind
+    for step in behind:
+        answer, best = of_decoding.question(found, step.index).answer, step.candidates[0].token
+        assert answer.index(f"“{best}”") < answer.index(f"what was written, “{step.token}”")
+
+
+def test_input_names_token_id_and_size(shown: Shown) -> None:
+    asked = of_input.question(shown, "source", 1)
+    token_id = shown.trace.src.ids[1]
+    size = len(shown.ckpt.source_codec.names)
+    d_model = shown.trace["encoder.embed.out"].shape[-1]
+    assert (
+        asked.answer == f"“{shown.trace.src_tokens[1]}”: token {token_id} of {size}, as a vector of {d_model} numbers."
+    )
+    unknown = shown_of(tiny_checkpoint(), "a<a", max_steps=2)
+    assert "in the place of “<”, which it does not know" in of_input.question(unknown, "source", 2).answer
+
+
+def test_positions_gives_the_lengths_of_what_is_added(shown: Shown) -> None:
+    asked = of_positions.question(shown.trace, "encoder", 3)
+    added, token = (float(shown.trace[f"encoder.embed.{part}"][0, 3].norm()) for part in ("position", "token"))
+    assert f"length {added:.4g} is added to its embedding of length {token:.4g}" in asked.answer
+
+
+@pytest.mark.parametrize(
+    ("positions", "words"), [("rotary", "turns queries"), ("alibi", "lowers scores"), ("none", "It does not")]
+)
+def test_positions_without_a_table_are_told_from_what_was_recorded(positions: str, words: str) -> None:
+    found = shown_of(tiny_checkpoint(positions=positions), "abc", max_steps=2)
+    assert words in of_positions.question(found.trace, "encoder", 1).answer
+
+
+def test_one_weight_compares_with_the_largest_other_score(shown: Shown) -> None:
+    for key in range(len(shown.trace.src)):
+        cell = Cell(kind="cross", layer=1, head=2, query=1, key=key)
+        found = ladder(shown.trace, parameters(shown.ckpt.model, "cross", 1), cell)
+        weights = shown.trace["decoder.1.cross.weights"][0, 2, 1].double()
+        others = [k for k in range(len(weights)) if k != key]
+        best = max(others, key=lambda k: weights[k])
+        answer = of_weight.question(shown, found).answer
+        ratio = float(max(weights[key], weights[best]) / min(weights[key], weights[best]))
+        assert f"“{shown.trace.src_tokens[best]}”" in answer
+        said = float(answer.split(" = ")[1].split(" times")[0].replace(",", ""))
+        assert said == pytest.approx(ratio, rel=0.02)
+        assert ("above" in answer) == bool(weights[key] > weights[best])
+
+
+def test_a_masked_weight_is_closed_by_the_mask(shown: Shown) -> None:
+    cell = Cell(kind="decoder", layer=0, head=0, query=1, key=3)
+    found = ladder(shown.trace, parameters(shown.ckpt.model, "decoder", 0), cell)
+    assert of_weight.question(shown, found).answer == "Because the mask closes it to this query."
+    alone = Cell(kind="decoder", layer=0, head=0, query=0, key=0)
+    found = ladder(shown.trace, parameters(shown.ckpt.model, "decoder", 0), alone)
+    assert of_weight.question(shown, found).answer == "Because it is the only key that this query may read."
+
+
+def test_layers_says_from_where_on_the_written_token_leads(shown: Shown) -> None:
+    found = lens(shown.trace, shown.ckpt.instrument)
+    for position, token_id in enumerate(shown.trace.next_ids):
+        leads = (found.top_ids[position, :, 0] == token_id).tolist()
+        asked = of_layers.settled(shown, found, position)
+        assert f"“{shown.trace.next_tokens[position]}”" in asked.asks
+        first = len(leads) - 1 - leads[::-1].index(False) + 1 if False in leads else 0
+        assert f"rom {'the ' if first == 0 else ''}{found.stations[first].name} on" in asked.answer
+
+
+def test_layers_without_a_lens_names_the_largest_share(shown: Shown) -> None:
+    made = flows(shown.trace, "encoder")
+    most = max(made, key=lambda flow: flow.added[2] / (flow.came[2] + flow.added[2]))
+    answer = of_layers.changed_most(shown, made, 2).answer
+    assert answer.lower().startswith(most.place.title.lower())
+    assert f"{most.added[2] / (most.came[2] + most.added[2]):.2f}" in answer
+
+
+def test_tensors_counts_the_numbers_of_a_point(shown: Shown) -> None:
+    values = shown.trace["decoder.1.cross.weights"]
+    view = point_view(shown.trace, "decoder.1.cross.weights")
+    answer = of_tensors.question(view, statistics(view.values), "the run").answer
+    assert answer.startswith(f"{values.numel():,} numbers")
+    assert f"from {float(values.min()):.4g} to {float(values.max()):.4g}" in answer or "0.9999" in answer
+    mask = point_view(shown.trace, "decoder.0.self.mask")
+    cells = shown.trace["decoder.0.self.mask"]
+    assert f"{100 * float(cells.float().mean()):.1f} % of {cells.numel():,} cells are open" in (
+        of_tensors.question(mask, statistics(mask.values), "the run").answer
+    )
+
+
+def test_masks_counts_what_a_row_may_read_and_why_not_the_rest(shown: Shown) -> None:
+    length = len(shown.trace.tgt)
+    parts = parts_of(shown.trace, "decoder")
+    assert of_masks.question(parts, 2, "query 2").answer == (
+        f"3 of {length} keys: {length - 3} are closed because they come later."
+    )
+    assert of_masks.question(parts, length - 1, "the last").answer == f"All {length} keys."
+    changed = parts_of(shown.trace, "decoder", changes=[Change("decoder", 2, 1)])
+    assert "1 is closed by your change" in of_masks.question(changed, 2, "query 2").answer
+    closed = parts_of(shown.trace, "cross", changes=[Change("cross", 2)])
+    assert of_masks.question(closed, 2, "query 2").answer.startswith("None of ")
+
+
+def test_models_states_the_first_number_of_the_card(shown: Shown) -> None:
+    exact = shown.summary.card["metrics"][0]["exact_match"]
+    asked = of_models.question("numbers-any", shown.summary.card)
+    assert asked.asks == "How good is numbers-any?"
+    assert f"{100 * exact:.2f}"[:4] in asked.answer or "100 %" in asked.answer
+    assert of_models.question("x", {}).answer == "It has not been measured."
+
+
+def test_the_playground_answers_with_its_numbers() -> None:
+    sizes = Sizes(queries=3, keys=4, d_k=4, d_v=2)
+    given = vectors(7, sizes, {})
+    found = attend(given, mask_of("none", 3, 4))
+    scores = given.query @ given.key.T / math.sqrt(4)
+    weights = np.exp(scores[0]) / np.exp(scores[0]).sum()
+    answer = of_playground.attention(found).answer
+    assert answer.startswith(f"k{int(weights.argmax())}, {100 * weights.max():.1f} %")
+    bits = float(-(weights * np.log2(weights)).sum())
+    assert f"Its entropy is {bits:.2f} of 2.00 bits" in of_playground.simplex(found).answer
+    grown = growth(1, 8, rows=50)
+    assert f"{grown.entropy[True][-1]:.2f} of 3.00 bits with it" in of_playground.scaling(grown).answer
+    assert of_playground.rebuild(None).answer == of_playground.copying(None).answer == "Start the training to see."
+
+
+def test_a_token_is_never_markup_nor_endless() -> None:
+    assert questions.cited("<b>") == "“<b>”"  # text, which the page escapes
+    assert len(questions.cited("x" * 500)) < 40
+    assert questions.cited(" ") == "“␣”"

@@ -1,0 +1,130 @@
+"""The line under a page's title: what the page asks of this run, and the run's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz_transformer import analysis
+from viz_transformer.figures import labels
+from viz_transformer.numerals import percent, significant
+from viz_transformer.sentences import capitalised
+from viz_transformer.ui.frame import text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from viz_transformer.figures.components.matrix import Axis
+    from viz_transformer.ui.frame.maps import Picture
+    from viz_transformer.ui.session.runs import Shown
+
+LONGEST_TOKEN = 24
+EVEN = 1.5
+"""A row whose largest weight is less than this many times an even share has no key that stands out."""
+NAMED = 3
+"""Of more heads than these the sentence names no more."""
+_DERIVED = {"mean": "the mean of the heads", "max": "the maximum of the heads", "rollout": "rollout"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a page asks of a run, and the answer, both as plain text."""
+
+    asks: str
+    answer: str
+
+
+def place() -> DeltaGenerator:
+    """Where the line stands, under the title; its height is kept."""
+    container = st.container(key="question")
+    container.html('<i class="vt-anchor"></i>')
+    return container.empty()
+
+
+def show(place: DeltaGenerator, question: Question | None) -> None:
+    """The line, or nothing where a page has no run to ask."""
+    if question is not None:
+        with place:
+            text.paragraph(question.answer, style="vt-question", lead=f"{question.asks} ")
+
+
+def cited(token: str) -> str:
+    """A token between quotation marks, as it can be seen, not too long."""
+    return f"“{labels.isolated(labels.shorten(labels.visible(token), LONGEST_TOKEN))}”"
+
+
+def place_of(axis: Axis, position: int) -> int | None:
+    """The row or column of a map in which a position of the run stands; None where it is left out."""
+    if not axis.starts:
+        return position if 0 <= position < len(axis.tokens) else None
+    ends = axis.ends or tuple(start + 1 for start in axis.starts)
+    return next((k for k, (a, b) in enumerate(zip(axis.starts, ends, strict=True)) if a <= position < b), None)
+
+
+def token_at(tokens: Sequence[Mapping[str, Any]], at: int) -> str:
+    """What was typed there, where the model reads something else, between quotation marks."""
+    return cited(str(tokens[at].get("note", tokens[at]["text"])))
+
+
+def open_cells(picture: Picture, row: int) -> NDArray[np.bool_]:
+    """[C], True where the row may attend and the run has a number."""
+    free: NDArray[np.bool_] = picture.mask[row] & np.isfinite(picture.values[row])
+    return free if picture.there is None else free & picture.there[row]
+
+
+def looks(picture: Picture, row: int, values: NDArray[np.float32] | None = None) -> str:
+    """Where a row of a map of weights or lengths looks, as an answer: 'at “9”, 98.1 %'.
+
+    values: [R, C] of another head of the same map.
+    """
+    numbers = (picture.values if values is None else values)[row].astype(np.float64)
+    free = open_cells(picture, row)
+    if not free.any():
+        return "nowhere: every key is closed to it"
+    at = int(np.where(free, np.abs(numbers), -1).argmax())
+    key, value = token_at(picture.columns.tokens, at), float(numbers[at])
+    if picture.scale == "diverging":
+        return f"at {key}, {value:+.4f}" if value else "nowhere"
+    if value == 0:
+        return "nowhere: no key has weight"
+    if not picture.bounded:
+        return f"{key}, a vector of length {significant(value, 4)}"
+    if free.sum() > 2 and value < EVEN / free.sum():
+        return f"at all {int(free.sum())} keys about alike, most at {key}, {percent(value)}"
+    return f"at {key}, {percent(value)}"
+
+
+def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
+    """Where the chosen heads look from a position of the run; None where its row is left out of the map."""
+    row = place_of(picture.rows, position)
+    if row is None:
+        return None
+    reads = token_at(picture.rows.tokens, row)
+    when = f"from {reads}" if picture.writes is None else f"when it read {reads}"
+    step = position - analysis.step_row(shown.run, 0)
+    if picture.writes is not None and 0 <= step < len(shown.run.steps):
+        did = "was given" if shown.run.steps[step].forced else "wrote"
+        when = f"when it {did} {token_at(picture.writes, row)}"
+    who = _DERIVED[heads] if isinstance(heads, str) else f"head {heads[0]}"
+    answer = capitalised(f"{looks(picture, row)}.")
+    if picture.scale == "diverging":
+        return Question(f"Where do A and B differ most {when}?", answer)
+    if not picture.bounded:
+        return Question(f"What did {who} add most of {when}?", answer)
+    if picture.heads is not None and not isinstance(heads, str) and len(heads) > 1:
+        each = [
+            f"{name} {looks(picture, row, values)}"
+            for name, values in zip(picture.head_names[:NAMED], picture.heads[:NAMED], strict=True)
+        ]
+        more = len(picture.heads) - NAMED
+        others = f"; {more} more below" if more > 0 else ""
+        return Question(f"Where did the heads look {when}?", capitalised(f"{'; '.join(each)}{others}."))
+    return Question(f"Where did {who} look {when}?", answer)

@@ -1,0 +1,29 @@
+"""What Decoding asks of a run: what else could have been written at this step?"""
+
+from __future__ import annotations
+
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.numerals import exponential, percent
+from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.session.runs import Shown
+
+OTHERS = 2
+
+
+def question(shown: Shown, position: int) -> Question | None:
+    """The token of the step that this row wrote, and the ones that the model found most probable beside it."""
+    steps, at = shown.run.steps, position - step_row(shown.run, 0)
+    if not steps:
+        return None
+    step = steps[min(max(at, 0), len(steps) - 1)]
+    own = f"{cited(step.token)} has {percent(exponential(step.log_prob))}"
+    others = [other for other in step.candidates if other.token_id != step.token_id][:OTHERS]
+    said = [f"{cited(other.token)} {percent(exponential(other.log_prob))}" for other in others]
+    if not said:
+        answer = f"nothing: {own}, and the vocabulary has no other token."
+    elif step.rank:
+        answer = f"{' or '.join(said)}; what was written, {own}."
+    else:
+        answer = f"{own}, then {' and '.join(said)}."
+    asks = f"What could it have written at step {step.index}?"
+    return Question(asks, answer[:1].upper() + answer[1:])

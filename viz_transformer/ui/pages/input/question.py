@@ -1,0 +1,23 @@
+"""What Input asks of a run: what does the model read at this position?"""
+
+from __future__ import annotations
+
+from viz_transformer.model.kinds import SIDES, SideName
+from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.session.runs import Shown
+
+
+def question(shown: Shown, side: SideName, position: int) -> Question | None:
+    """The token of this position, its id, and how many numbers it becomes."""
+    read = SIDES[side].of(shown.trace.src, shown.trace.tgt)
+    if not 0 <= position < len(read):
+        return None
+    codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.anatomy)
+    token, typed, token_id = read.tokens[position], read.originals[position], read.ids[position]
+    what = cited(token)
+    if codec is not None and token_id == codec.unknown and typed != token:
+        what = f"{what}, in the place of {cited(typed)}, which it does not know"
+    of = "" if size is None else f" of {size:,}"
+    numbers = shown.trace.anatomy.d_model
+    answer = f"{what}: token {token_id:,}{of}, as a vector of {numbers:,} numbers."
+    return Question(f"What does the {SIDES[side].stack} read at position {position}?", answer)

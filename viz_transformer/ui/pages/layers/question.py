@@ -1,0 +1,49 @@
+"""What Layers asks of a run: from which layer on is the answer settled, and what changed a token most?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from viz_transformer.analysis.layers.lens import OWN_STEP, Lens
+from viz_transformer.analysis.layers.sublayers import Flow
+from viz_transformer.figures import labels
+from viz_transformer.numerals import percent
+from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.session.runs import Shown
+
+
+def settled(shown: Shown, found: Lens, position: int) -> Question | None:
+    """From which station of the lens on the token that this row wrote is the most probable one."""
+    written, ranks = shown.trace.next_tokens[position], found.rank[position]
+    stations = [station.name for station in found.stations]
+    if written is None or (ranks < 0).all():
+        return None
+    asks = f"From which layer on is {cited(written)} the most probable token?"
+    last = len(ranks) - (found.stations[-1] == OWN_STEP)
+    behind = np.flatnonzero(ranks[:last] != 0)
+    first = 0 if not behind.size else int(behind[-1]) + 1
+    end = f"{percent(float(found.written[position, last - 1]))} at the end"
+    if first == last:
+        name = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
+        best = cited(name[int(found.top_ids[position, last - 1, 0])])
+        return Question(asks, f"From none: at the end it has {end.split(' at')[0]}, and {best} has more.")
+    if first == 0:
+        return Question(asks, f"From the {stations[0]} on: {end}.")
+    before = percent(float(found.written[position, first - 1]))
+    return Question(asks, f"From {stations[first]} on: {before} before it, {end}.")
+
+
+def changed_most(shown: Shown, flows: Sequence[Flow], position: int) -> Question | None:
+    """Which sub-layer of a stack added the largest share at this position."""
+    flows = [flow for flow in flows if position < len(flow.share) and np.isfinite(flow.share[position])]
+    if not flows:
+        return None
+    most = max(flows, key=lambda flow: float(flow.share[position]))
+    side = shown.trace.src_tokens if most.place.stack == "encoder" else shown.trace.tgt_tokens
+    share = labels.share(float(most.share[position]), 2)
+    return Question(
+        f"Which part of the {most.place.stack} changed {cited(side[position])} most?",
+        f"{most.place.title[:1].upper()}{most.place.title[1:]}: what it added is {share} of the two lengths together.",
+    )

@@ -1,0 +1,20 @@
+"""What Run asks of a run: where did the model look when it wrote this token, and how sure was it?"""
+
+from __future__ import annotations
+
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.numerals import exponential, percent
+from viz_transformer.ui.frame.maps import Picture
+from viz_transformer.ui.frame.questions import Question, cited, where
+from viz_transformer.ui.session.runs import Shown
+
+
+def question(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
+    """Where the chosen heads look from this position, and the probability of the token that its step wrote."""
+    asked = where(shown, picture, position, heads)
+    step = position - step_row(shown.run, 0)
+    if asked is None or picture.writes is None or not 0 <= step < len(shown.run.steps):
+        return asked
+    written = shown.run.steps[step]
+    sure = f"The model gave {cited(written.token)} {percent(exponential(written.log_prob))}."
+    return Question(asked.asks, f"{asked.answer} {sure}")

@@ -1,0 +1,41 @@
+"""What One weight asks of a run: why does this key get this weight?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz_transformer.analysis.weight.ladder import Ladder
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.numerals import percent, significant
+from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.session.runs import Shown
+
+
+def question(shown: Shown, found: Ladder) -> Question:
+    """Its score beside the largest other score of the row: the softmax turns their difference into a ratio."""
+    cell, row = found.cell, found.row
+    keys = KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
+    key, weight = cited(keys[cell.key]), float(row.weights[cell.key])
+    asks = f"Why does {key} get {percent(weight) if np.isfinite(weight) else 'no number'} of the weight?"
+    if not row.mask[cell.key]:
+        return Question(asks, "Because the mask closes it to this query.")
+    others = row.mask.copy()
+    others[cell.key] = False
+    score = float(row.scores[cell.key])
+    if not np.isfinite(row.scores[row.mask]).all():
+        return Question(asks, "Because a score of the row is not a number.")
+    if not others.any():
+        return Question(asks, "Because it is the only key that this query may read.")
+    best = int(np.where(others, row.scores, -np.inf).argmax())
+    gap, other = score - float(row.scores[best]), cited(keys[best])
+    if gap == 0:
+        return Question(asks, f"Because its score, {significant(score)}, is exactly that of {other}.")
+    more = "above" if gap > 0 else "below"
+    times = float(f"{np.exp(abs(gap)):.3g}")
+    ratio = f"e^{significant(abs(gap), 3)} = {f'{times:,.0f}' if 100 <= times < 1e9 else significant(times, 3)} times"
+    whose = f"{ratio} the weight of {other}" if gap > 0 else f"{other} gets {ratio} its weight"
+    return Question(
+        asks,
+        f"Because its score, {significant(score)}, is {significant(abs(gap), 3)} {more}"
+        f" {'the next, ' if gap > 0 else 'that of '}{other}: {whose}.",
+    )
