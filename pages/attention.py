@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame import frame, links, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -54,6 +54,7 @@ def show(both: frame.Runs) -> None:
     questions.show(asked, questions.where(both.main, picture, position, chosen["heads"]))
     with left, st.container(key="picture"):
         pictures.matrix_of(picture, key="attention_matrix")
+        links.from_cell()
     with right, st.container(key="panel"):
         view.panel(both, picture)
         view.scores(both.main)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import controls, frame, questions, text
+from viz_transformer.ui.frame import controls, frame, links, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -52,6 +52,7 @@ if both is not None:
     with left, st.container(key="picture"):
         view.looked(both)
         view.growing(both)
+        links.from_cell(decoding=False)
     with right, st.container(key="panel"):
         view.step(both)
     view.tabs(both)

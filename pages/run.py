@@ -12,7 +12,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
-from viz_transformer.ui.frame import controls, frame, pictures, questions, text
+from viz_transformer.ui.frame import controls, frame, links, pictures, questions, text
 from viz_transformer.ui.pages.run import notation_view, recorded
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
@@ -222,6 +222,7 @@ if both is not None:
         text.explained(HOW, NOT)
     with picture:
         drawn = pictures.selected_map(both, key="run_matrix")
+        links.from_cell()
     if drawn is not None:
         chosen = state.selection()
         position = chosen[KINDS[chosen["kind"]].queries.field]

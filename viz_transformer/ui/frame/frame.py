@@ -26,7 +26,7 @@ from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import chip_rows
 from viz_transformer.ui.components.selection import join_selection
-from viz_transformer.ui.frame import controls, opening, projector, text
+from viz_transformer.ui.frame import controls, links, opening, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ASKED
@@ -45,8 +45,9 @@ A_MOMENT = 0.06  # seconds: some frames of the browser
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
-def begin() -> None:
+def begin(*, in_app: bool = True) -> None:
     """What comes behind the heading in each run: the selection as the address has it."""
+    links.begin(in_app=in_app)
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_STAGE, None)
     found = {summary.name: summary for summary in cached.summaries()}
@@ -65,7 +66,7 @@ def title(name: str) -> None:
         PagesManager.uses_pages_directory = False
         st.rerun()
     opening.heading(name)
-    begin()
+    begin(in_app=False)
 
 
 def sidebar() -> None:

@@ -39,10 +39,11 @@ def show(page: StreamlitPage, declare: Callable[[], None]) -> None:
     """Draw a page, heading first; `declare` makes the fields of all pages known, before the address is read."""
     heading(page.title)
     declare()
-    from viz_transformer.ui.frame import frame
+    from viz_transformer.ui.frame import frame, links
 
     frame.begin()
     frame.sidebar()
     page.run()
+    links.to_next(page.title)
     frame.end()
     st.session_state[SHOWN] = page.title
