@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from viz_transformer.ui.frame import opening
+
+HERE = Path(__file__).parent
+PAGES = {
+    "RUN": {"Run": "run", "Decoding": "decoding"},
+    "INSIDE": {
+        "Input": "input",
+        "Positions": "positions",
+        "Attention": "attention",
+        "One weight": "weight",
+        "Layers": "layers",
+        "Tensors": "tensors",
+    },
+    "TRY": {"Masks": "masks", "Playground": "playground"},
+    "MODELS": {"Models": "models"},
+}
+"""The pages under their headings: the title of each and the name of its file. Each leads on to the next."""
 
 
 def declare() -> None:
@@ -12,26 +30,11 @@ def declare() -> None:
     from viz_transformer.ui import pages  # noqa: F401
 
 
-st.set_page_config(page_title="Viz Transformer", layout="wide", initial_sidebar_state=240)
+files = {title: HERE / "pages" / f"{name}.py" for group in PAGES.values() for title, name in group.items()}
 page = st.navigation(
     {
-        "RUN": [
-            st.Page("pages/run.py", title="Run", default=True),
-            st.Page("pages/decoding.py", title="Decoding"),
-        ],
-        "INSIDE": [
-            st.Page("pages/input.py", title="Input"),
-            st.Page("pages/positions.py", title="Positions"),
-            st.Page("pages/attention.py", title="Attention"),
-            st.Page("pages/weight.py", title="One weight"),
-            st.Page("pages/layers.py", title="Layers"),
-            st.Page("pages/tensors.py", title="Tensors"),
-        ],
-        "TRY": [
-            st.Page("pages/masks.py", title="Masks"),
-            st.Page("pages/playground.py", title="Playground"),
-        ],
-        "MODELS": [st.Page("pages/models.py", title="Models")],
+        heading: [st.Page(files[title], title=title, default=title == "Run") for title in group]
+        for heading, group in PAGES.items()
     }
 )
-opening.show(page, declare)
+opening.show(page, declare, files)

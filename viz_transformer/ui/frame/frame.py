@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import sleep
@@ -36,6 +36,8 @@ from viz_transformer.ui.session.runs import Watched, load
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plotly.graph_objects import Figure
 
     from viz_transformer.ui.session.runs import Shown
@@ -45,9 +47,9 @@ A_MOMENT = 0.06  # seconds: some frames of the browser
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
-def begin(*, in_app: bool = True) -> None:
-    """What comes behind the heading in each run: the selection as the address has it."""
-    links.begin(in_app=in_app)
+def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
+    """What comes behind the heading in each run: the selection as the address has it, and the pages there are."""
+    links.begin(files)
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_STAGE, None)
     found = {summary.name: summary for summary in cached.summaries()}
@@ -66,7 +68,7 @@ def title(name: str) -> None:
         PagesManager.uses_pages_directory = False
         st.rerun()
     opening.heading(name)
-    begin(in_app=False)
+    begin()
 
 
 def sidebar() -> None:

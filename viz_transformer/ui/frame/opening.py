@@ -6,7 +6,7 @@ imports inside its functions stay there, whatever pages and frame come to need.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ import streamlit as st
 from viz_transformer.ui.frame import style
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from streamlit.navigation.page import StreamlitPage
 
 SHOWN = "page_shown"
@@ -35,13 +37,16 @@ def heading(name: str) -> None:
         import pandas  # noqa: F401
 
 
-def show(page: StreamlitPage, declare: Callable[[], None]) -> None:
-    """Draw a page, heading first; `declare` makes the fields of all pages known, before the address is read."""
+def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, Path]) -> None:
+    """Draw a page, heading first; `declare` makes the fields of all pages known, before the address is read.
+
+    files: of all pages of the app, by their titles, in the order in which they lead on.
+    """
     heading(page.title)
     declare()
     from viz_transformer.ui.frame import frame, links
 
-    frame.begin()
+    frame.begin(files)
     frame.sidebar()
     page.run()
     links.to_next(page.title)

@@ -30,12 +30,8 @@ def question(shown: Shown, found: Ladder) -> Question:
     gap, other = score - float(row.scores[best]), cited(keys[best])
     if gap == 0:
         return Question(asks, f"Because its score, {significant(score)}, is exactly that of {other}.")
-    more = "above" if gap > 0 else "below"
     times = float(f"{np.exp(abs(gap)):.3g}")
-    ratio = f"e^{significant(abs(gap), 3)} = {f'{times:,.0f}' if 100 <= times < 1e9 else significant(times, 3)} times"
-    whose = f"{ratio} the weight of {other}" if gap > 0 else f"{other} gets {ratio} its weight"
-    return Question(
-        asks,
-        f"Because its score, {significant(score)}, is {significant(abs(gap), 3)} {more}"
-        f" {'the next, ' if gap > 0 else 'that of '}{other}: {whose}.",
-    )
+    ratio = f"{times:,.0f}" if 100 <= times < 1e9 else significant(times, 3)
+    more, who = ("above", "so it") if gap > 0 else ("below", "which")
+    said = f"Its score, {significant(score, 3)}, is {significant(abs(gap), 3)} {more} that of {other}, {who} gets"
+    return Question(asks, f"{said} e^{significant(abs(gap), 3)} = {ratio} times as much.")
