@@ -58,6 +58,7 @@ def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status:
     with numbers, st.container(key="tensors_panel"):
         try:
             view.point_panel(looked, name, status)
+            questions.show(asked, question.question(*view.viewed(looked, name), looked.of))
         except ValueError as error:
             text.paragraph(str(error), tone="bad")
     return name
@@ -87,5 +88,4 @@ if both is not None:
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)
         if selected is not None:
-            questions.show(asked, question.question(*view.viewed(looked, selected), looked.of))
             frame.stage(both, view.SCENES, f"{selected} of the run")

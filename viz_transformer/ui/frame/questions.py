@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import analysis
 from viz_transformer.figures import labels
-from viz_transformer.numerals import percent, significant
+from viz_transformer.numerals import number, percent, significant
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
 
@@ -92,7 +92,7 @@ def looks(picture: Picture, row: int, values: NDArray[np.float32] | None = None)
     at = int(np.where(free, np.abs(numbers), -1).argmax())
     key, value = token_at(picture.columns.tokens, at), float(numbers[at])
     if picture.scale == "diverging":
-        return f"at {key}, {value:+.4f}" if value else "nowhere"
+        return f"at {key}, {number(value, 4, '+')}" if value else "nowhere"
     if value == 0:
         return "nowhere: no key has weight"
     if not picture.bounded:

@@ -80,7 +80,8 @@ def test_the_formula_stands_with_the_numbers_of_the_answer():
 
 def test_the_component_gets_the_tree_of_the_run():
     header, _ = sent(opened(), 0)
-    assert header["nodes"]["total"] == [node.total for node in tree().nodes]
+    # the page's run is another one: with another number of threads its sums are rounded otherwise
+    assert header["nodes"]["total"] == pytest.approx([node.total for node in tree().nodes], abs=1e-5)
     assert header["answer"] == tree().answer
     assert "beam tree" in header["caption"]
     special = {token["text"] for token in header["tokens"] if token.get("special")}

@@ -6,7 +6,7 @@ import numpy as np
 
 from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.numerals import percent, significant
+from viz_transformer.numerals import number, percent, significant
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.session.runs import Shown
 
@@ -30,8 +30,8 @@ def question(shown: Shown, found: Ladder) -> Question:
     gap, other = score - float(row.scores[best]), cited(keys[best])
     if gap == 0:
         return Question(asks, f"Because its score, {significant(score)}, is exactly that of {other}.")
-    times = float(f"{np.exp(abs(gap)):.3g}")
-    ratio = f"{times:,.0f}" if 100 <= times < 1e9 else significant(times, 3)
+    times = float(significant(np.exp(abs(gap)), 3))
+    ratio = number(times, 0, ",") if 100 <= times < 1e9 else significant(times, 3)
     more, who = ("above", "so it") if gap > 0 else ("below", "which")
     said = f"Its score, {significant(score, 3)}, is {significant(abs(gap), 3)} {more} that of {other}, {who} gets"
     return Question(asks, f"{said} e^{significant(abs(gap), 3)} = {ratio} times as much.")
