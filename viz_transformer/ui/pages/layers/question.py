@@ -10,6 +10,7 @@ from viz_transformer.analysis.layers.lens import OWN_STEP, Lens
 from viz_transformer.analysis.layers.sublayers import Flow
 from viz_transformer.figures import labels
 from viz_transformer.numerals import percent
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.session.runs import Shown
 
@@ -24,15 +25,15 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     last = len(ranks) - (found.stations[-1] == OWN_STEP)
     behind = np.flatnonzero(ranks[:last] != 0)
     first = 0 if not behind.size else int(behind[-1]) + 1
-    end = f"{percent(float(found.written[position, last - 1]))} at the end"
+    end = percent(float(found.written[position, last - 1]))
     if first == last:
         name = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
         best = cited(name[int(found.top_ids[position, last - 1, 0])])
-        return Question(asks, f"From none: at the end it has {end.split(' at')[0]}, and {best} has more.")
+        return Question(asks, f"From none: at the end it has {end}, and {best} has more.")
     if first == 0:
-        return Question(asks, f"From the {stations[0]} on: {end}.")
+        return Question(asks, f"From the {stations[0]} on: {end} at the end.")
     before = percent(float(found.written[position, first - 1]))
-    return Question(asks, f"From {stations[first]} on: {before} before it, {end}.")
+    return Question(asks, f"From {stations[first]} on: {before} before it, {end} at the end.")
 
 
 def changed_most(shown: Shown, flows: Sequence[Flow], position: int) -> Question | None:
@@ -45,5 +46,5 @@ def changed_most(shown: Shown, flows: Sequence[Flow], position: int) -> Question
     share = labels.share(float(most.share[position]), 2)
     return Question(
         f"Which part of the {most.place.stack} changed {cited(side[position])} most?",
-        f"{most.place.title[:1].upper()}{most.place.title[1:]}: what it added is {share} of the two lengths together.",
+        f"{capitalised(most.place.title)}: what it added is {share} of the two lengths together.",
     )
