@@ -93,8 +93,8 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
     """
     with waiting("Loading the model ...", place):
         ckpt = cached.checkpoint(summary)
-    with waiting("Running the model ...", place):
-        run = cached.run(summary, text, target, how, Watched())
+    with waiting("Running the model ...", place), Watched() as progress:
+        run = cached.run(summary, text, target, how, progress)
     return Shown(name, summary, text, ckpt, run, target, how)
 
 
@@ -110,6 +110,17 @@ class Watched:
         self._stoppable = stoppable
         self._begun = self._last = time.monotonic()
         self._bar: DeltaGenerator | None = None
+        self._stop: DeltaGenerator | None = None
+
+    def __enter__(self) -> Watched:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Take both away one by one. To empty the place around them does not do: where it is filled again at once, the
+        browser never hears that it was empty, and keeps of what stood there whatever is not written over."""
+        for shown in (self._stop, self._bar):
+            if shown is not None:
+                shown.empty()
 
     def __call__(self, done: int, most: int) -> None:
         now = time.monotonic()
@@ -118,6 +129,7 @@ class Watched:
         self._last = now
         if self._bar is None:
             if self._stoppable:
-                st.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
+                self._stop = st.empty()
+                self._stop.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
             self._bar = st.empty()
         self._bar.progress(min(1.0, done / most), text=f"Step {done:,} of at most {most:,}")

@@ -125,7 +125,8 @@ def _score(shown: Shown) -> None:
     scored = None
     if typed:
         try:
-            run = cached.run(shown.summary, shown.text, typed, progress=Watched())
+            with Watched() as progress:
+                run = cached.run(shown.summary, shown.text, typed, progress=progress)
         except ValueError as error:
             text.paragraph(f"{error}.", tone="bad")
             return
