@@ -28,7 +28,7 @@ NOT = (
 frame.title("Attention")
 asked = questions.place()
 strip = frame.place("strip")
-status = st.empty()
+status = frame.status()
 both = frame.runs(status, rows="chosen")
 
 from viz_transformer.ui.frame import pictures

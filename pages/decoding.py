@@ -24,7 +24,7 @@ frame.title("Decoding")
 asked = questions.place()
 bar = frame.place("decoding_bar")
 strip = frame.place("strip")
-status = st.empty()
+status = frame.status()
 both = frame.runs(status, rows="chosen")
 
 from viz_transformer.analysis.attention.maps import attention_kinds

@@ -24,7 +24,7 @@ NOT = (
 frame.title("Input")
 asked = questions.place()
 strip = frame.place("strip")
-status = st.empty()
+status = frame.status()
 wait = st.empty()
 both = frame.runs(status, rows="none")
 

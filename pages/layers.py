@@ -27,7 +27,7 @@ NOT = (
 frame.title("Layers")
 asked = questions.place()
 strip = frame.place("strip")
-status = st.empty()
+status = frame.status()
 both = frame.runs(status)
 
 from viz_transformer.ui.pages.layers import lens_view, question, view

@@ -27,7 +27,7 @@ NOT = (
 frame.title("Masks")
 asked = questions.place()
 strip = frame.place("strip")
-status = st.empty()
+status = frame.status()
 both = frame.runs(status)
 
 from viz_transformer.ui.pages.masks import influence_view, masks_source, question, view

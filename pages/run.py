@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
+from viz_transformer.sentences import shortened
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.frame import controls, frame, links, pictures, questions, text
 from viz_transformer.ui.pages.run import notation_view, recorded
@@ -28,37 +28,41 @@ NOT = (
     " chance of being right. A mean over heads is not the attention of any head."
 )
 
+LONGEST_EXAMPLE = 28
+LARGE = 80
+"""A longer answer does not fit into one line in large type at 1280 pixels."""
 
-def inputs(summary: Summary | None) -> DeltaGenerator:
-    """The sentence box, with examples and, for numbers, a slider that writes into the box; the place beside it."""
-    left, right = st.columns([5, 3], gap="medium")
+
+def inputs(summary: Summary | None) -> None:
+    """The sentence box, beside it examples and, for numbers, a slider that writes into the box."""
     task = None if summary is None else summary.card.get("task")
     offered = () if summary is None else examples.offered(summary)
+    left, middle, right = st.columns([5, 4, 3] if examples.takes_numbers(task) else [5, 6, 1], gap="medium")
     with left:
-        st.text_input(examples.label(task), autocomplete="off", **state.bind("text", key="run_text"))
-        if offered:
-            key, text_now = "run_example", state.selection()["text"]
-            st.session_state[key] = text_now if text_now in offered else None
+        label = examples.label(task)
+        st.text_input(
+            label,
+            autocomplete="off",
+            label_visibility="collapsed",
+            placeholder=label,
+            **state.bind("text", key="run_text"),
+        )
+    if offered:
+        key, text_now = "run_example", state.selection()["text"]
+        st.session_state[key] = text_now if text_now in offered else None
+        with middle:
             st.pills(
                 "Examples",
                 offered,
-                format_func=text.literal,
+                format_func=lambda given: text.literal(shortened(given, LONGEST_EXAMPLE)),
                 key=key,
                 on_change=take_example,
                 args=(key,),
                 label_visibility="collapsed",
             )
-        if state.selection()["target"] is not None:
-            st.text_input(
-                "The answer that the model is given", autocomplete="off", **state.bind("target", key="run_target")
-            )
     if examples.takes_numbers(task):
         with right:
             slider()
-    with right, st.container(key="beside"):
-        if summary is not None:
-            notation_view.show(summary)
-        return frame.place("status").empty()
 
 
 def slider() -> None:
@@ -68,7 +72,7 @@ def slider() -> None:
         st.session_state[key] = shown or 0.0
     decimals = len(state.selection()["text"].strip().partition(".")[2]) if shown is not None else 0
     st.slider(
-        "or pick a number",
+        "A number",
         -limit,
         limit,
         step=examples.NUMBER_STEP,
@@ -76,6 +80,7 @@ def slider() -> None:
         key=key,
         on_change=take_number,
         args=(key,),
+        label_visibility="collapsed",
     )
 
 
@@ -96,9 +101,10 @@ def target_switch(shown: Shown) -> None:
             key="run_give",
             on_click=lambda: state.select(target=shown.run.text),
             help="Put another answer in the place of the model's own, and see what the model makes of each token of it",
+            type="tertiary",
         )
     else:
-        st.button("Let it write", key="run_write", on_click=lambda: state.select(target=None))
+        st.button("Let it write", key="run_write", on_click=lambda: state.select(target=None), type="tertiary")
 
 
 def site_controls(anatomy: Anatomy) -> None:
@@ -111,13 +117,20 @@ def site_controls(anatomy: Anatomy) -> None:
 
 
 def show_answer(shown: Shown) -> None:
-    """The text in large; of an expression also as a formula, with the verdict of computer algebra."""
+    """The text in large; of an expression as a formula, with the verdict of computer algebra."""
+    if examples.family(shown.summary.card.get("task")) == "taylor":
+        formula.show(shown.text, shown.run.text)
+        return
     lead, written = answer_text(shown.ckpt, shown.run)
     if shown.target is not None and not lead:
         lead = "given: "
-    text.paragraph(written or "(nothing but the end token)", style="vt-answer", lead=lead)
-    if examples.family(shown.summary.card.get("task")) == "taylor":
-        formula.show(shown.text, shown.run.text)
+    in_large(written or "(nothing but the end token)", lead)
+
+
+def in_large(answer: str, lead: str = "") -> None:
+    """An answer, set smaller where it is long."""
+    longer = " vt-answer-long" if len(lead) + len(answer) > LARGE else ""
+    text.paragraph(answer, style=f"vt-answer{longer}", lead=lead)
 
 
 def remarks(shown: Shown) -> list[str]:
@@ -154,9 +167,9 @@ def show_recording(summary: Summary, recording: Recording) -> None:
     state.start_at(recording.first_row)
     questions.show(asked, recording.question(state.selection()["t"]))
     with answer:
-        text.paragraph(recording.answer, style="vt-answer")
-        with frame.strip_columns()[0]:
-            chip_rows(recording.rows, key="run_strip")
+        in_large(recording.answer)
+    with strip, frame.strip_columns()[0]:
+        chip_rows(recording.rows, key="run_strip", on_text=frame.take_text)
     with panel:
         site_controls(summary.anatomy)
         scrubber(recording.scrubber, key="run_scrubber")
@@ -183,10 +196,16 @@ def compared(shown: Shown) -> str | None:
 
 frame.title("Run")
 asked = questions.place()
+status = frame.status()
 summary = frame.selected()
 with st.container(key="inputs"):
-    status = inputs(None if isinstance(summary, str) else summary)
-answer = frame.place("answer")
+    inputs(None if isinstance(summary, str) else summary)
+with st.container(horizontal=True, vertical_alignment="center", key="answer"):
+    answer = st.container()
+    if not isinstance(summary, str):
+        notation_view.show(summary)
+    given = st.container(width="content", key="given")
+strip = frame.place("strip")
 left, right = st.columns([5, 3], gap="medium")
 with left:
     picture = frame.place("picture")
@@ -208,7 +227,10 @@ if both is not None:
 
     with answer:
         show_answer(both.main)
-        frame.strip(both, beside=lambda: target_switch(both.a))
+    with strip:
+        frame.strip(both)
+    with given:
+        target_switch(both.a)
     with panel:
         site_controls(both.main.trace.anatomy)
         controls.rows(both, key="run_rows")

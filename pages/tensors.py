@@ -22,7 +22,7 @@ NOT = (
 
 frame.title("Tensors")
 asked = questions.place()
-status = frame.place("status").empty()
+status = frame.status()
 both = frame.runs(status, rows="none")  # what is looked at may be another trace
 
 from viz_transformer.ui.pages.tensors import question, tensor_sources, view

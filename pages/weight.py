@@ -24,7 +24,7 @@ NOT = (
 frame.title("One weight")
 asked = questions.place()
 strip = frame.place("strip")
-status = st.empty()
+status = frame.status()
 both = frame.runs(status)
 
 from viz_transformer.ui.pages.weight import question, view, weight_difference

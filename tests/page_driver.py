@@ -80,6 +80,11 @@ def words(app: AppTest) -> str:
     return re.sub(r"[ \n]+", " ", html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", markup(app)))).strip()
 
 
+def stale(app: AppTest) -> bool:
+    """Whether the page shows another run in the place of one that cannot be made."""
+    return 'class="vt-anchor vt-stale"' in markup(app)
+
+
 def table_rows(table: str) -> list[list[str]]:
     """The cells of an HTML table, by row."""
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table, flags=re.DOTALL)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from page_driver import TEXT, address, all_sent, goes_to, markup, opener, sent, the_run, words
+from page_driver import TEXT, address, all_sent, goes_to, markup, opener, sent, stale, the_run, words
 from wording import wording
 
 from viz_transformer.checkpoint import load
@@ -252,7 +252,8 @@ def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bun
     opened(app)
     app.text_input(key="decoding_prefix").set_value("two " * 40).run()
     assert not app.exception
-    assert "he prefix has " in words(app) and wording("below_is_the_last_answer_that_could_be_written") in words(app)
+    assert "The prefix has " in words(app) and wording("below_is_the_last_answer_that_could_be_written") in words(app)
+    assert stale(app)
     assert written(app) == list(the_run(bundled).tokens)
     app.text_input(key="decoding_prefix").set_value("two").run()
     assert written(app) == list(the_run(bundled, prefix="two").tokens)

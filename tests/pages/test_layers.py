@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from builders import saved, tiny_checkpoint
-from page_driver import TEXT, again, csv_lines, figures, markup, opener, told, words
+from page_driver import TEXT, again, csv_lines, figures, markup, opener, stale, told, words
 from wording import wording
 
 from viz_transformer.analysis.layers.lens import lens
@@ -295,8 +295,7 @@ def test_any_text_that_the_model_reads_is_shown_as_text(app, text):
 
 def test_bad_input_is_a_sentence(app):
     opened(app, text="")
-    assert "the text is empty" in words(app)
-    assert not app.get("plotly_chart")
+    assert "The text is empty" in words(app) and stale(app)
     opened(app, text="7" * 60)
     assert wording("the_model_reads_at_most", 48) in words(app)
 

@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 from builders import SPECIALS, saved, tiny_checkpoint
-from page_driver import again, figures, markup, numbers, opener, table_rows, words
+from page_driver import again, figures, markup, numbers, opener, stale, table_rows, words
 from wording import wording
 
 from viz_transformer import numerals
@@ -177,7 +177,7 @@ def test_every_topic_is_there_for_one_token_the_maximum_and_unknown_text(app, te
 
 
 def test_an_empty_text_is_said(app):
-    assert "the text is empty" in words(opened(app, text=""))
+    assert "The text is empty" in words(opened(app, text="")) and stale(app)
 
 
 # --- models of other kinds

@@ -5,11 +5,25 @@ import shutil
 
 import numpy as np
 import pytest
-from page_driver import again, components, csv_lines, markup, opener, recorded, sent, the_run, told, words
+from page_driver import (
+    again,
+    components,
+    csv_lines,
+    goes_to,
+    markup,
+    opener,
+    recorded,
+    sent,
+    stale,
+    the_run,
+    told,
+    words,
+)
 from wording import wording
 
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
+from viz_transformer.sentences import capitalised, shortened
 from viz_transformer.ui.frame.text import literal
 from viz_transformer.ui.session import examples, state
 
@@ -163,9 +177,9 @@ def test_the_examples_can_all_be_run(app):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", wording("the_text_is_empty")),
-        ("   ", wording("the_text_is_empty")),
-        ("7" * 10_000, wording("source_is_too_long", "10,002", 48)),
+        ("", capitalised(wording("the_text_is_empty"))),
+        ("   ", capitalised(wording("the_text_is_empty"))),
+        ("7" * 10_000, capitalised(wording("source_is_too_long", "10,002", 48))),
         ("hello", "5 tokens are not in the vocabulary, the model reads <unk> instead: h, e, l, o"),
         ("1🙂", "1 token is not in the vocabulary, the model reads <unk> instead: 🙂"),
         ("שלום 1", wording("are_not_in_the_vocabulary")),
@@ -183,6 +197,33 @@ def test_bad_input_is_answered_by_one_sentence_and_stays(app, text, sentence):
     assert sentence in words(app)
     if text.strip():
         assert "<b>" not in markup(app)
+
+
+def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_be_done(app, bundled):
+    opened(app, text="7")
+    before = sent(app, "matrix")[1]["values"]
+    assert not stale(app)
+    app.text_input(key="run_text").set_value("9" * 100).run()
+    assert stale(app) and np.array_equal(sent(app, "matrix")[1]["values"], before)
+    assert wording("dimmed_below_the_run_of", "7") in words(app)
+    row = told(app, "chips")["rows"][0]
+    assert row["edit"]["text"] == "9" * 100 and [chip["text"] for chip in row["chips"]] == ["<s>", "7", "</s>"]
+    assert [button.label for button in app.button if button.key.startswith("problem")] == [
+        "Use the first 48 tokens",
+        "Undo",
+    ]
+    app.button(key="problem_0").click().run()
+    assert app.text_input(key="run_text").value == "9" * 46
+    assert not stale(app) and len(told(app, "chips")["rows"][0]["chips"]) == 48
+    app.text_input(key="run_text").set_value("").run()
+    app.button(key="problem_0").click().run()
+    assert app.text_input(key="run_text").value == "9" * 46 and not stale(app)
+
+
+def test_a_link_to_a_text_that_cannot_be_read_shows_the_first_example_dimmed(app, bundled):
+    opened(app, text="9" * 100)
+    assert stale(app) and drawn(app)
+    assert wording("dimmed_below_the_run_of", examples.examples("numbers")[0]) in words(app)
 
 
 def test_one_character_is_enough(app, bundled):
@@ -221,8 +262,9 @@ def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
         assert not at_the_zoo.exception
         box = at_the_zoo.text_input(key="run_text")
         expected = {"own": ("bad", "face")}.get(name) or examples.examples(name)
-        assert (box.label, box.value) == (label, expected[0])
-        assert at_the_zoo.button_group(key="run_example").options == [literal(offered) for offered in expected]
+        assert (box.label, box.placeholder, box.value) == (label, label, expected[0])
+        shown = [literal(shortened(offered, 28)) for offered in expected]
+        assert at_the_zoo.button_group(key="run_example").options == shown
 
 
 def test_an_address_with_a_model_alone_starts_with_its_first_example(at_the_zoo):
@@ -269,7 +311,7 @@ def test_a_beginning_that_fills_the_model_gets_one_step_and_a_longer_one_a_sente
     opened(at_the_zoo, checkpoint="shakespeare", text="A" * 24)
     assert len(sent(at_the_zoo, "scrubber")[0]["candidates"]) == 1
     at_the_zoo.text_input(key="run_text").set_value("A" * 25).run()
-    assert wording("source_is_too_long", 25, 24) in words(at_the_zoo)
+    assert capitalised(wording("source_is_too_long", 25, 24)) in words(at_the_zoo)
 
 
 def test_a_model_that_sees_ahead_says_what_the_picture_is(at_the_zoo):
@@ -301,9 +343,9 @@ def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, b
     opened(app, text="7")
     own = the_run(bundled, "7")
     app.button(key="run_give").click().run()
-    assert app.text_input(key="run_target").value == own.text
+    assert told(app, "chips")["rows"][1]["edit"]["text"] == own.text
     assert drawn(app) and told(app, "chips")["rows"][1]["label"] == "given"
-    app.text_input(key="run_target").set_value("six & a half").run()
+    goes_to(app, target="six & a half")
     assert not app.exception
     run = decode(load(bundled / "numbers"), "7", target="six & a half")
     given = told(app, "chips")["rows"][1]["chips"]
@@ -315,9 +357,14 @@ def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, b
     assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 0)[0])
     assert wording("its_log_probability_is_over_steps", f"{run.log_prob:.2f}", len(run.steps)) in words(app)
     assert "“7” with the given target “six & a half”" in sent(app, "matrix")[0]["caption"]
-    app.text_input(key="run_target").set_value("seven " * 200).run()
-    assert "shorten the target" in words(app) and app.text_input(key="run_target").value == "seven " * 200
-    app.text_input(key="run_target").set_value("").run()
+    goes_to(app, target="seven " * 200)
+    assert "shorten the target" in words(app)
+    assert told(app, "chips")["rows"][1]["edit"] == {
+        "field": "target",
+        "text": "seven " * 200,
+        "said": "Edit the given answer",
+    }
+    goes_to(app, target="")
     assert [chip["text"] for chip in told(app, "chips")["rows"][1]["chips"]] == ["</s>"] and " over 1 step." in words(
         app
     )

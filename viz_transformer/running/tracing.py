@@ -17,6 +17,7 @@ from viz_transformer.running.edits import Edit, check_edits
 from viz_transformer.running.record import Tokens, Trace, output_maps, trace_value
 from viz_transformer.running.search import reads_ahead_because
 from viz_transformer.text.codec import TextCodec
+from viz_transformer.text.shortening import TooLong
 
 TextOrIds = str | Sequence[int]
 
@@ -89,11 +90,9 @@ def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int
 
 
 def check_length(length: int, most: int, what: str) -> None:
-    """Raise ValueError if the model does not read that many tokens."""
+    """Raise TooLong, which is a ValueError, if the model does not read that many tokens."""
     if length > most:
-        raise ValueError(
-            f"{what} has {length:,} tokens, the model reads at most {most:,}: shorten it or choose another checkpoint"
-        )
+        raise TooLong(what, length, most)
 
 
 def record(

@@ -5,7 +5,7 @@ import json
 import pytest
 from mounted import mounted
 
-from viz_transformer.figures.components.chips import LONGEST, Chip, ChipRow
+from viz_transformer.figures.components.chips import LONGEST, MANY, Chip, ChipRow, Editing
 
 MARKUP = "<img/src=x/onerror=alert(1)>"
 
@@ -68,7 +68,77 @@ def test_a_row_without_a_field_cannot_be_picked():
     assert ChipRow(label="writes", chips=[], **picked).data() == {"label": "writes", "chips": [], **picked}
 
 
+def test_a_mark_is_for_what_is_unusual():
+    def marks(unsure, sure):
+        chips = written(*"u" * unsure, probability=0.25) + written(*"s" * sure)
+        return [chip.get("mark", False) for chip in ChipRow(label="writes", chips=chips).data()["chips"]]
+
+    assert marks(3, 17) == [True] * 3 + [False] * 17  # 15 %
+    assert marks(3, 16) == [False] * 19  # more than that
+    assert marks(1, 1) == [True, False]  # a single one is always marked
+
+
+def test_many_letters_are_one_text_and_few_or_words_are_not():
+    def joined(count, letters):
+        return ChipRow(label="reads", chips=read(*"x" * count), letters=letters).data().get("joined", False)
+
+    assert joined(MANY, True) and not joined(MANY - 1, True) and not joined(MANY, False)
+
+
 # ---- what a row does
+
+
+def editable(text="1,234"):
+    edit = Editing(field="text", text=text, said="Edit the text")
+    return {"rows": [ChipRow(label="reads", chips=read("1", "2"), field="i", edit=edit).data()]}
+
+
+def taken(shown):
+    return shown.page.evaluate("window.triggers")
+
+
+def test_a_row_is_written_anew_in_its_place_and_keeps_its_height(browser):
+    with mounted(browser, "chips", editable("a\nb")) as shown:
+        height = shown.page.locator(".strip").bounding_box()["height"]
+        shown.page.get_by_role("button", name="Edit the text").click()
+        box = shown.page.get_by_role("textbox", name="Edit the text")
+        assert box.input_value() == "a\nb" and box.evaluate("(box) => box.matches(':focus')")
+        assert shown.page.locator(".strip").bounding_box()["height"] == height == 88
+        box.fill("<b>4</b>")
+        shown.press("Enter")
+        assert taken(shown) == [["text", {"field": "text", "text": "<b>4</b>"}]]
+        assert shown.page.locator(".waiting").count() == 1
+        shown.give(editable("<b>4</b>"))
+        assert shown.page.locator(".waiting").count() == 0
+        assert shown.page.get_by_role("button", name="Edit the text").evaluate("(each) => each.matches(':focus')")
+
+
+def test_escape_and_the_same_text_tell_nothing_and_leaving_the_box_takes_the_text(browser):
+    with mounted(browser, "chips", editable()) as shown:
+        for key in ("Escape", "Enter"):
+            shown.page.evaluate("document.dispatchEvent(new CustomEvent('vt-edit'))")
+            if key == "Escape":
+                shown.page.get_by_role("textbox").fill("other")
+            shown.press(key)
+            assert shown.page.get_by_role("textbox").count() == 0
+        assert taken(shown) == []
+        shown.page.evaluate("document.dispatchEvent(new CustomEvent('vt-edit'))")
+        shown.page.get_by_role("textbox").fill("left")
+        shown.page.get_by_role("textbox").blur()
+        assert taken(shown) == [["text", {"field": "text", "text": "left"}]]
+
+
+def test_a_long_row_scrolls_to_what_is_chosen_and_stays_in_one_line(browser):
+    chips = read(*(f"token{i}" for i in range(60)))
+    with mounted(browser, "chips", {"rows": [ChipRow(label="reads", chips=chips, field="i").data()]}) as shown:
+        shown.page.set_viewport_size({"width": 500, "height": 400})
+        line = shown.page.locator(".chips")
+        for i in (59, 30, 0):
+            shown.choose(i=i)
+            at, whole = shown.page.locator(".selected").bounding_box(), line.bounding_box()
+            assert whole["x"] <= at["x"] and at["x"] + at["width"] <= whole["x"] + whole["width"]
+            assert at["y"] >= whole["y"] and shown.page.locator(".strip").bounding_box()["height"] == 88
+        assert shown.page.evaluate("window.scrollX") == 0
 
 
 def chip(shown, row, name):

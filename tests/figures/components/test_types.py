@@ -18,7 +18,7 @@ from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
-from viz_transformer.figures.components.chips import Chip, ChipRow
+from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing
 from viz_transformer.figures.components.grid import GridScore, grid_payload
 from viz_transformer.figures.components.lines import MOST_TOKENS, lines_payload
 from viz_transformer.figures.components.masks import masks_payload
@@ -114,7 +114,8 @@ def _beam_tree() -> Iterator[bytes]:
 def _chips() -> Iterator[Any]:
     read = Chip(token="<unk>", original="ä", side="source", position=0, unknown=True)
     written = Chip(token="a", original="a", side="target", position=0, probability=0.25)
-    yield ChipRow(label="reads", chips=[read], field="i").data()
+    editing = Editing(field="text", text="ä", said="Edit the text")
+    yield ChipRow(label="reads", chips=[read] * MANY, field="i", letters=True, edit=editing).data()
     yield ChipRow(label="writes", chips=[written]).data()
 
 

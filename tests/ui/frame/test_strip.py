@@ -75,7 +75,7 @@ def test_written_chips_have_the_probability_of_their_step(ckpt):
 
 def test_the_two_rows_stand_for_positions_of_the_selection(ckpt):
     run = decode(ckpt, "abc", max_steps=5)
-    reads, writes = strip.chip_data(ckpt, run)
+    reads, writes = strip.chip_data(ckpt, run, "abc")
     assert (reads["label"], reads["field"], reads["first"]) == ("reads", "i", 0)
     assert (writes["label"], writes["field"], writes["first"]) == ("writes", "t", 0)
     assert [chip["text"] for chip in reads["chips"]] == list(run.trace.src_tokens)
@@ -87,7 +87,7 @@ def test_the_two_rows_stand_for_positions_of_the_selection(ckpt):
 def test_a_decoder_alone_writes_from_the_last_row_of_its_beginning_on():
     ckpt = tiny_checkpoint("decoder-only")
     run = decode(ckpt, "uvw", max_steps=5)
-    reads, writes = strip.chip_data(ckpt, run)
+    reads, writes = strip.chip_data(ckpt, run, "abc")
     assert (reads["field"], reads["first"], len(reads["chips"])) == ("t", 0, 4)
     assert (writes["field"], writes["first"], len(writes["chips"])) == ("t", 3, 5)
     for step, chip in enumerate(writes["chips"]):  # the row of a step is the one that writes its token
@@ -98,7 +98,7 @@ def test_padding_behind_the_answer_moves_no_step():
     ckpt = tiny_checkpoint(pad_to=20, max_target=20)
     run = decode(ckpt, "abc", max_steps=2)
     assert len(run.trace.tgt_tokens) == 20
-    assert strip.chip_data(ckpt, run)[1]["first"] == 0
+    assert strip.chip_data(ckpt, run, "abc")[1]["first"] == 0
 
 
 def test_unknown_text_is_said_in_one_sentence(ckpt):

@@ -1,12 +1,16 @@
-import { element } from "./parts/elements.js"
+import { element, icon } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
 import { rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
-/** @import { Chip, ChipRow } from "./parts/types.js" */
+/** @import { Chip, ChipRow, Editing } from "./parts/types.js" */
 
-// Rows of token chips. data: {rows: [{label, field, first, chips: [{text, note, title, ink, special, unknown, share,
-// sure}]}]}; a chip of a row with a `field` of the selection can be picked, it stands for position first, first + 1, ...
+// Rows of token chips, each in one line that scrolls to what is chosen. data: {rows: [{label, field, first, joined,
+// edit, chips: [{text, note, title, ink, special, unknown, share, sure, mark}]}]}; a chip of a row with a `field` of the
+// selection can be picked, it stands for position first, first + 1, ... A row with `edit` can be written anew in its
+// place: Python hears {field, text} as `text`. The letters of a row that is `joined` stand as one text.
+const SETTLE = 150
+
 /**
  * @param {Chip} chip
  * @param {boolean} pickable
@@ -18,12 +22,13 @@ const chipOf = (chip, pickable) => {
   if (chip.note) made.append(element("span", "note", chip.note))
   made.append(element("bdi", "token", chip.text))
   if (chip.share !== undefined) {
+    made.style.setProperty("--share", `${100 * chip.share}%`)
     const bar = element("span", chip.sure ? "share" : "share unsure")
     const part = element("span", "part")
     part.style.width = `${100 * chip.share}%`
     bar.append(part)
     made.append(bar)
-    if (!chip.sure) made.append(element("span", "mark", "!"))
+    if (chip.mark) made.append(element("span", "mark", "!"))
   }
   if (made instanceof HTMLButtonElement) {
     made.type = "button"
@@ -32,22 +37,97 @@ const chipOf = (chip, pickable) => {
   return made
 }
 
-/** @param {ChipRow} row */
-const rowOf = (row) => {
-  const { field, first = 0 } = row
-  const line = element("div", "row")
+/**
+ * Scrolls the line, and nothing else, until the chip and a part of its neighbours are in sight.
+ * @param {HTMLElement} line
+ * @param {HTMLElement} chip
+ */
+const reveal = (line, chip) => {
+  const from = chip.offsetLeft - line.offsetLeft
+  const beside = Math.min(line.clientWidth / 4, 80)
+  const least = from + chip.offsetWidth + beside - line.clientWidth
+  line.scrollLeft = Math.min(Math.max(line.scrollLeft, least), Math.max(0, from - beside))
+}
+
+/**
+ * The text of a row in the place of its chips: Enter takes it, as leaving the box does; Escape brings the chips back.
+ * @param {HTMLElement} line
+ * @param {HTMLElement} chips
+ * @param {Editing} edit
+ * @param {(text: string) => void} take
+ */
+const editor = (line, chips, edit, take) => {
+  const begin = element("button", "pencil")
+  begin.type = "button"
+  begin.title = `${edit.said} (e)`
+  begin.setAttribute("aria-label", edit.said)
+  begin.append(icon("edit"))
+  const box = element("textarea", "box")
+  box.rows = 1
+  box.spellcheck = false
+  box.autocomplete = "off"
+  box.setAttribute("aria-label", edit.said)
+  let open = false
+  const close = () => {
+    if (!open) return
+    open = false
+    box.replaceWith(chips)
+  }
+  const done = () => {
+    if (!open) return
+    const text = box.value
+    close()
+    if (text === edit.text) return
+    line.classList.add("waiting")
+    take(text)
+  }
+  const start = () => {
+    if (open) return
+    open = true
+    box.value = edit.text
+    chips.replaceWith(box)
+    box.focus()
+    box.select()
+  }
+  begin.onclick = start
+  chips.onclick = (event) => {
+    if (event.target === chips) start()
+  }
+  box.onblur = done
+  box.onkeydown = (event) => {
+    event.stopPropagation()
+    if (event.key === "Escape") close()
+    else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) done()
+    else return
+    event.preventDefault()
+    begin.focus()
+  }
+  return { begin, start }
+}
+
+/**
+ * @param {ChipRow} row
+ * @param {(text: {field: string, text: string}) => void} write
+ */
+const rowOf = (row, write) => {
+  const { field, edit, first = 0 } = row
+  const line = element("div", row.joined ? "row joined" : "row")
   const chips = element("div", "chips")
   chips.setAttribute("role", "group")
   chips.setAttribute("aria-label", row.label)
   chips.append(...row.chips.map((chip) => chipOf(chip, field !== undefined)))
-  line.append(element("span", "label", row.label), chips)
-  if (field === undefined) return { line, mark() {} }
+  const written = edit && editor(line, chips, edit, (text) => write({ field: edit.field, text }))
+  const lead = element("span", "lead")
+  lead.append(element("span", "label", row.label), ...(written ? [written.begin] : []))
+  line.append(lead, chips)
+  const { start, begin } = written ?? {}
+  if (field === undefined) return { line, start, begin, mark() {} }
 
   const buttons = /** @type {HTMLElement[]} */ ([...chips.children])
   const pick = (/** @type {number} */ i, /** @type {number} */ settle) => {
     if (i < 0 || i >= buttons.length) return
     selection.pick({ [field]: first + i }, settle)
-    buttons[i].focus()
+    buttons[i].focus({ preventScroll: true })
   }
   buttons.forEach((button, i) => {
     button.onclick = () => pick(i, 0)
@@ -55,11 +135,13 @@ const rowOf = (row) => {
       const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: buttons.length - 1 }[event.key]
       if (to === undefined) return
       event.preventDefault()
-      pick(to, 150)
+      pick(to, SETTLE)
     }
   })
   return {
     line,
+    start,
+    begin,
     mark() {
       const chosen = selection.chosen[field] - first
       buttons.forEach((button, i) => {
@@ -67,12 +149,13 @@ const rowOf = (row) => {
         button.setAttribute("aria-pressed", String(i === chosen))
         button.tabIndex = i === chosen || (i === 0 && !(chosen >= 0 && chosen < buttons.length)) ? 0 : -1
       })
+      if (buttons[chosen]) reveal(chips, buttons[chosen])
     },
   }
 }
 
 /** @param {Component} component */
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const known = rootIn(parentElement, "strip")
   const root = known ?? /** @type {Root} */ (element("div", "strip"))
   /** @type {() => ReturnType<typeof rowOf>[]} */
@@ -81,16 +164,32 @@ export default function ({ data, parentElement }) {
     parentElement.append(root)
     root.vt = { rows: [], given: "" }
     root.vt.deaf = selection.listen(() => rows().forEach((row) => row.mark()))
+    root.vt.edit = () => {
+      if (root.clientWidth)
+        rows()
+          .find((row) => row.start)
+          ?.start?.()
+    }
+    document.addEventListener("vt-edit", root.vt.edit)
   }
+  root.vt.write = (/** @type {unknown} */ text) => setTriggerValue("text", text)
   const given = JSON.stringify(data)
   if (given !== root.vt.given) {
-    root.vt.rows = data.rows.map(rowOf)
+    root.vt.rows = data.rows.map((/** @type {ChipRow} */ row) =>
+      rowOf(row, (/** @type {unknown} */ text) => root.vt.write(text)),
+    )
+    const within = parentElement instanceof ShadowRoot && root.contains(parentElement.activeElement)
     root.replaceChildren(...rows().map((row) => row.line))
+    if (within)
+      rows()
+        .find((row) => row.begin)
+        ?.begin?.focus()
   }
   root.vt.given = given
   rows().forEach((row) => row.mark())
   return () => {
     root.vt.deaf()
+    document.removeEventListener("vt-edit", root.vt.edit)
     root.remove()
   }
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from viz_transformer.figures import labels
@@ -11,6 +11,10 @@ from viz_transformer.model.kinds import SideName
 
 SURE = 0.5
 LONGEST = 40
+MOST_MARKED = 0.15
+"""Where more of a row's tokens than this share are unsure, none is marked: a mark is for what is unusual."""
+MANY = 40
+"""From so many letters on, a row of letters is drawn as one text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +60,39 @@ class Chip:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Editing:
+    """How a row is written anew in its place: the field that gets the text, the text now, and the name of the box."""
+
+    field: Literal["text", "target"]
+    text: str
+    said: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ChipRow:
-    """A labelled row of chips. With a `field` they can be picked: the first is position `first` of that field."""
+    """A labelled row of chips. With a `field` they can be picked: the first is position `first` of that field.
+
+    letters: whether each chip is a character of a text, so that many of them are drawn as one. edit: how the row is
+    written anew; None for one that cannot be.
+    """
 
     label: str
     chips: Sequence[Chip]
     field: Literal["i", "t"] | None = None
     first: int = 0
+    letters: bool = False
+    edit: Editing | None = None
 
     def data(self) -> dict[str, Any]:
-        picked = {} if self.field is None else {"field": self.field, "first": self.first}
-        return {"label": self.label, "chips": [chip.data() for chip in self.chips], **picked}
+        data: dict[str, Any] = {"label": self.label, "chips": [chip.data() for chip in self.chips]}
+        unsure = [chip for chip in data["chips"] if chip.get("sure") is False]
+        if len(unsure) <= MOST_MARKED * len(self.chips) or len(unsure) == 1:
+            for chip in unsure:
+                chip["mark"] = True
+        if self.field is not None:
+            data |= {"field": self.field, "first": self.first}
+        if self.letters and len(self.chips) >= MANY:
+            data["joined"] = True
+        if self.edit is not None:
+            data["edit"] = asdict(self.edit)
+        return data

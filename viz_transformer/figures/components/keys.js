@@ -80,9 +80,10 @@ export default function ({ data, parentElement }) {
       if (event.key === "?") dialog.open ? dialog.close() : dialog.showModal()
       else if (dialog.open) return
       else if (event.key === "p") selection.pick({ projector: projector ? "off" : "on" })
-      else if (!projector) return
-      else if (event.key === "Escape" && !event.defaultPrevented) selection.pick({ projector: "off" })
-      else if (turn) restOfScene(turn) || (scenes > 1 && selection.pick({ scene: (scene + turn + scenes) % scenes }))
+      else if (event.key === "e" && !projector) document.dispatchEvent(new CustomEvent("vt-edit"))
+      else if (event.key === "Escape" && projector && !event.defaultPrevented) selection.pick({ projector: "off" })
+      else if (turn && projector)
+        restOfScene(turn) || (scenes > 1 && selection.pick({ scene: (scene + turn + scenes) % scenes }))
       else if (step && rows && !event.defaultPrevented && !focused(event).matches(ARROWS)) {
         const to = Math.min(Math.max((selection.chosen.t ?? rows[0]) + step, rows[0]), rows[1])
         selection.pick({ t: to }, 250)

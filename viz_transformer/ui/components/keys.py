@@ -38,6 +38,8 @@ GROUPS = (
         "Everywhere",
         (
             (("?",), "show or hide this list"),
+            (("←", "→"), "one step back, one step on"),
+            (("e",), "edit the text; Enter runs it, Escape leaves it"),
             (("p",), "projector on or off"),
             (("Tab", "Shift Tab"), "to the next or the previous control"),
             (("Enter", "Space"), "press, or choose"),

@@ -11,6 +11,8 @@ import streamlit as st
 from viz_transformer.figures.components.source import javascript, style_sheet
 
 _TOKEN = "masks_token"
+_WRITTEN = ("text", "target")
+"""The fields that a row of chips writes."""
 
 
 def matrix(data: bytes, *, key: str) -> None:
@@ -58,9 +60,18 @@ def rail(data: Mapping[str, Any], *, key: str) -> None:
     _put("rail", key, dict(data))
 
 
-def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str) -> None:
-    """Draw rows of chips, as `ChipRow.data` makes them. A picked chip goes into the selection of the page."""
-    _put("chips", key, {"rows": rows})
+def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str, on_text: Callable[[str, str], None]) -> None:
+    """Draw rows of chips, as `ChipRow.data` makes them. A picked chip goes into the selection of the page.
+
+    `on_text` gets the field and the text of a row that was written anew.
+    """
+
+    def heard() -> None:
+        told = st.session_state[key].text
+        if isinstance(told, Mapping) and told.get("field") in _WRITTEN and isinstance(told.get("text"), str):
+            on_text(told["field"], told["text"])
+
+    _put("chips", key, {"rows": rows}, on_text_change=heard)
 
 
 def heard_token() -> str:

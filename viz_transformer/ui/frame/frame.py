@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import sleep
@@ -20,16 +20,15 @@ from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, kinds_of
-from viz_transformer.sentences import capitalised, quoted
+from viz_transformer.sentences import quoted
 from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import chip_rows
 from viz_transformer.ui.components.selection import join_selection
-from viz_transformer.ui.frame import controls, links, opening, projector, text
+from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
-from viz_transformer.ui.session.fields import ASKED
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.memory import leave_new_imports_alone
 from viz_transformer.ui.session.runs import Watched, load
@@ -50,6 +49,7 @@ NO_MODELS = "There is no trained model here yet: train one with “viz-transform
 def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
     """What comes behind the heading in each run: the selection as the address has it, and the pages there are."""
     links.begin(files)
+    problems.begin()
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_STAGE, None)
     found = {summary.name: summary for summary in cached.summaries()}
@@ -199,14 +199,11 @@ def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "l
         both = Runs(load("A", summary, chosen["text"], chosen["target"], _selected_how(summary, status), status))
         state.keep_good()
     except ValueError as error:
-        good = state.last_good()
-        if good is None or any(good[name] != chosen[name] for name in ASKED):
+        instead = problems.instead(summary, error, status)
+        if instead is None:
             say(status, *state.remarks(), error=str(error))
             return None
-        # Only how it is written cannot be: the last answer stays.
-        state.remark(f"{capitalised(error)}. Below is the last answer that could be written.")
-        how = how_of(summary, good, good["branch"])
-        both = Runs(load("A", summary, chosen["text"], chosen["target"], how, status))
+        both = Runs(instead)
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status)
     fit(both.main)
@@ -243,8 +240,8 @@ def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
             chosen[name] = 0 if name == "branch" else None
     if chosen["branch"] == 0:
         return state.how()
-    with waiting("Running the model ...", status):
-        return how_of(summary, chosen, chosen["branch"], progress=Watched())
+    with waiting("Running the model ...", status), Watched() as progress:
+        return how_of(summary, chosen, chosen["branch"], progress=progress)
 
 
 def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
@@ -279,20 +276,32 @@ def fit(shown: Shown) -> None:
     state.fit_positions(len(shown.trace.src), len(shown.trace.tgt), analysis.step_row(shown.run, 0))
 
 
+def status() -> DeltaGenerator:
+    """Where the page says what there is to say of the selection; its height is kept."""
+    return place("status").empty()
+
+
 def strip_columns() -> list[DeltaGenerator]:
     """Where the chips stand, and the pin."""
-    return st.columns([5, 2], gap="medium")
+    return st.columns([6, 1], gap="small")
 
 
-def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
-    """The run as chips, and the pin that keeps it as B; `beside` draws what else stands there."""
+def take_text(field: str, text: str) -> None:
+    """A row of the strip was written anew: the text, or the answer that the model is given."""
+    state.select(**{field: text})
+
+
+def strip(both: Runs) -> None:
+    """The run as chips, and the pin that keeps it as B."""
     from viz_transformer.ui.frame.strip import chip_data
 
     left, right = strip_columns()
     with left:
-        chip_rows(chip_data(both.main.ckpt, both.main.run), key="run_strip")
-    with right.container(key="pin", horizontal=True, horizontal_alignment="right"):
-        beside()
+        chosen = state.selection()
+        written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
+        rows = chip_data(both.main.ckpt, both.main.run, **written)
+        chip_rows(rows, key="run_strip", on_text=take_text)
+    with right.container(key="pin"):
         if both.b is None:
             st.button(
                 "Pin as B",
@@ -300,6 +309,7 @@ def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
                 on_click=state.pin,
                 args=(both.a.how,),
                 help="Keep this run, to compare others with it",
+                width="stretch",
             )
         else:
             names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
@@ -312,7 +322,7 @@ def strip(both: Runs, *, beside: Callable[[], None] = lambda: None) -> None:
                 hidden=True,
                 help=text.literal(f"{names}."),
             )
-            st.button("Unpin", key="pin_off", on_click=state.unpin)
+            st.button("Unpin", key="pin_off", on_click=state.unpin, width="stretch")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from viz_transformer import analysis
 from viz_transformer.figures import labels
 from viz_transformer.numerals import number, percent, significant
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import problems, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from viz_transformer.ui.session.runs import Shown
 
 LONGEST_TOKEN = 24
+ONE_LINE = 108
+"""A question and its answer of more characters are set smaller, in two lines at 1280 pixels."""
 EVEN = 1.5
 """A row whose largest weight is less than this many times an even share has no key that stands out."""
 NAMED = 3
@@ -46,14 +48,17 @@ def place() -> DeltaGenerator:
     """Where the line stands, under the title; its height is kept."""
     container = st.container(key="question")
     container.html('<i class="vt-anchor"></i>')
-    return container.empty()
+    found = container.empty()
+    problems.told_in(found)
+    return found
 
 
 def show(place: DeltaGenerator, question: Question | None) -> None:
-    """The line, or nothing where a page has no run to ask."""
-    if question is not None:
+    """The line, or nothing where a page has no run to ask; a problem with the run stands in its place."""
+    if question is not None and not problems.is_there():
+        longer = " vt-question-long" if len(question.asks) + len(question.answer) > ONE_LINE else ""
         with place:
-            text.paragraph(question.answer, style="vt-question", lead=f"{question.asks} ")
+            text.paragraph(question.answer, style=f"vt-question{longer}", lead=f"{question.asks} ")
 
 
 def cited(token: str) -> str:

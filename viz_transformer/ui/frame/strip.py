@@ -9,20 +9,42 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.positions.table import trained_rows
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.chips import Chip, ChipRow
+from viz_transformer.figures.components.chips import Chip, ChipRow, Editing
 from viz_transformer.model.kinds import SOURCE, TARGET
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.step import Step
+from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.notation import CARD_KEY
 
 
-def chip_data(ckpt: Checkpoint, run: Run) -> list[dict[str, Any]]:
-    """The two rows of chips as the browser gets them."""
+def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str | None = None) -> list[dict[str, Any]]:
+    """The two rows of chips as the browser gets them. With a text, the first can be written anew, with a target the
+    second: these stand in its box, and are not the run's own where it is shown in the place of one that cannot be made.
+    """
+    encoder = ckpt.anatomy.has_encoder
+    source, answer = ckpt.codecs.get("source"), ckpt.codecs.get("target")
     rows = [
-        ChipRow(label="reads", chips=read_chips(ckpt, run), field="i" if ckpt.anatomy.has_encoder else "t"),
-        ChipRow(label=writing(run), chips=written_chips(ckpt, run), field="t", first=step_row(run, 0)),
+        ChipRow(
+            label="reads",
+            chips=read_chips(ckpt, run),
+            field="i" if encoder else "t",
+            letters=_letters(source if encoder else answer),
+            edit=None if text is None else Editing(field="text", text=text, said="Edit the text"),
+        ),
+        ChipRow(
+            label=writing(run),
+            chips=written_chips(ckpt, run),
+            field="t",
+            first=step_row(run, 0),
+            letters=_letters(answer),
+            edit=None if target is None else Editing(field="target", text=target, said="Edit the given answer"),
+        ),
     ]
     return [row.data() for row in rows]
+
+
+def _letters(codec: TextCodec | None) -> bool:
+    return codec is not None and codec.splits_characters
 
 
 def writing(run: Run) -> str:

@@ -5,10 +5,11 @@ const ICONS = {
   next: "M11 2h2v12h-2zM2 2v12l8-6z",
   play: "M3 1v14l11-7z",
   pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z",
+  edit: "M2 11.2 9.6 3.6l2.8 2.8L4.8 14H2zM10.5 2.7 12 1.2 14.8 4l-1.5 1.5z",
 }
 
 /**
- * The sign of a button: back, next, play or pause.
+ * The sign of a button: back, next, play, pause or edit.
  * @param {keyof typeof ICONS} name
  */
 export function icon(name) {

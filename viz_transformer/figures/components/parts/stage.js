@@ -84,12 +84,15 @@ export function mount(component, className, make) {
  * @param {Element} root
  */
 export const zoom = (root) => Number(getComputedStyle(root).getPropertyValue("--vt-zoom")) || 1
+const ABOVE = 300 // pixels of a page above its picture
 /**
- * The height in the screen's pixels: on a projector the whole picture has to fit between the answer and the caption.
+ * The height in the screen's pixels: the whole picture has to be in view, on a projector between the answer and the
+ * caption, else below the strip. It has the height that it asks for where the window is high enough.
  * @param {Element} root
  * @param {number} height
  */
-export const tallness = (root, height) => (zoom(root) > 1 ? Math.max(360, window.innerHeight - 190) : height)
+export const tallness = (root, height) =>
+  zoom(root) > 1 ? Math.max(360, window.innerHeight - 190) : Math.min(height, Math.max(320, window.innerHeight - ABOVE))
 /**
  * What one draws with on a canvas.
  * @param {HTMLCanvasElement} canvas

@@ -82,8 +82,9 @@
  */
 /**
  * @typedef {{text: string, title: string, ink: string, special: boolean, unknown: boolean, note?: string, share?: number,
- *   sure?: boolean}} Chip
- * @typedef {{label: string, chips: Chip[], field?: string, first?: number}} ChipRow
+ *   sure?: boolean, mark?: boolean}} Chip
+ * @typedef {{field: string, text: string, said: string}} Editing
+ * @typedef {{label: string, chips: Chip[], field?: string, first?: number, edit?: Editing, joined?: boolean}} ChipRow
  */
 /**
  * A sub-layer that can be chosen, or the final norm of a stack, which is in no layer and adds nothing.

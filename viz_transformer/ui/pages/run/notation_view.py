@@ -7,7 +7,7 @@ import streamlit as st
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.sentences import capitalised, shortened
 from viz_transformer.text.notation import CARD_KEY, read_notation
-from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
 
 LONGEST_LABEL = 60
@@ -21,7 +21,7 @@ def show(summary: Summary) -> None:
     """
     if CARD_KEY not in summary.card:
         return
-    with frame.place("notation"):
+    with st.container(key="notation", width="content"):
         try:
             notation = read_notation(summary.card)
         except ValueError as error:

@@ -1,0 +1,42 @@
+"""Texts that are longer than what a model reads, and what of them it would read."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from viz_transformer.text.codec import TextCodec
+
+
+class TooLong(ValueError):
+    """A text has more tokens than the model reads. what: source or target; most: how many it reads."""
+
+    def __init__(self, what: str, length: int, most: int) -> None:
+        super().__init__(
+            f"{what} has {length:,} tokens, the model reads at most {most:,}: shorten it or choose another checkpoint"
+        )
+        self.what, self.most = what, most
+
+
+def beginning(codec: TextCodec, text: str, most: int) -> str:
+    """The longest beginning of a text that has at most so many tokens, start and end token included; "" for none.
+
+    Texts of words are cut between words, where that leaves anything. Raises ValueError for a text that cannot be read.
+    """
+    ends = [] if codec.splits_characters else [match.end() for match in re.finditer(r"\S+", text)]
+    return _cut(codec, text, most, ends) or _cut(codec, text, most, range(1, len(text) + 1))
+
+
+def _cut(codec: TextCodec, text: str, most: int, ends: list[int] | range) -> str:
+    """The text up to the last of these places that leaves at most so many tokens; no more of it is read than needed."""
+
+    def length(end: int) -> int:
+        return len(codec.encode(text[:end]))
+
+    upto = 1
+    while upto < len(ends) and length(ends[upto - 1]) <= most:
+        upto *= 2
+    fits = bisect_right(ends, most, hi=min(upto, len(ends)), key=length)
+    return text[: ends[fits - 1]] if fits else ""

@@ -1,0 +1,99 @@
+"""A run that cannot be made: why, what can be done, and the run that stays in view, dimmed, in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer.sentences import capitalised
+from viz_transformer.text.shortening import TooLong, beginning
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.session import cached, examples, state
+from viz_transformer.ui.session.branches import how_of
+from viz_transformer.ui.session.fields import ASKED
+from viz_transformer.ui.session.runs import Shown, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamlit.delta_generator import DeltaGenerator
+
+    from viz_transformer.checkpoint.contents import Summary
+
+_PROBLEM, _PLACE = "run_problem", "run_problem_place"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why the run that is asked for is not shown, and ways out: what a button says, and the fields that it changes."""
+
+    sentence: str
+    offers: tuple[tuple[str, Mapping[str, Any]], ...]
+
+
+def begin() -> None:
+    """No problem is known when a run of the app begins."""
+    st.session_state.pop(_PROBLEM, None)
+
+
+def told_in(place: DeltaGenerator) -> None:
+    """Where the page says a problem."""
+    st.session_state[_PLACE] = place
+
+
+def is_there() -> bool:
+    """Whether this run of the app has met a problem, and said it."""
+    return _PROBLEM in st.session_state
+
+
+def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Shown | None:
+    """The run to show where the one that is selected cannot be made: the last good one of this model, or else that of
+    its first example; None if there is none either."""
+    chosen, good = state.selection(), state.last_good()
+    try:
+        if good is not None and good["checkpoint"] == chosen["checkpoint"]:
+            how = how_of(summary, good, good["branch"])
+            shown = load("A", summary, good["text"], good["target"], how, status)
+            same = all(good[name] == chosen[name] for name in ASKED)
+            back = {name: value for name, value in good.items() if name not in ASKED or not same}
+        elif offered := examples.offered(summary):
+            shown = load("A", summary, offered[0], None, cached.GREEDILY, status)
+            back, same = {"text": offered[0], "target": None}, False
+        else:
+            return None
+    except ValueError:
+        return None
+    whose = "the last answer that could be written" if same else f"the run of {shown.words()}"
+    problem = Problem(
+        f"{capitalised(error)}. Dimmed below: {whose}.",
+        (*_shorter(shown, error), ("Undo" if good is not None else "Use that", back)),
+    )
+    st.session_state[_PROBLEM] = problem
+    with st.session_state[_PLACE].container():
+        show(problem)
+    st.html('<i class="vt-anchor vt-stale"></i>')
+    return shown
+
+
+def _shorter(shown: Shown, error: ValueError) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """The beginning of the text that the model would read."""
+    if not isinstance(error, TooLong):
+        return ()
+    field = "text" if error.what == "source" else "target"
+    codec = shown.ckpt.codec("source" if field == "text" and shown.ckpt.anatomy.has_encoder else "target")
+    cut = beginning(codec, state.selection()[field], error.most)
+    return ((f"Use the first {error.most:,} tokens", {field: cut}),) if cut else ()
+
+
+def show(problem: Problem) -> None:
+    """The sentence, and a button for each way out."""
+    with st.container(horizontal=True, vertical_alignment="center", key="problem"):
+        text.paragraph(problem.sentence, tone="bad")
+        for number, (label, fields) in enumerate(problem.offers):
+            st.button(label, key=f"problem_{number}", on_click=_take, args=(dict(fields),))
+
+
+def _take(fields: Mapping[str, Any]) -> None:
+    state.select(**fields)
