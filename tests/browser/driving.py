@@ -192,7 +192,7 @@ def tab_to(page: Page, wanted: Locator, presses: int = 60) -> None:
 def drawn(page: Page, stage: str, label: str = "") -> Locator:
     """The picture, when its label says this and it is painted; that of the run before is gone."""
     found = page.locator(
-        f"{stage}[data-painted]" + (f"[aria-label*={json.dumps(label, ensure_ascii=False)}]" if label else "")
+        f"{stage}[data-painted]" + (f"[aria-label*={json.dumps(label, ensure_ascii=False)} i]" if label else "")
     )
     expect(found).to_have_count(1)
     expect(page.locator(stage)).to_have_count(1)

@@ -39,7 +39,7 @@ from viz_transformer.analysis.attention.rollout import rollout_view
 from viz_transformer.figures import labels, theme
 from viz_transformer.ui.session import examples
 
-KINDS = {"cross": "D-E cross", "decoder": "D-D decoder self", "encoder": "E-E encoder self"}
+KINDS = {"cross": "Decoder → source", "decoder": "Decoder → itself", "encoder": "Source → itself"}
 PLACES = {
     "cross": "decoder layer {}, head {}, cross-attention",
     "decoder": "decoder layer {}, head {}, self-attention",
@@ -141,13 +141,13 @@ def test_a_text_of_2048_tokens_is_drawn_pooled_and_is_exact_when_zoomed(
     run = vt.decode(vt.load(random_folder / "letters"), text)
     weights = expected.weights_of(run, "decoder", 0)[0]
     with opened(browser, random_server, checkpoint="letters", text="abc") as page:
-        drawn(page, MATRIX, "D-D  decoder layer 0, head 0")
+        drawn(page, MATRIX, "Decoder layer 0, head 0")
         type_text(page, text)
         expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(MOST_LETTERS)
         expect(page.locator(".st-key-status")).to_contain_text("not put into the address")
         expect_address(page, text=None)
         go_to(page, "Attention")
-        stage = drawn(page, MATRIX, "D-D  decoder layer 0, head 0")
+        stage = drawn(page, MATRIX, "Decoder layer 0, head 0")
         assert "max-pooled" in svg_of_matrix(page, tmp_path)
         box = stage.bounding_box()
         stage.hover(position={"x": box["width"] * 0.3, "y": box["height"] * 0.7})
@@ -316,13 +316,13 @@ def test_a_pinned_run_is_compared_cell_by_cell_and_refused_where_the_sizes_diffe
         expect_address(page, pin_checkpoint="signs", pin_text=TYPED, shown="A")
         type_text(page, "a a a a a a a a")
         expect(page.get_by_role("group", name="reads").locator(".chip.unknown")).to_have_count(0)
-        assert_shown(drawn(page, MATRIX, "D-E  decoder layer 1, head 2"), a)
+        assert_shown(drawn(page, MATRIX, "Decoder layer 1, head 2"), a)
         choose(page, "pin_shown", "A − B")
         stage = drawn(page, MATRIX, "A − B")
         assert_shown(stage, a - b)
         assert survey(stage, cells=True).cells[0, 0][2].startswith("difference ")
         choose(page, "pin_shown", "B")
-        assert_shown(drawn(page, MATRIX, "Map of D-E"), b)
+        assert_shown(drawn(page, MATRIX, "Map of Decoder"), b)
         expect_address(page, shown="B", text="a a a a a a a a")
         choose(page, "pin_shown", "A − B")
         drawn(page, MATRIX, "A − B")
@@ -332,7 +332,7 @@ def test_a_pinned_run_is_compared_cell_by_cell_and_refused_where_the_sizes_diffe
         ).to_be_visible()
         page.locator(".st-key-pin_off button").click()
         expect_address(page, pin_checkpoint=None, pin_text=None, shown=None)
-        drawn(page, MATRIX, "Map of D-E")
+        drawn(page, MATRIX, "Map of Decoder")
 
 
 # ---- any view by its address

@@ -46,7 +46,7 @@ PLACES = {
     "decoder": "decoder layer 0, head 2, self-attention",
     "encoder": "encoder layer 0, head 2, self-attention",
 }
-NAMES = {"cross": "D-E cross", "decoder": "D-D decoder self", "encoder": "E-E encoder self"}
+NAMES = {"cross": "Decoder → source", "decoder": "Decoder → itself", "encoder": "Source → itself"}
 
 
 # ---- the matrix
@@ -380,7 +380,7 @@ def by_weight(weights):
 
 
 def test_each_picture_is_saved_as_png_and_as_svg_with_its_caption(random_server, browser, tmp_path):
-    pictures = {"matrix": "decoder layer 1, head 2, cross-attention", "grid": "all heads, D-E cross attention"}
+    pictures = {"matrix": "decoder layer 1, head 2, cross-attention", "grid": "all heads, cross-attention"}
     pictures |= {"lines": pictures["matrix"], "shading": pictures["matrix"], "scrubber": "candidates"}
     with opened(browser, random_server, "/attention", **VIEW) as page:
         for name in ("matrix", "grid", "lines"):

@@ -17,7 +17,7 @@ def test_a_head_of_a_run_is_its_map(run):
     figure = vt.show(run, "decoder.1.cross", head=1)
     header, arrays = unpack(figure.data)
     assert np.array_equal(arrays["values"], run.trace["decoder.1.cross.weights"][0, 1].numpy())
-    assert header["title"] == figure.title == "D-E  decoder layer 1, head 1, cross-attention"
+    assert header["title"] == figure.title == "Decoder layer 1, head 1, cross-attention"
     assert header["scale"] == "cross" and header["unit"] == "attention weight"
     assert [token["text"] for token in header["columns"]["tokens"]] == list(run.trace.src_tokens)
     assert [token["text"] for token in header["writes"]] == [*run.tokens]
@@ -30,7 +30,7 @@ def test_a_head_of_a_run_is_its_map(run):
 def test_without_a_head_it_is_the_mean_and_says_so(run):
     header, arrays = unpack(vt.show(run, "encoder.0.self").data)
     assert np.array_equal(arrays["values"], run.trace["encoder.0.self.weights"][0].numpy().mean(axis=0))
-    assert header["title"] == "E-E  encoder layer 0, mean of 4 heads, self-attention"
+    assert header["title"] == "Encoder layer 0, mean of 4 heads, self-attention"
     assert header["scale"] == "derived" and header["unit"] == "mean attention weight (derived)"
     assert "maximum of 4 heads" in vt.show(run, "encoder.0.self", head="max").title
 
@@ -46,7 +46,7 @@ def test_a_map_is_drawn_as_lines_or_text_and_several_heads_are_lines(run):
 
 def test_a_kind_is_all_its_heads_steps_are_the_candidates_and_a_search_has_its_tree(run):
     header, _ = unpack(vt.show(run, "cross").data)
-    assert header["label"] == "All heads, D-E cross attention: 3 layers of 4 heads"
+    assert header["label"] == "All heads, cross-attention: 3 layers of 4 heads"
     header, arrays = unpack(vt.show(run, "steps").data)
     assert len(header["candidates"]) == len(run.steps) == len(arrays["rest"])
     words = [token["text"] for token in header["tokens"]]

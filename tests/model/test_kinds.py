@@ -63,11 +63,12 @@ def test_stacks_and_their_attentions_are_those_of_the_forward_pass(config: Model
     assert [SIDES[side].vocab_size(BOTH) for side in SIDES] == [5, 6] and SIDES["source"].vocab_size(DECODER) is None
 
 
-def test_glyphs_name_queries_and_keys() -> None:
-    """D-E: the decoder's tokens read the encoder's."""
+def test_labels_say_who_looks_at_what() -> None:
+    """Decoder → source: the decoder's tokens read the encoder's."""
+    reader = {"target": "Decoder", "source": "Source"}
     for kind in KINDS.values():
-        assert kind.glyph == f"{kind.queries.stack[0]}-{kind.keys.stack[0]}".upper()
-        assert kind.label.startswith(f"{kind.glyph} ") and kind.letter == kind.name[0]
+        looked_at = "itself" if kind.queries is kind.keys else reader[kind.keys.name].lower()
+        assert kind.label == f"{reader[kind.queries.name]} → {looked_at}" and kind.letter == kind.name[0]
         assert (kind.attention == "self") == (kind.queries is kind.keys)
         assert kind.fields[0] == kind.queries.field
 
@@ -93,7 +94,7 @@ def test_every_kind_and_side_has_its_colours() -> None:
 
 def test_kinds_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
-        KINDS["cross"].glyph = "x"  # type: ignore[misc]
+        KINDS["cross"].label = "x"  # type: ignore[misc]
     with pytest.raises(TypeError):
         KINDS["own"] = KINDS["cross"]  # type: ignore[index]
 

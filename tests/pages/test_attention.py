@@ -90,7 +90,7 @@ def test_any_text_that_the_model_reads_is_drawn_token_by_token(app, bundled, tex
 
 def test_a_decoder_alone_has_one_kind_of_attention(at_the_zoo, zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", heads="3", layer="2")
-    assert at_the_zoo.button_group(key="attention_kind").options == ["D-D decoder self"]
+    assert at_the_zoo.button_group(key="attention_kind").options == ["Decoder → itself"]
     header, arrays = sent(at_the_zoo, "matrix")
     assert same_bits(arrays["values"], recorded(the_run(zoo, "ROT:", "shakespeare"), "decoder", 2, 3)[0])
     assert not arrays["mask"][np.triu_indices(len(arrays["mask"]), 1)].any()

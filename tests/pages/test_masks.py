@@ -399,7 +399,7 @@ def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:")
     said = words(at_the_zoo)
     assert wording("has_no_padding_token_texts_of_different_lengths", "shakespeare") in said
-    assert at_the_zoo.button_group(key="masks_kind").options == ["D-D decoder self"]
+    assert at_the_zoo.button_group(key="masks_kind").options == ["Decoder → itself"]
     assert sent(at_the_zoo, "masks")[1]["padding"].all() and "A triangle" in said
     assert not [each for each in at_the_zoo.get("button_group") if each.key == "masks_swap"]
 

@@ -234,7 +234,7 @@ def test_other_models_have_a_ladder(at_the_zoo, name, text, kind, line):
 def test_a_decoder_alone_has_no_cross_attention_and_says_so(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", kind="encoder")
     assert wording("no_encoder_attention_so_decoder_attention_is_shown", "shakespeare") in words(at_the_zoo)
-    assert at_the_zoo.button_group(key="weight_kind").options == ["D-D decoder self"]
+    assert at_the_zoo.button_group(key="weight_kind").options == ["Decoder → itself"]
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "xyz", "🙂"])

@@ -27,7 +27,7 @@ from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Trace
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import capitalised, quoted
 
 Form = Literal["map", "lines", "text"]
 
@@ -74,7 +74,7 @@ def _attention(
     if not views:
         raise ValueError("no head was given: leave head out for the mean of all")
     view, there = views[0], kept_cells(trace, kind)
-    glyph, place = KINDS[kind].glyph, f"{KINDS[kind].stack} layer {layer}, {KINDS[kind].attention}-attention"
+    place = f"{KINDS[kind].stack} layer {layer}, {KINDS[kind].attention}-attention"
     words: dict[str, Any] = {
         "query_tokens": view.query_tokens,
         "key_tokens": view.key_tokens,
@@ -92,15 +92,15 @@ def _attention(
         weights = np.stack([each.weights for each in views])
         words |= {"mask": np.stack([each.mask for each in views]), "heads": [f"head {each.head}" for each in views]}
         said = f"{place}, heads {', '.join(str(each.head) for each in views)}"
-        return attention_lines(weights, title=f"{glyph}  {said}", **_saved(trace, said, kind), **words)
+        return attention_lines(weights, title=capitalised(said), **_saved(trace, said, kind), **words)
     draw = attention_heatmap if form == "map" else attention_lines if form == "lines" else attention_text
-    return draw(view.weights, title=f"{glyph}  {view.title}", **_saved(trace, view.title, kind), **words)
+    return draw(view.weights, title=capitalised(view.title), **_saved(trace, view.title, kind), **words)
 
 
 def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
     layers = [layer_weights(trace, kind, layer) for layer in range(layer_count(trace, kind))]
     mask, there = np.stack([mask for _, mask in layers]), kept_cells(trace, kind)
-    title = f"All heads, {KINDS[kind].label} attention"
+    title = f"All heads, {KINDS[kind].words}"
     return head_grid(
         [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
         kind=kind,

@@ -78,8 +78,8 @@ class Side:
 class Kind:
     """One kind of attention. `queries` and `keys` are the sides whose tokens its rows and its columns stand for.
 
-    `attention` is the last word of its site, `causal` whether later keys are closed to a query. `glyph` (queries-keys)
-    stands in titles, `label` on controls, `words` in sentences; `letter` begins a changed cell in an address, and
+    `attention` is the last word of its site, `causal` whether later keys are closed to a query. `label` (who looks
+    → at what) stands on controls, `words` in titles and sentences; `letter` begins a changed cell in an address, and
     `fields` are the selection's letters for a query position and a key position.
     Its colours go by its name: `palette.cross`, `palette.cross_ink`.
     """
@@ -89,7 +89,6 @@ class Kind:
     keys: Side
     attention: Literal["self", "cross"]
     causal: bool
-    glyph: str
     label: str
     words: str
     letter: str
@@ -130,8 +129,7 @@ _CROSS = Kind(
     keys=SOURCE,
     attention="cross",
     causal=False,
-    glyph="D-E",
-    label="D-E cross",
+    label="Decoder → source",
     words="cross-attention",
     letter="c",
     fields=("t", "i"),
@@ -142,8 +140,7 @@ _DECODER = Kind(
     keys=TARGET,
     attention="self",
     causal=True,
-    glyph="D-D",
-    label="D-D decoder self",
+    label="Decoder → itself",
     words="decoder self-attention",
     letter="d",
     fields=("t", "u"),
@@ -154,8 +151,7 @@ _ENCODER = Kind(
     keys=SOURCE,
     attention="self",
     causal=False,
-    glyph="E-E",
-    label="E-E encoder self",
+    label="Source → itself",
     words="encoder self-attention",
     letter="e",
     fields=("i", "j"),

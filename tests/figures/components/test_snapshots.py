@@ -34,7 +34,7 @@ def maps_of(kind, rows, columns, writes=None, seed=0, **changes):
     return MapsOfKind(
         **{
             "kind": kind,
-            "name": {"cross": "D-E cross", "decoder": "D-D decoder self", "encoder": "E-E encoder self"}[kind],
+            "name": {"cross": "Decoder → source", "decoder": "Decoder → itself", "encoder": "Source → itself"}[kind],
             "weights": weights.astype(np.float32),
             "mask": mask,
             "rows": Axis(side[0], "query", "reads", down, rows),
@@ -167,13 +167,13 @@ def test_any_heads_map_is_that_of_the_snapshot(browser, snapshot, layer, head, r
         f"weight {CROSS.weights[snapshot, layer, head, r, c]:.4f}",
         f"training step {step}",
     ]
-    assert picks == ["D-E cross", str(layer), str(head)]
+    assert picks == ["Decoder → source", str(layer), str(head)]
 
 
 def test_the_mean_of_all_heads_is_said_to_be_one(browser):
     said, picks = said_of(browser, 1, 1, model_snapshot=0, kind="cross", layer=0, heads="mean")
     assert said[2] == f"weight {CROSS.weights[0, 0, :, 1, 1].mean(dtype=np.float64):.4f}"
-    assert picks == ["D-E cross", "0", "mean"]
+    assert picks == ["Decoder → source", "0", "mean"]
 
 
 def test_a_masked_cell_is_said_to_be_masked(browser):
@@ -184,11 +184,11 @@ def test_a_masked_cell_is_said_to_be_masked(browser):
 def test_kind_layer_and_head_are_picked_in_the_browser(browser):
     with mounted(browser, "snapshots", sent()) as shown:
         shown.choose(kind="cross", layer=0, heads=[0])
-        shown.page.get_by_role("button", name="D-D decoder self attention").click()
+        shown.page.get_by_role("button", name="Decoder → itself").click()
         shown.page.get_by_role("button", name="Layer 1").click()
         shown.page.get_by_role("button", name="Head 1").click()
         shown.painted()
-        assert "D-D decoder self, layer 1, head 1" in shown.page.locator(".stage").get_attribute("aria-label")
+        assert "Decoder → itself, layer 1, head 1" in shown.page.locator(".stage").get_attribute("aria-label")
         assert shown.heard() == [{"kind": "decoder", "layer": 1, "heads": [1]}]
 
 

@@ -247,7 +247,7 @@ function makeSnapshots(root) {
     picks.replaceChildren(
       group(
         "",
-        head.kinds.map(({ kind, name }, i) => [name, `${name} attention`, i === kindAt(), { kind }]),
+        head.kinds.map(({ kind, name }, i) => [name, name, i === kindAt(), { kind }]),
       ),
       group(
         "layer",

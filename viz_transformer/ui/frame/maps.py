@@ -30,6 +30,7 @@ from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, atten
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.session.runs import Shown
 
 WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
@@ -235,7 +236,7 @@ def _of_view(
         rows=rows,
         columns=columns,
         writes=_writes(shown, view),
-        title=f"{KINDS[view.kind].glyph}  {title}",
+        title=capitalised(title),
         caption=shown.caption(title, rows=KINDS[view.kind].writes),
         name=labels.file_name(shown.summary.name, title),
         scale="derived" if view.derived else view.kind,  # grey for what is no head of its own

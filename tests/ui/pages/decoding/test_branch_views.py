@@ -86,7 +86,7 @@ def test_the_table_of_attention_has_every_row_of_every_head():
     table = branch_views.variation_table(found, a)
     assert list(table.columns) == ["0 <s>", "1 u", "2 v", "3 w"]
     assert len(table) == 2 * 3 * 4
-    assert table.loc[("D-E cross", 1, 2)].tolist() == found.variation("cross", 1).values[2].tolist()
+    assert table.loc[("cross-attention", 1, 2)].tolist() == found.variation("cross", 1).values[2].tolist()
 
 
 def test_attention_that_is_alike_is_said_to_be(selected):

@@ -82,14 +82,14 @@ def _grid(shown: Shown, kind: KindName) -> bytes:
         [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
     )
     mask, there = np.stack([mask for _, mask in layers]), kept_cells(shown.trace, kind)
-    name, scored = KINDS[kind].label, _scores(shown, kind)
+    scored = _scores(shown, kind)
     return grid_payload(
         [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
         kind=kind,
         mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
         blank="not a number" if there is None else "not there",
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
-        title=f"All heads, {name} attention",
+        title=f"All heads, {KINDS[kind].words}",
         caption=_caption(shown, "all heads", kind),
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
@@ -107,7 +107,7 @@ def _as_many_heads(layers: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def _caption(shown: Shown, what: str, kind: KindName) -> str:
-    return shown.caption(f"{what}, {KINDS[kind].label} attention", rows=KINDS[kind].writes)
+    return shown.caption(f"{what}, {KINDS[kind].words}", rows=KINDS[kind].writes)
 
 
 def score_table(scored: Sequence[Score]) -> pd.DataFrame:

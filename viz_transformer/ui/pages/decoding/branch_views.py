@@ -223,7 +223,7 @@ def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:
     parts = []
     for each in found.variations:
         index = pd.MultiIndex.from_tuples(
-            [(KINDS[each.kind].label, each.layer, head) for head in range(len(each.values))],
+            [(KINDS[each.kind].words, each.layer, head) for head in range(len(each.values))],
             names=["attention", "layer", "head"],
         )
         parts.append(pd.DataFrame(each.values, index=index, columns=columns))

@@ -28,6 +28,7 @@ from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.one_weight import bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import row as draw
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
@@ -105,7 +106,7 @@ def row(shown: Shown, found: Ladder) -> None:
         columns=keys,
         position=cell.query,
         writes=None if written is None else token_data([written])[0],
-        title=f"{KINDS[cell.kind].glyph}  {title}",
+        title=capitalised(title),
         name=name,
         caption=caption,
         scale=cell.kind,
