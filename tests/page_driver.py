@@ -62,6 +62,11 @@ def again(app: AppTest) -> AppTest:
     return app
 
 
+def select(app: AppTest, **fields: Any) -> None:
+    """Puts these values into the app's selection, for its next run."""
+    app.session_state["selection"] = app.session_state["selection"].changed(fields)
+
+
 def address(app: AppTest) -> dict[str, str]:
     """The fields that the app has written into its address."""
     return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}

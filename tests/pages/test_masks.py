@@ -4,7 +4,21 @@ import re
 
 import numpy as np
 import pytest
-from page_driver import SITES, address, again, all_sent, components, goes_to, markup, opener, sent, stale, texts, words
+from page_driver import (
+    SITES,
+    address,
+    again,
+    all_sent,
+    components,
+    goes_to,
+    markup,
+    opener,
+    select,
+    sent,
+    stale,
+    texts,
+    words,
+)
 from wording import wording
 
 from viz_transformer.analysis.masks.influence import influence
@@ -163,9 +177,7 @@ def test_what_a_click_tells_becomes_the_selection(app):
     opened(app, mask_batch="", kind="decoder")
 
     def turned(words, fields):
-        app.session_state["selection"].update(
-            mask_cells=cells(",".join(words)), **{name: int(value) for name, value in fields.items()}
-        )
+        select(app, mask_cells=cells(",".join(words)), **{name: int(value) for name, value in fields.items()})
 
     turned(["d1.2"], {"t": 1, "u": 2})
     again(app)

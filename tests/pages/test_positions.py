@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 from builders import SPECIALS, saved, tiny_checkpoint
-from page_driver import again, figures, markup, numbers, opener, stale, table_rows, words
+from page_driver import again, figures, markup, numbers, opener, select, stale, table_rows, words
 from wording import wording
 
 from viz_transformer import numerals
@@ -361,7 +361,7 @@ def test_another_a_is_another_run_with_its_own_b(app):
 )
 def test_a_b_that_cannot_be_read_is_said_in_place(app, b, sentence):
     opened(app, text="7.20", pos_topic="orders")
-    app.session_state["selection"]["pos_order"] = b
+    select(app, pos_order=b)
     assert sentence in words(again(app))
 
 

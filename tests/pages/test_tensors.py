@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from page_driver import TEXT, again, csv_lines, figures, markup, numbers, opener, stale, the_run, words
+from page_driver import TEXT, again, csv_lines, figures, markup, numbers, opener, select, stale, the_run, words
 from safetensors.torch import save
 from wording import wording
 
@@ -84,8 +84,7 @@ def test_every_point_can_be_looked_at(app, bundled):
     opened(app, checkpoint="numbers-tiny")
     listed = entries(the_trace(bundled, TEXT, "numbers-tiny"))
     for place, entry in enumerate(listed):
-        app.session_state["selection"].update(point=entry.name, **view._implied(entry.name))
-        app.session_state["selection"]["chart"] = ("heatmap", "histogram")[place % 2]
+        select(app, point=entry.name, chart=("heatmap", "histogram")[place % 2], **view._implied(entry.name))
         again(app)
         assert figure(app)["layout"]["title"]["text"].startswith(f"{entry.name}[0,"), entry.name
         assert app.radio(key="tensors_point").value == entry.name
@@ -178,10 +177,10 @@ def test_another_part_that_lacks_the_point_shows_its_first(app):
 
 def test_a_kind_and_layer_chosen_elsewhere_move_the_point(app):
     opened(app, point="decoder.1.cross.key")
-    app.session_state["selection"].update(kind="encoder", layer=0)
+    select(app, kind="encoder", layer=0)
     again(app)
     assert app.radio(key="tensors_point").value == "encoder.0.self.key"
-    app.session_state["selection"].update(point="decoder.2.ffn.hidden", kind="cross", layer=1)
+    select(app, point="decoder.2.ffn.hidden", kind="cross", layer=1)
     again(app)
     assert app.radio(key="tensors_point").value == "decoder.2.ffn.hidden"
 
@@ -313,7 +312,7 @@ def test_models_of_all_kinds_are_shown(at_the_zoo, name, seed):
     address = {} if seed is None else {"seed": seed}
     opened(at_the_zoo, checkpoint=name, text="ROT:" if name == "shakespeare" else "bad", **address)
     assert len(at_the_zoo.get("plotly_chart")) == 1, words(at_the_zoo)
-    at_the_zoo.session_state["selection"]["chart"] = "points"
+    select(at_the_zoo, chart="points")
     again(at_the_zoo)
     assert len(at_the_zoo.dataframe) == 1
 

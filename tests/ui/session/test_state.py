@@ -1,7 +1,7 @@
 """The selection: what the address says, what a person did, and which of the two is believed."""
 
 import ast
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from wording import wording
 from viz_transformer.ui import pages  # all fields are known
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, declared
+from viz_transformer.ui.session.fields import Shared
 
 
 def page():
@@ -330,6 +331,110 @@ def test_of_what_a_component_sends_only_what_can_be_used_is_taken():
     app.run()
     app.button(key="pick").click().run()
     assert selection(app) == {**state.DEFAULTS, "t": 3, "heads": (0, 2)}
+
+
+# --- one value of each declaration
+
+
+def values(app):
+    return dict(selection(app).by_owner)
+
+
+def test_a_session_keeps_one_frozen_value_of_each_declaration():
+    app = opened(text="7", pos_shift="3")
+    own = [page.fields.FIELDS for page in (pages.attention, pages.decoding, pages.input, pages.layers, pages.masks)]
+    own += [
+        page.fields.FIELDS for page in (pages.models, pages.playground, pages.positions, pages.tensors, pages.weight)
+    ]
+    assert {owner: type(value) for owner, value in values(app).items()} == {
+        each.owner: each.declaration for each in (state.SHARED, *own)
+    }
+    assert values(app)[state.SHARED.owner] == Shared(text="7", t=None)
+    assert values(app)[pages.positions.fields.FIELDS.owner] == pages.positions.fields.Positions(pos_shift=3)
+    for value in values(app).values():
+        assert is_dataclass(value)
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, fields(value)[0].name, "other")
+
+
+def reading():
+    """A page that keeps what it reads, before and behind a change."""
+    import streamlit as st
+
+    from viz_transformer.ui import pages
+    from viz_transformer.ui.session import state
+
+    state.begin(["numbers-any"])
+    own = pages.tensors.fields.FIELDS
+    before, shared = state.selection(), state.SHARED.now()
+    state.correct(chart="histogram")
+    st.session_state["read"] = (before, shared, state.SHARED.now(), own.now(), state.selection())
+    state.end()
+
+
+def test_what_is_read_is_the_value_that_is_kept_and_a_selection_that_was_taken_stays_as_it_was():
+    app = drawn(reading)
+    before, shared, shared_then, tensors, after = app.session_state["read"]
+    assert shared is shared_then is values(app)[state.SHARED.owner]
+    assert tensors is values(app)[pages.tensors.fields.FIELDS.owner] and after is selection(app)
+    assert (before["chart"], after["chart"], tensors.chart) == ("heatmap", "histogram", "histogram")
+
+
+def test_the_selection_cannot_be_written_to():
+    chosen = selection(opened())
+    with pytest.raises(TypeError, match="item assignment"):
+        chosen["rows"] = "own"
+    with pytest.raises(TypeError, match="item assignment"):
+        chosen.by_owner[state.SHARED.owner] = Shared(rows="own")
+    with pytest.raises(FrozenInstanceError):
+        chosen.by_owner = {}
+    assert not hasattr(chosen, "update")
+
+
+def test_a_change_touches_the_values_that_declare_its_fields_and_no_other():
+    app = opened()
+    before = values(app)
+    app.number_input(key="layer").set_value(2).run()
+    after = values(app)
+    assert {owner for owner in after if after[owner] is not before[owner]} == {state.SHARED.owner}
+    assert before[state.SHARED.owner].layer == 1 and after[state.SHARED.owner].layer == 2
+    other = selection(app).changed({"play_seed": 5, "scale": "row"})
+    changed = {owner for owner in after if other.by_owner[owner] is not after[owner]}
+    assert changed == {state.SHARED.owner, pages.playground.fields.FIELDS.owner}
+    with pytest.raises(KeyError, match="colour"):
+        other.changed({"colour": "red"})
+
+
+def test_a_field_of_a_page_is_forgotten_with_none_of_another_page():
+    own = {owner: {*each.names} for owner, each in state._declarations.items()}
+    shared = own.pop(state.SHARED.owner)
+    for names in own.values():
+        assert {with_ for name in names for with_ in state.fields()[name].forgotten_with} <= shared | names
+    assert {with_ for name in shared for with_ in state.fields()[name].forgotten_with} <= shared
+
+
+def test_the_address_states_fields_in_the_order_in_which_they_are_declared():
+    given = {"seed": "3", "chart": "points", "scale": "row", "pos_shift": "2", "dec_tab": "tree", "text": "7"}
+    app = opened(checkpoint="numbers-any", **given)
+    written = [*address(app)]
+    assert {*given} <= {*written} and written == [name for name in state.fields() if name in written]
+
+
+def test_a_session_that_began_before_a_page_declared_its_fields_gets_them_with_the_next_run():
+    app = opened(text="1.00", scale="row")
+    app.session_state["selection"] = state.Selection({state.SHARED.owner: values(app)[state.SHARED.owner]})
+    assert len(selection(app)) == 28 and "dec_node" not in selection(app)
+    app.text_input(key="text").set_value("2.00").run()  # with which dec_node is forgotten
+    assert not app.exception
+    assert selection(app) == {**state.DEFAULTS, "text": "2.00", "scale": "row"}
+
+
+def test_a_session_outlives_a_change_of_the_code():
+    app = opened()
+    app.session_state["selection"] = {"text": "1.00", "pos_shift": 2, "no_longer_there": 3}
+    app.run()
+    assert not app.exception
+    assert selection(app) == {**state.DEFAULTS, "text": "1.00", "pos_shift": 2}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -230,34 +230,33 @@ def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
 
 def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
     """How the branch that is selected is written; a branch that is not there is said, and the answer shown."""
-    chosen = state.selection()
-    if chosen["target"] is not None:
+    chosen = state.SHARED.now()
+    if chosen.target is not None:
         return state.how()
-    count = len(chosen["branches"])
-    for name in ("branch", "branch_b"):
-        if (chosen[name] or 0) > count:
-            state.remark(f"There is no branch {chosen[name]}: the answer is shown.")
-            chosen[name] = 0 if name == "branch" else None
-    if chosen["branch"] == 0:
+    for name, number, instead in (("branch", chosen.branch, 0), ("branch_b", chosen.branch_b, None)):
+        if (number or 0) > len(chosen.branches):
+            state.remark(f"There is no branch {number}: the answer is shown.")
+            state.correct(**{name: instead})
+    branch = state.SHARED.now().branch
+    if branch == 0:
         return state.how()
     with waiting("Running the model ...", status), Watched() as progress:
-        return how_of(summary, chosen, chosen["branch"], progress=progress)
+        return how_of(summary, state.selection(), branch, progress=progress)
 
 
 def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
     """The runs with B, or without it and a remark why."""
-    chosen = state.selection()
-    found = {summary.name: summary for summary in cached.summaries()}
-    summary = found.get(chosen["pin_checkpoint"])
+    chosen = state.SHARED.now()
+    found, name = {summary.name: summary for summary in cached.summaries()}, chosen.pin_checkpoint or ""
+    summary = found.get(name)
     try:
         if summary is None or isinstance(summary, Unreadable):
-            raise ValueError(f"the model {quoted(chosen['pin_checkpoint'])} cannot be read")
-        how = chosen["pin_how"] or cached.GREEDILY
-        pinned = load("B", summary, chosen["pin_text"] or "", chosen["pin_target"], how, status)
-        return Runs(both.a, pinned, chosen["shown"] or "A")
+            raise ValueError(f"the model {quoted(name)} cannot be read")
+        pinned = load("B", summary, chosen.pin_text or "", chosen.pin_target, chosen.pin_how or cached.GREEDILY, status)
+        return Runs(both.a, pinned, chosen.shown or "A")
     except ValueError as error:
         state.remark(f"The pinned run is not there: {error}.")
-        chosen.update(state.PIN)
+        state.correct(**state.PIN)
         return both
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -25,7 +25,7 @@ def selected_picture(both: Runs, options: tuple[str, ...] | None = None) -> Pict
     undefined, or has no difference."""
     from viz_transformer.ui.frame import maps  # loads torch, which pages without a run have no need of
 
-    chosen = state.selection()
+    chosen: Mapping[str, Any] = state.selection()
     if options is not None:
         chosen = {**chosen, "options": options}
     if not both.difference or both.b is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KINDS, KindName
@@ -35,7 +36,8 @@ from viz_transformer.ui.session.how import (
 
 DERIVED = ("mean", "max", "rollout")
 POSITIONS = ("i", "j", "t", "u")
-SHOWN = ("A", "B", "A-B")
+ShownName = Literal["A", "B", "A-B"]
+SHOWN = get_args(ShownName)
 OPTIONS = ("words", "hidden", "contribution")
 ROWS = ("last", "own")
 SCALES = ("fixed", "row", "map")
@@ -127,4 +129,4 @@ class Shared:
     pin_text: str | None = declared(None, TEXT, typed="A pinned text")
     pin_target: str | None = declared(None, TEXT, typed="A pinned target")
     pin_how: How | None = declared(None, _HOW, typed="What the pinned run was written with")
-    shown: str | None = declared(None, one_of(SHOWN))
+    shown: ShownName | None = declared(None, one_of(SHOWN))

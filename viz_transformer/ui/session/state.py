@@ -1,8 +1,8 @@
-"""What is selected: one plain dict per session, read from the address and written back to it on every run.
+"""What is selected: one value per declaration and session, read from the address and written back to it on every run.
 
-Streamlit clears the address when the page changes and forgets the widgets of the page that was left; the dict stays.
-So pages never read their own widgets: they give a widget the dict's value (`bind`), and its change is taken into the
-dict before the next run.
+Streamlit clears the address when the page changes and forgets the widgets of the page that was left; the values stay.
+So pages never read their own widgets: they give a widget a field's value (`bind`), and its change is taken into the
+selection before the next run. No value is ever written into: a change puts another one in its place.
 
 The address is believed when it is not the one that was written last (a link, a reload, the Back button), unless the
 run was caused by a widget: then the browser has only not seen the latest address yet.
@@ -13,12 +13,14 @@ its place. A text that a person typed, and one that stands in a link, stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.session.declaring import Field, fields_of, joined
 from viz_transformer.ui.session.fields import ASKED, POSITIONS, Shared
 from viz_transformer.ui.session.how import How
@@ -28,6 +30,7 @@ LONGEST_LINKED_TEXT = 1500
 V = TypeVar("V")
 _fields: dict[str, Field] = {}
 _owners: dict[str, str] = {}
+_declarations: dict[str, Declared[Any]] = {}
 _defaults: dict[str, Any] = {}
 _view: dict[str, Any] = {}
 DEFAULTS: Mapping[str, Any] = MappingProxyType(_defaults)
@@ -36,16 +39,45 @@ VIEW: Mapping[str, Any] = MappingProxyType(_view)
 """Fields that stand in the address only where they differ from this; one with a model and without them means this."""
 
 
-class Declared(Generic[V]):
-    """Some fields of the selection, as one value with types."""
+@dataclass(frozen=True, eq=False)
+class Selection(Mapping[str, Any]):
+    """What is selected: one value of each declaration, `by_owner`; as a mapping, all fields by their names.
 
-    def __init__(self, declaration: type[V]) -> None:
-        self._declaration, self.names = declaration, tuple(fields_of(declaration))
+    A change makes another selection, so one that was taken stays as it was.
+    """
+
+    by_owner: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.by_owner[_owners[name]], name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for owner in self.by_owner for name in _declarations[owner].names)
+
+    def __len__(self) -> int:
+        return sum(len(_declarations[owner].names) for owner in self.by_owner)
+
+    def changed(self, fields: Mapping[str, Any]) -> Selection:
+        """The selection with these fields; the values of declarations that have none of them are the same ones."""
+        new: dict[str, dict[str, Any]] = {}
+        for name, value in fields.items():
+            new.setdefault(_owners[name], {})[name] = value
+        changed = {owner: replace(self.by_owner[owner], **new[owner]) for owner in new}
+        return Selection(MappingProxyType({**self.by_owner, **changed}))
+
+
+@dataclass(frozen=True)
+class Declared(Generic[V]):
+    """Some fields of the selection, as one value with types; `owner` names what declares them."""
+
+    declaration: type[V]
+    owner: str
+    names: tuple[str, ...]
 
     def now(self) -> V:
         """Their values in this session."""
-        chosen = selection()
-        return self._declaration(**{name: chosen[name] for name in self.names})
+        value: V = selection().by_owner[self.owner]
+        return value
 
 
 def declare(declaration: type[V]) -> Declared[V]:
@@ -53,15 +85,16 @@ def declare(declaration: type[V]) -> Declared[V]:
 
     Raises ValueError for a name that is declared elsewhere.
     """
-    owner = f"{declaration.__module__}.{declaration.__qualname__}"
-    for name, field in fields_of(declaration).items():
+    owner, own = f"{declaration.__module__}.{declaration.__qualname__}", fields_of(declaration)
+    for name, field in own.items():
         if _owners.setdefault(name, owner) != owner:
             raise ValueError(f"the field {name} of {owner} is declared by {_owners[name]} already")
         _fields[name] = field
         _defaults[name] = field.start
         if not field.always:
             _view[name] = field.start
-    return Declared(declaration)
+    _declarations[owner] = Declared(declaration, owner, tuple(own))
+    return _declarations[owner]
 
 
 def fields() -> Mapping[str, Field]:
@@ -96,27 +129,26 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
     memory = st.session_state
     memory[_REMARKS], memory[_BEGUN] = [said] if (said := memory.pop(_NEXT, None)) else [], True
     first = _SELECTION not in memory
-    selection = memory.setdefault(_SELECTION, {})
-    selection.update({name: start for name, start in DEFAULTS.items() if name not in selection})
+    memory[_SELECTION] = _with_all(memory.get(_SELECTION, {}))
     address, given = st.query_params.to_dict(), dict[str, Any]()
     if not memory.pop(_TOUCHED, False) and address and address != memory.get(_WRITTEN):
         given = _understood(address)
         named = "checkpoint" in given
         linked = {name: field.in_a_link for name, field in _fields.items() if field.in_a_link is not None}
-        selection.update({**(VIEW if named else {}), **(linked if named and first else {}), **given})
-    if checkpoints and selection["checkpoint"] not in checkpoints:
+        _change({**(VIEW if named else {}), **(linked if named and first else {}), **given})
+    asked = SHARED.now().checkpoint
+    if checkpoints and asked not in checkpoints:
         instead = DEFAULTS["checkpoint"] if DEFAULTS["checkpoint"] in checkpoints else checkpoints[0]
-        if address.get("checkpoint") == selection["checkpoint"]:
-            remark(f"There is no model named {_cited(selection['checkpoint'])} here: {instead} is shown.")
-        selection["checkpoint"] = instead
+        if address.get("checkpoint") == asked:
+            remark(f"There is no model named {_cited(asked)} here: {instead} is shown.")
+        _change({"checkpoint": instead})
     if "text" not in given:
         _follow_model(memory.get(_MODEL), offers, {name: given[name] for name in POSITIONS if name in given})
-    memory[_MODEL] = selection["checkpoint"]
-    for name, field in _fields.items():
-        if field.typed and not text_fits_address(name):
+    memory[_MODEL] = SHARED.now().checkpoint
+    for name in selection():
+        if (what := _fields[name].typed) and not text_fits_address(name):
             remark(
-                f"{field.typed} of over {LONGEST_LINKED_TEXT:,} characters is not put into the address:"
-                " a link leaves it out."
+                f"{what} of over {LONGEST_LINKED_TEXT:,} characters is not put into the address: a link leaves it out."
             )
     if _WRITTEN in memory:
         _write()  # already now: what follows may take long, and a reload should find the selection
@@ -133,9 +165,12 @@ def begun() -> bool:
     return bool(st.session_state.get(_BEGUN))
 
 
-def selection() -> dict[str, Any]:
-    """The session's selection: the value of each field, by name; `fields.py`, here and of a page, says what it is."""
-    chosen: dict[str, Any] = st.session_state[_SELECTION]
+def selection() -> Selection:
+    """The session's selection as it is now; `fields.py`, here and of a page, says what each field is.
+
+    One that was taken before a change does not have it.
+    """
+    chosen: Selection = st.session_state[_SELECTION]
     return chosen
 
 
@@ -150,19 +185,19 @@ def select(**changes: Any) -> None:
     changed = {name for name, value in changes.items() if value != selected[name]}
     while changed:
         forgotten = {
-            name: field.start
-            for name, field in _fields.items()
-            if name not in changes and not changed.isdisjoint(field.forgotten_with)
+            name: _fields[name].start
+            for name in selected
+            if name not in changes and not changed.isdisjoint(_fields[name].forgotten_with)
         }
         changed = {name for name, start in forgotten.items() if start != selected[name]}
         changes |= forgotten
-    selected.update(changes)
+    _change(changes)
     st.session_state[_TOUCHED] = True
 
 
 def correct(**values: Any) -> None:
     """Put something that is there in the place of what is not, while a page is drawn: nobody has done anything."""
-    selection().update(values)
+    _change(values)
 
 
 def pick(given: Mapping[str, Any]) -> None:
@@ -178,12 +213,12 @@ def picked() -> dict[str, Any]:
 
 def pin(how: How) -> None:
     """Keep the run that is selected now, written so, as B, to compare others with."""
-    now = selection()
+    now = SHARED.now()
     written = None if how == How() else how
     select(
-        pin_checkpoint=now["checkpoint"],
-        pin_text=now["text"],
-        pin_target=now["target"],
+        pin_checkpoint=now.checkpoint,
+        pin_text=now.text,
+        pin_target=now.target,
         pin_how=written,
         shown="A",
     )
@@ -211,8 +246,8 @@ def keep_good() -> None:
 
 def stop() -> None:
     """Go back to what was shown before a run that takes too long; in a callback."""
-    starts = {name: DEFAULTS[name] for name, field in _fields.items() if field.brought_back and name not in ASKED}
-    selection().update(last_good() or starts)
+    starts = {name: DEFAULTS[name] for name in selection() if _fields[name].brought_back and name not in ASKED}
+    _change(last_good() or starts)
     st.session_state[_TOUCHED] = True
     say_next("Stopped: what was shown before is shown.")
 
@@ -248,13 +283,14 @@ def fit(name: str, count: int, owner: str) -> int:
         what = _fields[name].noun or name
         which = f"{what} 0" if last == 0 else f"{what}s 0 to {last}"
         remark(f"There is no {what} {value}: {owner} has {which}, so {what} {last} is shown.")
-        selection()[name] = last
-    return int(selection()[name])
+        _change({name: last})
+        return last
+    return value
 
 
 def fit_heads(count: int, owner: str) -> tuple[int, ...] | str:
     """The chosen heads, those left out that the model does not have; or the word of a derived picture."""
-    chosen = selection()["heads"]
+    chosen = SHARED.now().heads
     if isinstance(chosen, str):
         return chosen
     kept = tuple(head for head in chosen if head < count)
@@ -264,24 +300,25 @@ def fit_heads(count: int, owner: str) -> tuple[int, ...] | str:
         last = "head 0" if count == 1 else f"heads 0 to {count - 1}"
         shown = f"head{'s' if len(kept) > 1 else ''} {', '.join(map(str, kept))}"
         remark(f"There is no head {missing}: {owner} has {last}, so {shown} {'are' if len(kept) > 1 else 'is'} shown.")
-        selection()["heads"] = kept
+        _change({"heads": kept})
     return kept
 
 
-def fit_kind(kinds: Sequence[str], owner: str) -> str:
+def fit_kind(kinds: Sequence[KindName], owner: str) -> KindName:
     """The chosen kind of attention, or the first that the model has."""
-    chosen: str = selection()["kind"]
-    if chosen not in kinds:
-        selection()["kind"] = kinds[0]
-        if chosen != DEFAULTS["kind"]:
-            remark(f"There is no {chosen} attention in {owner}, so {kinds[0]} attention is shown.")
-    return str(selection()["kind"])
+    chosen = SHARED.now().kind
+    if chosen in kinds:
+        return chosen
+    _change({"kind": kinds[0]})
+    if chosen != DEFAULTS["kind"]:
+        remark(f"There is no {chosen} attention in {owner}, so {kinds[0]} attention is shown.")
+    return kinds[0]
 
 
 def start_at(first_row: int) -> None:
     """Without a target position, choose the row of the first step."""
-    if selection()["t"] is None:
-        selection()["t"] = first_row
+    if SHARED.now().t is None:
+        _change({"t": first_row})
 
 
 def fit_positions(source: int, target: int, first_row: int) -> None:
@@ -291,7 +328,7 @@ def fit_positions(source: int, target: int, first_row: int) -> None:
         if count:
             fit(name, count, "the run")
         else:
-            selection()[name] = 0
+            _change({name: 0})
 
 
 def remark(sentence: str) -> None:
@@ -303,15 +340,32 @@ def remarks() -> tuple[str, ...]:
     return tuple(st.session_state[_REMARKS])
 
 
+def _with_all(before: Mapping[str, Any]) -> Selection:
+    """The selection with a value of each declaration that is known by now: pages declare theirs when they are there.
+
+    What there was before may be of other code, where the app is changed while it runs: then its fields are taken.
+    """
+    if isinstance(before, Selection) and len(before.by_owner) == len(_declarations):
+        return before
+    values = {
+        owner: each.declaration(**{name: before.get(name, DEFAULTS[name]) for name in each.names})
+        for owner, each in _declarations.items()
+    }
+    return Selection(MappingProxyType(values))
+
+
+def _change(fields: Mapping[str, Any]) -> None:
+    st.session_state[_SELECTION] = selection().changed(fields)
+
+
 def _follow_model(before: str | None, offers: Offers, given: Mapping[str, Any]) -> None:
     """After a change of the model, put a text that fits it in the place of one that was only offered for the other."""
-    selected = selection()
-    model, text = selected["checkpoint"], selected["text"]
+    model, text = SHARED.now().checkpoint, SHARED.now().text
     if model == before or (text != DEFAULTS["text"] and (before is None or text not in offers(before))):
         return
     offered = offers(model)
     if offered and text not in offered:
-        selected.update({**{name: DEFAULTS[name] for name in POSITIONS}, **given}, text=offered[0])
+        _change({**{name: DEFAULTS[name] for name in POSITIONS}, **given, "text": offered[0]})
 
 
 def _write() -> None:

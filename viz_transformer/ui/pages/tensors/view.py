@@ -46,8 +46,8 @@ def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
     A point of an attention and the selection's kind and layer are one thing: where these were changed on another page
     the point follows, else they follow the point. An opened file has layers of its own and leaves them alone.
     """
-    chosen, memory = state.selection(), st.session_state
-    site = (chosen["kind"], chosen["layer"])
+    chosen, memory = state.SHARED.now(), st.session_state
+    site = (chosen.kind, chosen.layer)
     wanted = FIELDS.now().point
     if not wanted or (not looked.is_file and memory.get(_SITE, site) != site):
         wanted = _moved(wanted or "decoder.0.cross.weights", *site)
@@ -62,7 +62,8 @@ def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
     elif not looked.is_file:
         state.correct(**_implied(wanted))
     if not looked.is_file:
-        memory[_SITE] = (chosen["kind"], chosen["layer"])
+        now = state.SHARED.now()
+        memory[_SITE] = (now.kind, now.layer)
     return wanted
 
 
