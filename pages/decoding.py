@@ -33,18 +33,18 @@ from viz_transformer.ui.pages.decoding import question, strategy_bar, view
 
 def head_controls(both: frame.Runs) -> None:
     """Kind, layer and head whose rows are shown."""
-    anatomy, kind = both.main.trace.anatomy, state.selection()["kind"]
+    anatomy, kind = both.main.trace.anatomy, state.SHARED.now().kind
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="decoding_kind")
         controls.number("Layer", KINDS[kind].layers(anatomy), **state.bind("layer", key="decoding_layer"))
-        controls.heads(anatomy.heads(kind, state.selection()["layer"]).query, key="decoding_head")
+        controls.heads(anatomy.heads(kind, state.SHARED.now().layer).query, key="decoding_head")
         controls.rows(both, key="decoding_rows")
 
 
 with bar:
     strategy_bar.show(None if both is None else both.a.ckpt.target_codec)
 if both is not None:
-    questions.show(asked, question.question(both.main, state.selection()["t"]))
+    questions.show(asked, question.question(both.main, state.SHARED.now().t))
     with strip:
         frame.strip(both)
     head_controls(both)

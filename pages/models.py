@@ -38,7 +38,7 @@ TABS: dict[str, Callable[[Summary], None]] = {
 
 def cards() -> None:
     """One card per model; the selected one is framed."""
-    selected = state.selection()["checkpoint"]
+    selected = state.SHARED.now().checkpoint
     summaries = cached.summaries()
     for start in range(0, len(summaries), ACROSS):
         columns = st.columns(ACROSS, gap="small")
@@ -62,7 +62,7 @@ frame.title("Models")
 asked = questions.place()
 chosen = frame.selected()
 with st.container(horizontal=True, vertical_alignment="center", key="model_head"):
-    view.name(state.selection()["checkpoint"])
+    view.name(state.SHARED.now().checkpoint)
     shown = model_tabs.choice()
 for sentence in state.remarks():
     text.paragraph(sentence)

@@ -48,7 +48,7 @@ def inputs(summary: Summary | None) -> None:
             **state.bind("text", key="run_text"),
         )
     if offered:
-        key, text_now = "run_example", state.selection()["text"]
+        key, text_now = "run_example", state.SHARED.now().text
         st.session_state[key] = text_now if text_now in offered else None
         with middle:
             st.pills(
@@ -67,10 +67,10 @@ def inputs(summary: Summary | None) -> None:
 
 def slider() -> None:
     key, limit = "run_slider", examples.NUMBER_LIMIT
-    shown = examples.number_of(state.selection()["text"])
+    shown = examples.number_of(state.SHARED.now().text)
     if shown is not None or key not in st.session_state:
         st.session_state[key] = shown or 0.0
-    decimals = len(state.selection()["text"].strip().partition(".")[2]) if shown is not None else 0
+    decimals = len(state.SHARED.now().text.strip().partition(".")[2]) if shown is not None else 0
     st.slider(
         "A number",
         -limit,
@@ -95,7 +95,7 @@ def take_number(key: str) -> None:
 
 def target_switch(shown: Shown) -> None:
     """Gives the model an answer instead of letting it write one, and takes it back."""
-    if state.selection()["target"] is None:
+    if state.SHARED.now().target is None:
         st.button(
             "Give the answer",
             key="run_give",
@@ -109,11 +109,11 @@ def target_switch(shown: Shown) -> None:
 
 def site_controls(anatomy: Anatomy) -> None:
     """Which head's picture is shown."""
-    kind = state.selection()["kind"]
+    kind = state.SHARED.now().kind
     layers = KINDS[kind].layers(anatomy)
     with st.container(horizontal=True, key="site"):
         controls.number("Layer", layers, **state.bind("layer", key="run_layer"))
-        controls.heads(anatomy.heads(kind, state.selection()["layer"]).query, key="run_head")
+        controls.heads(anatomy.heads(kind, state.SHARED.now().layer).query, key="run_head")
 
 
 def show_answer(shown: Shown) -> None:
@@ -165,7 +165,7 @@ def stopped(shown: Shown) -> str:
 def show_recording(summary: Summary, recording: Recording) -> None:
     """The opening view as it was recorded, before anything heavy is imported; then the run, and the page anew."""
     state.start_at(recording.first_row)
-    questions.show(asked, recording.question(state.selection()["t"]))
+    questions.show(asked, recording.question(state.SHARED.now().t))
     with answer:
         in_large(recording.answer)
     with strip, frame.strip_columns()[0]:

@@ -462,7 +462,7 @@ def test_pages_read_their_own_fields_as_one_typed_value():
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
         if ast.unparse(node.value) in ("state.selection()", "chosen", "selected")
     ]
-    assert ("run.py", "target") in indexed
+    assert ("run.py", "heads") in indexed
     assert [each for each in indexed if each[1] in own] == []
 
 

@@ -69,7 +69,7 @@ def number(label: str, count: int, **bound: Any) -> None:
 
 def heads(count: int, *, key: str, words: tuple[str, ...] = ("mean",)) -> None:
     """One head, or the word of a derived picture; of several heads that are chosen the first is shown."""
-    chosen = state.selection()["heads"]
+    chosen = state.SHARED.now().heads
     shown = chosen if isinstance(chosen, str) else chosen[0]
     others = (shown,) if isinstance(shown, str) and shown not in words else ()
     options: list[int | str] = [*range(count), *words, *others]
@@ -89,7 +89,7 @@ def rows(both: Runs, *, key: str) -> None:
         ROWS,
         "rows",
         key=key,
-        disabled=not KINDS[state.selection()["kind"]].writes,
+        disabled=not KINDS[state.SHARED.now().kind].writes,
         help="Every step was a pass of its own: all rows as the last pass had them, or each as it was in the step that"
         " wrote its token. The encoder's rows are the same in every pass",
     )

@@ -101,7 +101,7 @@ def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
     """
     shown = both.main
     first = analysis.step_row(shown.run, 0)
-    rows = KINDS[state.selection()["kind"]].writes
+    rows = KINDS[state.SHARED.now().kind].writes
     said = shown.caption(_in_words(shown) if words is None else words, rows=rows)
     scenes_of_page(scenes, said, rows=(first, first + len(shown.run.steps) - 1))
 
@@ -159,7 +159,7 @@ def paint_first(name: str) -> None:
 def selected() -> Summary | str:
     """The selected model's folder, or a sentence that says why there is none."""
     found = {summary.name: summary for summary in cached.summaries()}
-    summary = found.get(state.selection()["checkpoint"])
+    summary = found.get(state.SHARED.now().checkpoint)
     if summary is None:
         return NO_MODELS
     return summary.error if isinstance(summary, Unreadable) else summary
@@ -264,9 +264,9 @@ def fit_model(summary: Summary) -> None:
     """Bring kind, layer and heads into what this model has."""
     anatomy, name = summary.anatomy, summary.name
     state.fit_kind(kinds_of(anatomy), name)
-    kind = KINDS[state.selection()["kind"]]
+    kind = KINDS[state.SHARED.now().kind]
     state.fit("layer", kind.layers(anatomy), name)
-    state.fit_heads(anatomy.heads(kind.name, state.selection()["layer"]).query, name)
+    state.fit_heads(anatomy.heads(kind.name, state.SHARED.now().layer).query, name)
 
 
 def fit(shown: Shown) -> None:

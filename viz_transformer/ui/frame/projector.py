@@ -14,12 +14,12 @@ COLUMNS, COLUMN = '[data-testid="stHorizontalBlock"]', '[data-testid="stColumn"]
 
 def is_on() -> bool:
     """Whether the page is on a projector."""
-    return bool(state.selection()["projector"] == "on")
+    return state.SHARED.now().projector == "on"
 
 
 def scene(scenes: Sequence[str]) -> int:
     """The number of the scene that is shown; `scenes` are the keys of containers, of which one is."""
-    return int(state.selection()["scene"]) % max(1, len(scenes))
+    return state.SHARED.now().scene % max(1, len(scenes))
 
 
 def show(scenes: Sequence[str], caption: str) -> None:

@@ -46,7 +46,7 @@ SWITCHES = {
 
 def choices(both: Runs) -> None:
     """Which kind of attention, what of its heads, and how the map is shown."""
-    heads = state.selection()["heads"]
+    heads = state.SHARED.now().heads
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="attention_kind")
         controls.buttons(
@@ -65,7 +65,7 @@ def choices(both: Runs) -> None:
 
 def head_grid(shown: Shown) -> None:
     """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these."""
-    kind = state.selection()["kind"]
+    kind = state.SHARED.now().kind
     grid(_grid(shown, kind), key="attention_grid")
     pictures.table(
         lambda: score_table(_scores(shown, kind)),
@@ -143,7 +143,7 @@ def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
 def panel(both: Runs, picture: Picture) -> None:
     """The same map as lines or as shaded text, or beside weights contributions and beside contributions weights."""
     names = {"lines": "Lines", "text": "Text", "contribution": "Contribution"}
-    if maps.CONTRIBUTION in state.selection()["options"]:
+    if maps.CONTRIBUTION in state.SHARED.now().options:
         names["contribution"] = "Weight"
     controls.buttons("Beside the map", names, "panel", key="attention_panel", hidden=True)
     if FIELDS.now().panel == "contribution":
@@ -160,11 +160,11 @@ def panel(both: Runs, picture: Picture) -> None:
 
 def _other_map(both: Runs) -> None:
     """Contributions beside weights, or weights beside contributions, with all else the same."""
-    chosen = state.selection()
-    if chosen["heads"] == "rollout":
+    chosen = state.SHARED.now()
+    if chosen.heads == "rollout":
         text.paragraph("Rollout joins all layers and has no contributions: choose a head, the mean or the maximum.")
         return
-    switched = tuple({*chosen["options"]} ^ {maps.CONTRIBUTION})
+    switched = tuple({*chosen.options} ^ {maps.CONTRIBUTION})
     try:
         other = pictures.selected_picture(both, switched)
     except ValueError as error:
@@ -180,14 +180,14 @@ def _other_map(both: Runs) -> None:
 
 def scores(shown: Shown) -> None:
     """The selected head's scores, each beside what an even head would have, and the rows behind it."""
-    chosen = state.selection()
-    heads, layer = chosen["heads"], chosen["layer"]
+    chosen = state.SHARED.now()
+    heads, layer = chosen.heads, chosen.layer
     if isinstance(heads, str):
         text.paragraph("Scores belong to single heads: choose one above.")
         return
     head = heads[0]
     rows = []
-    for score in _scores(shown, chosen["kind"]):
+    for score in _scores(shown, chosen.kind):
         value, baseline, n = score.values[layer, head], score.baseline[layer, head], int(score.n[layer, head])
         if n:
             rows.append(
@@ -201,7 +201,7 @@ def scores(shown: Shown) -> None:
         "n: rows of this text that a score is worked out from, as their mean; monotonicity is Kendall’s tau of their"
         " order. One text is noise."
     )
-    _special_tokens(shown, chosen["kind"], layer, head)
+    _special_tokens(shown, chosen.kind, layer, head)
 
 
 def _special_tokens(shown: Shown, kind: KindName, layer: int, head: int) -> None:

@@ -25,8 +25,8 @@ EMPTY = (
 
 def show(shown: Shown) -> None:
     """The tree, and below it the comparison of the branch that is looked at with another."""
-    chosen = state.selection()
-    grown: tuple[Branch, ...] = chosen["branches"]
+    chosen = state.SHARED.now()
+    grown: tuple[Branch, ...] = chosen.branches
     _fork(shown)
     if not grown:
         text.paragraph(EMPTY)
@@ -37,13 +37,13 @@ def show(shown: Shown) -> None:
         for number in _in_order(grown):
             _row(number, found[number], grown)
         _name(grown)
-    other = chosen["branch_b"]
-    if other is None or other == chosen["branch"]:
+    other = chosen.branch_b
+    if other is None or other == chosen.branch:
         text.paragraph("Look at another branch, or choose one to compare with, to see the two side by side.")
         return
-    a, b = (found[number] for number in (chosen["branch"], other))
+    a, b = (found[number] for number in (chosen.branch, other))
     if isinstance(a, Shown) and isinstance(b, Shown):
-        names = [branches.name(grown, number) for number in (chosen["branch"], other)]
+        names = [branches.name(grown, number) for number in (chosen.branch, other)]
         text.section(f"{names[0]} beside {names[1]}")
         comparison(a, b)
 
@@ -104,9 +104,9 @@ def _depth(grown: tuple[Branch, ...], number: int) -> int:
 
 def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
     """One branch: where it left its parent, what it says, and what can be done with it."""
-    chosen = state.selection()
+    chosen = state.SHARED.now()
     called, depth = branches.name(grown, number), _depth(grown, number)
-    looked_at = number == chosen["branch"]
+    looked_at = number == chosen.branch
     with st.container(key=f"branch_{number}", horizontal=True, vertical_alignment="center"):
         with st.container(key=f"branch_words_{number}"):
             if isinstance(found, str):
@@ -121,7 +121,7 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
         # Neither is switched off, or drawn as another one, by being pressed: it would lose the keyboard's focus.
         word = "Shown" if looked_at else "Show"
         st.button(word, key=f"branch_show_{number}", on_click=branches.look_at, args=(number,))
-        compared = number == chosen["branch_b"] and not looked_at
+        compared = number == chosen.branch_b and not looked_at
         st.button(
             "Compared" if compared else "Compare",
             key=f"branch_compare_{number}",
@@ -133,7 +133,7 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
 
 def _name(grown: tuple[Branch, ...]) -> None:
     """The name of the branch that is looked at, to be changed; the strategy's own answer keeps its name."""
-    number = state.selection()["branch"]
+    number = state.SHARED.now().branch
     if not number:
         return
     key = f"branch_name_{number}"

@@ -24,13 +24,13 @@ MOST_BANNED = 40
 
 def show(codec: TextCodec | None) -> None:
     """The bar; with a given target there is nothing to choose. `codec` is the target's; None before there is one."""
-    if state.selection()["target"] is not None:
+    if state.SHARED.now().target is not None:
         text.paragraph("The answer is given: there is nothing to choose. What the model makes of it stands below.")
         st.button("Let it write", key="decoding_write", on_click=lambda: state.select(target=None))
         return
     with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
         controls.buttons("Strategy", {each: each for each in STRATEGIES}, "strategy", key="decoding_strategy")
-        {"sampling": _sampling, "beam": _beam}.get(state.selection()["strategy"], lambda: None)()
+        {"sampling": _sampling, "beam": _beam}.get(state.SHARED.now().strategy, lambda: None)()
     with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
         st.text_input(
             "The answer begins with",
@@ -103,7 +103,7 @@ def _banned(codec: TextCodec) -> None:
     """Tokens that are never written, as the vocabulary spells them, with blanks between them."""
     tokens = codec.names
     places = {labels.visible(token): place for place, token in enumerate(tokens)}
-    now = [place for place in state.selection()["ban"] if place < len(tokens)]
+    now = [place for place in state.SHARED.now().ban if place < len(tokens)]
     key, wrong = "decoding_ban", "decoding_ban_wrong"
     if not st.session_state.get(wrong):
         st.session_state[key] = " ".join(labels.visible(tokens[place]) for place in now)

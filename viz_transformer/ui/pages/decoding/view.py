@@ -72,7 +72,7 @@ def looked(both: Runs) -> None:
 
 def growing(both: Runs) -> None:
     """The selected map; rows that are not written yet at the chosen step stay empty."""
-    pictures.selected_map(both, key="decoding_matrix", grows=KINDS[state.selection()["kind"]].writes)
+    pictures.selected_map(both, key="decoding_matrix", grows=KINDS[state.SHARED.now().kind].writes)
 
 
 def tabs(both: Runs) -> None:

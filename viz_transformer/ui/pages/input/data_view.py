@@ -264,7 +264,7 @@ def _lengths(data: Data, measured: Measured, limits: Mapping[SideName, int]) -> 
         f"Lengths of {len(data.items):,} {'windows' if data.whole_text else 'pairs'}, {PART_NAMES[data.part].lower()}"
     )
     figure = length_histogram(sides, title=title, limits=cut, theme=frame.theme())
-    alt, caption = "How many texts of each side have how many tokens", f"data of {state.selection()['checkpoint']}"
+    alt, caption = "How many texts of each side have how many tokens", f"data of {state.SHARED.now().checkpoint}"
     frame.chart(figure, key="input_lengths", alt=alt, caption=caption, grows=PROJECTED)
 
 

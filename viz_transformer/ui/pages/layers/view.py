@@ -42,17 +42,17 @@ POST_NORM_OVER_POSITIONS = f"A norm over positions rescales the stream of the wh
 
 def chosen_stack() -> StackName:
     """The stack of the selected kind of attention."""
-    return KINDS[state.selection()["kind"]].stack
+    return KINDS[state.SHARED.now().kind].stack
 
 
 def chosen_place(shown: Shown) -> sublayers.Place | None:
     """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
-    chosen = state.selection()
+    chosen = state.SHARED.now()
     anatomy = shown.trace.anatomy
     if FIELDS.now().part == "final" and not anatomy.final_norm:
         state.remark(f"{shown.summary.name} has no final norm, so an attention is shown.")
         state.correct(part="attention")
-    return sublayers.place_of(anatomy, chosen["kind"], chosen["layer"], FIELDS.now().part)
+    return sublayers.place_of(anatomy, chosen.kind, chosen.layer, FIELDS.now().part)
 
 
 # --- numbers of a run, kept

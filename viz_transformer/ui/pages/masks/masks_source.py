@@ -204,7 +204,7 @@ def _text_control(batch: list[Shown]) -> int:
 
 
 def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
-    looked, kind = batch[index], state.selection()["kind"]
+    looked, kind = batch[index], state.SHARED.now().kind
     parts, compared = _two_passes(looked, batch_lengths([each.trace for each in batch]))
     _say_left_out(compared.key[-1], looked)
     before = compared.before.trace
@@ -227,7 +227,7 @@ def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
 
 def _two_passes(looked: Shown, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
     """A run, padded to these lengths, with its model's own masks and with the chosen ones; and those of the kind."""
-    view, own, kind = FIELDS.now(), looked.trace.config, state.selection()["kind"]
+    view, own, kind = FIELDS.now(), looked.trace.config, state.SHARED.now().kind
     fill, rule = view.mask_fill or own.mask_fill, view.mask_padding or own.padding_mask
     changes = _changes()
     before = _pass(looked.ckpt, looked.trace, lengths, ())
@@ -277,7 +277,7 @@ def _say_left_out(words: Sequence[str], looked: Shown) -> None:
 
 def _plain(shown: Shown) -> Looked:
     """Masks of a size without any text. Scores are taken as equal, so that a weight is 1/n."""
-    chosen, own = state.selection(), shown.trace.config
+    chosen, own = state.SHARED.now(), shown.trace.config
     size = min(max(1, FIELDS.now().mask_size), LARGEST_SIZE)
     padded = min(FIELDS.now().mask_padded, size)
     state.correct(mask_size=size, mask_padded=padded)
@@ -286,7 +286,7 @@ def _plain(shown: Shown) -> Looked:
         st.number_input(
             "of them padding, at the end", 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded")
         )
-    kind, fill = chosen["kind"], FIELDS.now().mask_fill or own.mask_fill
+    kind, fill = chosen.kind, FIELDS.now().mask_fill or own.mask_fill
     rule = FIELDS.now().mask_padding or own.padding_mask
     keep = np.arange(size) < size - padded
     parts = mask_parts(kind, keep, keep, rule=rule, changes=_changes())

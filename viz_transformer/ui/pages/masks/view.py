@@ -297,7 +297,7 @@ def fills(looked: Looked) -> None:
     text.section("What the fill makes of a row")
     scores = "with equal scores"
     if looked.compared is not None:
-        scores = f"layer {state.selection()['layer']}, head {_score_head()}, with the scores of this run"
+        scores = f"layer {state.SHARED.now().layer}, head {_score_head()}, with the scores of this run"
     text.paragraph(f"{looked.token(looked.query)}, {scores}.")
     names = ("fill", "what is done", "this row, as it is masked", "the same row with every key closed")
     styles = ["vt-own" * (each.fill == looked.fill) for each in filled]
@@ -310,14 +310,14 @@ def filled_row(looked: Looked) -> tuple[FilledRow, ...]:
     scores: Any = np.zeros(len(looked.columns.tokens), dtype=np.float32)
     if looked.compared is not None:
         trace = looked.compared.before.trace
-        site = sites(trace.anatomy, looked.kind)[state.selection()["layer"]]
+        site = sites(trace.anatomy, looked.kind)[state.SHARED.now().layer]
         scores = trace[f"{site}.scores"][0, _score_head(), row].numpy()
     return filled_rows(scores, looked.parts.changed[row])
 
 
 def _score_head() -> int:
     """The head whose scores are taken: the first of the chosen ones, 0 for a derived picture."""
-    heads = state.selection()["heads"]
+    heads = state.SHARED.now().heads
     return 0 if isinstance(heads, str) else int(heads[0])
 
 

@@ -438,7 +438,7 @@ def doctor(summary: Summary) -> None:
     status = place.empty()
     with waiting("Loading the model ...", status):
         ckpt = cached.checkpoint(summary)
-    chosen = state.selection()["text"]
+    chosen = state.SHARED.now().text
     with waiting(f"Examining it, with “{labels.shorten(labels.sentence(chosen), 40)}” as the text ...", status):
         found = _examined(ckpt, chosen, tuple(summary.examples()))
     with place:

@@ -100,7 +100,7 @@ def _controls(recipe: Recipe, like: ModelConfig) -> None:
 
 def _open_beside(recipe: Recipe) -> None:
     """Select the new model and pin the trained one; what that writes is the target of both."""
-    typed = state.selection()["text"]
+    typed = state.SHARED.now().text
     base = next((each for each in cached.summaries() if each.name == recipe.base), None)
     answer = None
     if isinstance(base, Summary) and base.anatomy.kind == "encoder-decoder":
@@ -112,8 +112,8 @@ def _open_beside(recipe: Recipe) -> None:
 
 def _buttons(recipe: Recipe, *, possible: bool) -> None:
     """Open the model, alone or with the trained one as B beside it."""
-    chosen = state.selection()
-    opened = recipe.name == chosen["checkpoint"]
+    chosen = state.SHARED.now()
+    opened = recipe.name == chosen.checkpoint
     with st.container(horizontal=True, key="new_buttons"):
         st.button(
             "Opened" if opened else "Open",
@@ -126,7 +126,7 @@ def _buttons(recipe: Recipe, *, possible: bool) -> None:
         st.button(
             f"Open beside {text.literal(recipe.base)}",
             key="new_beside",
-            disabled=not possible or (opened and chosen["pin_checkpoint"] == recipe.base),
+            disabled=not possible or (opened and chosen.pin_checkpoint == recipe.base),
             on_click=_open_beside,
             args=(recipe,),
             help="The trained model's run is pinned as B, and its answer is given to the new one: every page can show"

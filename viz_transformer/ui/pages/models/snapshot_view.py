@@ -36,11 +36,11 @@ def training(summary: Summary) -> None:
     status = place.empty()
     with waiting("Loading the model ...", status):
         ckpt = cached.checkpoint(summary)
-    chosen = state.selection()
+    chosen = state.SHARED.now()
     with waiting(f"Running the sentence at {len(summary.snapshots())} snapshots ...", status):
-        series = _series(ckpt, chosen["text"], chosen["target"])
+        series = _series(ckpt, chosen.text, chosen.target)
     last = series.runs[-1]
-    shown = Shown("A", summary, series.source, ckpt, last.run, chosen["target"])
+    shown = Shown("A", summary, series.source, ckpt, last.run, chosen.target)
     frame.fit(shown)
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:

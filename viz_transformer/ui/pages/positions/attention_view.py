@@ -65,12 +65,12 @@ def _nothing(at: Place) -> None:
 
 
 def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
-    config, chosen = shown.trace.config, state.selection()
+    config, chosen = shown.trace.config, state.SHARED.now()
     layers = SIDE_OF[stack].layers(config)
-    layer = min(chosen["layer"], layers - 1)
-    if layer != chosen["layer"]:
+    layer = min(chosen.layer, layers - 1)
+    if layer != chosen.layer:
         state.remark(f"The {stack} has {layers} layers: layer {layer} is shown.")
-    heads = chosen["heads"]
+    heads = chosen.heads
     head = 0 if isinstance(heads, str) else heads[0]
     controls.number("Layer", layers, **state.bind("layer", key="pos_layer", value=layer))
     bound = state.bind("heads", key="pos_head", value=head, taken=lambda new: (new,))

@@ -28,7 +28,7 @@ def show(summary: Summary) -> None:
             text.paragraph(f"{capitalised(error)}.")
             return
         assert notation is not None
-        reading = notation.read(state.selection()["text"])
+        reading = notation.read(state.SHARED.now().text)
         if reading.offered is not None:
             st.button(
                 text.literal(f"{reading.lead}: {shortened(reading.offered, LONGEST_LABEL)}"),

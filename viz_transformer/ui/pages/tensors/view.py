@@ -249,7 +249,7 @@ def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
             st.number_input(label, 0, 1, 0, step=1, width=130, disabled=True, key=f"tensors_{letter}")
             at.append(0)
             continue
-        heads = state.selection()["heads"]
+        heads = state.SHARED.now().heads
         head = min(0 if isinstance(heads, str) else heads[0], last)
         bound = state.bind("heads", key="tensors_head", value=head, taken=lambda new: (new,))
         if own_heads or axis.letter != "H":

@@ -54,19 +54,19 @@ _NOT_RECORDED = {
 
 def choices(both: Runs) -> None:
     """Kind, layer and head; the positions are picked in the chips and in the row."""
-    trace, chosen = both.main.trace, state.selection()
-    heads = chosen["heads"]
+    trace, chosen = both.main.trace, state.SHARED.now()
+    heads = chosen.heads
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(trace), key="weight_kind")
-        controls.number("Layer", layer_count(trace, chosen["kind"]), **state.bind("layer", key="weight_layer"))
+        controls.number("Layer", layer_count(trace, chosen.kind), **state.bind("layer", key="weight_layer"))
         head = 0 if isinstance(heads, str) else heads[0]
         bound = state.bind("heads", key="weight_head", value=head, taken=lambda new: (new,))
-        controls.number("Head", trace.anatomy.heads(chosen["kind"], chosen["layer"]).query, **bound)
+        controls.number("Head", trace.anatomy.heads(chosen.kind, chosen.layer).query, **bound)
 
 
 def ladder_of(both: Runs) -> Ladder:
     """The ladder of the selected cell; what the page does not show of the selection is said."""
-    heads = state.selection()["heads"]
+    heads = state.SHARED.now().heads
     if isinstance(heads, str):
         state.remark(f"A {heads} of heads has no query and no key: head 0 is shown.")
     elif len(heads) > 1:
