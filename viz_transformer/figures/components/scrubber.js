@@ -61,7 +61,7 @@ function makeScrubber(root) {
 
   const controls = playerControls(
     { back: "Previous step", play: "Play the steps", next: "Next step", slider: "Step" },
-    { move, toggle: () => (player.playing ? pause() : play()) },
+    { move: (by) => player.move(by), toggle, choose: (step) => player.choose(step) },
   )
   const { range } = controls
   stage.tabIndex = 0
@@ -172,52 +172,31 @@ function makeScrubber(root) {
 
   // ---- moving
 
-  function go(step, settle = SETTLE) {
-    if (step !== at()) selection.pick({ t: head.first_row + step }, settle)
-  }
-  /** One step on or back; a row beside the answer lies just before its first or behind its last step. */
-  function move(by) {
-    player.halt()
-    if (by < 0 ? at() <= 0 : at() >= steps - 1) return
-    const from = Math.min(Math.max(at(), -1), steps)
-    go(nearest(from + by))
-    announce(sentenceText(nearest(from + by)))
-  }
+  // A row beside the answer lies just before its first or behind its last step.
   const player = makePlayer({
     pace: PLAY,
     settle: SETTLE,
     isThere: () => root.isConnected,
     count: () => steps,
     at,
-    go,
-    last: (step) => announce(sentenceText(step)),
+    pick: (step, settle) => selection.pick({ t: head.first_row + step }, settle),
+    say: (step) => announce(sentenceText(step)),
     changed: () => drawControls(at()),
   })
-  function play() {
-    player.play()
+  function toggle() {
+    player.toggle()
     made.draw()
   }
-  /** Stop playing here. */
-  function pause() {
-    player.halt()
-    selection.pick({ t: head.first_row + at() }, SETTLE)
-    announce(sentenceText(at()))
-  }
 
-  range.oninput = () => {
-    player.halt()
-    go(Number(range.value))
-  }
   range.onclick = () => {
-    if (!writes(at())) go(Number(range.value))
+    if (!writes(at())) player.choose(Number(range.value))
   } // the value stayed, the row did not
   range.onkeydown = (event) => {
-    if (event.key === "PageUp" || event.key === "PageDown") event.preventDefault() // they turn to another scene
     const to = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -Infinity, End: Infinity }[event.key]
     if (to === undefined || writes(at())) return
     event.preventDefault()
-    if (Number.isFinite(to)) move(to)
-    else go(nearest(to))
+    if (Number.isFinite(to)) player.move(to)
+    else player.choose(nearest(to))
   }
 
   // ---- pointing at a candidate
@@ -255,12 +234,11 @@ function makeScrubber(root) {
     const down = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (down && count)
       point(active === null ? (down > 0 ? 0 : count - 1) : Math.min(Math.max(active.i + down, 0), count - 1))
-    else if (event.key === "ArrowRight") move(1)
-    else if (event.key === "ArrowLeft") move(-1)
-    else if (event.key === "Home" || event.key === "End") {
-      player.halt()
-      go(event.key === "Home" ? 0 : steps - 1)
-    } else if (event.key === "Enter" && active !== null && head.ids) take(active.i)
+    else if (event.key === "ArrowRight") player.move(1)
+    else if (event.key === "ArrowLeft") player.move(-1)
+    else if (event.key === "Home") player.choose(0)
+    else if (event.key === "End") player.choose(steps - 1)
+    else if (event.key === "Enter" && active !== null && head.ids) take(active.i)
     else {
       if (event.key === "Escape") point(null)
       return
@@ -609,7 +587,7 @@ function makeScrubber(root) {
     },
     draw() {
       const step = at()
-      if (step !== player.place) player.halt() // somebody chose another row
+      player.haltElsewhere()
       if (active !== null && active.i >= rowsOf(step)) point(null)
       stage.classList.toggle("playing", player.playing)
       const broad = root.clientWidth >= WIDE * zoom(root)

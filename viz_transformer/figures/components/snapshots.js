@@ -50,9 +50,8 @@ function makeSnapshots(root) {
       next: "Next snapshot",
       slider: "Snapshot of the training",
     },
-    { move, toggle: () => (player.playing ? pause() : play()) },
+    { move: (by) => player.move(by), toggle, choose: (s) => player.choose(s) },
   )
-  const { range } = controls
   controls.box.append(stepText)
   stage.tabIndex = 0
   stage.setAttribute("role", "application")
@@ -127,47 +126,26 @@ function makeSnapshots(root) {
 
   // ---- moving
 
-  function go(s, settle = SETTLE) {
-    if (s !== at()) selection.pick({ model_snapshot: stepOf(s) }, settle)
-  }
-  function move(by) {
-    player.halt()
-    const to = Math.min(Math.max(at() + by, 0), count() - 1)
-    go(to)
-    announce(sentence(to))
-  }
   const player = makePlayer({
     pace: PLAY,
     settle: SETTLE,
     isThere: () => root.isConnected,
-    count: () => count(),
+    count,
     at,
-    go,
-    last: (s) => announce(sentence(s)),
+    pick: (s, settle) => selection.pick({ model_snapshot: stepOf(s) }, settle),
+    say: (s) => announce(sentence(s)),
     changed: () => drawControls(at()),
   })
-  function play() {
-    player.play()
+  function toggle() {
+    player.toggle()
     made.draw()
   }
-  function pause() {
-    player.halt()
-    selection.pick({ model_snapshot: stepOf(at()) }, SETTLE)
-    announce(sentence(at()))
-  }
-  range.oninput = () => {
-    player.halt()
-    go(Number(range.value))
-  }
-  range.onkeydown = (event) => {
-    if (event.key.startsWith("Page")) event.preventDefault()
-  } // they turn to another scene
   list.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     const by = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -count(), End: count() }[event.key]
     if (by === undefined) return
     event.preventDefault()
-    move(by)
+    player.move(by)
   }
 
   // ---- the page
@@ -188,10 +166,7 @@ function makeSnapshots(root) {
       )
       row.setAttribute("aria-label", sentence(s))
       row.title = complete ? text : `${text} (cut off here)`
-      row.onclick = () => {
-        player.halt()
-        go(s)
-      }
+      row.onclick = () => player.choose(s)
       return row
     })
     const heading = element("div", "row heading")
@@ -497,8 +472,7 @@ function makeSnapshots(root) {
       (best, point, i) => (Math.abs(point.x - from) < Math.abs(plot[best].x - from) ? i : best),
       0,
     )
-    player.halt()
-    go(nearest)
+    player.choose(nearest)
   }
 
   const made = {
@@ -521,7 +495,7 @@ function makeSnapshots(root) {
     },
     draw() {
       const s = at()
-      if (s !== player.place) player.halt() // somebody chose another one
+      player.haltElsewhere()
       drawControls(s)
       drawAnswer(s)
       drawPicks()

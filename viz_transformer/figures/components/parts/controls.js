@@ -1,14 +1,15 @@
 import { button, element, icon } from "./elements.js"
 
-// The controls of a player: one step back, play or pause, one step on, and a slider over all steps.
+// The controls of a player: one step back, play or pause, one step on, and a slider over all steps. Page up and down do
+// not move it: they turn to another scene.
 
 /**
  * The element that holds them, its slider, and show(step, count, {playing, text}): the step that is shown, which may lie
  * before the first or behind the last, and what the slider says of it.
  * @param {{back: string, play: string, next: string, slider: string}} words
- * @param {{move: (by: number) => void, toggle: () => void}} act
+ * @param {{move: (by: number) => void, toggle: () => void, choose: (place: number) => void}} act
  */
-export function playerControls(words, { move, toggle }) {
+export function playerControls(words, { move, toggle, choose }) {
   const box = element("div", "controls player")
   const range = element("input")
   const back = button("quiet", undefined, words.back, () => move(-1))
@@ -21,6 +22,10 @@ export function playerControls(words, { move, toggle }) {
   range.min = "0"
   range.step = "1"
   range.setAttribute("aria-label", words.slider)
+  range.oninput = () => choose(Number(range.value))
+  range.addEventListener("keydown", (event) => {
+    if (event.key === "PageUp" || event.key === "PageDown") event.preventDefault()
+  })
   box.append(back, playing, next, range)
   return {
     box,
