@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { isolated, quoted, shorten, wrapped } from "../../viz_transformer/figures/components/parts/text.js"
+import { isolated, quoted, shorten, wrapped, wrappedTo } from "../../viz_transformer/figures/components/parts/text.js"
 
 const context = { measureText: (text) => ({ width: 10 * [...new Intl.Segmenter().segment(text)].length }) } // all letters alike
 
@@ -22,4 +22,11 @@ test("a token is said as it is read, with what was typed, and letters from right
   assert.equal(quoted({ text: "<unk>", note: "ä" }), "“<unk>”, typed “ä”")
   assert.equal(isolated("שלום"), "\u2068שלום\u2069")
   assert.equal(quoted({ text: "<unk>", note: "שלום" }), "“<unk>”, typed “\u2068שלום\u2069”")
+})
+
+test("a text has no more lines than it may, and what does not fit into one is shortened", () => {
+  assert.deepEqual(wrappedTo(context, "one two three", 70, 3), ["one two", "three"])
+  assert.deepEqual(wrappedTo(context, "one two three four", 70, 2), ["one two", "three …"])
+  assert.deepEqual(wrappedTo(context, "extraordinary one", 70, 3), ["extrao…", "one"])
+  assert.deepEqual(wrappedTo(context, "", 70, 3), [""])
 })

@@ -1,12 +1,14 @@
+import { rowLabels } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
 import { fixed, percent, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { foundAt, middleOf, placeLegend, placeSides, shiftOf, takeApart } from "./parts/sides.js"
 import { mount, prepare, tallness, zoom } from "./parts/stage.js"
-import { awayFrom, countFrom, firstThreshold, strongestFirst } from "./parts/strongest.js"
-import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+import { countFrom, firstThreshold, strongestFirst } from "./parts/strongest.js"
+import { isolated, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
 
 /** @import { LinesHeader } from "./parts/types.js" */
 
@@ -73,7 +75,6 @@ function makeLines(root) {
   const at = (n, q, k) => weights.values[(n * Q + q) * K + k]
   const may = (n, q, k) => !mask || mask.values[((mask.shape.length === 3 ? n * Q : 0) + q) * K + k] === 1
   const there = (q, k) => !kept || kept.values[q * K + k] === 1
-  const within = (n, size) => (n >= 0 && n < size ? n : null)
   const chosen = () => ({ q: placeOn(head.queries), k: placeOn(head.keys) })
   const shows = (n, q, k) => may(n, q, k) && at(n, q, k) > 0 && at(n, q, k) >= Math.fround(threshold)
 
@@ -111,91 +112,42 @@ function makeLines(root) {
 
   // ---- where things are
 
-  function wrapped(context, text, width, most) {
-    const rows = [""]
-    for (const word of text.split(" ")) {
-      const longer = rows.at(-1) ? `${rows.at(-1)} ${word}` : word
-      if (rows.at(-1) && rows.length < most && context.measureText(longer).width > width) rows.push(word)
-      else rows[rows.length - 1] = longer
-    }
-    return rows.map((row) => shorten(context, row, width))
-  }
   function hiddenLines() {
     const context = base.getContext("2d")
     context.font = sans(13 * place.z)
-    return wrapped(context, hidden(), place.width - 8, 3)
+    return wrappedTo(context, hidden(), place.width - 8, 3)
   }
 
-  /** The parts of the legend with their places, from the left, wrapped. */
-  function legendParts(context, z, width) {
-    const parts = []
-    let [x, row] = [0, 0]
-    const put = (part, size) => {
-      if (x && x + size > width) [x, row] = [0, row + 1]
-      parts.push({ ...part, x, row, size: Math.min(size, width) })
-      x += size + 16 * z
-    }
-    context.font = sans(13 * z)
-    head.heads.forEach((text, n) => put({ text, colour: head.colours[n] }, 26 * z + context.measureText(text).width))
-    const text = `opacity: ${head.unit} w, drawn as ${FAINTEST} + ${fixed(1 - FAINTEST, 2)} · w^${GAMMA} so that faint lines show`
-    const ramp = 104 * z
-    if (ramp + context.measureText(text).width <= width) put({ text, ramp }, ramp + context.measureText(text).width)
-    else {
-      if (x) [x, row] = [0, row + 1]
-      const [first, ...others] = wrapped(context, text, width - ramp, 3)
-      put({ text: first, ramp }, width)
-      for (const line of others) put({ text: line, ramp: 0, from: ramp }, width)
-    }
-    if (head.hidden?.some((rows) => rows.some(isFaint)))
-      put({ text: FAINT_ROWS, from: 1 }, context.measureText(FAINT_ROWS).width + 1)
-    return { parts, rows: row + 1 }
-  }
+  /** What the legend says. */
+  const legendWords = () => ({
+    heads: head.heads.map((text, n) => ({ text, colour: head.colours[n] })),
+    scale: `opacity: ${head.unit} w, drawn as ${FAINTEST} + ${fixed(1 - FAINTEST, 2)} · w^${GAMMA} so that faint lines show`,
+    last: head.hidden?.some((rows) => rows.some(isFaint)) ? FAINT_ROWS : undefined,
+  })
 
   function measure(context) {
     const z = zoom(root)
     const width = root.clientWidth
     const height = Math.max(240, Math.floor(tallness(root, head.height * z) - controls.offsetHeight - 8))
     context.font = sans(16 * z, 600)
-    const title = wrapped(context, head.title, width - 8, 2)
+    const title = wrappedTo(context, head.title, width - 8, 2)
     context.font = mono(14 * z, 600)
     const wide = ({ text, note }) =>
       context.measureText(note ?? text).width + (note === undefined ? 0 : context.measureText(text).width * 0.66 + 6)
-    const most = Math.min(14 * context.measureText("m").width, width * 0.3)
-    const margin = ({ tokens }) =>
-      16 * z +
-      Math.min(
-        most,
-        tokens.reduce((widest, token) => Math.max(widest, wide(token)), 36 * z),
-      )
-    const [left, right] = [margin(head.queries), width - margin(head.keys)]
-    const legend = legendParts(context, z, width)
-    const top = (title.length * 22 + 40) * z
-    const bottom = (legend.rows * 20 + 12) * z
-    const row = (size) => Math.min((height - top - bottom) / size, 40 * z)
-    const rows = { queries: row(Q), keys: row(K) }
-    const narrow = Math.min(rows.queries, rows.keys)
-    const gap = N > 1 ? Math.min(3 * z, (0.7 * narrow) / N) : 0
-    const thick = z * (narrow < 6 ? 1 : narrow < 14 ? 1.4 : 2)
-    return { z, width, height, title, legend, top, bottom, left, right, rows, gap, thick }
+    const widestOf = ({ tokens }) => tokens.reduce((widest, token) => Math.max(widest, wide(token)), 0)
+    const widest = { queries: widestOf(head.queries), keys: widestOf(head.keys) }
+    const most = 14 * context.measureText("m").width
+    context.font = sans(13 * z)
+    const legend = placeLegend(legendWords(), context, z, width)
+    const counts = { queries: Q, keys: K }
+    const given = { z, width, height, widest, most, counts, heads: N, lines: title.length, legend: legend.rows }
+    return { ...placeSides(given), title, legend }
   }
-  const yOf = (side, n) => place.top + (n + 0.5) * place.rows[side]
-  const shift = (n) => (n - (N - 1) / 2) * place.gap
+  const yOf = (side, n) => middleOf(place, side, n)
+  const shift = (n) => shiftOf(place, n, N)
 
   /** What is at this point: a token, the nearest line, or nothing. */
-  function found(x, y) {
-    const token = (side, size) => within(Math.floor((y - place.top) / place.rows[side]), size)
-    if (x <= place.left) return token("queries", Q) === null ? null : { q: token("queries", Q) }
-    if (x >= place.right) return token("keys", K) === null ? null : { k: token("keys", K) }
-    const along = (x - place.left) / (place.right - place.left)
-    let [nearest, least] = [null, 5 * place.z]
-    for (let i = 0, size = shownLines(); i < size; i++) {
-      const [n, q, k] = split(lines.order[i])
-      const [from, to] = [yOf("queries", q), yOf("keys", k)]
-      const away = awayFrom(y - shift(n), along, from, to, place.right - place.left)
-      if (away < least) [nearest, least] = [{ q, k }, away] // strongest first: it wins where lines cross
-    }
-    return nearest
-  }
+  const found = (x, y) => foundAt(place, x, y, { heads: N, count: shownLines(), lineAt: (i) => split(lines.order[i]) })
   const split = (i) => [Math.floor(i / (Q * K)), Math.floor(i / K) % Q, i % K]
 
   // ---- painting
@@ -224,8 +176,7 @@ function makeLines(root) {
     const { z, left, right, width, rows } = place
     const { tokens, ink } = head[side]
     const mine = side === "queries" ? "q" : "k"
-    const size = Math.max(9 * z, Math.min(14 * z, rows[side] * 0.82))
-    const every = Math.max(1, Math.ceil((size + 1) / rows[side]))
+    const { size, every } = rowLabels(rows[side], z)
     const picked = chosen()[mine]
     const partners = looked
       ? linesOf(looked)
@@ -234,15 +185,14 @@ function makeLines(root) {
       : []
     const bright = new Set(looked?.[mine] === undefined ? partners : [looked[mine]])
     const first = [looked?.[mine], picked, ...(every > 1 && looked?.[mine] === undefined ? partners : [])]
-    const taken = new Uint8Array(tokens.length)
+    const take = takeApart(tokens.length, every)
     const room = (side === "queries" ? left : width - right) - 14 * z
     const sign = side === "queries" ? -1 : 1
     const edge = side === "queries" ? left : right
     context.textAlign = side === "queries" ? "right" : "left"
     context.textBaseline = "middle"
     const write = (n) => {
-      if (n === undefined || n === null || taken[n]) return
-      taken.fill(1, Math.max(0, n - every + 1), n + every)
+      if (n === undefined || n === null || !take(n)) return
       const token = tokens[n]
       const y = yOf(side, n)
       const x = edge + sign * 10 * z
@@ -280,7 +230,7 @@ function makeLines(root) {
     context.fillText(shorten(context, head.keys.axis, width / 2 - 8), width, top - 14 * z)
     context.textAlign = "left"
     context.textBaseline = "middle"
-    for (const { text, colour, ramp, from, x, row, size } of legend.parts) {
+    for (const { text, colour, ramp, start, x, row, size } of legend.parts) {
       const y = height - ((legend.rows - row) * 20 - 8) * z
       if (ramp) {
         context.font = mono(12 * z)
@@ -300,7 +250,6 @@ function makeLines(root) {
       }
       context.font = sans(13 * z)
       context.fillStyle = paper.one(colour ? "text" : "muted")
-      const start = ramp || from || 26 * z
       context.fillText(shorten(context, text, size - start), x + start, y)
     }
   }
@@ -354,14 +303,13 @@ function makeLines(root) {
     const far = looked.q === undefined ? "queries" : "keys"
     const size = 11 * z
     const every = Math.ceil((size + 3) / place.rows[far])
-    const taken = new Uint8Array(far === "keys" ? K : Q)
+    const take = takeApart(place.counts[far], every)
     context.font = mono(size)
     context.textAlign = far === "keys" ? "right" : "left"
     context.textBaseline = "middle"
     for (const [, q, k, weight] of linesOf(looked).reverse()) {
       const n = far === "keys" ? k : q
-      if (taken[n]) continue
-      taken.fill(1, Math.max(0, n - every + 1), n + every)
+      if (!take(n)) continue
       const text = share(weight)
       const wide = context.measureText(text).width
       const x = far === "keys" ? right - 8 * z : left + 8 * z
@@ -446,6 +394,7 @@ function makeLines(root) {
     if (before?.q !== looked?.q || before?.k !== looked?.k) paintOver()
   }
 
+  /** @param {{q?: number, k?: number}} token */
   function pick({ q, k }) {
     selection.pick({
       ...(q !== undefined && fieldOf(head.queries, q)),

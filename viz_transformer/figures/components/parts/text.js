@@ -52,6 +52,24 @@ export function wrapped(context, text, width) {
   return lines
 }
 
+/**
+ * The text in at most `most` lines, parted at blanks; what does not fit into a line is shortened.
+ * @param {Pick<Ruler, "measureText">} context
+ * @param {string} text
+ * @param {number} width
+ * @param {number} most
+ */
+export function wrappedTo(context, text, width, most) {
+  const lines = [""]
+  for (const word of text.split(" ")) {
+    const line = lines[lines.length - 1]
+    const longer = line ? `${line} ${word}` : word
+    if (line && lines.length < most && context.measureText(longer).width > width) lines.push(word)
+    else lines[lines.length - 1] = longer
+  }
+  return lines.map((line) => shorten(context, line, width))
+}
+
 /** @param {number} size */
 export const mono = (size, weight = 400) =>
   `${weight} ${size}px 'IBM Plex Mono', 'Source Code Pro', ui-monospace, monospace`
