@@ -7,6 +7,7 @@ import { hatch, ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, zoom } from "./parts/stage.js"
+import { dimensionAt, keyAt, placeStrips } from "./parts/strips.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
 /** @import { RowHeader } from "./parts/types.js" */
@@ -15,7 +16,7 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 // for each key. Header: {title, label, name, caption, query, keys: {field, role, axis, ink, tokens, count}, token,
 // position, writes, scale, fill}; arrays: query [E], keys [K, E], scores [K], weights [K], mask [K].
 
-const [BLOCK, LINE, GAP, HATCH] = [88, 26, 10, 5]
+const HATCH = 5
 
 export default (component) => mount(component, "row", makeRow)
 
@@ -58,56 +59,11 @@ function makeRow(root) {
     const width = root.clientWidth
     context.font = mono(14 * z)
     const label = (token) => context.measureText(token.note ?? token.text).width
-    const left = 126 * z
-    const right = 118 * z
-    const inner = Math.max(40, width - left - right)
-    const cell = Math.min(inner / K, 72 * z)
     const widest = head.keys.tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
-    const narrow = widest + 6 > cell
-    const letters = widest <= 1.3 * context.measureText("m").width // single signs are never turned
-    const upright = narrow && !letters
-    const size = narrow ? Math.max(9 * z, Math.min(14 * z, cell * (letters ? 1.4 : 0.82))) : 14 * z
-    const tall = upright ? Math.min(widest * (size / (14 * z)), 92 * z) + 10 : 24 * z
-    const block = Math.max(BLOCK, Math.min(E, 128)) * z
-    const start = 30 * z + tall
-    const strips = {}
-    let y = start
-    for (const [name, height] of Object.entries({
-      keys: block,
-      products: block,
-      scores: LINE * z,
-      weights: LINE * z,
-    })) {
-      strips[name] = { y, height }
-      y += height + GAP * z
-    }
-    return {
-      z,
-      width,
-      height: y + 26 * z,
-      left,
-      cell,
-      w: cell * K,
-      start,
-      end: y - GAP * z,
-      upright,
-      size,
-      tall,
-      strips,
-    }
+    const letter = context.measureText("m").width
+    return placeStrips({ z, width, keys: K, dimensions: E, widest, letter })
   }
   const xOf = (k) => place.left + k * place.cell
-  const keyAt = (x, y) => {
-    const k = Math.floor((x - place.left) / place.cell)
-    return k >= 0 && k < K && y >= place.start - place.tall && y <= place.end ? k : null
-  }
-  const dimensionAt = (y) => {
-    for (const name of ["keys", "products"]) {
-      const { y: from, height } = place.strips[name]
-      if (y >= from && y < from + height) return Math.floor(((y - from) / height) * E)
-    }
-    return null
-  }
 
   // ---- what is drawn
 
@@ -223,11 +179,10 @@ function makeRow(root) {
   }
 
   function tokens(context, paper) {
-    const { z, cell, start, upright, size, tall } = place
-    const step = Math.max(1, Math.ceil((upright ? size + 1 : size * 0.7) / cell))
+    const { z, cell, start, upright, size, tall, every } = place
     const picked = chosen()
     for (let k = 0; k < K; k++) {
-      if (!hasLabel(k, step, picked)) continue
+      if (!hasLabel(k, every, picked)) continue
       const token = head.keys.tokens[k]
       context.font = mono(size, k === picked ? 600 : 400)
       context.fillStyle = paper.one(token.special ? "muted" : head.keys.ink)
@@ -288,7 +243,7 @@ function makeRow(root) {
   function hover(k, x, y) {
     hovered = k
     if (k === null) tip.hide()
-    else tip.show(sentences(k, dimensionAt(y)), x, y)
+    else tip.show(sentences(k, dimensionAt(place, E, y)), x, y)
     paintOver()
   }
   function pick(k, settle) {
@@ -297,12 +252,12 @@ function makeRow(root) {
   }
   stage.onpointermove = (event) => {
     const { x, y } = pointIn(stage, event)
-    hover(keyAt(x, y), x, y)
+    hover(keyAt(place, K, x, y), x, y)
   }
   stage.onpointerleave = () => hover(null)
   stage.onclick = (event) => {
     const { x, y } = pointIn(stage, event)
-    const k = keyAt(x, y)
+    const k = keyAt(place, K, x, y)
     if (k !== null) pick(k, 0)
   }
   stage.onkeydown = (event) => {

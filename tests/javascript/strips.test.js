@@ -1,0 +1,77 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { dimensionAt, keyAt, placeStrips } from "../../viz_transformer/figures/components/parts/strips.js"
+
+// Labels of 50 pixels over three keys of 16 dimensions; a letter has 8.
+const GIVEN = { z: 1, width: 720, keys: 3, dimensions: 16, widest: 50, letter: 8 }
+const placed = (changes = {}) => placeStrips({ ...GIVEN, ...changes })
+
+test("four strips stand one below the other, between the labels and the foot", () => {
+  const { start, end, height, strips } = placed()
+  assert.deepEqual(strips, {
+    keys: { y: 54, height: 88 }, // below 30 of the title and 24 of the labels
+    products: { y: 152, height: 88 },
+    scores: { y: 250, height: 26 },
+    weights: { y: 286, height: 26 },
+  })
+  assert.deepEqual([start, end, height], [54, 312, 348])
+})
+
+test("columns share the width between names and legend, and are no wider than 72 pixels", () => {
+  assert.deepEqual([placed().left, placed().cell, placed().w], [126, 72, 216])
+  assert.equal(placed({ keys: 34 }).cell, 14) // (720 - 126 - 118) / 34
+  assert.equal(placed({ width: 100, keys: 4 }).cell, 10) // 40 pixels at least
+})
+
+test("a dimension has a pixel of its own up to 128, and never less room than few have", () => {
+  const blockOf = (dimensions) => placed({ dimensions }).strips.keys.height
+  assert.deepEqual([1, 88, 100, 128, 512].map(blockOf), [88, 88, 100, 128, 128])
+})
+
+test("labels that do not fit over their columns are turned, smaller, and get 92 pixels at most", () => {
+  const { upright, size, tall, start } = placed({ widest: 66 })
+  assert.deepEqual([upright, size, tall, start], [false, 14, 24, 54])
+  assert.equal(placed({ widest: 67 }).upright, true) // 67 + 6 is more than 72
+  const narrow = placed({ keys: 34 }) // columns of 14: letters of 11.48
+  assert.deepEqual([narrow.upright, narrow.size, narrow.every], [true, 14 * 0.82, 1])
+  assert.ok(Math.abs(narrow.tall - (50 * 0.82 + 10)) < 1e-9)
+  assert.equal(placed({ keys: 34, widest: 900 }).tall, 102)
+})
+
+test("single signs are never turned", () => {
+  const { upright, size, tall } = placed({ keys: 68, widest: 8 }) // columns of 7
+  assert.deepEqual([upright, Math.round(size * 10) / 10, tall], [false, 9.8, 24])
+  assert.equal(placed({ keys: 68, widest: 10.4 }).upright, false) // 1.3 letters
+  assert.equal(placed({ keys: 68, widest: 10.5 }).upright, true)
+})
+
+test("labels do not overlap, and no strip leaves the picture", () => {
+  for (const z of [1, 1.5])
+    for (const width of [360, 720, 1400])
+      for (const keys of [1, 5, 40, 300])
+        for (const widest of [8, 50, 400]) {
+          const place = placed({ z, width: width * z, keys, widest: widest * z, letter: 8 * z })
+          const { left, w, cell, upright, size, every, tall, start, end, height, strips } = place
+          const broad = upright ? size : widest * (size / 14) // what a label needs along the row
+          assert.ok(every * cell >= broad, `${keys} keys, labels of ${widest}`)
+          assert.ok(left + w <= Math.max(width * z - 118 * z, left + 40) + 1e-9)
+          assert.ok(start - tall >= 30 * z - 1e-9 && end < height)
+          const all = Object.values(strips)
+          all.slice(1).forEach((strip, i) => assert.ok(strip.y >= all[i].y + all[i].height))
+          assert.equal(all[3].y + all[3].height, end)
+        }
+})
+
+test("a place is the key whose column or label is there", () => {
+  const place = placed()
+  const at = (x, y) => keyAt(place, 3, x, y)
+  assert.deepEqual([at(126, 100), at(197, 100), at(198, 100), at(341, 100)], [0, 0, 1, 2])
+  assert.deepEqual([at(125, 100), at(342, 100)], [null, null])
+  assert.deepEqual([at(130, 29), at(130, 30), at(130, 312), at(130, 313)], [null, 0, 0, null])
+})
+
+test("a height is a dimension of the keys or of the products alone", () => {
+  const at = (y) => dimensionAt(placed(), 16, y) // 5.5 pixels each
+  assert.deepEqual([at(53), at(54), at(59.4), at(59.5), at(141.9)], [null, 0, 0, 1, 15])
+  assert.deepEqual([at(142), at(151.9), at(152), at(239.9), at(240), at(260)], [null, null, 0, 15, null, null])
+})
