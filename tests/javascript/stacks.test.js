@@ -1,0 +1,170 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { placeRail, placeStack } from "../../viz_transformer/figures/components/parts/stacks.js"
+
+const node = (name, cross = false) => ({ name, kinds: [], part: name, title: name, cross })
+const encoder = (layers) => ({
+  name: "encoder",
+  ink: "source",
+  end: "memory",
+  final: node("final norm"),
+  layers: Array.from({ length: layers }, () => [node("self"), node("ffn")]),
+})
+const decoder = (layers) => ({
+  name: "decoder",
+  ink: "target",
+  end: "logits",
+  final: node("final norm"),
+  layers: Array.from({ length: layers }, () => [node("self"), node("cross", true), node("ffn")]),
+})
+const partsOf = ({ boxes }) => boxes.filter((box) => box.node)
+const marksOf = ({ marks }, kind) => marks.filter((mark) => mark.kind === kind)
+const middle = ({ y, h }) => y + h / 2
+
+test("a layer has its name, and below each norm a box that reads above it and adds beside itself", () => {
+  const stack = placeStack(encoder(1), { norm: "pre", at: 0, width: 100, mirrored: false })
+  assert.deepEqual(
+    stack.boxes.map(({ text, node, y, h }) => [text ?? node.name, y, y + h]),
+    [
+      ["encoder", 0, 20],
+      ["embedding", 22, 44],
+      ["layer 0", 48, 66],
+      ["norm", 66, 81],
+      ["self", 83, 109],
+      ["norm", 118, 133],
+      ["ffn", 135, 161],
+      ["final norm", 172, 196],
+      ["memory", 202, 224],
+    ],
+  )
+  assert.ok(stack.boxes.every(({ x, w }) => x === 24 && w === 76))
+  assert.deepEqual([stack.bottom, stack.exit], [224, [100, 213]])
+  assert.deepEqual(
+    marksOf(stack, "sum").map(({ at }) => at),
+    [
+      [8, 96], // the middle of self
+      [8, 148],
+    ],
+  )
+  assert.deepEqual(
+    marksOf(stack, "branch").map(({ tip, back }) => [...tip, back]),
+    [
+      [24, 73.5, -5], // into the norm, from the left
+      [14, 96, 5], // onto the sum, from the right
+      [24, 125.5, -5],
+      [14, 148, 5],
+    ],
+  )
+  assert.deepEqual(
+    marksOf(stack, "stream").map(({ points }) => points),
+    [
+      [
+        [24, 33],
+        [8, 33],
+      ], // from the embedding
+      [
+        [8, 33],
+        [8, 184],
+        [24, 184],
+      ], // down to the middle of the final norm
+      [
+        [62, 196],
+        [62, 202],
+      ], // from it to the memory
+    ],
+  )
+})
+
+test("a norm behind the sum stands on the stream, below the sum", () => {
+  for (const mirrored of [false, true]) {
+    const stack = placeStack(encoder(2), { norm: "post", at: 0, width: 100, mirrored })
+    const norms = stack.boxes.filter(({ className }) => className === "norm onLine")
+    const sums = marksOf(stack, "sum")
+    assert.deepEqual([norms.length, sums.length], [4, 4])
+    norms.forEach(({ x, y, w }, i) => {
+      const [stream, height] = sums[i].at
+      assert.ok(x <= stream && stream <= x + w && y >= height + 6) // 6 pixels is the radius of the sum
+    })
+    partsOf(stack)
+      .slice(0, 4)
+      .forEach((part, i) => assert.ok(part.y <= sums[i].at[1] && sums[i].at[1] <= part.y + part.h))
+  }
+})
+
+test("a stack without a final norm ends in what it gives out", () => {
+  const stack = placeStack({ ...encoder(1), final: null }, { norm: "post", at: 0, width: 100, mirrored: false })
+  const last = stack.boxes.at(-1)
+  assert.deepEqual([last.text, last.className, last.y], ["memory", "end source", 176])
+  assert.deepEqual(marksOf(stack, "stream").at(-1).points.at(-1), [24, middle(last)])
+  assert.deepEqual([stack.bottom, stack.exit], [198, [100, 187]])
+})
+
+test("a mirrored stack is the other one turned round", () => {
+  const given = { norm: "pre", at: 0, width: 100 }
+  const [straight, mirrored] = [false, true].map((turn) => placeStack(decoder(2), { ...given, mirrored: turn }))
+  straight.boxes.forEach(({ x, y, w, h }, i) => {
+    const other = mirrored.boxes[i]
+    assert.deepEqual([other.x, other.y, other.w, other.h], [100 - x - w, y, w, h])
+  })
+  for (const kind of ["sum", "branch"])
+    marksOf(straight, kind).forEach((mark, i) => {
+      const [[x, y], [otherX, otherY]] = [mark, marksOf(mirrored, kind)[i]].map(({ at, tip }) => at ?? tip)
+      assert.deepEqual([otherX, otherY], [100 - x, y])
+    })
+})
+
+test("two stacks stand beside each other with the memory between them", () => {
+  const { width, height, stacks, memory } = placeRail({ norm: "pre", stacks: [encoder(2), decoder(3)] })
+  assert.equal(width, 266)
+  assert.equal(height, stacks[1].bottom + 4) // the decoder is the longer one
+  const [right, left] = [
+    Math.max(...stacks[0].boxes.map(({ x, w }) => x + w)),
+    Math.min(...stacks[1].boxes.map(({ x }) => x)),
+  ]
+  assert.deepEqual([right, left], [123, 143])
+  const crosses = partsOf(stacks[1]).filter(({ node }) => node.cross)
+  assert.deepEqual(
+    memory.tips,
+    crosses.map((box) => [143, middle(box)]),
+  )
+  const [exit, along, ...ends] = memory.lines
+  assert.deepEqual(exit, [stacks[0].exit, [133, stacks[0].exit[1]]])
+  assert.deepEqual(along, [
+    [133, Math.min(exit[0][1], ...memory.tips.map(([, y]) => y))],
+    [133, Math.max(exit[0][1], ...memory.tips.map(([, y]) => y))],
+  ])
+  assert.deepEqual(
+    ends,
+    memory.tips.map(([x, y]) => [
+      [133, y],
+      [x, y],
+    ]),
+  )
+})
+
+test("one stack has no memory, and is wider", () => {
+  const { width, height, memory } = placeRail({ norm: "pre", stacks: [encoder(1)] })
+  assert.deepEqual([width, height, memory], [190, 228, null])
+})
+
+test("nothing overlaps and nothing leaves the rail, with any norm and number of layers", () => {
+  for (const norm of ["pre", "post"])
+    for (const layers of [1, 2, 12])
+      for (const stacks of [[encoder(layers), decoder(layers)], [{ ...decoder(layers), final: null }]]) {
+        const placed = placeRail({ norm, stacks })
+        const boxes = placed.stacks.flatMap((stack) => stack.boxes)
+        boxes.forEach((box, i) => {
+          const beyond = box.className === "norm onLine" ? 2 : 0 // into the 4 pixels around the drawing
+          assert.ok(box.x >= -beyond && box.x + box.w <= placed.width + beyond)
+          assert.ok(box.y >= 0 && box.y + box.h <= placed.height)
+          for (const other of boxes.slice(i + 1))
+            assert.ok(
+              box.x + box.w <= other.x ||
+                other.x + other.w <= box.x ||
+                box.y + box.h <= other.y ||
+                other.y + other.h <= box.y,
+              `${box.className} ${other.className}`,
+            )
+        })
+      }
+})
