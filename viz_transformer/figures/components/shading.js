@@ -1,6 +1,7 @@
 import { colours, isLight } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
+import { linesOf, onNextLine, placeSheet } from "./parts/flow.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
 import { hatch } from "./parts/marks.js"
 import { share } from "./parts/numbers.js"
@@ -298,22 +299,12 @@ function makeShading(root) {
     announce(sentences(paragraph, n).join(", "))
   }
 
-  /** The nearest token on the next line up or down. */
-  function onLine(cells, n, step) {
-    const from = cells[n].getBoundingClientRect()
-    const middle = from.left + from.width / 2
-    let [best, least, line] = [n, Infinity, null]
-    for (let m = n + step; m >= 0 && m < cells.length; m += step) {
-      const to = cells[m].getBoundingClientRect()
-      const away = Math.abs(to.top + to.height / 2 - from.top - from.height / 2)
-      if (away < from.height / 2) continue
-      line ??= to.top + to.height / 2
-      if (Math.abs(to.top + to.height / 2 - line) > from.height / 2) break
-      const aside = Math.abs(to.left + to.width / 2 - middle)
-      if (aside < least) [best, least] = [m, aside]
-    }
-    return best
-  }
+  /**
+   * @param {HTMLElement[]} cells
+   * @param {number} n
+   * @param {1 | -1} step
+   */
+  const onLine = (cells, n, step) => onNextLine((m) => cells[m].getBoundingClientRect(), cells.length, n, step)
 
   function listen(paragraph) {
     const { box, cells } = paragraph
@@ -375,18 +366,17 @@ function makeShading(root) {
   /** Where the parts of the picture are, from the top. */
   function sheet() {
     const z = zoom(root)
-    let y = 60 * z
-    const places = paragraphs.map(({ box }) => {
-      const text = y + 24 * z
-      y = text + box.scrollHeight + 8 * z
-      return { label: text - 8 * z, text }
-    })
-    ruler.font = mono(12 * z)
     const { end, words } = key()
-    const left = 152 * z + ruler.measureText(end).width
+    ruler.font = mono(12 * z)
+    const wide = ruler.measureText(end).width
     ruler.font = sans(13 * z)
-    const lines = wrapped(ruler, words, root.clientWidth - left - 8)
-    return { z, places, legend: { y: y + 12 * z, left, lines }, height: y + (10 + 18 * lines.length) * z }
+    return placeSheet({
+      z,
+      width: root.clientWidth,
+      paragraphs: paragraphs.map(({ box }) => box.scrollHeight),
+      end: wide,
+      wrap: (room) => wrapped(ruler, words, room),
+    })
   }
 
   /** The lines of a piece of text as the browser broke it: [{text, left, middle}]. */
@@ -396,17 +386,17 @@ function makeShading(root) {
     const whole = range.getClientRects()
     if (whole.length === 1)
       return [{ text: node.data, left: whole[0].left, middle: whole[0].top + whole[0].height / 2 }]
-    const found = []
-    for (const { segment, index } of SEGMENTS.segment(node.data)) {
-      range.setStart(node, index)
-      range.setEnd(node, index + segment.length)
-      const box = range.getBoundingClientRect()
-      const middle = box.top + box.height / 2
-      const line = found.find((each) => Math.abs(each.middle - middle) < box.height / 2)
-      if (line) Object.assign(line, { text: line.text + segment, left: Math.min(line.left, box.left) })
-      else found.push({ text: segment, left: box.left, middle })
+    const boxOf = (from, to) => {
+      range.setStart(node, from)
+      range.setEnd(node, to)
+      return range.getBoundingClientRect()
     }
-    return found
+    return linesOf(
+      Array.from(SEGMENTS.segment(node.data), ({ segment, index }) => ({
+        text: segment,
+        box: boxOf(index, index + segment.length),
+      })),
+    )
   }
 
   function paintTokens(context, paper, paragraph, top) {
