@@ -32,6 +32,7 @@ from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
+from viz_transformer.ui.components import keys, saving
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path(str(files(components)))
@@ -127,6 +128,23 @@ def _rail() -> Iterator[Any]:
     yield rail_data(tiny_config(final_norm=False), dict.fromkeys(sites, 0.25))
 
 
+def _keys() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        sent: list[Any] = []
+        patch.setattr(keys, "_keys", lambda *, key, data: sent.append(data))
+        keys.keys(projector=True, scene=1, scenes=3, rows=(0, 4))
+        keys.keys(projector=False, scene=0, scenes=0, rows=None)
+    yield from sent
+
+
+def _saving() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        sent: list[Any] = []
+        patch.setattr(saving, "_saving", lambda *, key, data: sent.append(data))
+        saving.saving("curve", **WORDS)
+    yield from sent
+
+
 WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "MatrixHeader": _matrix,
     "LinesHeader": _lines,
@@ -140,6 +158,8 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "DrawingHeader": lambda: iter([architecture_payload(architecture(tiny_config()), **WORDS)]),
     "ChipRow": _chips,
     "RailData": _rail,
+    "KeysData": _keys,
+    "SavingData": _saving,
 }
 
 

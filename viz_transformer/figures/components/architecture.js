@@ -4,18 +4,26 @@ import { exports } from "./parts/exports.js"
 import { mount, prepare, zoom } from "./parts/stage.js"
 import { mono, sans, shorten } from "./parts/text.js"
 
-/** @import { DrawingHeader } from "./parts/types.js" */
+/** @import { Component } from "./parts/stage.js" */
+/** @import { Context, DrawingHeader, Made } from "./parts/types.js" */
+
+/** @typedef {[number, number]} Point */
 
 // A drawing of boxes, lines, signs, texts and frames. Header: {width, height, label, caption, name, boxes: {part, x, y,
 // width, height, label, detail, fill, tip}, lines: {points, arrow}, signs: {x, y}, texts: {x, y, text, align, ink,
 // strong}, frames}. It is as wide as it was drawn, or as there is room for.
 
+/** @type {Record<string, string>} */
 const FILLS = { encoder: "encoder", decoder: "decoder", cross: "cross" }
 const RADIUS = 9
 const ARROW = 5
 
-export default (component) => mount(component, "architecture", makeArchitecture)
+export default (/** @type {Component} */ component) => mount(component, "architecture", makeArchitecture)
 
+/**
+ * @param {HTMLElement} root
+ * @returns {Made}
+ */
 function makeArchitecture(root) {
   const stage = element("div", "stage")
   const canvas = element("canvas")
@@ -28,6 +36,7 @@ function makeArchitecture(root) {
   const announce = announcer(root)
   /** @type {DrawingHeader} */
   let head
+  /** @type {?number} */
   let pointed = null
 
   /** A pixel of the drawing is this many of the screen's. */
@@ -44,13 +53,23 @@ function makeArchitecture(root) {
 
   // ---- painting; all places are multiplied here, so that a saved SVG has them as they are
 
+  /**
+   * @param {Context} context
+   * @param {number} k
+   */
   function paint(context, k) {
     const paper = colours(root)
-    const path = (points) => {
+    const path = (/** @type {Point[]} */ points) => {
       context.beginPath()
       points.forEach(([x, y], i) => (i ? context.lineTo(x * k, y * k) : context.moveTo(x * k, y * k)))
       context.stroke()
     }
+    /**
+     * @param {string} text
+     * @param {number} x
+     * @param {number} y
+     * @param {{font: string, ink: string, align: CanvasTextAlign, room?: number}} look
+     */
     const write = (text, x, y, { font, ink, align, room = Infinity }) => {
       context.font = font
       context.textAlign = align
@@ -109,12 +128,19 @@ function makeArchitecture(root) {
       write(text, x, y, { font: sans((strong ? 15 : 13) * k, strong ? 600 : 400), ink, align })
   }
 
-  /** A filled circle; the fill is made of lines, which is all that a saved SVG knows. */
+  /**
+   * A filled circle; the fill is made of lines, which is all that a saved SVG knows.
+   * @param {Context} context
+   * @param {number} x
+   * @param {number} y
+   * @param {number} r
+   * @param {string} fill
+   */
   function disc(context, x, y, r, fill) {
     const k = r * 0.5523 // a quarter of a circle, as a curve of third degree
     const stroke = context.strokeStyle
     const width = context.lineWidth
-    const circle = (r, k) => {
+    const circle = (/** @type {number} */ r, /** @type {number} */ k) => {
       context.beginPath()
       context.moveTo(x + r, y)
       context.bezierCurveTo(x + r, y + k, x + k, y + r, x, y + r)
@@ -133,6 +159,11 @@ function makeArchitecture(root) {
 
   // ---- pointing
 
+  /**
+   * @param {?number} i
+   * @param {number} [x]
+   * @param {number} [y]
+   */
   function point(i, x, y) {
     const changed = i !== pointed
     pointed = i
@@ -144,7 +175,7 @@ function makeArchitecture(root) {
     }
     if (changed) made.draw()
   }
-  const at = (event) => {
+  const at = (/** @type {PointerEvent} */ event) => {
     const outer = stage.getBoundingClientRect()
     const [x, y] = [event.clientX - outer.left, event.clientY - outer.top]
     const k = scale()
@@ -162,13 +193,15 @@ function makeArchitecture(root) {
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     const last = head.boxes.length - 1
-    const to = {
+    /** @type {Record<string, ?number>} */
+    const moves = {
       ArrowUp: pointed === null ? 0 : Math.min(pointed + 1, last),
       ArrowDown: pointed === null ? 0 : Math.max(pointed - 1, 0),
       Home: 0,
       End: last,
       Escape: null,
-    }[event.key]
+    }
+    const to = moves[event.key]
     if (to === undefined) return
     point(to)
     if (to === null) return // Escape goes on: it also leaves the projector
@@ -176,6 +209,7 @@ function makeArchitecture(root) {
     announce(head.boxes[to].tip.join(", "))
   }
 
+  /** @type {Made} */
   const made = {
     update({ header }) {
       head = header

@@ -2,19 +2,23 @@ import { button, element } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
 import { rootIn } from "./parts/stage.js"
 
+/** @import { Root } from "./parts/stage.js" */
+/** @import { KeysData } from "./parts/types.js" */
+
 // The keys of the whole page, the overlay that lists them under a short guide, and the choice of the theme. data:
 // {projector, scene, scenes, rows, guide, groups, pages}: `rows` is the first and the last target position with a step,
 // `guide` is [[title, sentences]], `groups` is [[title, [[keys, what they do]]]].
 
 // Streamlit keeps the chosen theme for each page's path, reads it when the page is loaded, and offers no call for it.
-const themeOf = (path) => `stActiveTheme-${path}-v2`
+const themeOf = (/** @type {string} */ path) => `stActiveTheme-${path}-v2`
+/** @type {[string, ?string, string][]} */
 const THEMES = [
   ["auto", null, "Light or dark as this computer is set"],
   ["light", "Light", "Light"],
   ["dark", "Dark", "Dark"],
 ]
 
-const themes = (paths) => {
+const themes = (/** @type {() => string[]} */ paths) => {
   const group = element("div", "choice")
   group.setAttribute("role", "group")
   group.setAttribute("aria-label", "Theme")
@@ -40,10 +44,14 @@ const linked = () =>
   )
 
 // A clicker sends nothing but these two keys: a scene that is taller than the screen is first shown to its end.
-const screen = () => document.querySelector('[data-testid="stMain"]')
+const screen = () => /** @type {Element} */ (document.querySelector('[data-testid="stMain"]'))
+/** @type {Record<string, number>} */
+const STEPS = { ArrowLeft: -1, ArrowRight: 1 }
+/** @type {Record<string, number>} */
+const TURNS = { PageUp: -1, PageDown: 1 }
 const SEEN = 8,
   KEPT = 140 // pixels: less does not count as a rest, and what stays in sight of the part before
-const restOfScene = (turn) => {
+const restOfScene = (/** @type {number} */ turn) => {
   const main = screen()
   const rest = turn > 0 ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop
   if (rest <= SEEN) return false
@@ -55,13 +63,14 @@ const restOfScene = (turn) => {
 // that it has acted upon is default-prevented; so Escape, where it only takes a hint away, leaves the projector as well.
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox], [type=button]), textarea, select"
 const ARROWS = "input, [role=application], [role=listbox], [role=grid], [role=radio], [role=slider], [role=tab]"
-const focused = (event) => event.composedPath()[0]
-const typing = (event) => focused(event).isContentEditable || focused(event).matches(TYPED)
+const focused = (/** @type {Event} */ event) => /** @type {HTMLElement} */ (event.composedPath()[0])
+const typing = (/** @type {Event} */ event) => focused(event).isContentEditable || focused(event).matches(TYPED)
 
+/** @param {{data: KeysData, parentElement: ParentNode}} component */
 export default function ({ data, parentElement }) {
-  let root = rootIn(parentElement, "keys")
-  if (!root) {
-    root = element("div", "component keys")
+  const known = rootIn(parentElement, "keys")
+  const root = known ?? /** @type {Root} */ (element("div", "component keys"))
+  if (!known) {
     const dialog = element("dialog", "overlay")
     dialog.setAttribute("aria-label", "Guide and keys")
     dialog.onclick = (event) => event.target === dialog && dialog.close()
@@ -72,11 +81,11 @@ export default function ({ data, parentElement }) {
     )
     parentElement.append(root)
     root.vt = { dialog, data: null }
-    root.vt.onKey = (event) => {
+    root.vt.onKey = (/** @type {KeyboardEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event)) return
       const { projector, scene, scenes, rows } = root.vt.data
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
-      const turn = { PageUp: -1, PageDown: 1 }[event.key]
+      const step = STEPS[event.key]
+      const turn = TURNS[event.key]
       if (event.key === "?") dialog.open ? dialog.close() : dialog.showModal()
       else if (dialog.open) return
       else if (event.key === "p") selection.pick({ projector: projector ? "off" : "on" })

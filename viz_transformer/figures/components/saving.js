@@ -1,8 +1,13 @@
 import { colours } from "./parts/colours.js"
 import { button, element } from "./parts/elements.js"
 import { save } from "./parts/exports.js"
-import { rootIn } from "./parts/stage.js"
+import { contextOf, rootIn } from "./parts/stage.js"
 import { sans, wrapped } from "./parts/text.js"
+
+/** @import { Component } from "./parts/stage.js" */
+/** @import { SavingData } from "./parts/types.js" */
+
+/** @typedef {HTMLElement & {given: SavingData}} Saving */
 
 // Two buttons that save the plotly chart beside them, as it stands there, in a margin and with a caption under it. data:
 // {chart: the class of the container that holds both, caption, name}. plotly draws its charts as SVG, maps as pictures in
@@ -12,10 +17,11 @@ import { sans, wrapped } from "./parts/text.js"
 const SVG = "http://www.w3.org/2000/svg"
 const [MARGIN, LINE, SIZE, RATIO] = [12, 17, 12, 2]
 
+/** @param {Component} component */
 export default function ({ parentElement, data }) {
-  let root = rootIn(parentElement, "saving")
-  if (!root) {
-    root = element("div", "component saving")
+  const known = rootIn(parentElement, "saving")
+  const root = /** @type {Saving} */ (known ?? element("div", "component saving"))
+  if (!known) {
     root.append(
       button("quiet", "PNG", "Save this chart as PNG", () => png(root)),
       button("quiet", "SVG", "Save this chart as SVG", () => svg(root)),
@@ -25,26 +31,38 @@ export default function ({ parentElement, data }) {
   root.given = data
 }
 
+/**
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ * @param {string} [text]
+ */
 const made = (name, attributes, text) => {
   const node = document.createElementNS(SVG, name)
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value)
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value))
   if (text !== undefined) node.textContent = text
   return node
 }
 
-/** The layers of the chart, the lowest first: the one that answers to the pointer is drawn above them. */
+/**
+ * The layers of the chart, the lowest first: the one that answers to the pointer is drawn above them.
+ * @param {Saving} root
+ */
 function layers(root) {
-  const place = root.getRootNode().host.closest(`.${CSS.escape(root.given.chart)}`)
-  const found = [...place.querySelectorAll(".js-plotly-plot .main-svg")]
+  const { host } = /** @type {ShadowRoot} */ (root.getRootNode())
+  const place = /** @type {Element} */ (host.closest(`.${CSS.escape(root.given.chart)}`))
+  const found = [.../** @type {NodeListOf<SVGSVGElement>} */ (place.querySelectorAll(".js-plotly-plot .main-svg"))]
   if (!found.length) throw Error("the chart is not drawn yet: it cannot be saved")
   return found
 }
 
-/** The chart on the page's colour with the caption under it, as an SVG of its own, and its size. */
+/**
+ * The chart on the page's colour with the caption under it, as an SVG of its own, and its size.
+ * @param {Saving} root
+ */
 function copied(root) {
   const found = layers(root)
-  const [wide, tall] = ["width", "height"].map((side) => found[0][side].baseVal.value)
-  const ruler = document.createElement("canvas").getContext("2d")
+  const [wide, tall] = [found[0].width.baseVal.value, found[0].height.baseVal.value]
+  const ruler = contextOf(document.createElement("canvas"))
   ruler.font = sans(SIZE)
   const lines = wrapped(ruler, root.given.caption, wide)
   const [width, height] = [wide + 2 * MARGIN, tall + 3 * MARGIN + lines.length * LINE]
@@ -76,7 +94,10 @@ function copied(root) {
   return { picture, width, height }
 }
 
-/** Makes an element of a chart whole without the page: no address in it, and what the page's style sheets gave it. */
+/**
+ * Makes an element of a chart whole without the page: no address in it, and what the page's style sheets gave it.
+ * @param {Element} node
+ */
 function alone(node) {
   for (const { name, value } of [...node.attributes]) {
     if (name.startsWith("on")) node.removeAttribute(name)
@@ -86,12 +107,15 @@ function alone(node) {
   if (node.classList.contains("crisp")) node.setAttribute("shape-rendering", "crispEdges")
 }
 
-const written = (picture) => new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" })
+const written = (/** @type {Element} */ picture) =>
+  new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" })
 
+/** @param {Saving} root */
 function svg(root) {
   save(written(copied(root).picture), `${root.given.name}.svg`)
 }
 
+/** @param {Saving} root */
 async function png(root) {
   const { picture, width, height } = copied(root)
   const place = document.body.appendChild(picture) // letters have places in a page only
@@ -103,7 +127,7 @@ async function png(root) {
   const canvas = element("canvas")
   canvas.width = width * RATIO
   canvas.height = height * RATIO
-  const context = canvas.getContext("2d")
+  const context = contextOf(canvas)
   const address = URL.createObjectURL(written(picture))
   const image = new Image()
   image.src = address
@@ -116,29 +140,43 @@ async function png(root) {
     Object.assign(context, { font, fillStyle: fill, globalAlpha: opacity })
     context.fillText(text, x, y)
   }
-  canvas.toBlob((blob) => save(blob, `${root.given.name}.png`))
+  canvas.toBlob((blob) => save(/** @type {Blob} */ (blob), `${root.given.name}.png`))
 }
 
-/** The parts of a text, each with its place and its look as the browser has worked them out. */
+/**
+ * The parts of a text, each with its place and its look as the browser has worked them out.
+ * @param {SVGTextElement} text
+ */
 function pieces(text) {
   const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
   const found = []
   let start = 0
   while (walker.nextNode()) {
-    const { data, parentElement } = /** @type {Text} */ (walker.currentNode)
+    const { data, parentElement } = /** @type {Text & {parentElement: Element}} */ (walker.currentNode)
     const look = getComputedStyle(parentElement)
     const count = text.getNumberOfChars()
     if (data.trim() && start < count && look.display !== "none") {
       const { x, y } = text.getStartPositionOfChar(start)
       const font = `${look.fontWeight} ${look.fontSize} ${look.fontFamily}`
-      found.push({ text: data, x, y, font, fill: look.fill, opacity: shown(parentElement), matrix: text.getCTM() })
+      found.push({
+        text: data,
+        x,
+        y,
+        font,
+        fill: look.fill,
+        opacity: shown(parentElement),
+        matrix: /** @type {DOMMatrix} */ (text.getCTM()),
+      })
     }
     start += data.length
   }
   return found
 }
 
-/** How much of an element is seen: its opacity and that of all it stands in. */
+/**
+ * How much of an element is seen: its opacity and that of all it stands in.
+ * @param {?Node} node
+ */
 function shown(node) {
   let opacity = 1
   for (let at = node; at instanceof SVGElement; at = at.parentNode) {

@@ -93,5 +93,11 @@
  * @typedef {{name: string, ink: string, layers: SubLayer[][], final: ?SubLayer, end: string}} Stack
  * @typedef {{norm: string, stacks: Stack[]}} RailData
  */
+/** @typedef {Picture & {chart: string}} SavingData */
+/**
+ * `rows` is the first and the last target position with a step.
+ * @typedef {{projector: boolean, scene: number, scenes: number, rows: ?[number, number], guide: [string, string][],
+ *   groups: [string, [string[], string][]][]}} KeysData
+ */
 
 export {}
