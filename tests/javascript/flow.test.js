@@ -8,7 +8,7 @@ const BOXES = [
   { left: 50, top: 0, width: 40, height: 20 },
   { left: 100, top: 0, width: 40, height: 20 },
   { left: 0, top: 30, width: 90, height: 20 },
-  { left: 100, top: 32, width: 40, height: 20 }, // a little lower, as letters of another script are
+  { left: 100, top: 38, width: 40, height: 20 }, // a little lower, as letters of another script are
   { left: 0, top: 60, width: 40, height: 20 },
 ]
 const next = (n, step) => onNextLine((m) => BOXES[m], BOXES.length, n, step)
@@ -28,6 +28,16 @@ test("there is none above the first line and below the last", () => {
   assert.deepEqual([next(0, -1), next(2, -1), next(5, 1)], [0, 2, 5])
 })
 
+test("tokens of any height and width count by their middles", () => {
+  const boxes = [
+    { left: 30, top: 0, width: 40, height: 20 }, // its middle is at 50
+    { left: 80, top: -30, width: 40, height: 80 }, // on the same line, though it is tall
+    { left: 0, top: 60, width: 60, height: 20 }, // at 30
+    { left: 64, top: 60, width: 20, height: 20 }, // at 74
+  ]
+  assert.deepEqual([onNextLine((m) => boxes[m], 4, 0, 1), onNextLine((m) => boxes[m], 4, 2, -1)], [2, 0])
+})
+
 test("only the tokens of one line are asked where they stand", () => {
   const asked = []
   const boxOf = (m) => {
@@ -40,7 +50,7 @@ test("only the tokens of one line are asked where they stand", () => {
 
 test("signs of one line are one text from its left end, in the order in which they are read", () => {
   const at = (text, left, top) => ({ text, box: { left, top, height: 16 } })
-  assert.deepEqual(linesOf([at("a", 5, 0), at("b", 15, 1), at("c", 5, 20)]), [
+  assert.deepEqual(linesOf([at("a", 5, 0), at("b", 15, 7), at("c", 5, 20)]), [
     { text: "ab", left: 5, middle: 8 },
     { text: "c", left: 5, middle: 28 },
   ])
@@ -61,6 +71,16 @@ test("a sheet has title and sentence, each paragraph under its label, and the le
   ])
   assert.deepEqual([sheet.legend.y, sheet.legend.left, rooms[0]], [286, 160, 432])
   assert.equal(sheet.height, 274 + 10 + 2 * 18)
+})
+
+test("twice the zoom is twice the sheet around its paragraphs", () => {
+  const at = (z) => placeSheet({ z, width: 900, paragraphs: [100 * z, 50 * z], end: 8 * z, wrap: () => ["a", "b"] })
+  const [one, two] = [at(1), at(2)]
+  assert.deepEqual(
+    two.places,
+    one.places.map(({ label, text }) => ({ label: 2 * label, text: 2 * text })),
+  )
+  assert.deepEqual([two.legend.y, two.legend.left, two.height], [2 * one.legend.y, 2 * one.legend.left, 2 * one.height])
 })
 
 test("nothing on a sheet overlaps, at any size of letters", () => {

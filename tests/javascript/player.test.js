@@ -116,6 +116,8 @@ test("a step from beside the places leads to the nearest end, and none leads awa
     [-5, 1, 0],
     [4, -1, 3],
     [9, -1, 3],
+    [-5, 2, 1],
+    [9, -2, 2],
     [-5, -1, -5],
     [9, 1, 9],
   ]) {

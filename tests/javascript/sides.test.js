@@ -95,6 +95,28 @@ test("between the sides it is the nearest line within five pixels, and where two
   assert.deepEqual(at(0.5, 102, strongest.toReversed()), { q: 0, k: 1 })
 })
 
+test("twice the zoom is twice the picture, and five pixels are ten", () => {
+  for (const heads of [1, 2, 6]) {
+    const [one, two] = [1, 2].map((z) =>
+      placed({ z, width: 600 * z, height: 302 * z, widest: { queries: 9 * z, keys: 90 * z }, most: 150 * z, heads }),
+    )
+    for (const key of ["top", "bottom", "left", "right", "gap", "thick"]) assert.equal(two[key], 2 * one[key], key)
+    assert.deepEqual(two.rows, { queries: 2 * one.rows.queries, keys: 2 * one.rows.keys })
+    if (heads > 1) assert.ok(one.gap > 0)
+    const lines = { heads: 1, count: 1, lineAt: () => [0, 0, 0] }
+    assert.deepEqual(foundAt(two, two.left + 1, middleOf(two, "queries", 0) + 9, lines), { q: 0, k: 0 })
+  }
+})
+
+test("what counts is how far a steep line is at right angles", () => {
+  const sides = placed({ width: 148, widest: { queries: 0, keys: 0 } })
+  assert.deepEqual([sides.left, sides.right], [52, 96]) // the sides are 44 pixels apart
+  const lines = { heads: 1, count: 1, lineAt: () => [0, 0, 7] } // from 82 down to 257, which is at 169.5 half-way
+  assert.deepEqual(foundAt(sides, 74, 169.5 + 20, lines), { q: 0, k: 7 }) // 20 / sqrt(1 + (175 / 44)²) = 4.88
+  assert.equal(foundAt(sides, 74, 169.5 + 21, lines), null) // 5.12
+  assert.deepEqual(foundAt(sides, 96, 100, lines), { k: 1 })
+})
+
 test("a line of one of several heads is found where that head's lines are", () => {
   const sides = placed({ heads: 6 })
   const lines = { heads: 6, count: 1, lineAt: () => [5, 0, 0] }
@@ -108,6 +130,11 @@ test("what is written is so many rows apart, and what comes first has its place"
   assert.deepEqual(
     [4, 0, 1, 2, 3, 4, 5, 6, 7, 9].filter((n) => take(n)),
     [4, 0, 7],
+  )
+  const first = takeApart(4, 2)
+  assert.deepEqual(
+    [1, 0, 2, 3].filter((n) => first(n)),
+    [1, 3],
   )
   const each = takeApart(3, 1)
   assert.deepEqual(
@@ -165,15 +192,26 @@ test("what does not fit begins a row, and a long scale takes up to three behind 
   )
 })
 
+test("a legend twice as large stands in the same rows, and the last line of a long scale is shortened", () => {
+  const given = {
+    heads: HEADS,
+    scale: "opacity of a line is its weight and so on and on and on and so on and on",
+  }
+  const [one, two] = [1, 2].map((z) =>
+    placeLegend(given, { measureText: (text) => ({ width: 10 * z * text.length }) }, z, 304 * z),
+  )
+  assert.deepEqual(
+    two.parts.map(({ text, x, size, start, row }) => [text, x, size, start, row]),
+    one.parts.map(({ text, x, size, start, row }) => [text, 2 * x, 2 * size, 2 * start, row]),
+  )
+  assert.equal(one.parts.filter(({ start }) => start === 104).length, 3)
+  assert.ok(one.parts[4].text.endsWith("…"))
+})
+
 test("no part of a legend reaches beyond the picture or over the next", () => {
   const heads = Array.from({ length: 6 }, (_, n) => ({ text: `head ${"1".repeat(n + 1)}`, colour: "heads-0" }))
   for (const width of [60, 150, 300, 700, 2000]) {
-    const { parts, rows } = placeLegend(
-      { heads, scale: "opacity of a line is its weight", last: "faint" },
-      RULER,
-      1,
-      width,
-    )
+    const { parts, rows } = placeLegend({ heads, scale: "opacity of a line is its weight" }, RULER, 1, width)
     assert.equal(parts.at(-1).row, rows - 1)
     parts.forEach(({ x, row, size }, i) => {
       assert.ok(x + size <= width, `${width}`)

@@ -76,18 +76,37 @@ test("a layer has its name, and below each norm a box that reads above it and ad
 })
 
 test("a norm behind the sum stands on the stream, below the sum", () => {
-  for (const mirrored of [false, true]) {
-    const stack = placeStack(encoder(2), { norm: "post", at: 0, width: 100, mirrored })
-    const norms = stack.boxes.filter(({ className }) => className === "norm onLine")
-    const sums = marksOf(stack, "sum")
-    assert.deepEqual([norms.length, sums.length], [4, 4])
-    norms.forEach(({ x, y, w }, i) => {
-      const [stream, height] = sums[i].at
-      assert.ok(x <= stream && stream <= x + w && y >= height + 6) // 6 pixels is the radius of the sum
-    })
-    partsOf(stack)
-      .slice(0, 4)
-      .forEach((part, i) => assert.ok(part.y <= sums[i].at[1] && sums[i].at[1] <= part.y + part.h))
+  for (const [mirrored, stream, left] of [
+    [false, 8, -2],
+    [true, 92, 62],
+  ]) {
+    const stack = placeStack(encoder(1), { norm: "post", at: 0, width: 100, mirrored })
+    assert.deepEqual(
+      partsOf(stack).map(({ y, h }) => [y, y + h]),
+      [
+        [66, 92],
+        [118, 144],
+        [172, 196],
+      ],
+    )
+    assert.deepEqual(
+      marksOf(stack, "branch").map(({ points }) => points[0]),
+      [72, 86, 124, 138].map((y) => [stream, y]), // into the box and out of it, twice
+    )
+    assert.deepEqual(
+      marksOf(stack, "sum").map(({ at }) => at),
+      [
+        [stream, 86],
+        [stream, 138],
+      ],
+    )
+    assert.deepEqual(
+      stack.boxes.filter(({ className }) => className === "norm onLine").map(({ x, y, w, h }) => [x, y, w, h]),
+      [
+        [left, 96, 40, 15],
+        [left, 148, 40, 15],
+      ],
+    )
   }
 })
 
@@ -106,11 +125,15 @@ test("a mirrored stack is the other one turned round", () => {
     const other = mirrored.boxes[i]
     assert.deepEqual([other.x, other.y, other.w, other.h], [100 - x - w, y, w, h])
   })
-  for (const kind of ["sum", "branch"])
-    marksOf(straight, kind).forEach((mark, i) => {
-      const [[x, y], [otherX, otherY]] = [mark, marksOf(mirrored, kind)[i]].map(({ at, tip }) => at ?? tip)
-      assert.deepEqual([otherX, otherY], [100 - x, y])
-    })
+  const turned = ([x, y]) => [100 - x, y]
+  straight.marks.forEach((mark, i) => {
+    const other = mirrored.marks[i]
+    if (mark.kind === "sum") assert.deepEqual(other.at, turned(mark.at))
+    else assert.deepEqual(other.points, mark.points.map(turned))
+    if (mark.kind === "branch") assert.deepEqual([other.tip, other.back], [turned(mark.tip), -mark.back])
+  })
+  assert.equal(straight.crosses.length, 2)
+  assert.deepEqual(mirrored.crosses, straight.crosses.map(turned))
 })
 
 test("two stacks stand beside each other with the memory between them", () => {

@@ -38,6 +38,28 @@ test("labels that do not fit over their columns are turned, smaller, and get 92 
   assert.equal(placed({ keys: 34, widest: 900 }).tall, 102)
 })
 
+test("a label is left out where it would lie on the one before", () => {
+  const everyOf = (changes) => placed({ keys: 300, ...changes }).every // columns of 1.59: letters of 9
+  assert.equal(everyOf({}), 7) // ten pixels turned
+  assert.equal(everyOf({ widest: 8 }), 4) // 6.3 pixels of a single sign
+  assert.deepEqual([placed({ keys: 24 }).size, placed({ keys: 24 }).every], [14, 1]) // columns of 19.8
+})
+
+test("twice the zoom is twice the picture", () => {
+  const twice = (given) => placed({ ...given, z: 2, width: 1440, widest: 2 * (given.widest ?? 50), letter: 16 })
+  for (const given of [{}, { keys: 68, widest: 8 }, { keys: 30 }, { keys: 300, widest: 400 }, { dimensions: 128 }]) {
+    const [one, two] = [placed(given), twice(given)]
+    for (const key of ["left", "cell", "w", "size"]) assert.ok(Math.abs(two[key] - 2 * one[key]) < 1e-9, key)
+    const margin = one.upright ? 10 : 0 // above turned labels, at any zoom
+    assert.ok(Math.abs(two.tall - margin - 2 * (one.tall - margin)) < 1e-9)
+    assert.ok(Math.abs(two.height + margin - 2 * one.height) < 1e-9)
+    for (const [name, { y, height }] of Object.entries(one.strips)) {
+      assert.ok(Math.abs(two.strips[name].y + margin - 2 * y) < 1e-9)
+      assert.equal(two.strips[name].height, 2 * height)
+    }
+  }
+})
+
 test("single signs are never turned", () => {
   const { upright, size, tall } = placed({ keys: 68, widest: 8 }) // columns of 7
   assert.deepEqual([upright, Math.round(size * 10) / 10, tall], [false, 9.8, 24])
