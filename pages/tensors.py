@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -22,11 +24,20 @@ NOT = (
 
 frame.title("Tensors")
 asked = questions.place()
+strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, rows="none")  # what is looked at may be another trace
 
 from viz_transformer.ui.pages.tensors import question, tensor_sources, view
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked
+
+
+class Places(NamedTuple):
+    """Where the parts of the page stand: the tree, the picture beside it, and in the bar the boxes of its axes."""
+
+    tree: DeltaGenerator
+    picture: DeltaGenerator
+    boxes: DeltaGenerator
 
 
 def training_sentence(looked: Looked) -> str | None:
@@ -45,19 +56,19 @@ def training_sentence(looked: Looked) -> str | None:
     )
 
 
-def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status: DeltaGenerator) -> str | None:
+def point(looked: Looked, places: Places, status: DeltaGenerator) -> str | None:
     """The tree, and beside it the selected point, whose name comes back; None where no point can be selected."""
     listed = looked.entries
     if not listed:
-        with numbers:
+        with places.picture:
             view.all_points(looked, status)
         return None
     name = view.selected_point(looked, listed)
-    with tree:
+    with places.tree:
         view.point_tree(listed, name)
-    with numbers, st.container(key="tensors_panel"):
+    with places.picture, st.container(key="tensors_panel"):
         try:
-            view.point_panel(looked, name, status)
+            view.point_panel(looked, name, places.boxes, status)
             questions.show(asked, question.question(*view.viewed(looked, name), looked.of))
         except ValueError as error:
             text.paragraph(str(error), tone="bad")
@@ -65,15 +76,16 @@ def point(looked: Looked, tree: DeltaGenerator, numbers: DeltaGenerator, status:
 
 
 if both is not None:
-    with frame.place("strip"):
+    with strip:
         frame.strip(both)
     with st.container(horizontal=True, vertical_alignment="center", key="tensors_tools"):
-        tensor_sources.training_controls()
+        boxes = st.container(horizontal=True, vertical_alignment="center", key="tensors_controls")
         st.space("stretch")
-        save = st.empty()
-        tensor_sources.file_controls()
+        tensor_sources.training_controls()
+        save = tensor_sources.file_controls()
     tensor_sources.choice_controls()
-    left, right = st.columns([3, 7], gap="medium")
+    tree, picture = st.columns([3, 7], gap="medium")
+    places = Places(tree, picture, boxes)
     wrong = tensor_sources.take_problem()
     try:
         looked = tensor_sources.looked_at(both)
@@ -82,9 +94,8 @@ if both is not None:
     else:
         with save:
             tensor_sources.save_button(looked)
-        selected = point(looked, left, right, status)
-        with right:
-            text.explained(HOW, NOT)
+        selected = point(looked, places, status)
+        text.explained(HOW, NOT)
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)
         if selected is not None:

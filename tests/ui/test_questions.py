@@ -226,7 +226,9 @@ def test_tensors_counts_the_numbers_of_a_point(shown: Shown) -> None:
     values = shown.trace["decoder.1.cross.weights"]
     view = point_view(shown.trace, "decoder.1.cross.weights")
     answer = of_tensors.question(view, statistics(view.values), "the run").answer
-    assert answer.startswith(f"{values.numel():,} numbers")
+    assert answer.startswith(f"{values.numel():,} numbers from ")
+    whole = statistics(view.values)
+    assert of_tensors.question(view, whole, "A − B").answer.startswith(f"{values.numel():,} numbers of A − B from ")
     assert f"from {float(values.min()):.4g} to {float(values.max()):.4g}" in answer or "0.9999" in answer
     mask = point_view(shown.trace, "decoder.0.self.mask")
     cells = shown.trace["decoder.0.self.mask"]

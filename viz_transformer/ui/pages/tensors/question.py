@@ -8,13 +8,13 @@ from viz_transformer.ui.frame.questions import Question
 
 
 def question(view: PointView, whole: Statistics, whose: str) -> Question:
-    """How many numbers the point has, between which ends, and where they are from."""
+    """How many numbers the point has and between which ends; whose they are, where that is not the run's own."""
     asks = f"What is in {view.name}?"
     if view.scale == "mask":
         share = percent((whole.count - whole.zeros) / whole.count if whole.count else 0)
-        return Question(asks, f"{view.sizes}: {share} of {whole.count:,} cells are open.")
+        return Question(asks, f"{share} of {whole.count:,} cells are open.")
     if not whole.finite:
-        return Question(asks, f"{view.sizes}: none of its {whole.count:,} values is a finite number.")
-    origin = {"recorded": f"recorded in {whose}", "derived": "derived from recorded points"}.get(view.origin, whose)
+        return Question(asks, f"None of its {whole.count:,} values is a finite number.")
+    of = "" if whose == "the run" else f" of {whose}"
     ends = f"from {significant(whole.minimum)} to {significant(whole.maximum)}, mean {significant(whole.mean)}"
-    return Question(asks, f"{whole.count:,} numbers, {view.sizes}, {ends}; {origin}.")
+    return Question(asks, f"{whole.count:,} numbers{of} {ends}.")

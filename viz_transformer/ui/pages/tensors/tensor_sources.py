@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.analysis.tensors.points import (
     Entry,
@@ -98,22 +99,14 @@ class Looked:
 
 
 def training_controls() -> None:
-    """The switch to training mode, and the seed of its dropout."""
+    """The switch to training mode, and the seed of its dropout, in a box that says whether it is on."""
     seed = FIELDS.now().seed
     st.session_state["tensors_training"] = seed is not None
     st.session_state.setdefault(_SEED, 0)
-    st.toggle("Training mode, dropout seed", key="tensors_training", on_change=_take_training)
     bound = state.bind("seed", key="tensors_seed", value=st.session_state[_SEED] if seed is None else seed)
-    st.number_input(
-        "Dropout seed",
-        0,
-        LARGEST_SEED,
-        step=1,
-        disabled=seed is None,
-        label_visibility="collapsed",
-        width=150,
-        **bound,
-    )
+    with st.popover("Training mode" if seed is None else f"Training mode, seed {seed}", key="tensors_mode"):
+        st.toggle("Training mode", key="tensors_training", on_change=_take_training)
+        st.number_input("Dropout seed", 0, LARGEST_SEED, step=1, disabled=seed is None, **bound)
 
 
 def _take_training() -> None:
@@ -170,12 +163,13 @@ def save_button(looked: Looked) -> None:
     trace = looked.trace
     words = [trace.checkpoint, trace.id, *(["seed", str(seed)] if (seed := training_seed(trace)) is not None else [])]
     name = f"{file_name('-'.join(words))}.safetensors"
-    st.download_button("Save trace", partial(saved, trace), name, key="tensors_save", on_click="ignore")
+    st.download_button("Save this trace", partial(saved, trace), name, key="tensors_save", on_click="ignore")
 
 
-def file_controls() -> None:
-    """The box that opens a trace."""
-    with st.popover("Open a trace", key="tensors_open"):
+def file_controls() -> DeltaGenerator:
+    """The box that opens a trace, and in it the place of the button that saves one."""
+    with st.popover("Trace", key="tensors_open"):
+        save = st.empty()
         st.file_uploader(
             "A trace that was saved here or with trace.save(file)",
             type="safetensors",
@@ -183,6 +177,7 @@ def file_controls() -> None:
             on_change=_take_file,
             max_upload_size=LARGEST_FILE // 2**20,  # megabytes
         )
+    return save
 
 
 def choice_controls() -> None:

@@ -28,9 +28,9 @@ from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
 MOST_LISTED = 200
-TREE_HEIGHT = 620
+TREE_HEIGHT = 330
 SCENES = ("tensors_picture", "tensors_facts")
-PROJECTED, TALL, LOW = 1.55, 560, 380  # on a projector the smallest type, of 13 pixels, is 20 and the figure fits
+PROJECTED, TALL, LOW = 1.55, 410, 380  # on a projector the smallest type, of 13 pixels, is 20 and the figure fits
 CHARTS = {"heatmap": "Heatmap", "histogram": "Histogram", "points": "All points"}
 _ORIGINS = {False: "recorded", True: "derived"}
 _SITE = "tensors_site"
@@ -93,8 +93,9 @@ def point_tree(listed: Sequence[points.Entry], selected: str) -> None:
     words = st.text_input(
         f"{len(listed)} points, {derived} of them derived",
         key="tensors_filter",
-        placeholder="Filter: part of a name",
+        placeholder=f"Filter {len(listed)} points, {derived} derived",
         autocomplete="off",
+        label_visibility="collapsed",
     )
     if words.strip():
         found = points.matching(listed, words)
@@ -109,7 +110,14 @@ def point_tree(listed: Sequence[points.Entry], selected: str) -> None:
     parts = list(dict.fromkeys(entry.part for entry in listed))
     here = next(entry for entry in listed if entry.name == selected)
     st.session_state["tensors_part"] = here.part
-    st.selectbox("Part of the model", parts, key="tensors_part", on_change=_take_part, args=(listed, here.short))
+    st.selectbox(
+        "Part of the model",
+        parts,
+        key="tensors_part",
+        on_change=_take_part,
+        args=(listed, here.short),
+        label_visibility="collapsed",
+    )
     _points([entry for entry in listed if entry.part == here.part], selected, whole_names=False)
 
 
@@ -147,17 +155,17 @@ def _points(shown: Sequence[points.Entry], selected: str, *, whole_names: bool) 
 # --- a point's numbers
 
 
-def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
-    """One point: its facts, the boxes and buttons, and its picture. Raises ValueError if it cannot be shown."""
+def point_panel(looked: Looked, name: str, boxes: DeltaGenerator, status: DeltaGenerator) -> None:
+    """One point: in `boxes` what chooses its picture, then the picture, and below it its facts.
+
+    Raises ValueError if it cannot be shown.
+    """
     view, whole = viewed(looked, name)
-    facts = st.container(key="tensors_facts")
-    with st.container(horizontal=True, vertical_alignment="bottom", key="tensors_controls"):
+    with boxes:
         shown = points.shown_slice(view, index_boxes(view, own_heads=looked.is_file))
         chart = chart_control()
         if chart != "points":
             csv_button(view, shown)
-    with facts:
-        point_facts(looked, view, whole, shown, points.statistics(shown.values))
     with st.container(key="tensors_picture"):
         if chart == "heatmap":
             heatmap(looked, view, shown, whole)
@@ -165,6 +173,8 @@ def point_panel(looked: Looked, name: str, status: DeltaGenerator) -> None:
             bars(looked, view, shown)
         else:
             all_points(looked, status)
+    with st.container(key="tensors_facts"):
+        point_facts(looked, view, whole, shown, points.statistics(shown.values))
 
 
 def viewed(looked: Looked, name: str) -> tuple[points.PointView, points.Statistics]:
@@ -202,7 +212,8 @@ def point_facts(
         )
         for name, letters, sizes, numbers in rows
     ]
-    st.html(text.table(body, head=("", "shape", "type", *columns), style="vt-facts"))
+    table = text.table(body, head=("", "shape", "type", *columns), style="vt-facts")
+    st.html(f'<div class="vt-wide">{table}</div>')
     if whole.finite < whole.count:
         text.paragraph("Minimum, mean, maximum and variance leave out what is NaN or infinite.")
 
@@ -237,16 +248,15 @@ def percent(part: int, whole: int) -> str:
 
 
 def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
-    """A box for each axis in front of the two that are drawn; that of the heads is the selection's head.
+    """A box for each axis in front of the two that are drawn, with a choice; that of the heads is the selection's head.
 
     own_heads: the point is of another model, whose heads are not the selection's.
     """
     at = []
     for axis in view.leading:
         letter, last = axis.letter.lower() or "i", axis.size - 1
-        label = f"{letter}: {'for all heads' if letter == '1' else axis.name}, 0{f' to {last}' if last else ''}"
         if not last:
-            st.number_input(label, 0, 1, 0, step=1, width=130, disabled=True, key=f"tensors_{letter}")
+            text.paragraph(f"{letter}: {'for all heads' if letter == '1' else axis.name} 0", style="vt-note vt-inline")
             at.append(0)
             continue
         heads = state.SHARED.now().heads
@@ -255,7 +265,7 @@ def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
         if own_heads or axis.letter != "H":
             bound = {"key": f"tensors_own_{letter}"}
             st.session_state[bound["key"]] = min(st.session_state.get(bound["key"], 0), last)
-        at.append(int(st.number_input(label, 0, last, step=1, width=130, **bound)))
+        at.append(int(st.number_input(f"{letter}: {axis.name}, 0 to {last}", 0, last, step=1, width=220, **bound)))
     return tuple(at)
 
 
