@@ -24,15 +24,15 @@ NOT = (
 frame.title("Positions")
 asked = questions.place()
 strip = frame.place("strip")
-status = frame.place("status").empty()
+status = frame.status()
 both = frame.runs(status, rows="none")
 
 from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view
 
+sentences: list[str] = []
 if both is not None:
     with strip:
         frame.strip(both)
-    sentences: list[str] = []
     with frame.told("how it places its tokens: neither a table nor a rule of its positions is stated"):
         if attention_view.is_needed(both.main):
             sentences = attention_view.draw(both.main)
@@ -50,6 +50,6 @@ if both is not None:
         stack = view.chosen_stack(both.main)
         position = state.selection()[SIDE_OF[stack].field]
         questions.show(asked, question.question(both.main.trace, stack, position))
-    frame.say(status, *sentences, *state.remarks())
+    frame.say(status, *state.remarks())
     frame.stage(both, ("pos_picture", "pos_curves", "pos_below"))
-text.explained(HOW, NOT)
+text.explained(" ".join((*sentences, HOW)), NOT)

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 ONE_LINE, BAR = 36, 44  # pixels: a question of one line, a bar of controls of one line
 # path -> the strip above the picture, the bar, and the picture or, where it may be longer, what it begins with
 PLACES = {
+    "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_heatmap .js-plotly-plot"),
     "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_heatmap .js-plotly-plot"),
 }
 MODELS = ("numbers-any", "multi30k-de-en", "shakespeare", "taylor", "en-it-slips")

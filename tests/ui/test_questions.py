@@ -169,11 +169,11 @@ def test_input_names_token_id_and_size(shown: Shown) -> None:
 def test_positions_gives_the_lengths_of_what_is_added(shown: Shown) -> None:
     asked = of_positions.question(shown.trace, "encoder", 3)
     added, token = (float(shown.trace[f"encoder.embed.{part}"][0, 3].norm()) for part in ("position", "token"))
-    assert f"length {added:.4g} is added to its embedding of length {token:.4g}" in asked.answer
+    assert f"length {added:.4g}, added to its embedding of {token:.4g}" in asked.answer
 
 
 @pytest.mark.parametrize(
-    ("positions", "words"), [("rotary", "turns queries"), ("alibi", "lowers scores"), ("none", "It does not")]
+    ("positions", "words"), [("rotary", "turns queries"), ("alibi", "lowers scores"), ("none", "Nothing: no part")]
 )
 def test_positions_without_a_table_are_told_from_what_was_recorded(positions: str, words: str) -> None:
     found = shown_of(tiny_checkpoint(positions=positions), "abc", max_steps=2)

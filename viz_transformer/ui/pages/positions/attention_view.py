@@ -46,7 +46,7 @@ def is_needed(shown: Shown) -> bool:
 def draw(shown: Shown) -> list[str]:
     """Controls, pictures and what stands below them; returns what applies to this model, in sentences."""
     encoding = shown.trace.config.encoding
-    with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
+    with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
@@ -86,7 +86,7 @@ def _position(shown: Shown, stack: StackName, which: int) -> int:
     if last > 0:
         label = f"{('Query', 'Key')[which]}, 0 to {last}"
         st.number_input(
-            label, 0, last, step=1, width=130, **state.bind(field, key=f"pos_{field}_in_attention", value=position)
+            label, 0, last, step=1, width=190, **state.bind(field, key=f"pos_{field}_in_attention", value=position)
         )
     return position
 

@@ -18,17 +18,17 @@ def question(trace: Trace, stack: StackName, position: int) -> Question | None:
     read = SIDE_OF[stack].of(trace.src_tokens, trace.tgt_tokens)
     if not 0 <= position < len(read):
         return None
-    asks = f"How does the {stack} know that {cited(read[position])} is at position {position}?"
+    asks = f"What tells the {stack} that {cited(read[position])} is at position {position}?"
     if f"{stack}.embed.position" in trace:
         added, token = (_length(trace, f"{stack}.embed.{part}", position) for part in ("position", "token"))
         return Question(
-            asks, f"A vector of length {significant(added)} is added to its embedding of length {significant(token)}."
+            asks, f"A vector of length {significant(added)}, added to its embedding of {significant(token)}."
         )
     if trace.config.encoding.in_attention:
         return Question(asks, f"Nothing is added to it: each self-attention {trace.config.encoding.acts}.")
     if stack == "decoder":
-        return Question(asks, "Only by what it may read: a row sees nothing that comes after it.")
-    return Question(asks, "It does not: nothing in this encoder tells one order from another.")
+        return Question(asks, "Only what it may read: a row sees nothing that comes after it.")
+    return Question(asks, "Nothing: no part of this encoder tells one order from another.")
 
 
 def _length(trace: Trace, point: str, position: int) -> float:

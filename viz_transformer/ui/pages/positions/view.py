@@ -40,6 +40,7 @@ from viz_transformer.ui.session.runs import Shown
 NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent"}
 """Tables that a formula makes: any of them can be set beside the model's own."""
 USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
+TALL, PICK = 400, 48  # the picture, and what picks the curves beside it
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
 
 
@@ -94,13 +95,14 @@ def controls(shown: Shown) -> Table:
     """The controls of the table, and the table that they ask for, brought into its bounds."""
     config = shown.trace.config
     own_scheme = scheme(config)
-    with st.container(horizontal=True, key="pos_tools", vertical_alignment="bottom"):
+    with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
         chosen = _scheme(shown, own_scheme)
         own = own_table(shown.ckpt.model, stack)
         reads_at_most = SIDE_OF[stack].most(config)
-        width = _width(config.d_model, chosen)
-        length = _length(reads_at_most, chosen)
+        with st.popover("Size", key="pos_size"):
+            width = _width(config.d_model, chosen)
+            length = _length(reads_at_most, chosen)
         position = _position(shown, stack, length)
     return _table(shown, stack, chosen, (length, width), position, own)
 
@@ -163,7 +165,7 @@ def _scheme(shown: Shown, own: Scheme) -> Scheme:
 def _width(own: int, chosen: Scheme) -> int:
     """The slider of d_model; a table without a formula has the model's."""
     if chosen not in NAMES:
-        st.slider("d_model", 0, own, own, disabled=True, key="pos_width_learned", width=150)
+        st.slider("d_model", 0, own, own, disabled=True, key="pos_width_learned", width=220)
         return own
     usual = own + own % 2
     most = max(MOST_WIDTH, usual)
@@ -172,7 +174,7 @@ def _width(own: int, chosen: Scheme) -> int:
     if asked is not None and asked != width:
         state.remark(f"A table of pairs has 2 to {most} columns, an even number: {width} instead of {asked} are shown.")
     bound = state.bind("pos_width", key="pos_width", value=width, taken=lambda new: None if new == usual else new)
-    st.slider("d_model", 2, most, step=2, width=150, **bound)
+    st.slider("d_model", 2, most, step=2, width=220, **bound)
     return width
 
 
@@ -187,7 +189,7 @@ def _length(own: int, chosen: Scheme) -> int:
     if asked is not None and asked != length:
         state.remark(f"The table can have 2 to {most} positions: {length} instead of {asked} are shown.")
     bound = state.bind("pos_length", key="pos_length", value=length, taken=lambda new: None if new == usual else new)
-    st.slider("Length", 2, most, width=150, **bound)
+    st.slider("Length", 2, most, width=220, **bound)
     return length
 
 
@@ -201,7 +203,7 @@ def _position(shown: Shown, stack: StackName, length: int) -> int:
     position = min(chosen, last)
     if last > 0:
         bound = state.bind(field, key=f"pos_{field}", value=position)
-        st.number_input(f"Position, 0 to {last}", 0, last, step=1, width=130, **bound)
+        st.number_input(f"Position, 0 to {last}", 0, last, step=1, width=230, **bound)
     return position
 
 
@@ -276,7 +278,7 @@ def heatmap(table: Table) -> None:
     if not table.is_trained:
         marks = _untrained_unmarked(marks)
     figure = position_heatmap(
-        table.values, marks, picked=picked, title=table.title, theme=frame.theme(), height=height(540)
+        table.values, marks, picked=picked, title=table.title, theme=frame.theme(), height=height(TALL)
     )
     chart(figure, key="pos_heatmap", alt=f"{table.title}: rows are positions, columns are dimensions")
     pictures.table(
@@ -301,6 +303,7 @@ def curves(table: Table) -> None:
             [*range(table.values.shape[1])],
             max_selections=MOST_COLUMNS,
             placeholder="Choose dimensions",
+            label_visibility="collapsed",
             **bound,
         )
     picked = [*table.picked]
@@ -309,7 +312,7 @@ def curves(table: Table) -> None:
     names = [table.column_name(column) for column in picked]
     title = "Dimensions over positions" if table.derived is None else "Dimensions, with positions in one turn"
     figure = dimension_curves(
-        table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(464)
+        table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(TALL - PICK)
     )
     chart(figure, key="pos_curves_figure", alt=f"Dimensions {', '.join(map(str, picked))} over the positions")
 
