@@ -33,8 +33,11 @@ from viz_transformer.ui.pages.input import data_view, input_sum_view, question, 
 
 
 def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
-    """Tokens and the sum on the left, vocabulary and neighbours on the right, data and words below."""
-    side = view.side_choice(ckpt)
+    """The sum and the tokens on the left, vocabulary and neighbours on the right, data and words below."""
+    with st.container(horizontal=True, vertical_alignment="center", key="input_bar"):
+        side = view.side_choice(ckpt)
+        if side is not None and both is not None:
+            input_sum_view.row_choice(both.main, side)
     if side is None:
         return
     if both is not None and both.difference:
@@ -43,20 +46,20 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
     if both is not None:
         position = state.selection()[SIDES[side].field]
         questions.show(asked, question.question(both.main, side, position))
-        with left, st.container(key="input_tokens"):
-            tokens_view.tokens(both, side)
-            with frame.told("how its texts are filled up"):
-                tokens_view.padded_row(both.main, side)
         with left, st.container(key="input_sum"), frame.told("the embeddings that its input is made of"):
             input_sum_view.strips(both, side)
+        with left, st.container(key="input_tokens"):
+            tokens_view.tokens(both, side)
     entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))
     with st.container(key="input_lower"):
         below = data_view.below_choice()
-        with frame.told("how it cuts a text into tokens"):
+        with frame.told(view.NEEDS.get(below, "how it cuts a text into tokens")):
             if below == "build":
                 data_view.build(ckpt, side)
             elif below == "data":
                 data_view.data_set(ckpt, wait)
+            elif both is not None and below == "ids":
+                tokens_view.padded_row(both.main, side)
             elif both is not None:
                 data_view.words(both.main, side)
     counted = vocabulary_view.counts(ckpt, side, wait)
@@ -75,5 +78,5 @@ if ckpt is not None:
     show(both, ckpt, wait)
 if both is not None:
     frame.say(status, *state.remarks())
-    frame.stage(both, ("input_tokens", "input_sum", "input_vocabulary_panel", "input_lower"))
+    frame.stage(both, ("input_sum", "input_tokens", "input_vocabulary_panel", "input_lower"))
 text.explained(HOW, NOT)

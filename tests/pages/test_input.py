@@ -85,7 +85,7 @@ def test_an_unknown_token_has_its_original_above(app):
 
 
 def test_the_ids_at_a_fixed_length_are_those_that_a_tutorial_prints(app, bundled):
-    opened(app, text="12")
+    opened(app, text="12", input_below="ids")
     source = load(bundled / "numbers").source_codec
     ids = [*source.encode("12").ids]
     assert app.code[0].value == f"[{', '.join(map(str, ids + [3] * (60 - len(ids))))}]"
@@ -100,7 +100,7 @@ def test_the_ids_at_a_fixed_length_are_those_that_a_tutorial_prints(app, bundled
 
 
 def test_the_ids_of_the_target_are_the_whole_answer(app, bundled):
-    opened(app, input_side="target")
+    opened(app, input_side="target", input_below="ids")
     run = the_run(bundled)
     ids = [run.trace.tgt_ids[0], *(step.token_id for step in run.steps)]
     ids = [ids[0], *(id for id in ids[1:] if id not in (0, 1, 3)), 1]
@@ -279,8 +279,8 @@ def test_the_other_side_has_its_own_vocabulary_and_counts(app, data):
 def test_without_data_nothing_is_counted_and_a_sentence_says_what_to_put_where(app):
     opened(app)
     assert "count" not in table(app, "input_vocabulary").columns
-    sentence = wording("counts_need_the_training_data_which_are_not_here_put")
-    assert sentence in words(app) and DATA_VARIABLE in words(app)
+    assert wording("counts_need_the_training_data") in words(app)
+    assert words(app).count(DATA_VARIABLE) == 1
 
 
 def test_neighbours_are_those_of_the_selected_token_until_an_entry_is_chosen(app, bundled):
@@ -373,8 +373,23 @@ def test_a_batch_has_its_padding_marked(app, data):
     assert app.session_state["selection"]["input_batch"] == 3 and markup(app) != before
 
 
-def test_without_data_the_examples_are_browsed_and_a_sentence_says_what_to_put_where(app):
+def test_more_padding_than_three_ids_is_one_cell_with_its_count(at_the_zoo):
+    opened(at_the_zoo, checkpoint="en-it-slips", text="ab")
+    source = re.findall(r'<table class="vt-batch vt-batch-source">(.*?)</table>', markup(at_the_zoo))[0]
+    for row in re.findall(r"<tr>(.*?)</tr>", source):
+        written = len(re.findall("<td title", row))
+        (filled,) = re.findall(r'<td class="vt-filled"[^>]*>0 ×(\d+)</td>', row)
+        assert written + int(filled) == 20
+
+
+def test_without_data_the_examples_come_first_and_one_link_says_what_to_put_where(app):
+    opened(app)
+    assert app.button_group(key="input_part").value == "examples"
+    assert app.button_group(key="input_part").options[0] == "Examples"
+    assert wording("the_example_pairs_that_came_with_the_model_are_shown") not in words(app)
+    assert wording("the_test_data_are_read_from_files_which_are_not_here_put") in words(app)
     opened(app, input_part="test")
+    assert app.button_group(key="input_part").value == "test"
     assert wording("the_test_data_are_read_from_files_which_are_not_here_put") in words(app)
     assert wording("the_example_pairs_that_came_with_the_model_are_shown") in words(app)
     assert app.number_input(key="input_item").max == 2  # 4.20, 7.10, 8
@@ -452,6 +467,7 @@ def test_a_decoder_alone_has_one_side_and_no_padding(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", t="2")
     assert at_the_zoo.button_group(key="input_side").options == ["Target, decoder"]
     assert [token for _, _, token, _ in cells(at_the_zoo)][:4] == list("ROT:")
+    goes_to(at_the_zoo, input_below="ids")
     assert wording("this_vocabulary_has_no_padding_token") in words(at_the_zoo)
     assert "input_side" not in at_the_zoo.query_params
 

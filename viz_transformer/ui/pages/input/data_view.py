@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import random
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import streamlit as st
@@ -35,16 +36,23 @@ from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.pages.input import tokens_view
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import PROJECTED
+from viz_transformer.ui.pages.input.view import PROJECTED, is_missing
 from viz_transformer.ui.session import data_files, state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
-BELOW = {"data": "Data set", "build": "Build a vocabulary", "words": "Words and grammar"}
+BELOW = {
+    "data": "Data set",
+    "ids": "Ids at a fixed length",
+    "build": "Build a vocabulary",
+    "words": "Words and grammar",
+}
 PART_NAMES = {"train": "Training", "validation": "Validation", "test": "Test", "examples": "Examples"}
 FIRST = ("test", "train", "validation", "examples")
 BATCH = 8
+FILLED = 3
+"""So many ids of padding in a row are drawn one by one; more are one cell."""
 SENTENCES = 4
 LONGEST_SENTENCE = 80
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm", "it": "it_core_news_sm"}
@@ -52,7 +60,7 @@ USUAL = "en"
 
 
 def below_choice() -> str:
-    """What is looked at below: data, a vocabulary being built, or words."""
+    """What is looked at below: data, a row of ids, a vocabulary being built, or words."""
     controls.buttons("Below", BELOW, "input_below", key="input_below", hidden=True)
     return str(FIELDS.now().input_below)
 
@@ -86,27 +94,44 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
 
 
 def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator) -> Data | None:
-    """The items of the chosen part; those that came with the model, and a sentence, where its files are not there."""
-    name: str = FIELDS.now().input_part
-    if name not in names:
-        name = next(each for each in FIRST if each in names)
-    with st.container(horizontal=True, vertical_alignment="center", key="input_parts"):
-        offered = {each: PART_NAMES[each] for each in names}
-        controls.buttons("Part", offered, "input_part", key="input_part", hidden=True, value=name)
+    """The items of the chosen part; those that came with the model where its files are not there, and how to get them.
+
+    Where nobody chose a part, the examples are looked at without a word about files.
+    """
+    asked: str = FIELDS.now().input_part
+    name = asked if asked in names else next(each for each in FIRST if each in names)
+    row = st.container(horizontal=True, vertical_alignment="center", key="input_parts")
+    kept, what = "examples" in names, f"The {PART_NAMES[name].lower()} data are read from files"
+    said: list[str] = []
+    files: str | None = None
+    data: Data | None
     try:
         with waiting("Reading the data ...", status):
             data = data_files.part(ckpt, name)
-        if data.of is not None:
-            text.paragraph(f"The first {len(data.items):,} of {data.of:,} pairs, which are made, not read.")
-        return data
     except ValueError as error:
         status.empty()
-        what = f"The {PART_NAMES[name].lower()} data are read from files"
-        text.paragraph(data_files.missing_data(ckpt, name, error, what))
-        if "examples" not in names:
-            return None
-        text.paragraph("The example pairs that came with the model are shown instead.")
-        return data_files.part(ckpt, "examples")
+        missing = data_files.missing_data(ckpt, name, error, what)
+        if kept and is_missing(ckpt, name, error):
+            files = missing
+            said = [f"{what}, which are not here."]
+        else:
+            said = [missing]
+        data = data_files.part(ckpt, "examples") if kept else None
+        if kept and files is not None and asked != name:
+            name, said = "examples", []
+        elif kept:
+            said.append("The example pairs that came with the model are shown instead.")
+    with row:
+        offered = {each: PART_NAMES[each] for each in sorted(names, key=lambda each: each != "examples")}
+        controls.buttons("Part", offered, "input_part", key="input_part", hidden=True, value=name)
+        if files is not None:
+            with st.popover("Use the full data", type="tertiary", key="input_full"):
+                text.paragraph(files)
+    if data is not None and data.of is not None:
+        said.append(f"The first {len(data.items):,} of {data.of:,} pairs, which are made, not read.")
+    if said:
+        text.paragraph(" ".join(said))
+    return data
 
 
 @kept(4)
@@ -296,11 +321,15 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
 def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> str:
     names, rows, filled = codec.vocabulary.tokens, [], ' class="vt-filled"'
     for index, ids, padding in zip(made.indices, made.ids[side].tolist(), made.padding[side].tolist(), strict=True):
-        cells = "".join(
-            f'<td{filled if fills else ""} title="{html.escape(labels.visible(names[id]), quote=True)}">{id}</td>'
-            for id, fills in zip(ids, padding, strict=True)
-        )
-        rows.append(f"<tr><th>{noun} {index:,}</th>{cells}</tr>")
+        cells = []
+        for (id, fills), alike in groupby(zip(ids, padding, strict=True)):
+            count = len([*alike])
+            name = html.escape(labels.visible(names[id]), quote=True)
+            if fills and count > FILLED:
+                cells.append(f'<td{filled} title="{name} × {count}">{id} ×{count}</td>')
+            else:
+                cells += [f'<td{filled if fills else ""} title="{name}">{id}</td>'] * count
+        rows.append(f"<tr><th>{noun} {index:,}</th>{''.join(cells)}</tr>")
     return f'<div class="vt-wide"><table class="vt-batch vt-batch-{side}">{"".join(rows)}</table></div>'
 
 

@@ -9,7 +9,7 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, declared, one_of
 
 ROWS = ("one", "all")
-BELOW = ("data", "build", "words")
+BELOW = ("data", "ids", "build", "words")
 DATA_PARTS = ("", "train", "validation", "test", "examples")
 
 

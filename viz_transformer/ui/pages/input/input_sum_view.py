@@ -35,29 +35,26 @@ ROWS = {"one": "One token", "all": "All tokens"}
 def strips(both: Runs, side: SideName) -> None:
     """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B."""
     text.section("Embedding × scale + position = input")
-    row = _row_choice(both.main, side)
+    row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
     if both.difference and both.b is not None:
         _two_runs(both.a, both.b, side, row)
     else:
         _one_run(both.main, side, row)
 
 
-def _row_choice(shown: Shown, side: SideName) -> int | None:
-    """The controls: one position, which is returned, or None for all."""
-    read, field = tokens_of(shown, side), SIDES[side].field
-    chosen = state.selection()
-    with st.container(horizontal=True, vertical_alignment="bottom", key="input_choices"):
-        controls.buttons("Rows", ROWS, "input_rows", key="input_rows", hidden=True)
-        if FIELDS.now().input_rows == "one":
-            st.selectbox(
-                "Position",
-                [*range(len(read))],
-                format_func=lambda position: f"{position}: {labels.shorten(labels.visible(read.tokens[position]), 24)}",
-                label_visibility="collapsed",
-                width=220,
-                **state.bind(field, key="input_position"),
-            )
-    return chosen[field] if FIELDS.now().input_rows == "one" else None
+def row_choice(shown: Shown, side: SideName) -> None:
+    """One position, and which, or all of them."""
+    read = tokens_of(shown, side)
+    controls.buttons("Rows", ROWS, "input_rows", key="input_rows", hidden=True)
+    if FIELDS.now().input_rows == "one":
+        st.selectbox(
+            "Position",
+            [*range(len(read))],
+            format_func=lambda position: f"{position}: {labels.shorten(labels.visible(read.tokens[position]), 24)}",
+            label_visibility="collapsed",
+            width=220,
+            **state.bind(SIDES[side].field, key="input_position"),
+        )
 
 
 def _one_run(shown: Shown, side: SideName, row: int | None) -> None:

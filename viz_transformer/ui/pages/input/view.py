@@ -8,11 +8,13 @@ from viz_transformer.running.record import Tokens
 from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.session import cached, state
+from viz_transformer.ui.session import cached, data_files, state
 from viz_transformer.ui.session.runs import Shown
 
 PROJECTED = 1.6
 """By how much a chart grows on a projector."""
+NEEDS = {"ids": "how its texts are filled up"}
+"""What a part below asks of a model, where that is not how it cuts a text."""
 
 
 def model(both: Runs | None) -> Checkpoint | None:
@@ -26,6 +28,11 @@ def model(both: Runs | None) -> Checkpoint | None:
         return cached.checkpoint(summary)
     except ValueError:
         return None  # the status says why
+
+
+def is_missing(ckpt: Checkpoint, part: str, error: ValueError) -> bool:
+    """Whether a part of the data cannot be read because its files are not here, rather than because they are wrong."""
+    return data_files.missing_data(ckpt, part, error, "") != f"{error}."
 
 
 def side_choice(ckpt: Checkpoint) -> SideName | None:

@@ -20,8 +20,9 @@ from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
+from viz_transformer.ui.pages.input.view import is_missing
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.data_files import data_key, missing_data, part
+from viz_transformer.ui.session.data_files import data_key, part
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
@@ -50,7 +51,9 @@ def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | 
         with waiting("Counting the training texts ...", place):
             return _counts(ckpt, side, data_key())
     except ValueError as error:
-        return Missing(missing_data(ckpt, "train", error, "Counts need the training data"))
+        if is_missing(ckpt, "train", error):
+            return Missing("Counts need the training data: Data set, below, says where to put them.")
+        return Missing(f"{error}.")
 
 
 @kept(8)
