@@ -11,19 +11,37 @@ from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.pages.models import model_tabs, new_model_view, question, view
 from viz_transformer.ui.session import cached, state
 
-HOW = (
-    "Exact match is the share of test texts that the model wrote letter by letter as asked, with the 95 % interval that"
-    " this number of pairs allows. BLEU and chrF, from 0 to 100, say how many sequences of words and of letters the"
-    " answers share with the references; a beam search finds other answers than greedy decoding. Loss is the plain"
-    " negative log-likelihood of the given targets, without smoothing. The command measures it again. The Doctor works"
-    " out each of its checks on the loaded model, and says so where a question cannot be answered."
-)
-NOT = (
-    "A number holds for texts like those it was measured on. Two models whose intervals overlap may be equally good. A"
-    " few examples, right or wrong, say less than the interval. A translation that differs from the reference may be as"
-    " good as it. A green badge says “read right”, not “good model”. One sentence at all snapshots shows how this"
-    " sentence was learned, not how the task was."
-)
+HOW = {
+    "card": "Exact match is the share of test texts that the model wrote letter by letter as asked, with the 95 %"
+    " interval that this number of pairs allows. BLEU and chrF, from 0 to 100, say how many sequences of words and of"
+    " letters the answers share with the references; a beam search finds other answers than greedy decoding. Loss is"
+    " the plain negative log-likelihood of the given targets, without smoothing. The command measures it again. “Files"
+    " as its card says”: settings, vocabularies and weights have the checksums that the card states.",
+    "architecture": "A block of the figure is a part of the model, with what it holds; the parameters of all parts are"
+    " added up, and their sum is held against the file.",
+    "curves": "Loss is the plain negative log-likelihood of the given targets, without smoothing; perplexity is e to"
+    " the power of it.",
+    "data": "What the card states of the texts that the model learned from and was tested on; what it does not state is"
+    " said to be missing.",
+    "errors": "The answer stands under what was asked for; what differs is marked in both.",
+    "doctor": "The Doctor works out each of its checks on the loaded model, and says so where a question cannot be"
+    " answered.",
+    "new": "A new model has random weights from its seed; every page shows it as it shows a trained one.",
+    "training": "A snapshot holds the weights as they were at one step of the training; each writes the same text.",
+}
+NOT = {
+    "card": "A number holds for texts like those it was measured on. Two models whose intervals overlap may be equally"
+    " good. A green badge says that the files are those of the card, not that the model is good.",
+    "architecture": "More parameters do not make a better model.",
+    "curves": "A lower loss is not always a better answer: each token is asked for after the right ones.",
+    "data": "A number holds for texts like those it was measured on.",
+    "errors": "A few examples, right or wrong, say less than the interval on the card. A translation that differs from"
+    " the reference may be as good as it.",
+    "doctor": "A check that is fine says that the model does what one of its kind has to do, not that its answers are"
+    " good.",
+    "new": "What it writes and where it looks is chance: nothing was learned.",
+    "training": "One sentence at all snapshots shows how this sentence was learned, not how the task was.",
+}
 ACROSS = 4
 TABS: dict[str, Callable[[Summary], None]] = {
     "card": model_tabs.card,
@@ -78,4 +96,4 @@ if not isinstance(chosen, str):
 
         TABS["training"] = snapshot_view.training
     tab(shown, chosen)
-text.explained(HOW, NOT)
+text.explained(HOW[shown], NOT[shown])

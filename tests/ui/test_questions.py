@@ -255,6 +255,9 @@ def test_models_states_the_first_number_of_the_card(shown: Shown) -> None:
     asked = of_models.question("numbers-any", shown.summary.card)
     assert asked.asks == "How good is numbers-any?"
     assert f"{100 * exact:.2f}"[:4] in asked.answer or "100 %" in asked.answer
+    for summary in list_checkpoints():
+        said = of_models.question(summary.name, summary.card)
+        assert len(f"{said.asks} {said.answer}") <= of_models.ONE_LINE
     assert of_models.question("x", {}).answer == "It has not been measured."
 
 

@@ -48,7 +48,7 @@ NAMES = {
     "curves": "Curves",
     "data": "Data",
     "errors": "Errors",
-    "doctor": "Doctor",
+    "doctor": "Doctor’s checks",
     "new": "New model",
     "training": "Training",
 }
@@ -71,7 +71,7 @@ READS_THE_ANSWER = (
 )
 EXAMPLES = 200
 MOST_COLUMNS = 4
-"""Measurements that have a column each; more have a row each, over the whole width, with their commands folded away."""
+"""Measurements that have a column each; more have a row each, with their commands folded away."""
 SHOWN, LISTED, CONFUSED = 6, 60, 8
 PROJECTED, LOW, WIDE = 1.4, 305, 136
 """By how much a chart grows on a projector, its height before without the learning rate, and its left margin then."""
@@ -96,17 +96,17 @@ def staged(summary: Summary) -> None:
 def card(summary: Summary) -> None:
     """Every measurement with its command, the configuration, and where data and weights come from."""
     found = measurements(summary.card)
-    wide = st.container() if len(found) > MOST_COLUMNS else None
-    left, right = st.columns([5, 3], gap="medium")
-    with wide or left, st.container(key="model_measured"):
+    many = len(found) > MOST_COLUMNS
+    with st.container(key="model_measured"):
         text.section("Measured")
         if not found:
             text.paragraph("Nothing was measured: the card states no metric.")
         else:
             st.html(measured_table(found))
-        with st.expander(f"{len(found)} commands") if wide else contextlib.nullcontext():
+        with st.expander(f"{len(found)} commands") if many else contextlib.nullcontext():
             for measured in found:
                 command(f"{measured.split}, {measured.how}", measured.command)
+    left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="model_origin"):
         origin(summary)
     with right:

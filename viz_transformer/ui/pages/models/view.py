@@ -33,12 +33,13 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
 
     The whole card is the button that selects the model.
     """
-    lines = [("vt-card-name", summary.name)]
+    lines: list[tuple[str, str]] = []
     if not isinstance(summary, Unreadable):
         task = str(summary.card.get("title") or summary.card.get("task") or "task not stated")
-        metric = [(style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2]]
+        value, *what = ((style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2])
         left_out = [("vt-card-what", line) for line in too_long_lines(summary.card)]
-        lines += [("vt-card-task", task), *metric, *left_out, ("vt-card-size", size_line(summary))]
+        lines = [value, ("vt-card-task", task), *what, *left_out, ("vt-card-size", size_line(summary))]
+    lines.insert(0, ("vt-card-name", summary.name))
     body = "".join(f'<div class="{style}">{html.escape(line)}</div>' for style, line in lines)
     key = f"card_selected_{summary.name}" if selected else f"card_{summary.name}"
     with st.container(border=True, height="stretch", key=key):
@@ -73,7 +74,7 @@ def _badge(summary: Summary) -> str:
     if isinstance(summary, UntrainedSummary):
         return '<div class="vt-card-badge">new: never trained</div>'
     wrong = _changed(str(summary.path), _times(summary), summary)
-    tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "read right")
+    tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "files as its card says")
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'
     return f'<div class="vt-card-badge vt-{tone}">{icon}{html.escape(words)}</div>'
 
