@@ -11,6 +11,7 @@ ONE_LINE, BAR = 36, 44  # pixels: a question of one line, a bar of controls of o
 PLACES = {
     "input": (".st-key-strip", ".st-key-input_bar", ".st-key-input_strips .js-plotly-plot"),
     "models": ("", ".st-key-model_head", ".st-key-cards"),
+    "playground": ("", ".st-key-play_controls", ".st-key-play_row .js-plotly-plot"),
     "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_heatmap .js-plotly-plot"),
     "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_heatmap .js-plotly-plot"),
 }

@@ -96,6 +96,26 @@ def test_a_tooltip_writes_the_number_out():
     assert "exp(" in weights.customdata[0][0] and f"weight {found.weights[0, 0]:.4f}" in weights.customdata[0][0]
 
 
+def test_a_long_sum_goes_on_in_the_next_line_of_the_tooltip_and_ends_on_its_own():
+    found = attend(vectors(0, Sizes(queries=1, keys=2, d_k=8, d_v=1)), mask_of("none", 1, 2))
+    figure = attention_row(found, title="")
+    name, *terms, total = tables(figure)[2].customdata[0][1].split("<br>")
+    assert name == "q0 · k1" and total.startswith("= ")
+    assert [line.count("×") for line in terms] == [4, 4] and terms[1].startswith("+ ")
+
+
+@pytest.mark.parametrize("axis", ["xaxis", "yaxis"])
+def test_all_labels_of_a_logarithmic_axis_are_of_one_size_and_stand_at_its_decades(axis):
+    line = Curve("a", [0, 1, 40, 900], [0, 0.02, 1, 30])
+    layout = curves([line], title="", x_title="x", y_title="y", log_x=True, log_y=True).layout[axis]
+    assert layout.exponentformat is None
+    powers = range(4) if axis == "xaxis" else range(-2, 3)
+    assert [*layout.tickvals] == [10.0**power for power in powers]
+    assert [text.replace("10<sup>", "").removesuffix("</sup>") for text in layout.ticktext] == [
+        {0: "1", 1: "10"}.get(power, str(power)) for power in powers
+    ]
+
+
 def test_tables_that_are_compared_share_their_scale():
     found, figure = row()
     query, key, products, scores, weights, value, output = tables(figure)

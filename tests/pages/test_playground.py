@@ -263,6 +263,15 @@ def test_the_smallest_and_the_largest_sizes_are_drawn_or_say_why_not(app, sizes,
 # --- simplex, scaling, norms
 
 
+@pytest.mark.parametrize("corners", [2, 3])
+def test_the_simplex_offers_the_keys_of_its_corners_alone_and_no_values(app, corners):
+    opened(app, play="simplex", play_keys=str(corners), play_numbers="k1.0=2.5,k3.1=4")
+    shown = [[*each.value.index] for each in app.dataframe]
+    assert shown == [[f"q{i}" for i in range(5)], [f"k{j}" for j in range(corners)]]
+    assert app.dataframe[1].value.iloc[1, 0] == 2.5
+    assert app.session_state["selection"]["play_numbers"] == "k1.0=2.5,k3.1=4"
+
+
 def test_the_simplex_has_a_point_for_each_query(app):
     opened(app, play="simplex", play_keys="2", play_seed="2")
     found = attend(vectors(2, Sizes(keys=2)), mask_of("none", 5, 2))

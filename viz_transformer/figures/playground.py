@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _LABEL = 46  # pixels for names of rows
 _GAP = 26
 _LAST = 84  # pixels of the name under the last table
+ON_A_LINE = 4
+"""Products of a sum that stand on one line of a tooltip."""
 _RAISED = 14  # pixels by which a table that stands above its neighbours is higher than these
 
 
@@ -70,6 +72,7 @@ def attention_row(
     def cell(i: int, j: int) -> str:
         return f"query {i}, key {j}<br>"
 
+    divisor = significant(attended.divisor)
     names, key_names = tuple(f"q{i}" for i in range(queries)), tuple(f"k{j}" for j in range(keys))
     below = ("Q", f"{queries} queries of {d_k}")
     put(query, own, given("query", query), digits=_digits(query), below=below, rows=names)
@@ -81,7 +84,7 @@ def attention_row(
         put(
             scores,
             most,
-            lambda i, j: f"{cell(i, j)}{full(products[i, j])} ÷ {significant(attended.divisor)} = {full(scores[i, j])}",
+            lambda i, j: f"{cell(i, j)}{full(products[i, j])} ÷ {divisor}<br>= {full(scores[i, j])}",
             below=(f"÷ √{d_k}", "scores"),
         )
     if has_mask:
@@ -124,9 +127,10 @@ def _digits(table: NDArray[np.float64]) -> int:
 
 
 def _sum_of(first: NDArray[np.float64], second: NDArray[np.float64], name: str) -> str:
-    """The products of two vectors and their sum, as one writes it by hand."""
-    terms = " + ".join(f"{full(float(a))}×{full(float(b))}" for a, b in zip(first, second, strict=True))
-    return f"{name}<br>{terms}<br>= {full(float(first @ second))}"
+    """The products of two vectors and their sum, as one writes it by hand, in lines that a tooltip holds."""
+    terms = [f"{full(float(a))}×{full(float(b))}" for a, b in zip(first, second, strict=True)]
+    lines = [" + ".join(terms[start : start + ON_A_LINE]) for start in range(0, len(terms), ON_A_LINE)]
+    return f"{name}<br>{'<br>+ '.join(lines)}<br>= {full(float(first @ second))}"
 
 
 def _weight_words(attended: Attended, query: int, key: int) -> str:
@@ -392,13 +396,25 @@ def curves(
         end = {"xref": "paper", "x": 1, "xanchor": "right", "y": math.log10(value) if log_y else value}
         figure.add_annotation(text=labels.escape(word), yanchor="bottom", **end)
     return dressed(figure, theme, title=title, height=340, margin=(64, 12, 72, 48)).update_layout(
-        xaxis={"showgrid": True, **_axis(log_x, x_range), "title": {"text": labels.escape(x_title)}},
-        yaxis={**_axis(log_y, y_range), "title": {"text": labels.escape(y_title)}},
+        xaxis={
+            "showgrid": True,
+            **_axis(log_x, x_range, [line.x for line in lines]),
+            "title": {"text": labels.escape(x_title)},
+        },
+        yaxis={**_axis(log_y, y_range, [line.y for line in lines]), "title": {"text": labels.escape(y_title)}},
         showlegend=len(lines) > 1,
         legend={**LEGEND_ABOVE, "y": 1.02},
     )
 
 
-def _axis(log: bool, bounds: tuple[float, float] | None) -> dict[str, Any]:
+def _axis(log: bool, bounds: tuple[float, float] | None, shown: Sequence[ArrayLike]) -> dict[str, Any]:
+    """A linear axis, or a logarithmic one with a label at each decade: plotly's own powers stand in larger type."""
     reach = {} if bounds is None else {"range": [math.log10(end) if log else end for end in bounds]}
-    return {"type": "log", "dtick": 1, "exponentformat": "power", **reach} if log else reach
+    if not log:
+        return reach
+    values = np.concatenate([np.asarray(each, np.float64).ravel() for each in shown] + [np.asarray(bounds or ())])
+    values = values[np.isfinite(values) & (values > 0)]
+    ends = np.log10([values.min(), values.max()]) if len(values) else (0.0, 0.0)
+    powers = range(math.floor(ends[0]), math.ceil(ends[1]) + 1)
+    said = ["1" if not power else "10" if power == 1 else f"10<sup>{power}</sup>" for power in powers]
+    return {"type": "log", "tickvals": [10.0**power for power in powers], "ticktext": said, **reach}

@@ -134,7 +134,7 @@ def rebuild() -> Question | None:
     given = view.own_vectors().query
     size = given.shape[1]
     offered = [heads for heads in (2, 4, 8) if size % heads == 0]
-    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+    with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         view.seed_box()
         view.size_boxes()
         if offered:
@@ -245,7 +245,7 @@ def _decades(values: Any) -> tuple[float, float]:
 
 def copying() -> Question:
     """Two equal decoders learn to copy, one with the causal mask and one without."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+    with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         view.seed_box()
     settings = CopySettings(seed=FIELDS.now().play_seed)
     work = panel(

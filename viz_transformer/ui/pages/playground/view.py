@@ -32,7 +32,7 @@ PARTS = {
     "rebuild": "Learn to give back",
     "copy": "Copy and mask",
 }
-MASKS = {"none": "No mask", "causal": "Causal", "padding": "Last key is padding", "own": "Own mask"}
+MASKS = {"none": "No mask", "causal": "Causal", "padding": "Padding at the end", "own": "Own"}
 NORM_NAMES = {"layer": "layer norm", "batch": "batch norm", "positions-and-features": "positions and features"}
 PROJECTED, WIDER = 1.35, 1.2
 """By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
@@ -50,8 +50,8 @@ def part_choice() -> str:
 def seed_box() -> None:
     """The seed of all numbers, the next one at a click, and the way back to the numbers as they were drawn."""
     bound = state.bind("play_seed", key="play_seed_box", value=min(FIELDS.now().play_seed, LARGEST_SEED))
-    st.number_input("Seed", 0, LARGEST_SEED, step=1, width=130, **bound)
-    st.button("New numbers", key="play_next", on_click=_next_seed, help="The numbers of the next seed")
+    st.number_input("Seed", 0, LARGEST_SEED, step=1, width=180, **bound)
+    st.button("New", key="play_next", on_click=_next_seed, help="The numbers of the next seed")
     if FIELDS.now().play_numbers:
         st.button("As drawn", key="play_drawn", on_click=number_editor.forget, help="Take all edits back")
 
@@ -67,21 +67,19 @@ def attention_controls() -> None:
     """Seed and sizes, self-attention, scaling and the mask."""
     queries, keys, d_k, d_v = FIELDS.now().play_sizes
     own = "self" in FIELDS.now().play_options
-    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+    with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
-        _size("Vectors" if own else "Queries", 0, queries)
-        if not own:
-            _size("Keys", 1, keys)
-        _size("d_k", 2, d_k)
-        if not own:
-            _size("d_v", 3, d_v)
-    with st.container(horizontal=True, vertical_alignment="center", key="play_switches"):
+        with st.popover("Sizes", key="play_sizes_box"):
+            _size("Vectors" if own else "Queries", 0, queries)
+            if not own:
+                _size("Keys", 1, keys)
+            _size("d_k", 2, d_k)
+            if not own:
+                _size("d_v", 3, d_v)
         controls.buttons("Mask", MASKS, "play_mask", key="play_mask_kind", hidden=True)
         _self_switch()
         said = "Scores are products divided by the square root of d_k"
-        controls.switch(
-            "Divide by √d_k", "unscaled", "play_options", OPTIONS, key="play_unscaled", turned=True, help=said
-        )
+        controls.switch("÷ √d_k", "unscaled", "play_options", OPTIONS, key="play_unscaled", turned=True, help=said)
 
 
 def _size(label: str, place: int, value: int) -> None:
@@ -90,12 +88,12 @@ def _size(label: str, place: int, value: int) -> None:
         return (*sizes[:place], int(new), *sizes[place + 1 :])
 
     bound = state.bind("play_sizes", key=f"play_size_{place}", value=value, taken=taken)
-    st.number_input(label, 1, MOST_SIZE, step=1, width=112, **bound)
+    st.number_input(label, 1, MOST_SIZE, step=1, width=180, **bound)
 
 
 def _self_switch() -> None:
-    said = "Queries, keys and values are the same vectors"
-    controls.switch("Self-attention: q = k = v", "self", "play_options", OPTIONS, key="play_self", help=said)
+    said = "Self-attention: queries, keys and values are the same vectors"
+    controls.switch("q = k = v", "self", "play_options", OPTIONS, key="play_self", help=said)
 
 
 def size_boxes() -> None:
@@ -187,26 +185,30 @@ def alignment_sentence(found: by_hand.Attended) -> str:
     )
 
 
-def _attention_editors(own: bool) -> None:
+def _attention_editors(own: bool, *, corners: int | None = None) -> None:
+    """The tables that one edits; of the simplex the keys in its corners alone, and no values, which it does not use."""
     chosen, size = FIELDS.now(), sizes()
     seed = chosen.play_seed
     tables: list[tuple[Any, str, str, int, int]] = [
         ("q", "x" if own else "q", "Vectors, one in a row" if own else "Queries", size.queries, size.d_k)
     ]
     if not own:
-        tables += [("k", "k", "Keys", size.keys, size.d_k), ("v", "v", "Values", size.keys, size.d_v)]
+        tables.append(("k", "k", "Keys", size.keys, size.d_k))
+    if not own and corners is None:
+        tables.append(("v", "v", "Values", size.keys, size.d_v))
     columns = st.columns(len(tables), gap="medium")
     for column, (letter, name, label, rows, width) in zip(columns, tables, strict=True):
         with column:
+            shown = min(rows, corners) if letter == "k" and corners is not None else rows
             number_editor.editor(
                 letter,
-                by_hand.drawn(letter, seed, rows, width),
+                by_hand.drawn(letter, seed, rows, width)[:shown],
                 label=f"{label}: edit a cell",
-                rows=[f"{name}{i}" for i in range(rows)],
+                rows=[f"{name}{i}" for i in range(shown)],
                 columns=[str(f) for f in range(width)],
-                made_of=(seed, rows, width),
+                made_of=(seed, rows, width, shown),
             )
-    if chosen.play_mask == "own":
+    if chosen.play_mask == "own" and corners is None:
         with st.columns(2, gap="medium")[0]:
             number_editor.editor(
                 "m",
@@ -247,12 +249,12 @@ def attention_table(found: by_hand.Attended) -> pd.DataFrame:
 def simplex() -> Question | None:
     """Each query's weights over the first two or three keys as a point, with scaling and without."""
     own = "self" in FIELDS.now().play_options
-    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+    with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
         controls.buttons("Keys", {2: "2", 3: "3"}, "play_keys", key="play_corners")
-        _size("Vectors" if own else "Queries", 0, FIELDS.now().play_sizes[0])
-        _size("d_k", 2, FIELDS.now().play_sizes[2])
-    with st.container(horizontal=True, key="play_switches"):
+        with st.popover("Sizes", key="play_sizes_box"):
+            _size("Vectors" if own else "Queries", 0, FIELDS.now().play_sizes[0])
+            _size("d_k", 2, FIELDS.now().play_sizes[2])
         _self_switch()
     count, given = FIELDS.now().play_keys, own_vectors()
     shape = "segment" if count == 2 else "triangle"
@@ -281,7 +283,7 @@ def simplex() -> Question | None:
             every = by_hand.mask_of("none", len(given.key), len(given.key))
             text.paragraph(alignment_sentence(by_hand.attend(given, every)))
     with st.container(key="play_rest"):
-        _attention_editors(own)
+        _attention_editors(own, corners=count)
     return question.simplex(scaled)
 
 
@@ -332,7 +334,7 @@ _growth = kept(32)(by_hand.growth)
 def scaling() -> Question:
     """What becomes of products, scores and the entropy of their softmax as d_k grows; returns the page's question."""
     keys = FIELDS.now().play_sizes[1]
-    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+    with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
         _size("Keys", 1, keys)
     found = _growth(FIELDS.now().play_seed, keys)
@@ -419,7 +421,7 @@ def growth_table(found: by_hand.Growth) -> pd.DataFrame:
 def norms() -> Question:
     """A small table before and after three norms, what shares a mean framed; returns the page's question."""
     seed, edited = FIELDS.now().play_seed, number_editor.edits()
-    with st.container(horizontal=True, vertical_alignment="bottom", key="play_controls"):
+    with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
     x, affine = by_hand.table_of(seed, edited), by_hand.gain_and_offset(edited)
     found = [by_hand.normalised(x, norm, affine) for norm in by_hand.AXES]
