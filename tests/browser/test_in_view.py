@@ -26,6 +26,13 @@ _STICKING_OUT = """() => {
     .map((part) => `${part.tagName} ${part.className} ${part.textContent.slice(0, 40)}`)
 }"""
 
+_RING = """(part) => {
+  let around = part
+  while (around && !getComputedStyle(around).outline.includes("2px")) around = around.parentElement
+  const { outlineWidth, outlineStyle } = getComputedStyle(around ?? part)
+  return `${outlineWidth} ${outlineStyle}`
+}"""
+
 
 def box(page: Page, of: str) -> dict[str, float]:
     found = page.locator(of).first
@@ -66,3 +73,24 @@ def test_nothing_sticks_out_of_a_narrow_window(app_server, browser, name):
             expect(page.locator(picture).first).to_be_visible()
             finished(page)
             assert page.evaluate(_STICKING_OUT) == [], path
+
+
+@pytest.mark.parametrize(
+    ("path", "control"),
+    [
+        ("tensors", ".st-key-tensors_csv button"),
+        ("tensors", ".st-key-tensors_head input"),
+        ("tensors", ".st-key-tensors_part input"),
+        ("tensors", ".st-key-tensors_point input"),
+        ("playground", ".st-key-play_self input"),
+        ("models", ".st-key-models_tab button"),
+    ],
+)
+def test_what_the_keyboard_is_at_has_a_ring_of_two_pixels(app_server, browser, path, control):
+    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any") as page:
+        place = page.locator(control).first
+        expect(place).to_be_attached()
+        finished(page)
+        place.focus()
+        page.keyboard.press("Shift")  # the keyboard was used last, not the mouse
+        assert place.evaluate(_RING) == "2px solid"
