@@ -53,7 +53,7 @@ def show(both: frame.Runs) -> None:
     position = chosen[KINDS[chosen["kind"]].queries.field]
     questions.show(asked, questions.where(both.main, picture, position, chosen["heads"]))
     with left, st.container(key="picture"):
-        pictures.matrix_of(picture, key="attention_matrix")
+        pictures.matrix_of(picture, key="attention_matrix", follows=True)
         links.from_cell()
     with right, st.container(key="panel"):
         view.panel(both, picture)

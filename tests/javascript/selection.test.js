@@ -41,6 +41,26 @@ test("Python is not believed until it has heard of the last pick", () => {
   mock.timers.reset()
 })
 
+test("what nobody chose follows without a word to Python, until it is picked", () => {
+  mock.timers.enable({ apis: ["setTimeout"] })
+  selection.pick({ t: 0 })
+  mock.timers.tick(1)
+  selection.receive({ i: 0, j: 0, t: 0, followed: ["i", "j"] }, sent.at(-1).token)
+  let heard = 0
+  const deaf = selection.listen(() => heard++)
+  const before = sent.length
+  selection.follow({ i: 3 })
+  selection.follow({ i: 3 })
+  mock.timers.tick(1000)
+  assert.deepEqual([selection.chosen.i, heard, sent.length - before], [3, 1, 0])
+  selection.pick({ i: 2 })
+  assert.deepEqual(selection.chosen.followed, ["j"])
+  mock.timers.tick(1)
+  assert.equal(sent.at(-1).fields.i, 2)
+  deaf()
+  mock.timers.reset()
+})
+
 test("a place on an axis is the token, or the word that holds the position", () => {
   const tokens = Array(3).fill({ text: "a" })
   const words = { field: "q", tokens, starts: [0, 2, 4], ends: [2, 3, 9] }
@@ -59,4 +79,18 @@ test("a place on an axis is the token, or the word that holds the position", () 
     [2, null],
   )
   assert.deepEqual([positionAt(words, 1), positionAt({ tokens }, 1), fieldOf(words, 2)], [2, 1, { q: 4 }])
+})
+
+test("what the chosen row looks at, and whether it plays, is told when it changes", () => {
+  let heard = 0
+  const deaf = selection.listen(() => heard++)
+  const look = { ink: "source-ink", kind: "cross", weights: { 0: 0.5 } }
+  selection.looksAt(look)
+  selection.looksAt({ ...look })
+  selection.plays(true)
+  selection.plays(true)
+  assert.deepEqual([selection.look, selection.playing, heard], [look, true, 2])
+  selection.looksAt(null)
+  selection.plays(false)
+  deaf()
 })

@@ -124,7 +124,8 @@ def test_layer_and_head_are_chosen_by_their_numbers(app):
     opened(app)
     app.button_group(key="run_layer").set_value(2).run()
     app.button_group(key="run_head").set_value(3).run()
-    assert app.session_state["selection"] == {**state.DEFAULTS, "layer": 2, "heads": (3,), "t": 0}
+    key = int(sent(app, "matrix")[1]["values"][0].argmax())  # nobody chose one
+    assert app.session_state["selection"] == {**state.DEFAULTS, "layer": 2, "heads": (3,), "t": 0, "i": key}
     app.button_group(key="run_head").set_value("mean").run()
     assert app.session_state["selection"]["heads"] == "mean"
     assert sent(app, "matrix")[0]["title"] == wording("title_of_a_mean_of_heads", 2, 4)

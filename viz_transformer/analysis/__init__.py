@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.attention.maps import step_row as step_row
     from viz_transformer.analysis.attention.rollout import rollout as rollout
     from viz_transformer.analysis.attention.rollout import rollout_view as rollout_view
+    from viz_transformer.analysis.attention.strongest import strongest_key as strongest_key
     from viz_transformer.analysis.attention.words import word_groups as word_groups
     from viz_transformer.analysis.attention.words import word_map as word_map
     from viz_transformer.analysis.decoding.branches import compare_runs as compare_runs
@@ -48,6 +49,7 @@ _NAMES = {
         "attention_kinds contribution_norms head_view head_views layer_count layer_weights special_positions step_row"
     ),
     "attention.rollout": "rollout rollout_view",
+    "attention.strongest": "strongest_key",
     "attention.words": "word_groups word_map",
     "decoding.branches": "compare_runs",
     "decoding.caching": "cache_of_run cache_use uncached_difference",

@@ -63,9 +63,10 @@ def test_chips_are_plain_json_and_show_signs_for_what_cannot_be_seen():
 
 
 def test_a_row_without_a_field_cannot_be_picked():
-    assert ChipRow(label="reads", chips=[]).data() == {"label": "reads", "chips": []}
+    assert ChipRow(label="reads", chips=[]).data() == {"label": "reads", "chips": [], "side": "source", "at": 0}
     picked = {"field": "t", "first": 3}
-    assert ChipRow(label="writes", chips=[], **picked).data() == {"label": "writes", "chips": [], **picked}
+    row = ChipRow(label="writes", chips=[], side="target", at=4, **picked)
+    assert row.data() == {"label": "writes", "chips": [], "side": "target", "at": 4, **picked}
 
 
 def test_a_mark_is_for_what_is_unusual():
@@ -220,3 +221,31 @@ def test_each_chip_has_its_words_for_a_screen_reader(browser):
     with mounted(browser, "chips", rows(field="t")) as shown:
         label = chip(shown, "writes", "one").get_attribute("aria-label")
         assert label == chip(shown, "writes", "one").get_attribute("title") == "step 0: one, probability 0.7500"
+
+
+def test_keys_are_tinted_by_what_the_chosen_row_looks_at_and_only_those_of_its_side(browser):
+    data = rows(field="t")
+    data["rows"][1] |= {"side": "target", "at": 1}
+    with mounted(browser, "chips", data) as shown:
+        look = {"ink": "source-ink", "kind": "cross", "weights": {"1": 0.25, "2": 0.75}}
+        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
+        tints = shown.page.locator(".chip").evaluate_all(
+            "(chips) => chips.map((c) => c.style.getPropertyValue('--look'))"
+        )
+        assert tints == ["0%", "25%", "75%", "0%", "0%", "0%"]
+        look |= {"ink": "target-ink", "kind": "decoder", "weights": {"0": 0.5, "1": 0.125, "2": 0.375}}
+        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
+        tints = shown.page.locator(".chip").evaluate_all(
+            "(chips) => chips.map((c) => c.style.getPropertyValue('--look'))"
+        )
+        assert tints == ["0%", "0%", "0%", "0%", "12.5%", "37.5%"]  # a written token is read by the next row
+
+
+def test_while_the_steps_are_played_later_tokens_are_not_there(browser):
+    with mounted(browser, "chips", rows(field="t", first=1)) as shown:
+        shown.choose(t=1, i=0)
+        shown.page.evaluate("window.vizTransformerSelection.plays(true)")
+        assert not chip(shown, "writes", "two").is_visible() and chip(shown, "writes", "one").is_visible()
+        assert chip(shown, "reads", "1").is_visible()
+        shown.page.evaluate("window.vizTransformerSelection.plays(false)")
+        assert chip(shown, "writes", "two").is_visible()

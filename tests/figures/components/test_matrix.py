@@ -613,3 +613,92 @@ def test_without_faint_rows_the_legend_does_not_speak_of_them(browser, tmp_path)
 def test_a_difference_says_that_the_share_is_of_a_or_of_b(browser):
     with mounted(browser, "matrix", of([[0.5, -0.5]], scale="diverging", hidden=np.array([0.25]))) as shown:
         assert {lines[3] for lines in hovered(shown)} == {"0.2500 of this row's weight is hidden in A or in B"}
+
+
+# ---- following the row
+
+
+FOLLOWED = ["i", "j", "u"]
+LOOKS = np.array([[0.1, 0.7, 0.2], [0.6, 0.1, 0.3], [0.2, 0.2, 0.6]])
+
+
+def key_of(shown):
+    return shown.page.evaluate("window.vizTransformerSelection.chosen.i")
+
+
+def test_a_key_that_nobody_chose_is_the_heaviest_open_one_of_the_row_and_python_is_not_told(browser):
+    mask = np.array([[1, 1, 1], [0, 1, 1], [1, 1, 1]], bool)
+    with mounted(browser, "matrix", of(LOOKS, mask=mask, follows=True)) as shown:
+        for t, key in ((0, 1), (1, 2), (2, 2)):
+            shown.choose(t=t, i=0, followed=FOLLOWED)
+            shown.painted()
+            assert key_of(shown) == key
+        assert shown.page.evaluate("window.sent") == []
+
+
+def test_a_key_that_was_chosen_stays_and_one_that_is_clicked_is_chosen(browser):
+    with mounted(browser, "matrix", of(LOOKS, follows=True)) as shown:
+        shown.choose(t=0, i=2, followed=["j", "u"])
+        shown.painted()
+        assert key_of(shown) == 2
+        shown.choose(t=0, i=0, followed=FOLLOWED)
+        shown.page.mouse.click(*places(shown)[1, 2])
+        assert shown.heard() == [{"t": 1, "i": 2}]
+        shown.painted()
+        assert key_of(shown) == 2 and shown.page.evaluate("window.vizTransformerSelection.chosen.followed") == [
+            "j",
+            "u",
+        ]
+
+
+def test_only_the_page_s_own_map_is_followed_and_says_what_its_row_looks_at(browser):
+    look = "window.vizTransformerSelection.look"
+    with mounted(browser, "matrix", of(LOOKS)) as shown:
+        shown.choose(t=0, i=0, followed=FOLLOWED)
+        shown.painted()
+        assert key_of(shown) == 0 and shown.page.evaluate(look) is None
+    with mounted(browser, "matrix", of(LOOKS, follows=True)) as shown:
+        shown.choose(t=1, i=0, followed=FOLLOWED)
+        shown.painted()
+        found = shown.page.evaluate(look)
+        assert (found["ink"], found["kind"]) == ("source-ink", "cross")
+        assert [found["weights"][str(k)] for k in range(3)] == pytest.approx(LOOKS[1].astype(np.float32))
+        shown.page.evaluate("window.remove()")
+        assert shown.page.evaluate(look) is None
+
+
+def canvas(shown):
+    box = shown.page.locator("canvas.base").bounding_box()
+    return pixels(shown, 0, 0, int(box["width"]), int(box["height"]))
+
+
+def test_while_the_steps_are_played_only_what_is_written_is_there(browser):
+    with mounted(browser, "matrix", of(LOOKS, follows=True)) as shown:
+        shown.choose(t=1, i=0, followed=FOLLOWED)
+        whole = canvas(shown)
+        shown.page.evaluate("window.vizTransformerSelection.plays(true)")
+        shown.painted()
+        assert not np.array_equal(canvas(shown), whole)
+        shown.page.evaluate("window.vizTransformerSelection.plays(false)")
+        shown.painted()
+        assert np.array_equal(canvas(shown), whole)
+
+
+def test_enter_and_a_double_click_follow_the_link_to_why(browser):
+    with mounted(browser, "matrix", of(LOOKS)) as shown:
+        shown.page.evaluate(
+            """() => {
+              const links = document.createElement("div")
+              links.className = "st-key-from_cell"
+              links.innerHTML = "<a>Why this weight?</a>"
+              links.firstChild.onclick = () => { window.opened = (window.opened ?? 0) + 1 }
+              document.body.append(links)
+            }"""
+        )
+        shown.choose(t=1, i=0)
+        stage(shown).focus()
+        shown.press("Enter")
+        shown.page.wait_for_function("window.opened === 1")
+        shown.page.mouse.dblclick(*places(shown)[2, 1])
+        shown.page.wait_for_function("window.opened === 2")
+        assert shown.heard()[-1] == {"t": 2, "i": 1}

@@ -55,9 +55,7 @@ def test_without_an_address_the_defaults_are_shown_and_written():
         "kind": "cross",
         "layer": str(state.DEFAULTS["layer"]),
         "heads": str(state.DEFAULTS["heads"][0]),
-        "i": "0",
-        "j": "0",
-        "u": "0",  # no t: there was no run that could say which
+        # no t: there was no run that could say which; no i, j, u: nobody chose them
     }
     assert remarks(app) == []
 
@@ -473,3 +471,53 @@ def test_what_is_declared_can_be_read_as_the_address_has_it_and_its_start_is_kep
         assert {*field.forgotten_with} <= {*state.fields()}, name
     with pytest.raises(FrozenInstanceError):
         pages.playground.fields.Playground().play_seed = 3
+
+
+def keys_of():
+    """A page that shows the run's keys, worked out anew each time: i follows t."""
+    import streamlit as st
+
+    from viz_transformer.ui.session import state
+
+    state.begin(["numbers", "copy"])
+    state.fit_positions(6, 6, 0)
+    if "i" in state.followed():
+        state.correct(i=(state.selection()["t"] or 0) + 1)
+    st.button("t", key="t", on_click=lambda: state.select(t=3))
+    st.button("i", key="i", on_click=lambda: state.select(i=2))
+    st.button("text", key="text", on_click=lambda: state.select(text="other"))
+    st.text(f"{state.selection()['i']} {sorted(state.followed())}")
+    state.end()
+
+
+def test_a_key_that_nobody_chose_follows_and_stands_in_no_address():
+    app = drawn(keys_of)
+    assert app.text[0].value == "1 ['i', 'j', 'u']" and "i" not in address(app)
+    app.button(key="t").click().run()
+    assert app.text[0].value == "4 ['i', 'j', 'u']"
+
+
+def test_a_key_that_a_person_chose_stays_until_the_text_is_another():
+    app = drawn(keys_of)
+    app.button(key="i").click().run()
+    app.button(key="t").click().run()
+    assert app.text[0].value == "2 ['j', 'u']" and address(app)["i"] == "2"
+    app.button(key="text").click().run()
+    assert app.text[0].value == "1 ['i', 'j', 'u']" and "i" not in address(app)
+
+
+def test_a_link_chooses_the_keys_that_it_states_and_no_others():
+    app = drawn(keys_of, checkpoint="numbers", i="5")
+    assert app.text[0].value == "5 ['j', 'u']"
+    app.query_params.clear()
+    for name, value in {"checkpoint": "numbers", "t": "1"}.items():
+        app.query_params[name] = value
+    app.run()
+    assert app.text[0].value == "2 ['i', 'j', 'u']"
+
+
+def test_a_key_that_follows_never_lies_outside_of_the_run():
+    app = drawn(keys_of, t="5")
+    assert app.text[0].value == "6 ['i', 'j', 'u']"  # this page's own rule goes too far
+    app.run()
+    assert not app.exception and app.session_state["selection_remarks"] == []

@@ -110,20 +110,31 @@ const editor = (line, chips, edit, take) => {
  * @param {(text: {field: string, text: string}) => void} write
  */
 const rowOf = (row, write) => {
-  const { field, edit, first = 0 } = row
+  const { field, edit, side, at, first = 0 } = row
   const line = element("div", row.joined ? "row joined" : "row")
   const chips = element("div", "chips")
   chips.setAttribute("role", "group")
   chips.setAttribute("aria-label", row.label)
   chips.append(...row.chips.map((chip) => chipOf(chip, field !== undefined)))
-  const written = edit && editor(line, chips, edit, (text) => write({ field: edit.field, text }))
+  const written = row.chips.some((chip) => chip.share !== undefined)
+  const box = edit && editor(line, chips, edit, (text) => write({ field: edit.field, text }))
   const lead = element("span", "lead")
-  lead.append(element("span", "label", row.label), ...(written ? [written.begin] : []))
+  lead.append(element("span", "label", row.label), ...(box ? [box.begin] : []))
   line.append(lead, chips)
-  const { start, begin } = written ?? {}
-  if (field === undefined) return { line, start, begin, mark() {} }
-
+  const { start, begin } = box ?? {}
   const buttons = /** @type {HTMLElement[]} */ ([...chips.children])
+  /** Tint the keys by the weights that the chosen row gives them; while it plays, only what is written is there. */
+  const tint = () => {
+    const { look, playing, chosen } = selection
+    buttons.forEach((button, n) => {
+      const weight = look?.ink === `${side}-ink` ? (look.weights[at + n] ?? 0) : 0
+      button.style.setProperty("--look", weight > 0 ? `${100 * weight}%` : "0%")
+      button.classList.toggle("unwritten", playing && written && field === "t" && first + n > chosen.t)
+    })
+    chips.dataset.look = look?.ink === `${side}-ink` ? look.kind : ""
+  }
+  if (field === undefined) return { line, start, begin, mark: tint }
+
   const pick = (/** @type {number} */ i, /** @type {number} */ settle) => {
     if (i < 0 || i >= buttons.length) return
     selection.pick({ [field]: first + i }, settle)
@@ -143,6 +154,7 @@ const rowOf = (row, write) => {
     start,
     begin,
     mark() {
+      tint()
       const chosen = selection.chosen[field] - first
       buttons.forEach((button, i) => {
         button.classList.toggle("selected", i === chosen)

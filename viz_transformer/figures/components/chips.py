@@ -72,20 +72,24 @@ class Editing:
 class ChipRow:
     """A labelled row of chips. With a `field` they can be picked: the first is position `first` of that field.
 
-    letters: whether each chip is a character of a text, so that many of them are drawn as one. edit: how the row is
-    written anew; None for one that cannot be.
+    side: whose tokens these are; at: the position that the first of them has as a key of attention. letters: whether
+    each chip is a character of a text, so that many of them are drawn as one. edit: how the row is written anew; None
+    for one that cannot be.
     """
 
     label: str
     chips: Sequence[Chip]
+    side: SideName = "source"
+    at: int = 0
     field: Literal["i", "t"] | None = None
     first: int = 0
     letters: bool = False
     edit: Editing | None = None
 
     def data(self) -> dict[str, Any]:
-        data: dict[str, Any] = {"label": self.label, "chips": [chip.data() for chip in self.chips]}
-        unsure = [chip for chip in data["chips"] if chip.get("sure") is False]
+        chips = [chip.data() for chip in self.chips]
+        data: dict[str, Any] = {"label": self.label, "chips": chips, "side": self.side, "at": self.at}
+        unsure = [chip for chip in chips if chip.get("sure") is False]
         if len(unsure) <= MOST_MARKED * len(self.chips) or len(unsure) == 1:
             for chip in unsure:
                 chip["mark"] = True

@@ -15,6 +15,7 @@ import { colours } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
+import { openWhy } from "./parts/leads.js"
 import { ramp } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
@@ -86,11 +87,12 @@ function makeMatrix(root) {
   const zoomed = () => area.r1 - area.r0 < rows || area.c1 - area.c0 < columns
   const chosen = () => ({ r: placeOn(head.rows), c: placeOn(head.columns) })
 
+  const grows = () => head.grows || (selection.playing && head.follows)
   /** The first row that is not written yet at the chosen step; `rows` if all are. */
-  const written = () => (head.grows ? (placeOn(head.rows) ?? rows - 1) + 1 : rows)
+  const written = () => (grows() ? (placeOn(head.rows) ?? rows - 1) + 1 : rows)
   const faint = (r) => isFaint(head.hidden?.[r])
   const unwrittenKey = (c) =>
-    head.grows && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
+    grows() && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
 
   // ---- what colour a value has
 
@@ -483,6 +485,25 @@ function makeMatrix(root) {
     paintOver()
   }
 
+  /** The open key that has most weight in a row, or null. */
+  function strongest(r) {
+    let best = null
+    for (let c = 0; c < columns; c++)
+      if (may(r, c) && there(r, c) && at(r, c) > (best === null ? 0 : at(r, best))) best = c
+    return best
+  }
+
+  /** Tell the page what the chosen row looks at, and take a key along that nobody chose. */
+  function follow() {
+    if (!head.follows) return
+    const r = placeOn(head.rows)
+    const key = r === null ? null : strongest(r)
+    if (key !== null && selection.chosen.followed?.includes(head.columns.field))
+      selection.follow(fieldOf(head.columns, key))
+    const row = r === null ? [] : Array.from({ length: columns }, (_, c) => [positionAt(head.columns, c), at(r, c)])
+    selection.looksAt({ ink: head.columns.ink, kind: head.scale, weights: Object.fromEntries(row) })
+  }
+
   function pick(r, c, settle) {
     selection.pick({ ...fieldOf(head.rows, r), ...fieldOf(head.columns, c) }, settle)
     announce(sentences(r, c).join(", "))
@@ -533,7 +554,7 @@ function makeMatrix(root) {
     dragged = null
     paintOver()
   }
-  stage.ondblclick = () => show()
+  stage.ondblclick = () => (zoomed() ? show() : openWhy())
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const to = cellBeside(event.key, chosen(), rows, columns, {
@@ -549,6 +570,7 @@ function makeMatrix(root) {
     } else if (event.key === "+") zoomBy(0.5)
     else if (event.key === "-") zoomBy(2)
     else {
+      if (event.key === "Enter") openWhy()
       if (event.key !== "Escape") return
       hush()
       if (!zoomed()) return
@@ -575,7 +597,7 @@ function makeMatrix(root) {
       scales[0].hidden = !head.bounded
       stage.setAttribute(
         "aria-label",
-        `${head.label}. Arrow keys choose a cell, plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`,
+        `${head.label}. Arrow keys choose a cell, Enter opens why it is so, plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`,
       )
     },
     draw() {
@@ -599,9 +621,13 @@ function makeMatrix(root) {
       painted = state
       paintAll(prepare(base, width, place.height), false)
       paintOver()
-      if (told && head.grows) tell(told.r, told.c, told.x, told.y) // the step may have come to this row, or gone back
+      if (told && grows()) tell(told.r, told.c, told.x, told.y) // the step may have come to this row, or gone back
       pulse()
+      follow()
       stage.dataset.painted = String(performance.now())
+    },
+    remove() {
+      if (head?.follows) selection.looksAt(null)
     },
   }
   return made

@@ -90,6 +90,7 @@ def matrix_payload(
     height: int = HEIGHT,
     most: float | None = None,
     grows: bool = False,
+    follows: bool = False,
     hidden: NDArray[np.float64] | None = None,
     exact: bool = False,
 ) -> bytes:
@@ -100,7 +101,8 @@ def matrix_payload(
     the values are not `bounded` by 1. `quantity` is the word for one value ("weight"), `unit` the words of the legend,
     `fill` what the model puts in masked places, `name` a file name. `most` is the value of full colour on the diverging
     scale, for two maps that share one; without it that is the map's own largest. `grows`: rows behind the chosen one
-    are drawn as not written yet, and come with the step. hidden: [R], the share of each row's weight that keys hold
+    are drawn as not written yet, and come with the step. `follows`: a key that nobody chose is that with most weight in
+    the chosen row, and the strip is tinted by that row. hidden: [R], the share of each row's weight that keys hold
     which are left out; rows of which that is more than 0.9 are faint. exact: float32, however many tokens there are.
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
@@ -129,6 +131,8 @@ def matrix_payload(
         header["most"] = most
     if grows:
         header["grows"] = True
+    if follows:
+        header["follows"] = True
     if hidden is not None:
         header["hidden"] = hidden.tolist()
     arrays = {"values": payload.exact(grid) if exact else payload.weights(grid)} | payload.marks(mask=mask, there=there)

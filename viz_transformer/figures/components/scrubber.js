@@ -590,6 +590,7 @@ function makeScrubber(root) {
       player.haltElsewhere()
       if (active !== null && active.i >= rowsOf(step)) point(null)
       stage.classList.toggle("playing", player.playing)
+      selection.plays(player.playing)
       const broad = root.clientWidth >= WIDE * zoom(root)
       root.classList.toggle("broad", broad)
       root.classList.toggle("wide", broad && head.strategy !== undefined)
@@ -598,6 +599,10 @@ function makeScrubber(root) {
       drawBars(step)
       if (active !== null) point(active.i, active.x, active.y)
       stage.dataset.painted = String(performance.now())
+    },
+    remove() {
+      player.cancel()
+      selection.plays(false)
     },
   }
   return made

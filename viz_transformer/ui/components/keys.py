@@ -52,6 +52,7 @@ GROUPS = (
             (("Home", "End"), "first and last column"),
             (("+", "-"), "zoom; drag zooms too"),
             (("Esc",), "show all; a double click too"),
+            (("Enter",), "why this weight; a double click on the whole map too"),
         ),
     ),
     ("Heads, in focus", ((("←", "→", "↑", "↓"), "go to a head"), (("Enter", "Ctrl Enter"), "choose it, or add it"))),

@@ -59,7 +59,7 @@ def switch(
 
 def kind(kinds: Sequence[KindName], *, key: str) -> None:
     """The kind of attention, of those that the model has."""
-    buttons("Kind", {each: KINDS[each].label for each in kinds}, "kind", key=key)
+    buttons("Kind", {each: KINDS[each].label for each in kinds}, "kind", key=key, hidden=True)
 
 
 def number(label: str, count: int, **bound: Any) -> None:

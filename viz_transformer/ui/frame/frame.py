@@ -210,6 +210,7 @@ def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "l
     if rows == "chosen" and chosen["rows"] == "own":
         b = None if both.b is None else passes.with_own_rows(both.b)
         both = replace(both, a=passes.with_own_rows(both.a), b=b)
+    follow(both.main)
     if rows != "none":
         remark_on_passes(*((both.a, both.b) if both.difference else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
@@ -278,6 +279,20 @@ def fit(shown: Shown) -> None:
 def status() -> DeltaGenerator:
     """Where the page says what there is to say of the selection; its height is kept."""
     return place("status").empty()
+
+
+def follow(shown: Shown) -> None:
+    """Where nobody chose a key, choose the one with most weight in the row that is looked at."""
+    chosen, following = state.selection(), state.followed()
+    query, key = KINDS[chosen["kind"]].fields
+    at = chosen[query]
+    if query in following and at == 0 and 0 in shown.source_special and len(shown.trace.src) > 1:
+        at = 1  # a start token's row is not where to begin
+    heads = chosen["heads"]
+    head = heads if isinstance(heads, str) else heads[0]
+    strongest = analysis.strongest_key(shown.trace, chosen["kind"], chosen["layer"], head, at)
+    found = {query: at, key: strongest}
+    state.correct(**{name: value for name, value in found.items() if name in following and value is not None})
 
 
 def strip_columns() -> list[DeltaGenerator]:

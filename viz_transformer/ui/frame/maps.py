@@ -72,8 +72,8 @@ class Picture:
         named = ("caption", "scale", "unit", "mask", "fill", "writes", "there")
         return {name: getattr(self, name) for name in named}
 
-    def matrix(self, height: int = HEIGHT, *, grows: bool = False) -> bytes:
-        """The payload of the matrix."""
+    def matrix(self, height: int = HEIGHT, *, grows: bool = False, follows: bool = False) -> bytes:
+        """The payload of the matrix; `follows`: it is the page's own map of weights, which a key is chosen by."""
         return matrix_payload(
             self.values,
             self.rows,
@@ -85,6 +85,7 @@ class Picture:
             height=height,
             most=self.most,
             grows=grows,
+            follows=follows and self.bounded and not self.rows.starts and not self.columns.starts,
             hidden=self.hidden,
             **self._shared,
         )

@@ -46,13 +46,14 @@ def selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return None
-    matrix_of(picture, key=key, grows=grows)
+    matrix_of(picture, key=key, grows=grows, follows=True)
     return picture
 
 
-def matrix_of(picture: Picture, *, key: str, grows: bool = False) -> None:
-    """The map as a matrix, and the button to its table; if it `grows`, rows behind the selected one stay empty."""
-    matrix(picture.matrix(grows=grows), key=key)
+def matrix_of(picture: Picture, *, key: str, grows: bool = False, follows: bool = False) -> None:
+    """The map as a matrix, and the button to its table; if it `grows`, rows behind the selected one stay empty. It
+    `follows` if it is the page's own map: a key that nobody chose is that with most weight in the chosen row."""
+    matrix(picture.matrix(grows=grows, follows=follows), key=key)
     table(picture.table, note=picture.note, name=picture.name, key=f"{key}_table")
     for remark in picture.remarks:
         text.paragraph(remark)

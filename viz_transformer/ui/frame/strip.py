@@ -27,6 +27,7 @@ def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str |
         ChipRow(
             label="reads",
             chips=read_chips(ckpt, run),
+            side=SOURCE.name if encoder else TARGET.name,
             field="i" if encoder else "t",
             letters=_letters(source if encoder else answer),
             edit=None if text is None else Editing(field="text", text=text, said="Edit the text"),
@@ -34,6 +35,8 @@ def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str |
         ChipRow(
             label=writing(run),
             chips=written_chips(ckpt, run),
+            side=TARGET.name,
+            at=step_row(run, 0) + 1,
             field="t",
             first=step_row(run, 0),
             letters=_letters(answer),

@@ -47,6 +47,7 @@ class Field:
     forgotten_with: the fields whose change brings this one back to its start. brought_back: whether Stop brings it back
     to what it was in the last run that could be made.
     noun: what a sentence calls it that says that its number is too large; "" for its name.
+    follows: whether it is worked out anew in each run until a person or a link chooses it; till then no address has it.
     typed: what a sentence calls the text in it that is too long for an address; "" for what never is.
     """
 
@@ -59,6 +60,7 @@ class Field:
     forgotten_with: tuple[str, ...] = ()
     brought_back: bool = False
     noun: str = ""
+    follows: bool = False
     typed: str = ""
 
 
@@ -72,6 +74,7 @@ def declared(
     forgotten_with: Sequence[str] = (),
     brought_back: bool = False,
     noun: str = "",
+    follows: bool = False,
     typed: str = "",
 ) -> T:
     """The attribute of a dataclass that declares a field; see `Field`."""
@@ -84,6 +87,7 @@ def declared(
         forgotten_with=tuple(forgotten_with),
         brought_back=brought_back,
         noun=noun,
+        follows=follows,
         typed=typed,
     )
     return dataclasses.field(default=start, metadata={"declared": field})

@@ -89,13 +89,20 @@ class Shared:
     layer: int = declared(1, NUMBER, always=True, in_a_link=1, picked=True)
     heads: tuple[int, ...] | str = declared((2,), _heads(), always=True, in_a_link=(0,), picked=True)
     # Positions of the source (i, j) and of the target (t, u). The kind picks the pair: encoder (i, j), decoder (t, u),
-    # cross (t, i). t is None until a run is there to say which row writes the first token.
-    i: int = declared(0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="source position")
-    j: int = declared(0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="source position")
+    # cross (t, i). t is None until a run is there to say which row writes the first token. A key that nobody chose
+    # follows: it is the one with most weight in the row.
+    i: int = declared(
+        0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="source position", follows=True
+    )
+    j: int = declared(
+        0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="source position", follows=True
+    )
     t: int | None = declared(
         None, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="target position"
     )
-    u: int = declared(0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="target position")
+    u: int = declared(
+        0, NUMBER, always=True, picked=True, forgotten_with=_NEW_POSITIONS, noun="target position", follows=True
+    )
     # The answer that is given to the model; None if it is to write one itself.
     target: str | None = declared(
         None, TEXT, forgotten_with=("checkpoint", "text"), brought_back=True, typed="A target"

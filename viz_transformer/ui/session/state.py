@@ -109,7 +109,7 @@ PIN: Mapping[str, None] = dict.fromkeys(("pin_checkpoint", "pin_text", "pin_targ
 Offers = Callable[[str], Sequence[str]]
 """The texts that are offered for the model of this name."""
 
-_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT = (
+_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWED = (
     "selection",
     "selection_model",
     "address_written",
@@ -118,6 +118,7 @@ _SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT = (
     "selection_begun",
     "selection_good",
     "selection_next",
+    "selection_followed",
 )
 
 
@@ -136,6 +137,7 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
         named = "checkpoint" in given
         linked = {name: field.in_a_link for name, field in _fields.items() if field.in_a_link is not None}
         _change({**(VIEW if named else {}), **(linked if named and first else {}), **given})
+        memory[_FOLLOWED] = (_all_that_follow() if named else followed()) - given.keys()
     asked = SHARED.now().checkpoint
     if checkpoints and asked not in checkpoints:
         instead = DEFAULTS["checkpoint"] if DEFAULTS["checkpoint"] in checkpoints else checkpoints[0]
@@ -174,6 +176,16 @@ def selection() -> Selection:
     return chosen
 
 
+def followed() -> frozenset[str]:
+    """The fields that nobody chose, neither a person nor a link: they follow what is worked out in each run."""
+    names: frozenset[str] = st.session_state.get(_FOLLOWED, _all_that_follow())
+    return names
+
+
+def _all_that_follow() -> frozenset[str]:
+    return frozenset(name for name, field in _fields.items() if field.follows)
+
+
 def text_fits_address(name: str = "text") -> bool:
     value = selection()[name]
     return value is None or len(_fields[name].reading.write(value)) <= LONGEST_LINKED_TEXT
@@ -181,7 +193,8 @@ def text_fits_address(name: str = "text") -> bool:
 
 def select(**changes: Any) -> None:
     """Change the selection because of something that a person did, in a callback."""
-    selected = selection()
+    selected, given = selection(), changes.keys()
+    following = followed() - given
     changed = {name for name, value in changes.items() if value != selected[name]}
     while changed:
         forgotten = {
@@ -190,8 +203,10 @@ def select(**changes: Any) -> None:
             if name not in changes and not changed.isdisjoint(_fields[name].forgotten_with)
         }
         changed = {name for name, start in forgotten.items() if start != selected[name]}
+        following |= forgotten.keys() & _all_that_follow()
         changes |= forgotten
     _change(changes)
+    st.session_state[_FOLLOWED] = following
     st.session_state[_TOUCHED] = True
 
 
@@ -202,13 +217,18 @@ def correct(**values: Any) -> None:
 
 def pick(given: Mapping[str, Any]) -> None:
     """Take over what a person picked in a component: the fields that can be used, nothing else."""
-    known = {name: _fields[name].reading.read(joined(value)) for name, value in given.items() if name in picked()}
+    known = {
+        name: _fields[name].reading.read(joined(value))
+        for name, value in given.items()
+        if name in _fields and _fields[name].picked
+    }
     select(**{name: value for name, value in known.items() if value is not None})
 
 
 def picked() -> dict[str, Any]:
-    """The fields that components know: what is chosen inside a run."""
-    return {name: value for name, value in selection().items() if _fields[name].picked}
+    """The fields that components know: what is chosen inside a run, and under `followed` which of them nobody chose."""
+    fields = {name: value for name, value in selection().items() if _fields[name].picked}
+    return {**fields, "followed": sorted(followed())}
 
 
 def pin(how: How) -> None:
@@ -278,6 +298,9 @@ def bind(name: str, *, key: str, value: Any = None, taken: Callable[[Any], Any] 
 def fit(name: str, count: int, owner: str) -> int:
     """The field's number, brought into 0 to count - 1; a change is said."""
     value: int = selection()[name]
+    if value >= count and name in followed():
+        _change({name: 0})
+        return 0
     if value >= count:
         last = count - 1
         what = _fields[name].noun or name
@@ -366,10 +389,16 @@ def _follow_model(before: str | None, offers: Offers, given: Mapping[str, Any]) 
     offered = offers(model)
     if offered and text not in offered:
         _change({**{name: DEFAULTS[name] for name in POSITIONS}, **given, "text": offered[0]})
+        st.session_state[_FOLLOWED] = _all_that_follow() - given.keys()
 
 
 def _write() -> None:
-    stated = {name: value for name, value in selection().items() if name not in VIEW or value != VIEW[name]}
+    following = followed()
+    stated = {
+        name: value
+        for name, value in selection().items()
+        if (name not in VIEW or value != VIEW[name]) and name not in following
+    }
     address = {name: _fields[name].reading.write(value) for name, value in stated.items() if value is not None}
     for name in [*address]:
         if _fields[name].typed and len(address[name]) > LONGEST_LINKED_TEXT:

@@ -3,8 +3,11 @@
 /** @import { Axis } from "./types.js" */
 
 /**
- * The fields that are chosen, by name; some are numbers, some words or lists.
+ * The fields that are chosen, by name; some are numbers, some words or lists. `followed` are the names of those that
+ * nobody chose: they follow what has most weight in the chosen row.
  * @typedef {Record<string, any>} Fields
+ * What the chosen row looks at: the weight of each position of a side, by its ink, in the colours of a kind of attention.
+ * @typedef {{ink: string, kind: string, weights: Record<number, number>}} Look
  * @typedef {{token: string, fields: Fields}} Picked
  */
 
@@ -12,7 +15,8 @@ const makeSelection = () => {
   const changes = new EventTarget()
   /**
    * @type {{chosen: Fields, pending: Fields, unheard: Fields, token: ?string, sentAt: number,
-   *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined}}
+   *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined, look: ?Look,
+   *   playing: boolean}}
    */
   const store = {
     chosen: {},
@@ -22,6 +26,8 @@ const makeSelection = () => {
     sentAt: -Infinity,
     send: null,
     timer: undefined,
+    look: null,
+    playing: false,
   }
   const tell = () => changes.dispatchEvent(new Event("change"))
   const flush = () => {
@@ -36,15 +42,41 @@ const makeSelection = () => {
     get chosen() {
       return store.chosen
     },
+    /** What the chosen row looks at, as the page's map says; null where there is none. */
+    get look() {
+      return store.look
+    },
+    /** Whether the steps are being played: then what is not written yet is not there. */
+    get playing() {
+      return store.playing
+    },
     /** Choose at once in the browser; Python hears of it when nothing else was chosen for `settle` milliseconds. */
     pick(/** @type {Fields} */ fields, settle = 0) {
-      store.chosen = { ...store.chosen, ...fields }
+      const { followed } = store.chosen
+      const still = followed && { followed: followed.filter((/** @type {string} */ name) => !(name in fields)) }
+      store.chosen = { ...store.chosen, ...fields, ...still }
       store.pending = { ...store.pending, ...fields }
       store.sentAt = performance.now()
       store.token = null
       tell()
       clearTimeout(store.timer)
       store.timer = setTimeout(flush, settle)
+    },
+    /** What follows has come to another place, as Python will find out by itself. */
+    follow(/** @type {Fields} */ fields) {
+      if (Object.entries(fields).every(([name, value]) => store.chosen[name] === value)) return
+      store.chosen = { ...store.chosen, ...fields }
+      tell()
+    },
+    looksAt(/** @type {?Look} */ look) {
+      if (JSON.stringify(look) === JSON.stringify(store.look)) return
+      store.look = look
+      tell()
+    },
+    plays(/** @type {boolean} */ on) {
+      if (store.playing === on) return
+      store.playing = on
+      tell()
     },
     /** What Python says is chosen. Until it has heard of the last pick it is behind, and not believed for a while. */
     receive(/** @type {Fields} */ chosen, /** @type {string} */ token) {

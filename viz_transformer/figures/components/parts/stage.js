@@ -75,6 +75,7 @@ export function mount(component, className, make) {
   else draw()
   return () => {
     stop()
+    made.remove?.()
     root.remove()
   }
 }

@@ -20,14 +20,15 @@
 /** @typedef {{header: any, arrays: Record<string, Numbers>}} Payload */
 /**
  * What mount makes of a component; draw is called once it has data, also after a change of size, theme or selection.
- * @typedef {{update: (payload: Payload) => void, draw: () => void, ready?: boolean, tell?: (given: object) => void}} Made
+ * @typedef {{update: (payload: Payload) => void, draw: () => void, ready?: boolean, tell?: (given: object) => void,
+ *   remove?: () => void}} Made
  */
 
 /** @typedef {{caption: string, name: string}} Picture */
 /**
  * @typedef {Picture & {title: string, label: string, rows: Axis, columns: Axis, writes: ?Token[], scale: string,
  *   signed: boolean, bounded: boolean, unit: string, quantity: string, fill: string, height: number, most?: number,
- *   grows?: boolean, hidden?: number[]}} MatrixHeader
+ *   grows?: boolean, follows?: boolean, hidden?: number[]}} MatrixHeader
  */
 /**
  * @typedef {Picture & {title: string, label: string, queries: Axis, keys: Axis, writes: ?Token[], heads: string[],
@@ -84,7 +85,8 @@
  * @typedef {{text: string, title: string, ink: string, special: boolean, unknown: boolean, note?: string, share?: number,
  *   sure?: boolean, mark?: boolean}} Chip
  * @typedef {{field: string, text: string, said: string}} Editing
- * @typedef {{label: string, chips: Chip[], field?: string, first?: number, edit?: Editing, joined?: boolean}} ChipRow
+ * @typedef {{label: string, chips: Chip[], side: string, at: number, field?: string, first?: number, edit?: Editing,
+ *   joined?: boolean}} ChipRow
  */
 /**
  * A sub-layer that can be chosen, or the final norm of a stack, which is in no layer and adds nothing.

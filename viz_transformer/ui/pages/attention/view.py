@@ -55,6 +55,7 @@ def choices(both: Runs) -> None:
             "heads",
             key="attention_picture",
             value=heads if isinstance(heads, str) else "head",
+            hidden=True,
             taken=lambda new: (0,) if new == "head" else new,
         )
         controls.rows(both, key="attention_rows")

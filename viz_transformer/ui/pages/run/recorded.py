@@ -20,6 +20,7 @@ from safetensors.numpy import save_file
 from viz_transformer.figures.components import payload
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.fields import POSITIONS
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint.contents import Summary
@@ -90,7 +91,7 @@ def recording_of(summary: Summary, chosen: Mapping[str, Any]) -> Recording | Non
 
     What other pages have for themselves does not decide; nor do the marked row and column, which are drawn on top.
     """
-    if any(chosen[name] != state.DEFAULTS[name] for name in state.SHARED.names if name not in ("t", "i")):
+    if any(chosen[name] != state.DEFAULTS[name] for name in state.SHARED.names if name not in POSITIONS):
         return None
     found = _bundled()
     digests = summary.card.get("sha256")

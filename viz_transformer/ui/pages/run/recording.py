@@ -37,7 +37,7 @@ def recorded(shown: Shown, chosen: Mapping[str, Any]) -> Recording:
         text=shown.text,
         answer="".join(answer_text(shown.ckpt, shown.run)),
         chips=orjson.dumps(chip_data(shown.ckpt, shown.run, shown.text, shown.target)),
-        matrix=picture.matrix(),
+        matrix=picture.matrix(follows=True),
         scrubber=steps.scrubber_data(shown),
         questions=orjson.dumps([None if each is None else [each.asks, each.answer] for each in asked]),
     )

@@ -1,0 +1,32 @@
+"""The key that a query gives most of its weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz_transformer.analysis.attention.maps import head_view, kept_cells
+from viz_transformer.analysis.attention.rollout import rollout_view
+from viz_transformer.model.kinds import KindName
+from viz_transformer.running.record import Trace
+
+
+def strongest_key(trace: Trace, kind: KindName, layer: int, head: int | str, query: int) -> int | None:
+    """The position of the key with most weight in a row of a head, or of the "mean", the "max" or the "rollout".
+
+    Of equal ones the first; only keys that the row may read and that were there count. None for a row without weight,
+    and where the map is undefined in this model. Raises ValueError for a kind, layer or head that the model lacks.
+    """
+    if head == "rollout":
+        try:
+            view = rollout_view(trace, kind, layer)
+        except ValueError:
+            return None
+    else:
+        view = head_view(trace, kind, layer, head)  # type: ignore[arg-type]
+    free = view.mask[query] & np.isfinite(view.weights[query])
+    there = kept_cells(trace, kind)
+    if there is not None:
+        free = free & there[query]
+    weights = np.where(free, view.weights[query], 0)
+    at = int(weights.argmax())
+    return at if weights[at] > 0 else None
