@@ -82,7 +82,6 @@ def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
     assert written(app)[:2] == list(trunk.tokens[:2])
     header, _ = sent(app, "scrubber")
     assert header["forced"] == [2, 4]
-    goes_to(app, dec_tab="branches")
     said = words(app)
     assert "other" in said and "third" in said and "They part at step 2" in said
     assert [button.key for button in app.button if button.key.startswith("branch_close") and not button.disabled] == [
@@ -90,7 +89,6 @@ def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
         "branch_close_2",
     ]
     app.button(key="branch_close_1").click().run()
-    goes_to(app, dec_tab="step")
     assert app.session_state["selection"]["branches"] == () and written(app) == list(trunk.tokens)
 
 
