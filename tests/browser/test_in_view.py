@@ -94,3 +94,15 @@ def test_what_the_keyboard_is_at_has_a_ring_of_two_pixels(app_server, browser, p
         place.focus()
         page.keyboard.press("Shift")  # the keyboard was used last, not the mouse
         assert place.evaluate(_RING) == "2px solid"
+
+
+def test_in_a_narrow_window_table_and_curves_of_positions_stand_below_each_other_and_numbers_stay_whole(
+    app_server, browser
+):
+    with opened(browser, app_server, "/positions", checkpoint="multi30k-de-en") as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        finished(page)
+        table, lines = box(page, ".st-key-pos_heatmap"), box(page, ".st-key-pos_curves_figure")
+        assert table["y"] + table["height"] <= lines["y"]
+        heights = page.locator(".vt-ladder b").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
+        assert len(heights) == 5 and set(heights) == {32}
