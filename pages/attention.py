@@ -42,6 +42,9 @@ def show(both: frame.Runs) -> None:
         view.head_grid(both.main)
         if both.difference:
             text.paragraph("The thumbnails and all scores are those of A; the map below is A − B.")
+    if both.beside:
+        beside(both)
+        return
     left, right = st.columns([5, 3], gap="medium")
     try:
         picture = pictures.selected_picture(both)
@@ -58,6 +61,19 @@ def show(both: frame.Runs) -> None:
     with right, st.container(key="panel"):
         view.panel(both, picture)
         view.scores(both.main)
+
+
+def beside(both: frame.Runs) -> None:
+    """The map of A and that of B, in one scale; under them the scores of A's head."""
+    with st.container(key="picture"):
+        picture = pictures.maps_beside(both, st.columns(2, gap="medium"), key="attention_matrix")
+        links.from_cell()
+    if picture is not None:
+        chosen = state.selection()
+        position = chosen[KINDS[chosen["kind"]].queries.field]
+        questions.show(asked, questions.where(both.a, picture, position, chosen["heads"]))
+    with st.container(key="panel"):
+        view.scores(both.a)
 
 
 if both is not None:

@@ -40,7 +40,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
             input_sum_view.row_choice(both.main, side)
     if side is None:
         return
-    if both is not None and both.difference:
+    if both is not None and both.compared:
         text.paragraph("Tokens and vectors are those of A and of B; rows of ids, vocabulary and data are those of A.")
     left, right = st.columns([5, 3], gap="medium")
     if both is not None:

@@ -243,7 +243,10 @@ if both is not None:
         )
         text.explained(HOW, NOT)
     with picture:
-        drawn = pictures.selected_map(both, key="run_matrix")
+        if both.beside:
+            drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
+        else:
+            drawn = pictures.selected_map(both, key="run_matrix")
         links.from_cell()
     if drawn is not None:
         chosen = state.selection()

@@ -45,7 +45,7 @@ def show(both: frame.Runs) -> None:
     with st.container(key="weight_row"):
         view.row(shown, found)
         view.cell_sentence(shown, found)
-    if both.difference and both.b is not None:
+    if both.compared and both.b is not None:
         with st.container(key="weight_difference"):
             weight_difference.two_rows(both.a, both.b, found.cell)
     with st.container(key="weight_verdict"):
@@ -69,6 +69,6 @@ if both is not None:
     with frame.told("the maps and norms that this page computes a weight with"):
         show(both)
     frame.say(status, *state.remarks())
-    difference = ("weight_difference",) if both.difference else ()
+    difference = ("weight_difference",) if both.compared else ()
     frame.stage(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))
 text.explained(HOW, NOT)

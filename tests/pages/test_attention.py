@@ -321,7 +321,11 @@ def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
     app.button(key="pin_set").click().run()
     app.selectbox(key="sidebar_model").set_value("numbers-tiny").run()
     a, b = (recorded(the_run(bundled, name=name), "encoder", 0, 1)[0] for name in ("numbers-tiny", "numbers"))
-    assert app.button_group(key="pin_shown").value == "A"
+    assert app.button_group(key="pin_shown").value == "A|B"
+    assert all(
+        same_bits(arrays["values"], each) for (_, arrays), each in zip(all_sent(app, "matrix"), (a, b), strict=True)
+    )
+    app.button_group(key="pin_shown").set_value("A").run()
     assert same_bits(sent(app, "matrix")[1]["values"], a)
     app.button_group(key="pin_shown").set_value("B").run()
     assert same_bits(sent(app, "matrix")[1]["values"], b)
@@ -513,6 +517,7 @@ def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_
     app.button_group(key="attention_picture").set_value("max").run()
     app.checkbox(key="attention_words").check().run()
     app.button(key="pin_set").click().run()
+    app.button_group(key="pin_shown").set_value("A").run()
     app.button_group(key="attention_panel").set_value("text").run()
     other = opened(new_app(), **address(app))
     assert address(other) == address(app)
@@ -584,3 +589,13 @@ def test_the_page_runs_alone(alone, bundled):
     app = alone("attention")
     assert [title.value for title in app.title] == ["Attention"]
     assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
+
+
+def test_two_maps_stand_beside_each_other_with_one_scale(app, bundled):
+    opened(app, kind="decoder", layer="1", heads="2", pin_checkpoint="numbers", pin_text="0.07", shown="A|B")
+    maps = all_sent(app, "matrix")
+    for (header, arrays), text, name in zip(maps, (TEXT, "0.07"), "AB", strict=True):
+        assert header["title"].startswith(f"{name}: ")
+        assert same_bits(arrays["values"], recorded(the_run(bundled, text), "decoder", 1, 2)[0])
+    assert maps[0][0]["most"] == maps[1][0]["most"]
+    assert components(app, "lines") == [] and len(components(app, "grid")) == 1

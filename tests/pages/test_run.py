@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from page_driver import (
     again,
+    all_sent,
     components,
     csv_lines,
     goes_to,
@@ -338,6 +339,43 @@ def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
         assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1)[0])
     app.button(key="pin_off").click().run()
     assert [button.key for button in app.button] == ["run_give", "pin_set"]
+
+
+def test_a_pinned_run_stands_beside_the_other_whatever_their_lengths(app, bundled):
+    opened(app, text="-1.50", heads="1")
+    app.button(key="pin_set").click().run()
+    assert app.session_state["selection"]["shown"] == "A|B"
+    app.text_input(key="run_text").set_value("29,284.30").run()
+    assert not app.exception
+    a, b = the_run(bundled, "29,284.30"), the_run(bundled, "-1.50")
+    (first, second) = all_sent(app, "matrix")
+    for (header, arrays), run, name in ((first, a, "A"), (second, b, "B")):
+        assert header["title"] == f"{name}: {wording('title_of_cross_attention', 1, 1)}"
+        assert np.array_equal(arrays["values"], recorded(run, "cross", 1, 1)[0])
+    assert (first[0].get("follows"), second[0].get("follows")) == (True, None)
+    assert first[0]["most"] == second[0]["most"] == max(recorded(run, "cross", 1, 1)[0].max() for run in (a, b))
+    rows = told(app, "chips")["rows"]
+    assert [row["label"] for row in rows] == ["A writes", "B writes"]
+    assert [[chip["text"] for chip in row["chips"]] for row in rows] == [list(a.tokens), list(b.tokens)]
+    assert rows[0]["edit"]["text"] == "29,284.30" and "edit" not in rows[1]
+    assert "B: “-1.50”" in words(app)
+
+
+def test_of_two_answers_the_tokens_are_marked_that_differ(app, bundled):
+    opened(app, text="42", pin_checkpoint="numbers", pin_text="43", shown="A|B")
+    rows = told(app, "chips")["rows"]
+    marked, same = (
+        [[chip["text"] for chip in row["chips"] if chip.get("differs", False) is differs] for row in rows]
+        for differs in (True, False)
+    )
+    assert same[0] == same[1] and any(marked)
+    opened(app, pin_text="42")
+    assert not any(chip.get("differs") for row in told(app, "chips")["rows"] for chip in row["chips"])
+
+
+def test_a_map_that_one_of_two_models_lacks_is_a_sentence_in_its_place(at_the_zoo):
+    opened(at_the_zoo, checkpoint="own", text="bad", pin_checkpoint="shakespeare", pin_text="ROT:", shown="A|B")
+    assert len(all_sent(at_the_zoo, "matrix")) == 1 and "B cannot be shown so: " in words(at_the_zoo)
 
 
 def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, bundled):

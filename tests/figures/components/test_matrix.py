@@ -702,3 +702,16 @@ def test_enter_and_a_double_click_follow_the_link_to_why(browser):
         shown.page.mouse.dblclick(*places(shown)[2, 1])
         shown.page.wait_for_function("window.opened === 2")
         assert shown.heard()[-1] == {"t": 2, "i": 1}
+
+
+def test_what_is_pointed_at_in_one_picture_is_marked_in_the_other(browser):
+    with mounted(browser, "matrix", of(LOOKS)) as shown:
+        over = "document.querySelector('#host').shadowRoot.querySelector('canvas.over').toDataURL()"
+        before = shown.page.evaluate(over)
+        shown.page.evaluate("window.vizTransformerSelection.points({}, { t: 1, i: 2 })")
+        marked = shown.page.evaluate(over)
+        assert marked != before
+        shown.page.evaluate("window.vizTransformerSelection.points({}, { t: 9, i: 2 })")  # not in this map
+        assert shown.page.evaluate(over) == before
+        shown.page.mouse.move(*places(shown)[1, 2])
+        assert shown.page.evaluate(over) == marked

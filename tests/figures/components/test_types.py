@@ -114,7 +114,7 @@ def _beam_tree() -> Iterator[bytes]:
 
 def _chips() -> Iterator[Any]:
     read = Chip(token="<unk>", original="ä", side="source", position=0, unknown=True)
-    written = Chip(token="a", original="a", side="target", position=0, probability=0.25)
+    written = Chip(token="a", original="a", side="target", position=0, probability=0.25, differs=True)
     editing = Editing(field="text", text="ä", said="Edit the text")
     yield ChipRow(label="reads", chips=[read] * MANY, field="i", letters=True, edit=editing).data()
     yield ChipRow(label="writes", chips=[written]).data()

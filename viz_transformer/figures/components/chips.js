@@ -16,7 +16,7 @@ const SETTLE = 150
  * @param {boolean} pickable
  */
 const chipOf = (chip, pickable) => {
-  const kinds = ["chip", chip.ink, chip.special && "special", chip.unknown && "unknown"]
+  const kinds = ["chip", chip.ink, chip.special && "special", chip.unknown && "unknown", chip.differs && "differs"]
   const made = element(pickable ? "button" : "span", kinds.filter(Boolean).join(" "))
   made.title = chip.title
   if (chip.note) made.append(element("span", "note", chip.note))

@@ -19,7 +19,8 @@ MANY = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """One token. `original` is what stood in the text, `probability` None for a token that was read."""
+    """One token. `original` is what stood in the text, `probability` None for a token that was read; it `differs` from
+    what another run has in its place."""
 
     token: str
     original: str
@@ -27,6 +28,7 @@ class Chip:
     position: int
     special: bool = False
     unknown: bool = False
+    differs: bool = False
     probability: float | None = None
 
     def data(self) -> dict[str, Any]:
@@ -40,6 +42,8 @@ class Chip:
         }
         if self.unknown and self.original != self.token:
             data["note"] = labels.shorten(labels.visible(self.original), LONGEST)
+        if self.differs:
+            data["differs"] = True
         if self.probability is not None:
             data |= {"share": self.probability, "sure": self.probability >= SURE}
         return data
@@ -56,6 +60,8 @@ class Chip:
             parts.append(f"probability {labels.share(self.probability)}")
             if self.probability < SURE:
                 parts.append(f"unsure: below {SURE}")
+        if self.differs:
+            parts.append("differs from the other run")
         return ", ".join(parts)
 
 

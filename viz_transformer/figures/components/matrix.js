@@ -20,7 +20,7 @@ import { ramp } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
-import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
+import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
@@ -63,6 +63,7 @@ function makeMatrix(root) {
     return word === "fixed" && !head.bounded ? "map" : word
   }
   let hovered = null
+  let elsewhere = null // the same cell of another picture is pointed at
   let told = null // what the tooltip says, {r, c, x, y}
   let dragged = null
   let tops = null
@@ -105,7 +106,7 @@ function makeMatrix(root) {
         ? 1
         : mode() === "row"
           ? largest().rows[r]
-          : largest().map) || 1
+          : (head.most ?? largest().map)) || 1
   const level = (value, r) => (head.signed ? 0.5 + value / full(r) / 2 : value / full(r))
 
   // ---- where things are
@@ -424,8 +425,9 @@ function makeMatrix(root) {
       context.strokeStyle = paper.one("text")
       context.strokeRect(x + 0.5, y + 0.5, Math.abs(dragged.to.x - dragged.x), Math.abs(dragged.to.y - dragged.y))
     }
-    if (!hovered) return
-    const { r, c } = hovered
+    const pointed = hovered ?? elsewhere
+    if (!pointed) return
+    const { r, c } = pointed
     context.lineWidth = 1
     context.strokeStyle = paper.one("muted")
     context.strokeRect(place.left + 0.5, yOf(r) + 0.5, place.w - 1, Math.max(2, place.rowHeight - 1))
@@ -479,6 +481,8 @@ function makeMatrix(root) {
   }
 
   function hover(cell, x, y) {
+    if (cell?.r !== hovered?.r || cell?.c !== hovered?.c)
+      selection.points(made, cell && { ...fieldOf(head.rows, cell.r), ...fieldOf(head.columns, cell.c) })
     hovered = cell
     if (cell) tell(cell.r, cell.c, x, y)
     else hush()
@@ -627,8 +631,17 @@ function makeMatrix(root) {
       stage.dataset.painted = String(performance.now())
     },
     remove() {
+      deaf()
       if (head?.follows) selection.looksAt(null)
     },
   }
+  const deaf = selection.onPoint(made, (fields) => {
+    const [r, c] = fields && head ? [placeIn(head.rows, fields), placeIn(head.columns, fields)] : [null, null]
+    const inside = r !== null && c !== null && r >= area.r0 && r < area.r1 && c >= area.c0 && c < area.c1
+    const cell = inside ? { r, c } : null
+    if (!cell && !elsewhere) return
+    elsewhere = cell
+    if (place) paintOver()
+  })
   return made
 }

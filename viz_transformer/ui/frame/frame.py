@@ -29,6 +29,7 @@ from viz_transformer.ui.components.selection import join_selection
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
+from viz_transformer.ui.session.fields import ShownName
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.memory import leave_new_imports_alone
 from viz_transformer.ui.session.runs import Watched, load
@@ -171,7 +172,7 @@ class Runs:
 
     a: Shown
     b: Shown | None = None
-    looked_at: Literal["A", "B", "A-B"] = "A"
+    looked_at: ShownName = "A"
 
     @property
     def main(self) -> Shown:
@@ -182,6 +183,16 @@ class Runs:
     def difference(self) -> bool:
         """Whether A - B is looked at."""
         return self.b is not None and self.looked_at == "A-B"
+
+    @property
+    def beside(self) -> bool:
+        """Whether A and B are looked at side by side."""
+        return self.b is not None and self.looked_at == "A|B"
+
+    @property
+    def compared(self) -> bool:
+        """Whether both are looked at: side by side, or one less the other."""
+        return self.difference or self.beside
 
 
 def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "last") -> Runs | None:
@@ -212,7 +223,7 @@ def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "l
         both = replace(both, a=passes.with_own_rows(both.a), b=b)
     follow(both.main)
     if rows != "none":
-        remark_on_passes(*((both.a, both.b) if both.difference else (both.main,)), elsewhere=rows == "last")
+        remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
     return both
 
@@ -295,9 +306,9 @@ def follow(shown: Shown) -> None:
     state.correct(**{name: value for name, value in found.items() if name in following and value is not None})
 
 
-def strip_columns() -> list[DeltaGenerator]:
+def strip_columns(*, pinned: bool = False) -> list[DeltaGenerator]:
     """Where the chips stand, and the pin."""
-    return st.columns([6, 1], gap="small")
+    return st.columns([4, 1.3] if pinned else [6, 1], gap="small")
 
 
 def take_text(field: str, text: str) -> None:
@@ -306,14 +317,17 @@ def take_text(field: str, text: str) -> None:
 
 
 def strip(both: Runs) -> None:
-    """The run as chips, and the pin that keeps it as B."""
-    from viz_transformer.ui.frame.strip import chip_data
+    """The run as chips, or of two the answers under each other, and the pin that keeps it as B."""
+    from viz_transformer.ui.frame.strip import chip_data, compared_data
 
-    left, right = strip_columns()
+    left, right = strip_columns(pinned=both.b is not None)
     with left:
         chosen = state.selection()
-        written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
-        rows = chip_data(both.main.ckpt, both.main.run, **written)
+        if both.b is not None and both.compared:
+            rows = compared_data((both.a.ckpt, both.a.run), (both.b.ckpt, both.b.run), chosen["text"])
+        else:
+            written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
+            rows = chip_data(both.main.ckpt, both.main.run, **written)
         chip_rows(rows, key="run_strip", on_text=take_text)
     with right.container(key="pin"):
         if both.b is None:
@@ -325,18 +339,21 @@ def strip(both: Runs) -> None:
                 help="Keep this run, to compare others with it",
                 width="stretch",
             )
-        else:
-            names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
-            controls.buttons(
-                "Shown run",
-                {"A": "A", "B": "B", "A-B": "A − B"},
-                "shown",
-                key="pin_shown",
-                value=both.looked_at,
-                hidden=True,
-                help=text.literal(f"{names}."),
-            )
-            st.button("Unpin", key="pin_off", on_click=state.unpin, width="stretch")
+            return
+        names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
+        controls.buttons(
+            "Shown run",
+            {"A|B": "A | B", "A": "A", "B": "B", "A-B": "A − B"},
+            "shown",
+            key="pin_shown",
+            value=both.looked_at,
+            hidden=True,
+            help=text.literal(f"{names}."),
+        )
+        with st.container(horizontal=True, vertical_alignment="center", key="pin_what"):
+            named = "" if both.b.summary.name == both.a.summary.name else f"{both.b.summary.name}, "
+            text.paragraph(f"B: {named}{both.b.words()}", style="vt-note vt-pinned")
+            st.button("Unpin", key="pin_off", on_click=state.unpin, type="tertiary")
 
 
 @contextmanager

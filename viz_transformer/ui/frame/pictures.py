@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -14,6 +16,8 @@ from viz_transformer.ui.frame.number_columns import number_columns
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.maps import Picture
 
@@ -48,6 +52,37 @@ def selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None
         return None
     matrix_of(picture, key=key, grows=grows, follows=True)
     return picture
+
+
+def side_by_side(both: Runs) -> tuple[Picture | str, ...]:
+    """The selected map of A and of B on one scale, each with its letter; for one that cannot be shown so the sentence
+    that says why."""
+    from viz_transformer.ui.frame import maps
+
+    chosen = state.selection()
+    found: list[Picture | str] = []
+    for shown in (both.a, both.b):
+        assert shown is not None
+        try:
+            picture = maps.picture(shown, chosen)
+            found.append(replace(picture, title=f"{shown.name}: {picture.title}"))
+        except ValueError as error:
+            found.append(f"{shown.name} cannot be shown so: {error}.")
+    drawn = [each for each in found if not isinstance(each, str)]
+    most = max((float(np.nanmax(each.values, initial=0)) for each in drawn), default=0.0)
+    return tuple(each if isinstance(each, str) else replace(each, most=most or None) for each in found)
+
+
+def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str) -> Picture | None:
+    """The maps of A and of B in two places, of which A's is returned; keys that nobody chose follow A's."""
+    found = side_by_side(both)
+    for name, place, picture in zip("ab", places, found, strict=True):
+        with place:
+            if isinstance(picture, str):
+                text.paragraph(picture, tone="bad")
+            else:
+                matrix_of(picture, key=key if name == "a" else f"{key}_b", follows=name == "a")
+    return None if isinstance(found[0], str) else found[0]
 
 
 def matrix_of(picture: Picture, *, key: str, grows: bool = False, follows: bool = False) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.decoding.difference import aligned_difference
 from viz_transformer.analysis.positions.table import trained_rows
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
@@ -43,6 +45,31 @@ def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str |
             edit=None if target is None else Editing(field="target", text=target, said="Edit the given answer"),
         ),
     ]
+    return [row.data() for row in rows]
+
+
+def compared_data(a: tuple[Checkpoint, Run], b: tuple[Checkpoint, Run], text: str) -> list[dict[str, Any]]:
+    """The answers of two runs under each other, with the tokens marked that differ; A's text can be written anew."""
+    written = [written_chips(*each) for each in (a, b)]
+    tokens = [[chip.token for chip in chips] for chips in written]
+    different: tuple[list[bool], list[bool]] = ([], [])
+    for piece in aligned_difference(*tokens):
+        different[0].extend([not piece.same] * len(piece.wanted))
+        different[1].extend([not piece.same] * len(piece.written))
+    rows = []
+    for name, (ckpt, run), chips, marks in zip("AB", (a, b), written, different, strict=True):
+        rows.append(
+            ChipRow(
+                label=f"{name} {writing(run)}",
+                chips=[replace(chip, differs=mark) for chip, mark in zip(chips, marks, strict=True)],
+                side=TARGET.name,
+                at=step_row(run, 0) + 1,
+                field="t",
+                first=step_row(run, 0),
+                letters=_letters(ckpt.codecs.get("target")),
+                edit=Editing(field="text", text=text, said="Edit the text of A") if name == "A" else None,
+            )
+        )
     return [row.data() for row in rows]
 
 

@@ -240,7 +240,7 @@ def pin(how: How) -> None:
         pin_text=now.text,
         pin_target=now.target,
         pin_how=written,
-        shown="A",
+        shown="A|B",
     )
 
 

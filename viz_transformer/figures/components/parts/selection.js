@@ -13,6 +13,7 @@
 
 const makeSelection = () => {
   const changes = new EventTarget()
+  const pointing = new EventTarget()
   /**
    * @type {{chosen: Fields, pending: Fields, unheard: Fields, token: ?string, sentAt: number,
    *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined, look: ?Look,
@@ -87,6 +88,16 @@ const makeSelection = () => {
       store.chosen = chosen
       tell()
     },
+    /** The pointer is over these positions in a picture, or over none: pictures beside it mark the same. */
+    points(/** @type {object} */ by, /** @type {?Fields} */ fields) {
+      pointing.dispatchEvent(new CustomEvent("point", { detail: { by, fields } }))
+    },
+    /** Hear of what is pointed at in other pictures. */
+    onPoint(/** @type {object} */ by, /** @type {(fields: ?Fields) => void} */ callback) {
+      const heard = (/** @type {any} */ event) => event.detail.by !== by && callback(event.detail.fields)
+      pointing.addEventListener("point", heard)
+      return () => pointing.removeEventListener("point", heard)
+    },
     connect(/** @type {(pick: Picked) => void} */ send) {
       store.send = send
     },
@@ -104,8 +115,15 @@ export const selection = (globalThis.vizTransformerSelection ??= makeSelection()
  * @param {Axis} axis
  * @returns {?number}
  */
-export function placeOn({ field, tokens, starts, ends }) {
-  const position = selection.chosen[field]
+export const placeOn = (axis) => placeIn(axis, selection.chosen)
+/**
+ * The place on an axis of the position that some fields have, or null.
+ * @param {Axis} axis
+ * @param {Fields} fields
+ * @returns {?number}
+ */
+export function placeIn({ field, tokens, starts, ends }, fields) {
+  const position = fields[field]
   if (typeof position !== "number") return null
   if (!starts || !ends) return position < tokens.length ? position : null
   const place = starts.findIndex((start, i) => start <= position && position < ends[i])

@@ -83,7 +83,7 @@
  */
 /**
  * @typedef {{text: string, title: string, ink: string, special: boolean, unknown: boolean, note?: string, share?: number,
- *   sure?: boolean, mark?: boolean}} Chip
+ *   sure?: boolean, mark?: boolean, differs?: boolean}} Chip
  * @typedef {{field: string, text: string, said: string}} Editing
  * @typedef {{label: string, chips: Chip[], side: string, at: number, field?: string, first?: number, edit?: Editing,
  *   joined?: boolean}} ChipRow

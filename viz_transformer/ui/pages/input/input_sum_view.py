@@ -36,7 +36,7 @@ def strips(both: Runs, side: SideName) -> None:
     """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B."""
     text.section("Embedding × scale + position = input")
     row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
-    if both.difference and both.b is not None:
+    if both.compared and both.b is not None:
         _two_runs(both.a, both.b, side, row)
     else:
         _one_run(both.main, side, row)

@@ -33,7 +33,7 @@ def tokens(both: Runs, side: SideName) -> None:
         given = "what it has written itself" if shown.target is None else "the given target"
         read = given if shown.trace.anatomy.has_encoder else "the text and its answer"
         text.section(f"What the decoder reads: {read}")
-    if not both.difference or both.b is None:
+    if not both.compared or both.b is None:
         _cells(shown, side)
         return
     for each in (both.a, both.b):

@@ -236,8 +236,8 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
 
 
 def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) -> tuple[sublayers.Flow, ...] | None:
-    """The flows of B where A − B is looked at and both models have the same sub-layers; else a remark says why not."""
-    if not both.difference or both.b is None:
+    """The flows of B where both are looked at and both models have the same sub-layers; else a remark says why not."""
+    if not both.compared or both.b is None:
         return None
     if stack in stacks_of(both.b.trace.anatomy):
         other = flows_of(both.b, stack)
