@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import controls, frame, links, questions, text
+from viz_transformer.ui.frame import frame, links, projector, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -22,40 +21,47 @@ NOT = (
 
 frame.title("Decoding")
 asked = questions.place()
-bar = frame.place("decoding_bar")
 strip = frame.place("strip")
+bar = frame.place("decoding_bar")
 status = frame.status()
 both = frame.runs(status, rows="chosen")
 
-from viz_transformer.analysis.attention.maps import attention_kinds
-from viz_transformer.ui.pages.decoding import question, strategy_bar, view
+from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, strategy_bar, view
+from viz_transformer.ui.pages.decoding.fields import FIELDS
 
 
-def head_controls(both: frame.Runs) -> None:
-    """Kind, layer and head whose rows are shown."""
-    anatomy, kind = both.main.trace.anatomy, state.SHARED.now().kind
-    with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
-        controls.kind(attention_kinds(both.main.trace), key="decoding_kind")
-        controls.number("Layer", KINDS[kind].layers(anatomy), **state.bind("layer", key="decoding_layer"))
-        controls.heads(anatomy.heads(kind, state.SHARED.now().layer).query, key="decoding_head")
-        controls.rows(both, key="decoding_rows")
-
-
-with bar:
-    strategy_bar.show(None if both is None else both.a.ckpt.target_codec)
-if both is not None:
-    questions.show(asked, question.question(both.main, state.SHARED.now().t))
-    with strip:
-        frame.strip(both)
-    head_controls(both)
-    left, right = st.columns([5, 4], gap="medium")
+def the_step(both: frame.Runs) -> None:
+    """The chosen step: left what it read, right what it could write, and how that is chosen."""
+    with st.container(key="decoding_step"):
+        left, right = st.columns([5, 4], gap="medium")
     with left, st.container(key="picture"):
+        if both.main is both.a:
+            branch_list.here(both.a)
+        site_bar.show(both)
         view.looked(both)
         view.growing(both)
         links.from_cell(decoding=False)
-    with right, st.container(key="panel"):
-        view.step(both)
-    view.tabs(both)
+    with right:
+        with st.container(key="panel"):
+            view.step(both)
+        strategy_bar.settings(both.a.ckpt.target_codec)
+
+
+with bar, st.container(horizontal=True, key="decoding_row", vertical_alignment="center"):
+    view.tabs()
+    strategy_bar.choice()
+if both is None:
+    strategy_bar.settings(None)
+else:
+    questions.show(asked, question.question(both.main, state.SHARED.now().t))
+    with strip:
+        frame.strip(both)
+    # On a projector the step and the tab below it are scenes of one page.
+    tab = FIELDS.now().dec_tab
+    if tab == "step" or projector.is_on():
+        the_step(both)
+    if tab != "step" or projector.is_on():
+        view.below(both)
     remarks = [*state.remarks(), *view.unread(both.main)]
     frame.say(status, *remarks)
     frame.stage(both, ("panel", "picture", "decoding_below"))

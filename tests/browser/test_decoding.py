@@ -47,13 +47,13 @@ def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores
         row.hover()
         row.get_by_role("button").click()
         expect_step(page, 1, shown_token(other.token))
-        expect(page.locator(".st-key-branch_words_1")).to_be_visible()
+        expect(page.locator(".st-key-branch_here")).to_be_visible()
         page.get_by_role("button", name="Next step").click()
         expect_step(page, 2, shown_token(branch.steps[2].token))
         expect_address(page, branch="1", branch_b="0", t=str(step_row(trunk, 2)))
         link = page.url
         page.get_by_role("button", name="Close", exact=True).last.click()
-        expect(page.locator(".st-key-branch_words_1")).to_have_count(0)
+        expect(page.locator(".st-key-branch_here")).to_have_count(0)
         expect_address(page, branch=None, branches=None)
         page.goto(link)
         drawn(page, SCRUBBER)
@@ -76,8 +76,7 @@ def test_a_beam_is_searched_and_its_tree_walked_by_keyboard_alone(app_server: st
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        expect_address(page, strategy="beam")
-        choose(page, "decoding_tab", "Beam tree")
+        expect_address(page, strategy="beam", dec_tab="tree")
         stage = drawn(page, TREE)
         tab_to(page, stage, presses=200)
         page.keyboard.press("End")
@@ -146,9 +145,9 @@ def test_branches_are_shown_compared_and_renamed_by_keyboard_with_the_focus_kept
     app_server: str, browser: Browser
 ) -> None:
     with opened(
-        browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1"
-    ) as page:
-        drawn(page, SCRUBBER)
+        browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1",
+        dec_tab="branches",
+    ) as page:  # fmt: skip
         compare = page.locator(".st-key-branch_compare_0 button")
         tab_to(page, compare, presses=200)
         page.keyboard.press("Enter")
@@ -174,6 +173,7 @@ def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Bro
         browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1"
     ) as page:
         drawn(page, SCRUBBER)
+        choose(page, "decoding_tab", "Branches")
         box = page.get_by_label("Name of the branch")
         box.fill("<b>mine</b>")
         box.press("Enter")
@@ -182,4 +182,24 @@ def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Bro
         expect_address(page, pin_how="greedy|||2:9|bmineb|")
         choose(page, "pin_shown", "B")
         expect_address(page, shown="B")
+        choose(page, "decoding_tab", "Step")
         drawn(page, SCRUBBER)
+
+
+@pytest.mark.parametrize("name", ["numbers", "multi30k-de-en", "shakespeare"])
+@pytest.mark.parametrize("strategy", ["greedy", "sampling"])
+def test_the_step_is_in_view_without_scrolling(app_server: str, browser: Browser, name: str, strategy: str) -> None:
+    with opened(browser, app_server, "/decoding", checkpoint=name, text=TEXTS[name], strategy=strategy) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        drawn(page, SCRUBBER)
+        for part in (
+            ".scrubber .candidate.written",
+            ".scrubber .axis",
+            ".st-key-decoding_text_decoder .shading .title",
+        ):
+            box = page.locator(part).first.bounding_box()
+            assert box and box["x"] >= 240 and box["x"] + box["width"] <= 1280 and box["y"] + box["height"] <= 720
+        bar = page.locator(".st-key-decoding_row").bounding_box()
+        assert bar and bar["height"] <= 44
+        picture, panel = (page.locator(f".st-key-{key}").bounding_box() for key in ("picture", "panel"))
+        assert picture and panel and picture["x"] + picture["width"] <= panel["x"]

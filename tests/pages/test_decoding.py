@@ -69,9 +69,40 @@ def test_widgets_change_the_strategy_and_start_anew_from_its_own_answer(app, bun
     assert written(app) == list(the_run(bundled, strategy=Sampling(temperature=3.0, seed=9)).tokens)
     assert address(app)["sampling"] == "3.0,0,1.0,0.0,1.0,9"
     app.button_group(key="decoding_strategy").set_value("beam").run()
+    assert address(app)["dec_tab"] == "tree" and sent(app, "beam_tree")
     app.number_input(key="decoding_beam_0").set_value(2).run()
     app.selectbox(key="decoding_beam_2").set_value("power").run()
+    goes_to(app, dec_tab="step")
     assert written(app) == list(the_run(bundled, strategy=Beam(2, penalty="power")).tokens)
+
+
+def test_a_strategy_without_a_tree_leaves_the_tab_of_the_tree_and_no_other(app):
+    opened(app, strategy="beam", dec_tab="tree")
+    app.button_group(key="decoding_strategy").set_value("greedy").run()
+    assert "dec_tab" not in address(app) and sent(app, "scrubber")
+    goes_to(app, dec_tab="cache")
+    app.button_group(key="decoding_strategy").set_value("sampling").run()
+    assert address(app)["dec_tab"] == "cache"
+
+
+def test_a_branch_stands_beside_its_step_with_its_comparison(app, bundled):
+    run = the_run(bundled, force={2: 6})
+    opened(app, branches="0.2.6.other", branch="1")
+    assert f"Branch “other” from step 2: {run.text}" in words(app)
+    app.button(key="branch_here_compare").click().run()
+    assert (address(app)["dec_tab"], address(app)["branch_b"]) == ("branches", "0")
+    assert "They part at step 2" in words(app)
+    goes_to(app, dec_tab="step", branches="0.2.6.other;1.4.9.third", branch="2", branch_b="1")
+    assert app.button(key="branch_here_compare").label == "Compare with other"
+    app.button(key="branch_here_close").click().run()
+    assert app.session_state["selection"]["branch"] == 1 and "Branch “other” from step 2" in words(app)
+
+
+def test_on_a_projector_the_step_and_the_tab_are_scenes_of_one_page(app):
+    opened(app, projector="on", branches="0.2.6.other", branch="1", branch_b="0")
+    assert sent(app, "scrubber") and "They part at step 2" in words(app)
+    goes_to(app, strategy="beam", dec_tab="tree")
+    assert sent(app, "scrubber") and sent(app, "beam_tree")
 
 
 def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
@@ -82,6 +113,7 @@ def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
     assert written(app)[:2] == list(trunk.tokens[:2])
     header, _ = sent(app, "scrubber")
     assert header["forced"] == [2, 4]
+    goes_to(app, dec_tab="branches")
     said = words(app)
     assert "other" in said and "third" in said and "They part at step 2" in said
     assert [button.key for button in app.button if button.key.startswith("branch_close") and not button.disabled] == [
@@ -89,6 +121,7 @@ def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
         "branch_close_2",
     ]
     app.button(key="branch_close_1").click().run()
+    goes_to(app, dec_tab="step")
     assert app.session_state["selection"]["branches"] == () and written(app) == list(trunk.tokens)
 
 
@@ -110,22 +143,24 @@ def test_another_token_may_be_taken_within_the_beginning_that_was_given(app, bun
 
 
 def test_branches_are_shown_compared_and_renamed(app, bundled):
-    opened(app, branches="0.2.6.other;0.4.9.third", branch="1", branch_b="0")
+    opened(app, branches="0.2.6.other;0.4.9.third", branch="1", branch_b="0", dec_tab="branches")
     app.button(key="branch_compare_2").click().run()
     assert app.session_state["selection"]["branch_b"] == 2 and not app.exception
     app.button(key="branch_show_2").click().run()
     assert (app.session_state["selection"]["branch"], app.session_state["selection"]["branch_b"]) == (2, 1)
+    goes_to(app, dec_tab="step")
     assert written(app) == list(the_run(bundled, force={4: 9}).tokens)
 
 
 def test_an_unsure_step_is_forked_with_the_second_choice(app, bundled):
     run = the_run(bundled)
-    opened(app)
+    opened(app, dec_tab="branches")
     app.number_input(key="branch_below").set_value(0.0).run()
     assert wording("has_a_probability_of_at_least", 0) in words(app)
     app.number_input(key="branch_below").set_value(1.0).run()
     app.button(key="branch_fork_now").click().run()
     other = run.steps[0].candidates[1]
+    goes_to(app, dec_tab="step")
     assert written(app) == list(the_run(bundled, force={0: other.token_id}).tokens)
     assert app.session_state["selection"]["branch_b"] == 0
 
@@ -143,7 +178,7 @@ def test_writing_the_other_branches_can_be_ended_at_every_step(app, bundled, mon
     calls = []
     monkeypatch.setattr(runs.Watched, "__call__", lambda self, done, most: calls.append((self._stoppable, done)))
     cached._runs.clear()
-    opened(app, branches="0.2.6.other;0.4.9.third", branch="0")
+    opened(app, branches="0.2.6.other;0.4.9.third", branch="0", dec_tab="branches")
     written_by = [decode(load(bundled / "numbers"), TEXT, force=force) for force in ({}, {2: 6}, {4: 9})]
     assert [done for stoppable, done in calls if stoppable] == [*range(1, len(written_by[0].steps) + 1)]
     others = [*range(1, len(written_by[1].steps) + 1), *range(1, len(written_by[2].steps) + 1)]
@@ -153,7 +188,7 @@ def test_writing_the_other_branches_can_be_ended_at_every_step(app, bundled, mon
 def test_a_branch_is_pinned_as_it_was_written(app, bundled):
     opened(app, branches="0.2.6.other", branch="1")
     app.button(key="pin_set").click().run()
-    app.button(key="branch_show_0").click().run()
+    goes_to(app, branch="0")
     app.button_group(key="pin_shown").set_value("B").run()
     assert not app.exception and written(app) == list(the_run(bundled, force={2: 6}).tokens)
     assert address(app)["pin_how"] == "greedy|||2:6|other|"

@@ -711,10 +711,11 @@ def test_the_saved_picture_has_the_strategy_too(shown):
     assert "<img" not in svg
 
 
-def test_the_words_of_the_other_tokens_cover_nothing_of_their_bar(shown):
-    view = shown(sampled())
+@pytest.mark.parametrize("step", [of_steps(*EXAMPLE), sampled()])
+def test_the_words_of_the_other_tokens_end_before_the_axis_of_their_bar(shown, step):
+    view = shown(step)
     words, bar = (view.page.locator(f".rest .{part}").bounding_box() for part in ("others", "bar"))
-    assert words["y"] + words["height"] <= bar["y"]
+    assert words["x"] + words["width"] <= bar["x"]
 
 
 def test_where_there_is_room_the_numbers_stand_side_by_side_and_ten_candidates_fit_a_projector(shown):

@@ -66,7 +66,7 @@ def sent(app: AppTest, place: int):
 
 def test_without_a_search_one_sentence_says_what_to_do():
     app = opened(0)
-    assert "Choose beam search above" in words(app)
+    assert "Choose beam above" in words(app)
     assert not app.get("bidi_component") and not app.button
 
 

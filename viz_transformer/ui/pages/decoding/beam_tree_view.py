@@ -21,17 +21,17 @@ from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 NO_TREE = (
-    "This answer was not searched for, so there is no tree. Choose beam search above: what the search looks at in each"
+    "This answer was not searched for, so there is no tree. Choose beam above: what the search looks at in each"
     " step then stands here."
 )
 MOST_LISTED, MOST_PARTS, LONGEST = 10, 24, 300
 SHARED, LISTED = 40, 120
 
 
-def show(shown: Shown, on_continue: Callable[[int], None]) -> None:
+def show(shown: Shown, on_continue: Callable[[int], None], site: Callable[[], None] = lambda: None) -> None:
     """The tree of the run, its best hypotheses, and the one that is picked with its attention.
 
-    on_continue: what the button at a hypothesis does with its index.
+    on_continue: what the button at a hypothesis does with its index. site: draws the controls of the attention.
     """
     tree = shown.run.tree
     if tree is None:
@@ -58,6 +58,7 @@ def show(shown: Shown, on_continue: Callable[[int], None]) -> None:
     with right, st.container(key="beam_tree_best"):
         _best(shown, tree, picked)
     with st.container(key="beam_tree_attention"):
+        site()
         _attention(shown, tree, picked)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from viz_transformer import numerals
@@ -23,8 +25,11 @@ EMPTY = (
 )
 
 
-def show(shown: Shown) -> None:
-    """The tree, and below it the comparison of the branch that is looked at with another."""
+def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
+    """The tree, and below it the comparison of the branch that is looked at with another.
+
+    site: draws the controls of the attention that is compared.
+    """
     chosen = state.SHARED.now()
     grown: tuple[Branch, ...] = chosen.branches
     _fork(shown)
@@ -45,7 +50,29 @@ def show(shown: Shown) -> None:
     if isinstance(a, Shown) and isinstance(b, Shown):
         names = [branches.name(grown, number) for number in (chosen.branch, other)]
         text.section(f"{names[0]} beside {names[1]}")
-        comparison(a, b)
+        comparison(a, b, site)
+
+
+def here(shown: Shown) -> None:
+    """The branch that is looked at, beside its steps: what it says, its comparison, and the way back."""
+    chosen = state.SHARED.now()
+    if not chosen.branch:
+        return
+    branch = chosen.branches[chosen.branch - 1]
+    other = chosen.branch_b if chosen.branch_b not in (None, chosen.branch) else 0
+    against = branches.name(chosen.branches, other)
+    with st.container(horizontal=True, key="branch_here", vertical_alignment="center"):
+        written = labels.sentence(shown.run.text) or "(nothing)"
+        text.paragraph(
+            written, style="vt-branch", lead=f"Branch “{labels.isolated(branch.name)}” from step {branch.step}: "
+        )
+        st.button(
+            f"Compare with {'the answer' if other == 0 else text.literal(against)}",
+            key="branch_here_compare",
+            on_click=state.select,
+            kwargs={"branch_b": other, "dec_tab": "branches"},
+        )
+        st.button("Close", key="branch_here_close", on_click=branches.close, args=(chosen.branch,))
 
 
 def _fork(shown: Shown) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pandas as pd
@@ -30,7 +31,7 @@ Letter = Literal["A", "B"]
 LONGEST = 24
 
 
-def comparison(a: Shown, b: Shown) -> None:
+def comparison(a: Shown, b: Shown, site: Callable[[], None] = lambda: None) -> None:
     """The first run as A, the second as B; a sentence where the two cannot be compared."""
     try:
         found = compare_runs(a.run, b.run)
@@ -41,6 +42,8 @@ def comparison(a: Shown, b: Shown) -> None:
         st.html(answers_html(found, a, b))
         text.paragraph(" ".join(comparison_sentences(found, a, b)))
         _curves(found, a, b)
+        text.section("Attention on the common prefix")
+        site()
         _attention(found, a, b)
 
 
@@ -152,7 +155,6 @@ def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
 
 def _attention(found: Comparison, a: Shown, b: Shown) -> None:
     """Total variation of the selected attention's heads, and the largest of all with its place."""
-    text.section("Attention on the common prefix")
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(attention_sentences(found, a)))
     chosen = _selected(found)

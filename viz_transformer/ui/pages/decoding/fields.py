@@ -8,17 +8,17 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, TEXT, declared, one_of
 from viz_transformer.ui.session.fields import WRITING
 
-TABS = ("branches", "tree", "cache", "score")
+TABS = ("step", "branches", "tree", "cache", "score")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """dec_tab: what stands below; dec_node: a hypothesis of the beam tree, None for the answer.
+    """dec_tab: what stands under the strip; dec_node: a hypothesis of the beam tree, None for the answer.
 
     dec_text: a text to be scored, None for none.
     """
 
-    dec_tab: str = declared("branches", one_of(TABS))
+    dec_tab: str = declared("step", one_of(TABS))
     dec_node: int | None = declared(
         None,
         NUMBER,

@@ -9,6 +9,7 @@ import streamlit as st
 from viz_transformer.figures import labels
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import controls, text
+from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, STRATEGIES
 
@@ -22,30 +23,50 @@ FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
 MOST_BANNED = 40
 
 
-def show(codec: TextCodec | None) -> None:
-    """The bar; with a given target there is nothing to choose. `codec` is the target's; None before there is one."""
+def choice() -> None:
+    """The strategies as buttons; a given target leaves nothing to choose."""
     if state.SHARED.now().target is not None:
-        text.paragraph("The answer is given: there is nothing to choose. What the model makes of it stands below.")
+        text.paragraph("The answer is given: there is nothing to choose.")
         st.button("Let it write", key="decoding_write", on_click=lambda: state.select(target=None))
         return
-    with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
-        controls.buttons("Strategy", {each: each for each in STRATEGIES}, "strategy", key="decoding_strategy")
-        {"sampling": _sampling, "beam": _beam}.get(state.SHARED.now().strategy, lambda: None)()
-    with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
-        st.text_input(
-            "The answer begins with",
-            autocomplete="off",
-            width=320,
-            **state.bind("prefix", key="decoding_prefix"),
-        )
-        if codec is not None:
-            _banned(codec)
-    try:
-        formula = state.how().value().formula()
-    except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
-    else:
-        text.paragraph(formula, style="vt-formula")
+    controls.buttons(
+        "Strategy", {each: each for each in STRATEGIES}, "strategy", key="decoding_strategy", taken=_strategy
+    )
+
+
+def _strategy(chosen: str) -> str:
+    """A beam opens its tree; a strategy that has none leaves it."""
+    if chosen == "beam":
+        state.select(dec_tab="tree")
+    elif FIELDS.now().dec_tab == "tree":
+        state.select(dec_tab="step")
+    return chosen
+
+
+def settings(codec: TextCodec | None) -> None:
+    """The strategy's formula with all that stands in it. `codec` is the target's; None before there is one."""
+    if state.SHARED.now().target is not None:
+        return
+    with st.container(key="decoding_settings"):
+        try:
+            formula = state.how().value().formula()
+        except ValueError as error:
+            text.paragraph(f"{error}.", tone="bad")
+        else:
+            text.paragraph(formula, style="vt-formula")
+        strategy = state.SHARED.now().strategy
+        if strategy in _SETTINGS:
+            with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
+                _SETTINGS[strategy]()
+        with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
+            st.text_input(
+                "The answer begins with",
+                autocomplete="off",
+                width=200,
+                **state.bind("prefix", key="decoding_prefix"),
+            )
+            if codec is not None:
+                _banned(codec)
 
 
 def _sampling() -> None:
@@ -74,6 +95,9 @@ def _beam() -> None:
     choices = {"Score divided by": FORMS, "|Y| counts": COUNTED, "Stops when": STOPS}
     for place, (label, names) in enumerate(choices.items(), start=2):
         st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place))
+
+
+_SETTINGS = {"sampling": _sampling, "beam": _beam}
 
 
 def _part(name: str, place: int, label: str = "", bounds: tuple[float, float] | None = None) -> dict[str, Any]:
@@ -122,7 +146,12 @@ def _banned(codec: TextCodec) -> None:
             state.select(ban=tuple(dict.fromkeys(places[word] for word in words)))
 
     st.text_input(
-        "Never writes (tokens, blanks between them)", autocomplete="off", width=320, key=key, on_change=changed
+        "Never writes",
+        autocomplete="off",
+        placeholder="blanks between tokens",
+        width=200,
+        key=key,
+        on_change=changed,
     )
     if said := st.session_state.get(wrong):
         text.paragraph(said, tone="bad")

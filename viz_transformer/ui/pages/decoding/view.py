@@ -1,4 +1,4 @@
-"""Parts of the Decoding page: the step in its pictures, and the four tabs below them."""
+"""Parts of the Decoding page: the step in its pictures, and the four other tabs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import scrubber, shading
-from viz_transformer.ui.frame import controls, frame, maps, pictures, steps, text
+from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, steps, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.strip import unknown_sentence
-from viz_transformer.ui.pages.decoding import beam_tree_view, branch_list, cache_view, score_view
+from viz_transformer.ui.pages.decoding import (
+    beam_tree_view,
+    branch_list,
+    cache_view,
+    score_view,
+    site_bar,
+    strategy_bar,
+)
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import branches, cached, state
 from viz_transformer.ui.session.runs import Shown, Watched
 
-TABS = {"branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
+TABS = {"step": "Step", "branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
 
 _TITLES = {"cross": "The source, by cross-attention", "decoder": "The answer so far, by self-attention"}
 
@@ -75,28 +82,42 @@ def growing(both: Runs) -> None:
     pictures.selected_map(both, key="decoding_matrix", grows=KINDS[state.SHARED.now().kind].writes)
 
 
-def tabs(both: Runs) -> None:
-    """What stands below: only the tab that is selected is worked out."""
-    controls.buttons("What stands below", TABS, "dec_tab", key="decoding_tab", hidden=True)
-    shown = both.main
+def tabs() -> None:
+    """The buttons of the tabs."""
+    controls.buttons("What is shown of decoding", TABS, "dec_tab", key="decoding_tab", hidden=True)
+
+
+def below(both: Runs) -> None:
+    """The tab that is selected, and no other, is worked out; beside the step, on a projector, that is the branches."""
+    tab = FIELDS.now().dec_tab
     with st.container(key="decoding_below"):
-        {"branches": _branches, "tree": _tree, "cache": _cache, "score": _score}[FIELDS.now().dec_tab](shown)
+        {"tree": _tree, "cache": _cache, "score": _score}.get(tab, _branches)(both)
 
 
-def _branches(shown: Shown) -> None:
-    if shown.target is not None:
+def _branches(both: Runs) -> None:
+    if both.main.target is not None:
         text.paragraph("The answer is given: branches grow from an answer that the model writes.")
     else:
-        branch_list.show(shown)
+        branch_list.show(both.main, lambda: _site(both))
 
 
-def _tree(shown: Shown) -> None:
+def _site(both: Runs) -> None:
+    """The bar over the maps of a tab; beside the step it stands there already."""
+    if not projector.is_on():
+        site_bar.show(both)
+
+
+def _tree(both: Runs) -> None:
+    shown = both.main
+
     def go_on(node: int) -> None:
         tree = shown.run.tree
         assert tree is not None
         _follow(shown, tree.ids(node), "from the tree", first_row=step_row(shown.run, 0))
 
-    beam_tree_view.show(shown, go_on)
+    beam_tree_view.show(shown, go_on, lambda: _site(both))
+    if not projector.is_on():
+        strategy_bar.settings(both.a.ckpt.target_codec)
 
 
 def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) -> None:
@@ -108,13 +129,14 @@ def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) ->
     branches.grow(same, ids[same:], called, first_row=first_row)
 
 
-def _cache(shown: Shown) -> None:
+def _cache(both: Runs) -> None:
     with frame.told("the sizes that the cost of a step is worked out from"):
-        cache_view.show(shown)
+        cache_view.show(both.main)
 
 
-def _score(shown: Shown) -> None:
+def _score(both: Runs) -> None:
     """A text of the reader's own, token by token."""
+    shown = both.main
     st.text_input(
         "A text to score",
         autocomplete="off",
