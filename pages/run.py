@@ -241,6 +241,8 @@ if both is not None:
             name=f"{both.main.summary.name}-candidates",
             key="run_scrubber_table",
         )
+        if both.main.summary.snapshots():
+            links.to("Models", "Rewind the training", model_tab="training")
         text.explained(HOW, NOT)
     with picture:
         if both.beside:
@@ -248,6 +250,7 @@ if both is not None:
         else:
             drawn = pictures.selected_map(both, key="run_matrix")
         links.from_cell()
+        links.tour()
     if drawn is not None:
         chosen = state.selection()
         position = chosen[KINDS[chosen["kind"]].queries.field]

@@ -7,14 +7,27 @@ from pathlib import Path
 import pytest
 from page_driver import script
 
-from viz_transformer.ui.frame.links import asks
+from viz_transformer.ui.frame.links import TOUR, asks
 
 ROOT = Path(__file__).resolve().parents[3]
+FORWARD = ["Input", "Attention", "One weight", "Layers", "Decoding"]
 NEXT = {
     "run": "Decoding: how is the answer written",
     "tensors": "Masks: what may a position see",
     "models": "Run: what does the model write",
 }
+
+
+def test_the_stops_of_the_tour_are_pages_in_the_order_of_the_forward_pass() -> None:
+    assert [title for title, _ in TOUR] == FORWARD
+
+
+def test_only_a_model_with_snapshots_offers_to_rewind_its_training() -> None:
+    app = script("app.py").run()
+    for name, offered in (("numbers", False), ("numbers-tiny", True)):
+        app.query_params["checkpoint"] = name
+        app.run()
+        assert any("Rewind" in link.proto.label for link in app.get("page_link")) is offered
 
 
 def test_each_page_says_in_one_line_what_it_asks() -> None:
@@ -31,7 +44,9 @@ def test_a_page_ends_with_a_link_to_the_next_and_alone_leads_nowhere(page: str) 
     assert not app.exception
     labels = [link.proto.label.replace("\u2060", "").replace("\\", "") for link in app.get("page_link")]
     assert labels[-1].startswith(f"Next: {NEXT[page]}")
-    assert labels[:-1] == (["Why this weight?", "What else could it have written?"] if page == "run" else [])
+    stops = ["1 read", "2 look", "3 compute", "4 add", "5 write"]
+    of_run = ["Why this weight?", "What else could it have written?", *stops, "Rewind the training"]
+    assert labels[:-1] == (of_run if page == "run" else [])
     alone = script(f"pages/{page}.py").run()
     assert not alone.exception
     assert not alone.get("page_link")

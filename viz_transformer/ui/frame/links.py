@@ -22,11 +22,12 @@ def begin(files: Mapping[str, Path]) -> None:
     st.session_state[_FILES] = files
 
 
-def to(title: str, label: str) -> None:
-    """A link to a page, where the same selection is looked at; nothing where the app does not have that page."""
+def to(title: str, label: str, **fields: str) -> None:
+    """A link to a page, where the same selection is looked at but for these fields, which stand in its address; nothing
+    where the app does not have that page."""
     files: Mapping[str, Path] = st.session_state[_FILES]
     if title in files:
-        st.page_link(files[title], label=text.literal(label))
+        st.page_link(files[title], label=text.literal(label), query_params=fields or None)
 
 
 def to_next(title: str) -> None:
@@ -44,6 +45,24 @@ def asks(file: Path) -> str:
     first = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     assert first, f"{file} does not say what it asks"
     return first.splitlines()[0]
+
+
+TOUR = (
+    ("Input", "1 read"),
+    ("Attention", "2 look"),
+    ("One weight", "3 compute"),
+    ("Layers", "4 add"),
+    ("Decoding", "5 write"),
+)
+"""The stops of a run through the model, in the order of the forward pass: the page, and what happens there."""
+
+
+def tour() -> None:
+    """The same run in five stops: what a newcomer may follow."""
+    with st.container(horizontal=True, vertical_alignment="center", key="tour"):
+        text.paragraph("This run in five stops:")
+        for title, does in TOUR:
+            to(title, does)
 
 
 def from_cell(*, decoding: bool = True) -> None:

@@ -1,0 +1,89 @@
+"""The ways through the app: to the next page, from a cell to why, and another text on every page, by keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from browser.driving import SECONDS, drawn, expect_address, opened, survey, tab_to
+from playwright.sync_api import Page, expect
+
+MATRIX = ".matrix .stage"
+PAGES = (
+    "",
+    "decoding",
+    "input",
+    "positions",
+    "attention",
+    "weight",
+    "layers",
+    "tensors",
+    "masks",
+    "playground",
+    "models",
+)
+WITH_A_STRIP = PAGES[:9]
+
+
+def at_its_end(page: Page) -> None:
+    """Wait until the page is drawn to its end: the keys of the whole page come last."""
+    expect(page.get_by_role("button", name="Show the guide and all keys (?)")).to_be_visible()
+    expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", WITH_A_STRIP)
+def test_the_text_is_edited_on_every_page_that_shows_a_run(app_server, browser, path):
+    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any", text="42") as page:
+        expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(4)
+        at_its_end(page)
+        page.keyboard.press("e")
+        expect(page.get_by_role("textbox", name="Edit the text")).to_have_value("42")
+        page.keyboard.type("700")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(5)
+        expect_address(page, text="700")
+
+
+@pytest.mark.parametrize(("path", "following"), [*zip(PAGES, (*PAGES[1:], ""), strict=True)])
+def test_every_page_reaches_the_next_by_keyboard(app_server, browser, path, following):
+    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any", text="42") as page:
+        link = page.locator(".st-key-next a")
+        at_its_end(page)
+        page.locator(".vt-explained").last.click()  # what the keyboard goes on from
+        tab_to(page, link)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/{following}?**", timeout=1000 * SECONDS)
+
+
+def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(app_server, browser):
+    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="42") as page:
+        stage = drawn(page, MATRIX)
+        at_its_end(page)
+        ringed = page.get_by_role("group", name="reads").locator(".selected .token")
+        seen = {ringed.text_content()}
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+            expect(ringed).to_have_count(1)
+            page.wait_for_timeout(400)
+            seen.add(ringed.text_content())
+            assert "i=" not in page.url.partition("?")[2].replace("pin_", "")
+        assert len(seen) > 1
+        where = survey(stage)
+        box = stage.bounding_box()
+        page.mouse.dblclick(box["x"] + where.columns[2], box["y"] + where.rows[1])
+        page.wait_for_url("**/weight?**", timeout=1000 * SECONDS)
+        expect_address(page, t="1", i="2")
+
+
+def test_a_text_that_is_too_long_is_shortened_with_one_click_on_any_page(app_server, browser):
+    with opened(browser, app_server, "/layers", checkpoint="numbers-any", text="42") as page:
+        at_its_end(page)
+        height = page.locator(".st-key-strip").bounding_box()
+        page.keyboard.press("e")
+        page.keyboard.type("9" * 90)
+        page.keyboard.press("Enter")
+        offer = page.get_by_role("button", name="Use the first")
+        expect(offer).to_be_visible()
+        assert page.locator(".st-key-strip").bounding_box() == height
+        offer.click()
+        expect(page.locator(".st-key-problem")).to_have_count(0)
+        expect(page.get_by_role("group", name="reads").locator(".chip")).not_to_have_count(4)
+        assert page.locator(".st-key-strip").bounding_box() == height
