@@ -1,6 +1,7 @@
 # make app    opens the app               make test   runs all tests
 # make bench  prints the speed ratios     make lint   style and types
-# make javascript  checks the JavaScript: tests, types and style; only this needs node and npm
+# make javascript  checks the JavaScript: tests, types and style; only this and the next need node and npm
+# make firefox     tries the main gestures in Firefox (VIZ_FIREFOX says where it is, else /usr/bin/firefox-esr)
 # make lock   writes the lock files anew (ARGS=--upgrade takes the newest versions)
 # make attack tries hostile input of every kind for hours, prints what got through, and fails if there is any
 # Tests run in as many processes as there are processors, at most four; PROCESSES=0 runs them in one, as pytest does.
@@ -12,7 +13,7 @@ PROCESSES ?= auto
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip
 
-.PHONY: app test attack bench lint javascript lock
+.PHONY: app test attack bench lint javascript firefox lock
 
 app: .venv/installed
 	$(BIN)/viz-transformer app $(ARGS)
@@ -36,6 +37,9 @@ javascript: node_modules/installed
 	node_modules/.bin/tsc
 	node_modules/.bin/tsc --project tsconfig.strict.json
 	node_modules/.bin/biome ci
+
+firefox: .venv/installed node_modules/installed
+	VIZ_PYTHON=$(BIN)/python node --test tests/firefox/*.test.js
 
 lock: | $(BIN)/python
 	$(PIP) install $(PIP_ARGS) uv==0.13.9

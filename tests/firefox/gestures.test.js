@@ -1,0 +1,140 @@
+// The main gestures in Firefox, driven over WebDriver BiDi: the app as a process of its own, at the address that it prints.
+// VIZ_PYTHON is the interpreter that has it, VIZ_FIREFOX the browser.
+
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { after, before, test } from "node:test"
+import puppeteer from "puppeteer-core"
+
+const SECONDS = 60_000
+
+/** The first element of a selector inside the pictures, each of which has a shadow root; waits for it. */
+async function seen(page, selector) {
+  const found = await page.waitForFunction(
+    (wanted) => {
+      for (const { shadowRoot } of document.querySelectorAll("*"))
+        if (shadowRoot?.querySelector(wanted)) return shadowRoot.querySelector(wanted)
+      return null
+    },
+    { polling: 100 },
+    selector,
+  )
+  return found.asElement()
+}
+
+let app
+let address
+let browser
+
+before(async () => {
+  app = spawn(process.env.VIZ_PYTHON ?? ".venv/bin/python", [
+    "-m",
+    "viz_transformer.command",
+    "app",
+    "--no-browser",
+    "--port",
+    "0",
+  ])
+  address = await new Promise((found, failed) => {
+    let said = ""
+    const hear = (part) => {
+      said += part
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+      if (url) found(url)
+    }
+    app.stdout.on("data", hear)
+    app.stderr.on("data", hear)
+    app.on("exit", () => failed(new Error(`the app did not start: ${said}`)))
+  })
+  browser = await puppeteer.launch({
+    browser: "firefox",
+    executablePath: process.env.VIZ_FIREFOX ?? "/usr/bin/firefox-esr",
+    headless: true,
+    protocolTimeout: SECONDS,
+  })
+})
+
+after(async () => {
+  await browser?.close()
+  app?.kill()
+})
+
+/** The app at a path, drawn to its end. */
+async function opened(path) {
+  const page = await browser.newPage()
+  page.setDefaultTimeout(SECONDS)
+  await page.setViewport({ width: 1280, height: 900 })
+  const problems = []
+  page.on("pageerror", (error) => problems.push(String(error)))
+  await page.goto(`${address}${path}`)
+  await seen(page, ".matrix .stage[data-painted]")
+  await seen(page, 'button[aria-label="Show the guide and all keys (?)"]')
+  return { page, problems }
+}
+
+const tokens = (page, group) =>
+  page.evaluate(
+    (name) =>
+      [...document.querySelectorAll("*")]
+        .filter((each) => each.shadowRoot)
+        .flatMap((each) => [...each.shadowRoot.querySelectorAll(`[role=group][aria-label="${name}"] .token`)])
+        .map((each) => each.textContent),
+    group,
+  )
+const chosen = (page) => page.evaluate(() => ({ ...window.vizTransformerSelection.chosen }))
+const until = async (page, holds) => {
+  const end = Date.now() + SECONDS
+  while (Date.now() < end) {
+    if (await holds()) return
+    await new Promise((done) => setTimeout(done, 100))
+  }
+  assert.fail(`never true: ${holds}`)
+}
+
+test("a run is drawn, stepped through by keys, and the key that nobody chose follows", async () => {
+  const { page, problems } = await opened("/?checkpoint=numbers-any&text=42&layer=1&heads=2")
+  assert.deepEqual(await tokens(page, "reads"), ["<s>", "4", "2", "</s>"])
+  const first = await chosen(page)
+  await page.keyboard.press("ArrowRight")
+  await until(page, async () => (await chosen(page)).t === first.t + 1)
+  await until(page, async () => new URL(page.url()).searchParams.get("t") === String(first.t + 1))
+  assert.equal(new URL(page.url()).searchParams.get("i"), null)
+  assert.deepEqual(problems, [])
+  await page.close()
+})
+
+test("the text is edited in the strip", async () => {
+  const { page, problems } = await opened("/attention?checkpoint=numbers-any&text=42")
+  await page.keyboard.press("e")
+  await seen(page, "textarea.box")
+  await page.keyboard.type("700")
+  await page.keyboard.press("Enter")
+  await until(page, async () => (await tokens(page, "reads")).join("") === "<s>700</s>")
+  assert.equal(new URL(page.url()).searchParams.get("text"), "700")
+  assert.deepEqual(problems, [])
+  await page.close()
+})
+
+test("a cell is clicked, and a double click opens why it is so", async () => {
+  const { page, problems } = await opened("/attention?checkpoint=numbers-any&text=42")
+  const stage = await seen(page, ".matrix .stage")
+  const box = await stage.boundingBox()
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+  await until(page, async () => !(await chosen(page)).followed.includes("i"))
+  const { t, i } = await chosen(page)
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2, { count: 2 })
+  await until(page, async () => new URL(page.url()).pathname === "/weight")
+  await seen(page, ".row .stage[data-painted]")
+  assert.deepEqual([t, i], [(await chosen(page)).t, (await chosen(page)).i])
+  assert.deepEqual(problems, [])
+  await page.close()
+})
+
+test("a pinned run stands beside another of another length", async () => {
+  const { page, problems } = await opened(
+    "/?checkpoint=numbers-any&text=42&pin_checkpoint=numbers-any&pin_text=1984&shown=A%7CB",
+  )
+  await until(page, async () => (await tokens(page, "B writes")).length > (await tokens(page, "A writes")).length)
+  assert.deepEqual(problems, [])
+  await page.close()
+})
