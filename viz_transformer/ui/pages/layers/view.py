@@ -120,8 +120,8 @@ def _how_it_joins(place: sublayers.Place, norm: str) -> str:
     name = sublayers.PART_NAMES[place.part]
     other = ", memory" if place.part == "cross" else ""
     if norm == "pre":
-        return f"Pre-norm: left = came in + {name}(norm(came in){other}). Share added = added / (came in + added)."
-    return f"Post-norm: left = norm(came in + {name}(came in{other})). Share added = added / (came in + added)."
+        return f"Pre-norm: left = came in + {name}(norm(came in){other}). Columns: length of the vector; share added = added / (came in + added)."
+    return f"Post-norm: left = norm(came in + {name}(came in{other})). Columns: length of the vector; share added = added / (came in + added)."
 
 
 def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, post: bool) -> list[tuple[str, Any, int]]:
