@@ -119,9 +119,12 @@ def _how_it_joins(place: sublayers.Place, norm: str) -> str:
     """The sub-layer's formula, with its norm where this model has it."""
     name = sublayers.PART_NAMES[place.part]
     other = ", memory" if place.part == "cross" else ""
-    if norm == "pre":
-        return f"Pre-norm: left = came in + {name}(norm(came in){other}). Columns: length of the vector; share added = added / (came in + added)."
-    return f"Post-norm: left = norm(came in + {name}(came in{other})). Columns: length of the vector; share added = added / (came in + added)."
+    joins = (
+        f"Pre-norm: left = came in + {name}(norm(came in){other})"
+        if norm == "pre"
+        else f"Post-norm: left = norm(came in + {name}(came in{other}))"
+    )
+    return f"{joins}. Columns: length of the vector; share added = added / (came in + added)."
 
 
 def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, post: bool) -> list[tuple[str, Any, int]]:
