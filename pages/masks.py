@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
     "Hatched is closed, colour is open: the query of the row may attend to the key of the column. Padding closes what"
     " stands in a batch only to make its texts equally long, causality closes later tokens in the decoder, and the"
-    " softmax gets what both leave open. A click on the right mask opens or closes a cell in every layer and head; the"
+    " softmax gets what both leave open. A click on the mask after opens or closes a cell in every layer and head; the"
     " run below is then one pass over the same tokens with that mask. In the influence matrix a column is a token that"
     " was swapped for others, a row the logits at a position, and a number the largest change of one of them. A"
     " triangle means no peeking: zero there is exact."
@@ -34,13 +35,16 @@ from viz_transformer.ui.pages.masks import influence_view, masks_source, questio
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
 
-def show(both: frame.Runs, status: DeltaGenerator) -> None:
+def show(both: frame.Runs, kind: KindName, status: DeltaGenerator) -> None:
     """The masks, the weights before and after, the fills, and the influence matrix."""
-    looked = masks_source.looked_at(both.main, status)
+    masks_source.choices(both.main, kind)
+    picture, tools = st.container(key="masks_picture"), st.container(key="masks_beside_row")
+    looked = masks_source.looked_at(both.main, kind, status)
     questions.show(asked, question.question(looked.parts, looked.query, looked.token(looked.query)))
-    with st.container(key="masks_picture"):
-        view.three_masks(looked)
-    view.row_controls(looked)
+    with picture:
+        view.before_and_after(looked)
+    with tools:
+        view.row_controls(looked)
     with st.container(key="masks_beside_weights"):
         text.section("Weights before and after")
         view.weight_controls(looked)
@@ -71,13 +75,13 @@ def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
 if both is not None:
     with strip:
         frame.strip(both)
+    kind = masks_source.kind_of(both.main)
     try:
         with frame.told("how it masks, so nothing can be changed here; the mask of each attention is on Tensors"):
-            masks_source.choices(both.main)
-            show(both, status)
+            show(both, kind, status)
     except ValueError as error:
         frame.say(status, *state.remarks(), error=f"{error}.")
     else:
         frame.say(status, *state.remarks())
-        frame.stage(both, ("masks_picture", "masks_weights", "masks_influence"))
+        frame.stage(both, ("masks_picture", "masks_weights", "masks_influence"), view.in_words(kind))
 text.explained(HOW, NOT)

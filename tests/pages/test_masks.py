@@ -56,7 +56,7 @@ def the_pass(folder, *, text=TEXT, cells=(), fill=None, rule=None, name="numbers
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_masks_and_weights_of_the_text_alone_are_those_of_the_run(app, bundled, kind):
     _, run = the_pass(bundled)
-    opened(app, kind=kind, layer="0", heads="2", mask_batch="")
+    opened(app, mask_kind=kind, layer="0", heads="2", mask_batch="")
     header, arrays = sent(app, "masks")
     mask = run[f"{SITES[kind].format(0)}.mask"][0, 0].numpy()
     assert ((arrays["padding"] & arrays["causal"]) == mask).all()
@@ -79,7 +79,7 @@ def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bu
     longest = decode(ckpt, "68,315.79").trace
     lengths = tuple(max(len(getattr(each, side)) for each in (run, other, longest)) for side in ("src", "tgt"))
     padded = in_batch(ckpt, run, lengths)
-    opened(app, kind="encoder", mask_batch="7.10\n68,315.79", layer="0", heads="1")
+    opened(app, mask_kind="encoder", mask_batch="7.10\n68,315.79", layer="0", heads="1")
     header, arrays = sent(app, "masks")
     assert texts(header["columns"]) == list(padded.src_tokens)
     assert header["columns"]["field"] == "mask_key" and header["columns"]["tokens"][-1]["special"]
@@ -93,7 +93,7 @@ def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bu
 
 
 def test_without_typed_texts_some_examples_stand_beside(app):
-    opened(app, kind="encoder")
+    opened(app, mask_kind="encoder")
     assert app.text_area(key="masks_batch").value.splitlines() == ["29,284.30", "-79.42"]
     assert "mask_batch" not in address(app)
     app.text_area(key="masks_batch").set_value("1\n\n22")
@@ -108,7 +108,7 @@ def test_an_example_that_the_model_cannot_read_is_not_offered(at_the_zoo):
 
 
 def test_key_or_query_closes_the_rows_of_padding_as_well(app):
-    opened(app, kind="encoder", mask_batch="68,315.79")
+    opened(app, mask_kind="encoder", mask_batch="68,315.79")
     header, arrays = sent(app, "masks")
     assert header["panels"][0]["note"] == "padded keys are closed" and arrays["padding"].any(axis=1).all()
     app.button_group(key="masks_mask_padding").set_value("key-or-query")
@@ -126,7 +126,7 @@ def test_a_plain_size_has_one_over_n(app):
     opened(
         app,
         mask_of="size",
-        kind="decoder",
+        mask_kind="decoder",
         mask_size="5",
         mask_padded="1",
         mask_fill="-1e9",
@@ -151,7 +151,7 @@ def test_a_plain_size_has_one_over_n(app):
 @pytest.mark.parametrize(("size", "padded"), [("1", "0"), ("1", "1"), ("64", "64"), ("900", "999"), ("0", "3")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_plain_size_is_drawn(app, size, padded, kind):
-    opened(app, mask_of="size", kind=kind, mask_size=size, mask_padded=padded, mask_fill="-inf")
+    opened(app, mask_of="size", mask_kind=kind, mask_size=size, mask_padded=padded, mask_fill="-inf")
     wanted = min(max(1, int(size)), 64)
     assert sent(app, "masks")[1]["padding"].shape == (wanted, wanted)
 
@@ -162,7 +162,7 @@ def test_any_plain_size_is_drawn(app, size, padded, kind):
 def test_changed_cells_change_the_run_as_the_edits_do(app, bundled):
     cells = ["d0.2", "d2", "c1.1"]
     _, after = the_pass(bundled, cells=cells)
-    opened(app, kind="decoder", layer="1", heads="3", mask_batch="", mask_cells=",".join(cells))
+    opened(app, mask_kind="decoder", layer="1", heads="3", mask_batch="", mask_cells=",".join(cells))
     assert sent(app, "masks")[0]["cells"] == cells
     _, (header, arrays), _ = all_sent(app, "matrix")
     assert header["title"] == "After: the masks above"
@@ -174,7 +174,7 @@ def test_changed_cells_change_the_run_as_the_edits_do(app, bundled):
 
 
 def test_what_a_click_tells_becomes_the_selection(app):
-    opened(app, mask_batch="", kind="decoder")
+    opened(app, mask_batch="", mask_kind="decoder")
 
     def turned(words, fields):
         select(app, mask_cells=cells(",".join(words)), **{name: int(value) for name, value in fields.items()})
@@ -206,7 +206,7 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
 
 
 def test_cells_outside_the_text_are_said_and_change_nothing(app):
-    opened(app, mask_batch="", kind="decoder", mask_cells="d40.2")
+    opened(app, mask_batch="", mask_kind="decoder", mask_cells="d40.2")
     assert wording("the_changed_cells_d40_lie_outside_the_masks_of", "4.20") in words(app)
     assert wording("these_are_the_models_own_masks") in words(app)
 
@@ -228,7 +228,7 @@ def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
 
 
 def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
-    said = words(opened(app, mask_batch="", kind="decoder", mask_cells="d2", t="2"))
+    said = words(opened(app, mask_batch="", mask_kind="decoder", mask_cells="d2", t="2"))
     assert wording("every_key_is_closed_already") in said
     for row in (
         wording("zeros_the_head_adds_nothing_here"),
@@ -244,7 +244,7 @@ def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
 )
 def test_the_chosen_fill_is_run(app, bundled, fill, value):
     _, after = the_pass(bundled, cells=["d2"], fill=fill)
-    opened(app, mask_batch="", kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill=fill)
+    opened(app, mask_batch="", mask_kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill=fill)
     values = all_sent(app, "matrix")[1][1]["values"]
     np.testing.assert_array_equal(values, after["decoder.0.self.weights"][0, 0].numpy())
     expected = 1 / values.shape[1] if value is None else value
@@ -272,7 +272,7 @@ def test_the_influence_matrix_is_a_triangle_with_its_verdict(app, bundled):
 
 def test_an_opened_cell_is_a_leak_that_is_said(app, bundled):
     ckpt, after = the_pass(bundled, cells=["d0.2"])
-    opened(app, mask_batch="", kind="decoder", mask_cells="d0.2")
+    opened(app, mask_batch="", mask_kind="decoder", mask_cells="d0.2")
     row, column, _ = influence(ckpt, after).worst
     sentence = wording("with_these_masks_the_run_reads_the_future", row, column)
     assert sentence in words(app)
@@ -281,7 +281,7 @@ def test_an_opened_cell_is_a_leak_that_is_said(app, bundled):
 def test_the_table_of_the_influence_has_the_leaks_too(app, bundled):
     ckpt, after = the_pass(bundled, cells=["d0.2"])
     found = influence(ckpt, after)
-    opened(app, mask_batch="", kind="decoder", mask_cells="d0.2")
+    opened(app, mask_batch="", mask_kind="decoder", mask_cells="d0.2")
     app.session_state["masks_influence_table"] = True
     again(app)
     table = app.dataframe[0].value.to_numpy()
@@ -290,7 +290,7 @@ def test_the_table_of_the_influence_has_the_leaks_too(app, bundled):
 
 def test_the_table_of_a_closed_row_has_the_weights_that_its_fill_leaves_it_and_says_that_they_are_masked(app, bundled):
     _, after = the_pass(bundled, cells=["d2"], fill="-1e9")
-    opened(app, mask_batch="", kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill="-1e9")
+    opened(app, mask_batch="", mask_kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill="-1e9")
     app.session_state["masks_after_table"] = True
     again(app)
     weights, mask = after["decoder.0.self.weights"][0, 0].numpy(), after["decoder.0.self.mask"][0, 0].numpy()
@@ -308,7 +308,7 @@ def test_the_effect_opens_as_a_table(app):
 
 
 def test_a_model_with_slips_reads_the_future_and_one_without_does_not(at_the_zoo, zoo):
-    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="decoder")
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", mask_kind="decoder")
     said = words(at_the_zoo)
     assert re.search(r"✕ Position \d+ changes when token \d+ is swapped: this decoder reads the future\.", said)
     header, _ = sent(at_the_zoo, "masks")
@@ -337,7 +337,7 @@ PIN = {"pin_checkpoint": "numbers", "shown": "A-B", "mask_batch": ""}
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_a_minus_b_is_the_difference_of_both_passes_before_and_after_on_one_scale(app, bundled, kind):
     cell = {"encoder": "e1.2", "cross": "c1.2"}[kind]
-    opened(app, pin_text="4.30", kind=kind, layer="0", heads="2", mask_cells=cell, **PIN)
+    opened(app, pin_text="4.30", mask_kind=kind, layer="0", heads="2", mask_cells=cell, **PIN)
     site = f"{SITES[kind].format(0)}.weights"
     expected = []
     for changed in ((), (cell,)):
@@ -356,7 +356,7 @@ def test_a_minus_b_is_the_difference_of_both_passes_before_and_after_on_one_scal
 
 
 def test_b_is_padded_as_a_is_in_its_batch_so_that_a_shorter_text_is_subtracted(app, bundled):
-    opened(app, text="68.31", pin_text="7", kind="encoder", layer="0", heads="1", **PIN)
+    opened(app, text="68.31", pin_text="7", mask_kind="encoder", layer="0", heads="1", **PIN)
     ckpt, run = the_run(bundled, "68.31")
     a = run["encoder.0.self.weights"][0, 1].numpy()
     lengths = len(run.src), len(run.tgt)
@@ -366,7 +366,7 @@ def test_b_is_padded_as_a_is_in_its_batch_so_that_a_shorter_text_is_subtracted(a
 
 
 def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
-    opened(app, pin_text="4.30", kind="encoder", layer="0", heads="2", **PIN)
+    opened(app, pin_text="4.30", mask_kind="encoder", layer="0", heads="2", **PIN)
     app.session_state["masks_before_table"] = True
     again(app)
     a, b = (the_pass(bundled, text=text)[1]["encoder.0.self.weights"][0, 2].numpy() for text in (TEXT, "4.30"))
@@ -383,14 +383,14 @@ def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
             wording("a_b_is_that_of_the_two_runs_choose_text", 0),
         ),
         (
-            {"pin_text": "7", "pin_checkpoint": "numbers-tiny", "kind": "decoder", "layer": "2"},
+            {"pin_text": "7", "pin_checkpoint": "numbers-tiny", "mask_kind": "decoder", "layer": "2"},
             wording("b_cannot_be_shown_so_there_is_no_layer", 2),
         ),
         ({"pin_text": "4.30", "heads": "rollout"}, wording("rollout_joins_all_layers_and_is_not_one_heads")),
     ],
 )
 def test_where_there_is_no_a_minus_b_of_weights_one_sentence_says_so(app, given, sentence):
-    opened(app, **{"kind": "encoder", **PIN, **given})
+    opened(app, **{"mask_kind": "encoder", **PIN, **given})
     assert sentence in words(app)
     assert len(all_sent(app, "matrix")) == (
         1 if given.get("mask_of") != "size" else 0
@@ -399,7 +399,7 @@ def test_where_there_is_no_a_minus_b_of_weights_one_sentence_says_so(app, given,
 
 def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
     pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B", "mask_batch": ""}
-    opened(at_the_zoo, checkpoint="own", text="bad", kind="cross", **pin)
+    opened(at_the_zoo, checkpoint="own", text="bad", mask_kind="cross", **pin)
     assert "B cannot be shown so: " in words(at_the_zoo)
     assert len(components(at_the_zoo, "masks")) == 1
 
@@ -433,7 +433,7 @@ def test_a_line_of_the_batch_that_cannot_be_read_is_named(app):
 
 @pytest.mark.parametrize("text", ["7", "1<b>&", "مرحبا", "7" * 46])
 def test_any_text_that_the_model_reads_has_its_masks(app, text):
-    header, _ = sent(opened(app, text=text, kind="encoder", mask_batch=""), "masks")
+    header, _ = sent(opened(app, text=text, mask_kind="encoder", mask_batch=""), "masks")
     assert len(header["rows"]["tokens"]) == len(text) + 2
     assert "<b>" not in markup(app)
 
@@ -457,7 +457,7 @@ def test_what_an_address_cannot_mean_is_said(app):
 
 
 def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_app):
-    given = {"mask_batch": "7\n22", "mask_text": "1", "mask_cells": "d0.1", "mask_fill": "-1e9", "kind": "decoder"}
+    given = {"mask_batch": "7\n22", "mask_text": "1", "mask_cells": "d0.1", "mask_fill": "-1e9", "mask_kind": "decoder"}
     opened(app, **given, mask_padding="key-or-query", mask_query="1", mask_key="2")
     other = opened(new_app(), **address(app))
     assert address(other) == address(app)
@@ -466,14 +466,14 @@ def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_
 
 
 def test_several_changes_of_the_selection_run_no_model_anew(app, monkeypatch):
-    opened(app, mask_batch="", kind="decoder")
+    opened(app, mask_batch="", mask_kind="decoder")
 
     def no_run(*args, **kwargs):
         raise AssertionError("a pass was run")
 
     monkeypatch.setattr("viz_transformer.analysis.masks.parts.record", no_run)
     monkeypatch.setattr(influence_view, "influence_of", no_run)
-    for change in ({"heads": "2"}, {"layer": "0"}, {"kind": "cross"}, {"t": "1"}, {"heads": "mean"}):
+    for change in ({"heads": "2"}, {"layer": "0"}, {"mask_kind": "cross"}, {"t": "1"}, {"heads": "mean"}):
         goes_to(app, **change)
     assert len(all_sent(app, "matrix")) == 3
 
@@ -492,3 +492,34 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
 def test_the_page_has_scenes(app):
     opened(app, projector="on", mask_batch="")
     assert "vt-projector" in markup(app)
+
+
+# ---- the page's own kind
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder"])
+def test_the_page_opens_on_the_decoder_and_leaves_the_kind_of_the_other_pages_as_it_is(app, kind):
+    goes_to(app.switch_page("pages/attention.py"), kind=kind, text=TEXT)
+    app.query_params.clear()
+    again(app.switch_page("pages/masks.py"))
+    assert sent(app, "masks")[0]["kind"] == "decoder" and address(app)["mask_kind"] == "decoder"
+    app.button_group(key="masks_kind").set_value("encoder")
+    again(app)
+    assert sent(app, "masks")[0]["kind"] == "encoder"
+    assert (address(app)["mask_kind"], address(app)["kind"]) == ("encoder", kind)
+    again(app.switch_page("pages/attention.py"))
+    assert address(app)["kind"] == kind and sent(app, "matrix")[0]["scale"] == kind
+    assert sent(again(app.switch_page("pages/masks.py")), "masks")[0]["kind"] == "encoder"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_link_that_a_session_begins_with_may_name_the_kind_as_it_always_did(new_app, kind):
+    app = new_app()
+    opened(app, checkpoint="numbers", kind=kind, mask_batch="")
+    assert sent(app, "masks")[0]["kind"] == kind and address(app)["mask_kind"] == kind
+
+
+def test_a_kind_that_the_model_does_not_have_is_said(at_the_zoo):
+    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", mask_kind="cross")
+    assert "There is no cross attention in shakespeare" in words(at_the_zoo)
+    assert sent(at_the_zoo, "masks")[0]["kind"] == "decoder"

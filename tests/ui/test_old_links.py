@@ -49,7 +49,7 @@ LINKS = {
     "masks": (
         "checkpoint=numbers&text=7.10&mask_of=size&mask_size=6&mask_padded=1&mask_padding=key-or-query&mask_fill=-1e9"
         "&mask_cells=d3.1,d2&mask_query=3&mask_key=1&mask_swap=source&kind=decoder&layer=0&heads=1",
-        "i=0&j=0&t=0&u=0",
+        "i=0&j=0&t=0&u=0&mask_kind=decoder",
     ),
     "playground": (
         "play=simplex&play_seed=5&play_sizes=3,4,2,2&play_options=self&play_mask=causal&play_numbers=q0.1%3D2.5"

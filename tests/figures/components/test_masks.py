@@ -19,7 +19,13 @@ def of(cells=(), token="", kind="decoder", tokens=TOKENS, keep=KEEP, **changes):
     parts = mask_parts(kind, keep, keep)
     rows = Axis("t", "query", "reads", "target", token_data(tokens, special=[0, 4]))
     columns = Axis("u", "key", "keys, target", "target", token_data(tokens, special=[0, 4]))
-    given = {"kind": kind, "letter": "d", "cells": list(cells), "token": token, "notes": ("one", "two", "three")}
+    given = {
+        "kind": kind,
+        "letter": "d",
+        "cells": list(cells),
+        "token": token,
+        "notes": ("one", "two", "three", "four"),
+    }
     given |= {"caption": "the caption", "name": "masks"}
     return masks_payload(parts.padding, parts.causal, rows, columns, **{**given, **changes})
 
@@ -29,8 +35,8 @@ def test_both_masks_arrive_bit_by_bit():
     parts = mask_parts("decoder", KEEP, KEEP)
     assert (arrays["padding"] == parts.padding).all() and (arrays["causal"] == parts.causal).all()
     assert header["cells"] == ["d1.2", "e0"] and header["most"] == MOST_CHANGES
-    assert [panel["title"] for panel in header["panels"]] == ["Padding", "Causal", "Combined"]
-    assert [panel["note"] for panel in header["panels"]] == ["one", "two", "three"]
+    assert [panel["title"] for panel in header["panels"]] == ["Padding", "Causal", "Before", "After"]
+    assert [panel["note"] for panel in header["panels"]] == ["one", "two", "three", "four"]
 
 
 def test_what_does_not_fit_is_refused():
@@ -59,18 +65,18 @@ def cells(shown):
 
 
 def states(shown, size=5):
-    """What the tooltips of the combined mask say, by cell."""
+    """What the tooltips of the last mask say, by cell."""
     found = {}
     for lines in cells(shown):
         query, key, state = lines.split("|")
-        if not state.startswith(("Padding:", "Causal:")):
+        if not state.startswith(("Padding:", "Causal:", "Before:")):
             found[int(query.split()[1][:-1]), int(key.split()[1][:-1])] = state
     assert len(found) == size * size
     return found
 
 
 def click(shown, row, column, state):
-    """A click on the combined mask's cell that is in this state."""
+    """A click on the last mask's cell that is in this state."""
     place = next(
         at
         for lines, at in cells(shown).items()
@@ -86,7 +92,7 @@ def told(shown):
     return value
 
 
-def test_each_cell_of_the_three_says_what_it_is(browser):
+def test_each_cell_of_the_four_says_what_it_is(browser):
     with mounted(browser, "masks", of()) as shown:
         said = states(shown)
         parts = mask_parts("decoder", KEEP, KEEP)
@@ -97,6 +103,7 @@ def test_each_cell_of_the_three_says_what_it_is(browser):
         every = cells(shown)
         assert sum(lines.endswith("|Padding: closed") for lines in every) == 5
         assert sum(lines.endswith("|Causal: closed") for lines in every) == 10
+        assert sum(lines.endswith("|Before: closed") for lines in every) == 11
         assert "query 3: “<b>”|key 0: “<s>”|open" in every
 
 

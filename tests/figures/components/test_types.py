@@ -68,7 +68,7 @@ def _grid() -> Iterator[bytes]:
 
 
 def _masks() -> Iterator[bytes]:
-    notes = ("one", "two", "three")
+    notes = ("one", "two", "three", "four")
     yield masks_payload(
         EVEN > 0, EVEN > 0, ROWS, COLUMNS, kind="cross", letter="c", cells=["c1.2"], token="", notes=notes, **WORDS
     )

@@ -10,13 +10,17 @@ import { masksOf, turned, wordOf } from "./parts/turned.js"
 
 /** @import { MasksHeader } from "./parts/types.js" */
 
-// Masks side by side: what padding leaves open, what causality leaves open, and both together with the cells that were
-// turned round, which a click on it does. Header: {label, caption, name, rows, columns, kind, letter, cells, most, token,
+// Masks side by side: small what padding leaves open and what causality leaves open, large both together before and after
+// cells of it were turned round, which a click on the last one does. Header: {label, caption, name, rows, columns, kind, letter, cells, most, token,
 // height, panels: [{title, note}]}; arrays: padding, causal [Q, K], 1 = open. `cells` are words as "d3.5" and "d3" of
 // all kinds; `letter` is this kind's. Python hears of all cells that are changed, with the token of the last click.
 
 const HATCH = 5
-const SIGNS = ["and", "="]
+const CLOSED = 0.7 // of the hatch's ink: closed cells are seen in both themes, and open ones first
+const SIGNS = ["and", "=", "→"] // behind each mask
+const AFTER = 3
+const CHANGED = "changed by you: a click on the right mask opens or closes a cell"
+const SMALL = 0.16 // of the width, for each of the two small masks
 
 export default (component) => {
   const removed = mount(component, "masks", makeMasks)
@@ -39,7 +43,8 @@ function makeMasks(root) {
   let head
   let padding, causal, rows, columns, place
   let cells = new Set()
-  let masks // what is open in each of the three, and why
+  let masks // what is open in each of the four, and why
+  let clicked = null // the cell that was turned last, until Python has chosen it; from: what was chosen then
   let hovered = null
   let sent = ""
   let sentAt = -Infinity
@@ -62,7 +67,11 @@ function makeMasks(root) {
 
   // ---- where things are
 
-  const chosen = () => ({ r: placeOn(head.rows), c: placeOn(head.columns) })
+  function chosen() {
+    const now = { r: placeOn(head.rows), c: placeOn(head.columns) }
+    if (clicked && (now.r !== clicked.from.r || now.c !== clicked.from.c)) clicked = null
+    return clicked ?? now
+  }
 
   function measure(context) {
     const z = zoom(root)
@@ -72,34 +81,33 @@ function makeMasks(root) {
     const label = (token) => context.measureText(token.note ?? token.text).width
     const most = 11 * context.measureText("m").width
     const widest = (tokens) => tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
-    const left = 20 + Math.min(most, Math.max(widest(head.rows.tokens), 44 * z))
-    const gap = 56 * z
-    const room = (width - left - 2 * gap - 4) / 3
+    const names = 12 + Math.min(most, Math.max(widest(head.rows.tokens), 44 * z)) // of the rows, left of the large ones
+    const [small, equals, arrow] = [width * SMALL, 28 * z, 44 * z]
+    const left = 8 + small + equals + names
+    const room = (width - left - arrow - 4) / 2
     const cell = Math.min(room / columns, 40 * z)
     const along = columnLabels(cell, widest(head.columns.tokens), most, z)
     const top = 50 * z + along.tall
     const bottom = 44 * z
     const rowHeight = Math.min((height - top - bottom) / rows, 32 * z)
-    return {
-      z,
-      width,
-      height,
-      left,
-      gap,
-      room,
-      cell,
-      ...along,
-      top,
-      rowHeight,
-      w: cell * columns,
-      h: rowHeight * rows,
-    }
+    const half = (height - bottom) / 2
+    const above = 60 * z // a small mask's title and two lines of its note
+    const [across, down] = [Math.min(small / columns, 24 * z), Math.min((half - above - 20 * z) / rows, 24 * z)]
+    const masks = [
+      { left: 8, top: above, head: 0, cell: across, rowHeight: down, room: small },
+      { left: 8, top: half + above, head: half, cell: across, rowHeight: down, room: small },
+      { left, top, head: 0, cell, rowHeight, room },
+      { left: left + cell * columns + arrow, top, head: 0, cell, rowHeight, room },
+    ]
+    return { z, width, height, names, ...along, top, half, masks }
   }
-  const xOf = (panel, c) => place.left + panel * (place.room + place.gap) + c * place.cell
-  const yOf = (r) => place.top + r * place.rowHeight
+  const PANELS = [0, 1, 2, AFTER]
+  const LARGE = [2, AFTER]
+  const xOf = (panel, c) => place.masks[panel].left + c * place.masks[panel].cell
+  const yOf = (panel, r) => place.masks[panel].top + r * place.masks[panel].rowHeight
   function cellAt(x, y) {
-    for (let panel = 0; panel < 3; panel++) {
-      const cell = cellIn(x, y, { ...place, left: xOf(panel, 0) }, wholeArea(rows, columns))
+    for (const panel of PANELS) {
+      const cell = cellIn(x, y, place.masks[panel], wholeArea(rows, columns))
       if (cell) return { panel, ...cell }
     }
     return null
@@ -110,23 +118,27 @@ function makeMasks(root) {
   /** The pattern of a box; it begins where x + y is a multiple of its step, in all boxes alike. */
   function hatched(context, line, x, y, w, h) {
     context.strokeStyle = line
+    context.globalAlpha = CLOSED
     hatch(context, x, y, w, h, HATCH, HATCH - ((x + y) % HATCH))
+    context.globalAlpha = 1
   }
 
   function cellsOf(context, paper, panel) {
-    const gap = Math.min(place.cell, place.rowHeight) >= 5 ? 1 : 0
+    const { cell, rowHeight } = place.masks[panel]
+    const gap = Math.min(cell, rowHeight) >= 5 ? 1 : 0
     const fill = paper.scale(head.kind).css(0.5)
-    const [surface, line, text, page] = ["surface", "line", "text", "page"].map(paper.one)
+    const [surface, line, text, page, muted] = ["surface", "line", "text", "page", "muted"].map(paper.one)
     const ratio = window.devicePixelRatio || 1
     const snap = (value) => Math.round(value * ratio) / ratio // no seams where cells are smaller than pixels
-    const [left, top] = [snap(xOf(panel, 0)), snap(yOf(0))]
+    const [left, top] = [snap(xOf(panel, 0)), snap(yOf(panel, 0))]
+    const [wide, high] = [snap(xOf(panel, columns)) - left, snap(yOf(panel, rows)) - top]
     context.fillStyle = surface
-    context.fillRect(left, top, snap(xOf(panel, columns)) - left - gap, snap(yOf(rows)) - top - gap)
-    hatched(context, line, left, top, snap(xOf(panel, columns)) - left - gap, snap(yOf(rows)) - top - gap)
+    context.fillRect(left, top, wide - gap, high - gap)
+    hatched(context, muted, left, top, wide - gap, high - gap)
     for (let r = 0; r < rows; r++)
       for (let c = 0; c < columns; c++) {
-        const [x, y] = [snap(xOf(panel, c)), snap(yOf(r))]
-        const [w, h] = [snap(xOf(panel, c + 1)) - x - gap, snap(yOf(r + 1)) - y - gap]
+        const [x, y] = [snap(xOf(panel, c)), snap(yOf(panel, r))]
+        const [w, h] = [snap(xOf(panel, c + 1)) - x - gap, snap(yOf(panel, r + 1)) - y - gap]
         const isOpen = masks.open[panel](r, c)
         context.fillStyle = fill
         if (isOpen) context.fillRect(x, y, w, h)
@@ -135,7 +147,7 @@ function makeMasks(root) {
           context.fillRect(x + w, y, gap, h + gap)
           context.fillRect(x, y + h, w + gap, gap)
         }
-        if (panel === 2 && masks.changed(r, c)) {
+        if (panel === AFTER && masks.changed(r, c)) {
           const side = Math.max(3, Math.min(w, h) * 0.36)
           context.fillStyle = text
           context.fillRect(x + (w - side) / 2 - 1, y + (h - side) / 2 - 1, side + 2, side + 2)
@@ -145,18 +157,22 @@ function makeMasks(root) {
       }
     context.lineWidth = 1
     context.strokeStyle = line
-    context.strokeRect(
-      left - 0.5,
-      top - 0.5,
-      snap(xOf(panel, columns)) - left + 1 - gap,
-      snap(yOf(rows)) - top + 1 - gap,
-    )
+    context.strokeRect(left - 0.5, top - 0.5, wide + 1 - gap, high + 1 - gap)
+  }
+
+  /** A text in two lines, broken between words so that the first is no wider than `room`. */
+  function inTwo(context, text, room) {
+    const words = text.split(" ")
+    let fit = words.length
+    while (fit > 1 && context.measureText(words.slice(0, fit).join(" ")).width > room) fit -= 1
+    return [words.slice(0, fit).join(" "), words.slice(fit).join(" ")]
   }
 
   const inkOf = (paper, axis, token) => paper.one(token.special ? "muted" : axis.ink)
 
   function labels(context, paper, bold) {
-    const { z, left, top, cell, rowHeight, upright, size, tall } = place
+    const { z, names, top, upright, size, tall } = place
+    const { left, cell, rowHeight } = place.masks[2]
     const { size: rowSize, every } = rowLabels(rowHeight, z)
     context.textBaseline = "middle"
     context.textAlign = "right"
@@ -166,12 +182,12 @@ function makeMasks(root) {
       context.font = mono(rowSize, r === bold.r ? 600 : 400)
       context.fillStyle = inkOf(paper, head.rows, token)
       context.fillText(
-        isolated(shorten(context, token.note ?? token.text, left - 12)),
+        isolated(shorten(context, token.note ?? token.text, names - 12)),
         left - 8,
-        yOf(r) + rowHeight / 2,
+        yOf(2, r) + rowHeight / 2,
       )
     }
-    for (let panel = 0; panel < 3; panel++)
+    for (const panel of LARGE)
       for (let c = 0; c < columns; c++) {
         if (!hasLabel(c, place.every, bold.c)) continue
         const token = head.columns.tokens[c]
@@ -193,31 +209,32 @@ function makeMasks(root) {
   }
 
   function frame(context, paper) {
-    const { z, top, tall, room, gap, height } = place
+    const { z, width, height, half } = place
     head.panels.forEach(({ title, note }, panel) => {
-      const x = xOf(panel, 0)
+      const { left: x, head: up, room } = place.masks[panel]
       context.textBaseline = "alphabetic"
       context.textAlign = "left"
       context.font = sans(16 * z, 600)
       context.fillStyle = paper.one("text")
-      context.fillText(shorten(context, title, room + gap - 8), x, 16 * z)
+      context.fillText(shorten(context, title, room), x, up + 16 * z)
       context.font = sans(13 * z)
       context.fillStyle = paper.one("muted")
-      context.fillText(shorten(context, note, room + gap - 8), x, top - tall - 14 * z)
-      if (panel === 2) return
+      const lines = LARGE.includes(panel) ? [note] : inTwo(context, note, room)
+      for (const [n, line] of lines.entries()) context.fillText(shorten(context, line, room), x, up + (34 + 17 * n) * z)
+      if (panel === AFTER) return
+      const { left: x1, top: y1 } = place.masks[panel + 1]
+      const [right, bottom] = [xOf(panel, columns), yOf(panel, rows)]
       context.font = sans(15 * z, 600)
       context.textAlign = "center"
       context.textBaseline = "middle"
-      context.fillText(
-        SIGNS[panel],
-        xOf(panel, columns) + (xOf(panel + 1, 0) - xOf(panel, columns)) / 2,
-        top + place.h / 2,
-      )
+      if (panel === 0) context.fillText(SIGNS[0], x + room * 0.5, (bottom + half) / 2)
+      if (panel === 1) context.fillText(SIGNS[1], Math.max(right, xOf(0, columns)) + 16 * z, half)
+      if (panel === 2) context.fillText(SIGNS[2], (right + x1) / 2, (y1 + bottom) / 2)
     })
     context.textBaseline = "middle"
     context.textAlign = "left"
     const y = height - 16 * z
-    let x = place.left
+    let x = 8
     const key = (draw, text) => {
       draw(x, y - 6 * z, 14 * z, 12 * z)
       context.font = sans(13 * z)
@@ -232,34 +249,33 @@ function makeMasks(root) {
     key(box(paper.scale(head.kind).css(0.5)), "open: may attend")
     key((bx, by, w, h) => {
       box(paper.one("surface"))(bx, by, w, h)
-      hatched(context, paper.one("line"), bx, by, w, h)
+      hatched(context, paper.one("muted"), bx, by, w, h)
     }, "closed")
-    key((bx, by, w, h) => {
-      context.strokeStyle = paper.one("text")
-      context.lineWidth = 2
-      context.strokeRect(bx + w / 2 - 4 * z, by + h / 2 - 4 * z, 8 * z, 8 * z)
-    }, "changed by you: a click on the right mask opens or closes a cell")
+    key(
+      (bx, by, w, h) => {
+        context.strokeStyle = paper.one("text")
+        context.lineWidth = 2
+        context.strokeRect(bx + w / 2 - 4 * z, by + h / 2 - 4 * z, 8 * z, 8 * z)
+      },
+      width > 720 * z ? CHANGED : "changed by a click",
+    )
   }
 
   function marks(context, paper) {
     const { r, c } = chosen()
-    for (let panel = 0; panel < 3; panel++) {
-      if (r !== null && c !== null && panel === 2)
-        ring(context, paper, xOf(panel, c), yOf(r), Math.max(4, place.cell), Math.max(4, place.rowHeight))
-      if (c !== null) {
-        context.fillStyle = paper.one("text")
-        context.fillRect(xOf(panel, c) + 1, place.top - 4, Math.max(3, place.cell - 3), 2)
-      }
-      if (r !== null) {
-        context.fillStyle = paper.one("text")
-        context.fillRect(xOf(panel, 0) - 5, yOf(r) + 1, 2, Math.max(3, place.rowHeight - 3))
-      }
+    for (const panel of PANELS) {
+      const { cell, rowHeight, top } = place.masks[panel]
+      if (r !== null && c !== null && LARGE.includes(panel))
+        ring(context, paper, xOf(panel, c), yOf(panel, r), Math.max(4, cell), Math.max(4, rowHeight))
+      context.fillStyle = paper.one("text")
+      if (c !== null) context.fillRect(xOf(panel, c) + 1, top - 4, Math.max(3, cell - 3), 2)
+      if (r !== null) context.fillRect(xOf(panel, 0) - 5, yOf(panel, r) + 1, 2, Math.max(3, rowHeight - 3))
     }
   }
 
   function paintAll(context, exported) {
     const paper = colours(root)
-    for (let panel = 0; panel < 3; panel++) cellsOf(context, paper, panel)
+    for (const panel of PANELS) cellsOf(context, paper, panel)
     labels(context, paper, chosen())
     frame(context, paper)
     if (exported) marks(context, paper)
@@ -272,9 +288,10 @@ function makeMasks(root) {
     if (!hovered) return
     context.lineWidth = 1
     context.strokeStyle = paper.one("muted")
-    for (let panel = 0; panel < 3; panel++) {
-      context.strokeRect(xOf(panel, 0) + 0.5, yOf(hovered.r) + 0.5, place.w - 1, Math.max(2, place.rowHeight - 1))
-      context.strokeRect(xOf(panel, hovered.c) + 0.5, place.top + 0.5, Math.max(2, place.cell - 1), place.h - 1)
+    for (const panel of PANELS) {
+      const { left, top, cell, rowHeight } = place.masks[panel]
+      context.strokeRect(left + 0.5, yOf(panel, hovered.r) + 0.5, cell * columns - 1, Math.max(2, rowHeight - 1))
+      context.strokeRect(xOf(panel, hovered.c) + 0.5, top + 0.5, Math.max(2, cell - 1), rowHeight * rows - 1)
     }
   }
 
@@ -283,7 +300,7 @@ function makeMasks(root) {
   function sentences(panel, r, c) {
     const { rows: down, columns: along } = head
     const state =
-      panel === 2
+      panel === AFTER
         ? masks.why(r, c)
         : masks.open[panel](r, c)
           ? `${head.panels[panel].title}: open`
@@ -294,11 +311,24 @@ function makeMasks(root) {
       state,
     ]
   }
+  /** The tooltip of a cell, over its own mask or beside all of them: the one next to it stays in view. */
+  function tell({ panel, r, c }, x, y) {
+    tip.show(sentences(panel, r, c), x, y)
+    const box = root.querySelector(":scope > .tooltip")
+    const [from, to] = LARGE.includes(panel) ? [xOf(panel, 0), xOf(panel, columns)] : [0, place.masks[2].left - 8]
+    box.style.left = `${Math.max(from, Math.min(x + 16, to - box.offsetWidth))}px`
+  }
   function hover(at, x, y) {
     hovered = at
-    if (at) tip.show(sentences(at.panel, at.r, at.c), x, y)
+    if (at) tell(at, x, y)
     else tip.hide()
     paintOver()
+  }
+
+  /** The tooltip of a cell of the last mask, for the keyboard. */
+  function tellAt(r, c) {
+    const { cell, rowHeight } = place.masks[AFTER]
+    tell({ panel: AFTER, r, c }, xOf(AFTER, c) + cell / 2, yOf(AFTER, r) + rowHeight / 2)
   }
 
   function turn(r, c) {
@@ -310,8 +340,9 @@ function makeMasks(root) {
     understand(words)
     sent = Math.random().toString(36).slice(2)
     sentAt = performance.now()
+    clicked = { r, c, from: { r: placeOn(head.rows), c: placeOn(head.columns) } }
     made.tell({ token: sent, cells: words, fields: { ...fieldOf(head.rows, r), ...fieldOf(head.columns, c) } })
-    announce(sentences(2, r, c).join(", "))
+    announce(sentences(AFTER, r, c).join(", "))
     made.draw()
   }
 
@@ -324,7 +355,7 @@ function makeMasks(root) {
     const { x, y } = pointIn(stage, event)
     const at = cellAt(x, y)
     if (!at) return
-    if (at.panel === 2) turn(at.r, at.c)
+    if (at.panel === AFTER) turn(at.r, at.c)
     else selection.pick({ ...fieldOf(head.rows, at.r), ...fieldOf(head.columns, at.c) }, 0)
     hover(at, x, y)
   }
@@ -334,13 +365,13 @@ function makeMasks(root) {
     const to = cellBeside(event.key, { r, c }, rows, columns, { far: event.shiftKey ? 10 : 1 })
     if (to) {
       selection.pick({ ...fieldOf(head.rows, to.r), ...fieldOf(head.columns, to.c) }, 150)
-      announce(sentences(2, to.r, to.c).join(", "))
+      announce(sentences(AFTER, to.r, to.c).join(", "))
       hovered = null
-      tip.show(sentences(2, to.r, to.c), xOf(2, to.c) + place.cell / 2, yOf(to.r) + place.rowHeight / 2)
+      tellAt(to.r, to.c)
     } else if (event.key === "Enter" || event.key === " ") {
       if (r === null || c === null) return
       turn(r, c)
-      tip.show(sentences(2, r, c), xOf(2, c) + place.cell / 2, yOf(r) + place.rowHeight / 2)
+      tellAt(r, c)
     } else {
       if (event.key === "Escape") tip.hide()
       return
@@ -355,6 +386,7 @@ function makeMasks(root) {
     update({ header, arrays }) {
       const behind = sent !== "" && header.token !== sent && performance.now() - sentAt < 3000
       const other = head && (head.letter !== header.letter || head.name !== header.name)
+      if (other) clicked = null
       head = header
       padding = arrays.padding.values
       causal = arrays.causal.values

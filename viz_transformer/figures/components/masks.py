@@ -1,4 +1,4 @@
-"""The masks of one kind of attention side by side, padding and causality and both, with cells that one can turn."""
+"""The masks of one kind of attention: padding, causality, both before and after, with cells that one can turn."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ def masks_payload(
     caption: str,
     name: str,
 ) -> bytes:
-    """What the browser gets. padding, causal: [Q, K], True = may attend; the third mask is made of the two and `cells`.
+    """What the browser gets. padding, causal: [Q, K], True = may attend; before is both of them, after
+    is that with `cells`.
 
     cells: the changed cells of all kinds, as words; `letter` stands in front of those of this kind. token: of the click
-    that was heard last. notes: a line under the title of each of the three. Raises ValueError for shapes that do not
-    fit the tokens.
+    that was heard last. notes: what stands under the title of each of the four. Raises ValueError for shapes that
+    do not fit the tokens.
     """
     grids = [np.asarray(grid, dtype=bool) for grid in (padding, causal)]
     shape = (len(rows.tokens), len(columns.tokens))
     if any(grid.shape != shape for grid in grids) or 0 in shape:
         raise ValueError(f"masks {[grid.shape for grid in grids]} do not fit {shape[0]} rows and {shape[1]} columns")
-    titles = ("Padding", "Causal", "Combined")
+    titles = ("Padding", "Causal", "Before", "After")
     header = {
-        "label": f"Masks: {rows.title} as rows, {columns.title} as columns; padding, causal, and both combined",
+        "label": f"Masks: {rows.title} as rows, {columns.title} as columns; padding, causal, both before, and after",
         "caption": caption,
         "name": name,
         "rows": rows.data(),

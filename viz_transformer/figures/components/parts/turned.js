@@ -1,7 +1,8 @@
-// Three masks in one: what padding leaves open, what causality leaves open, and both with the cells that were turned round.
+// Four masks: what padding leaves open, what causality leaves open, both together, and these with the cells that were turned
+// round.
 
 /**
- * What is open in each of the three masks, which cells of the third were changed, and why one of them is as it is.
+ * What is open in each of the four masks, which cells of the last were changed, and why one of them is as it is.
  * @typedef {{open: ((r: number, c: number) => boolean)[], changed: (r: number, c: number) => boolean,
  *   why: (r: number, c: number) => string}} Masks
  */
@@ -34,7 +35,7 @@ export function masksOf(padding, causal, columns, letter, words) {
   const both = (/** @type {number} */ r, /** @type {number} */ c) =>
     (own(r, c) && !closed.has(r)) !== cells.has(wordOf(letter, r, c))
   return {
-    open: [keeps, sees, both],
+    open: [keeps, sees, own, both],
     changed: (r, c) => both(r, c) !== own(r, c),
     why(r, c) {
       const by = [!keeps(r, c) && "padding", !sees(r, c) && "causality"].filter(Boolean).join(" and ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from viz_transformer.model.kinds import SideName
+from viz_transformer.model.kinds import KINDS, KindName, SideName
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, Reading, declared, one_of, text_of_at_most
 
@@ -29,7 +29,7 @@ _CELLS = Reading(cells, f"at most {MOST_CELLS} cells such as d3.5, or rows such 
 
 @dataclass(frozen=True, kw_only=True)
 class Masks:
-    """mask_of: masks of texts or of a plain size.
+    """mask_of: masks of texts or of a plain size; mask_kind: the kind of attention, None before the page was seen.
 
     mask_batch: the other texts of the batch, one a line, None for some of the examples; mask_text: which of them is
     looked at, 0 is the run's. mask_size, mask_padded: of a plain mask. mask_padding, mask_fill: rule and fill, "" for
@@ -38,6 +38,7 @@ class Masks:
     """
 
     mask_of: str = declared("texts", one_of(MASKS_OF))
+    mask_kind: KindName | None = declared(None, one_of(tuple(KINDS)))
     mask_batch: str | None = declared(None, text_of_at_most(LONGEST_BATCH))
     mask_text: int = declared(0, NUMBER)
     mask_size: int = declared(8, NUMBER)

@@ -28,7 +28,7 @@ from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Trace
-from viz_transformer.ui.frame import controls, maps, text
+from viz_transformer.ui.frame import controls, maps, opening, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.masks.fields import FIELDS, LONGEST_BATCH
 from viz_transformer.ui.session import cached, examples, state
@@ -96,8 +96,27 @@ class Looked:
         return f"query {row} “{labels.isolated(str(self.rows.tokens[row]['text']))}”"
 
 
-def choices(shown: Shown) -> None:
-    """Whose masks, which kind, which padding rule and which fill."""
+def kind_of(shown: Shown) -> KindName:
+    """The kind of attention of this page, which is its own: other pages keep theirs.
+
+    A link that a session begins with, from before the page had its own, names it as `kind`. Without one, and from any
+    other page, it is the decoder's self-attention, whose mask shows what causality closes.
+    """
+    kinds, chosen = attention_kinds(shown.trace), FIELDS.now().mask_kind
+    if chosen is None:
+        begins = opening.SHOWN not in st.session_state and "kind" in st.query_params
+        chosen = state.SHARED.now().kind if begins else "decoder"
+        state.correct(mask_kind=chosen)
+    elif chosen not in kinds and chosen != "decoder":
+        state.remark(f"There is no {chosen} attention in {shown.summary.name}, so {kinds[0]} attention is shown.")
+    kind = chosen if chosen in kinds else kinds[0]
+    layers = KINDS[kind].layers(shown.trace.anatomy)
+    state.fit("layer", layers, shown.summary.name)
+    return kind
+
+
+def choices(shown: Shown, kind: KindName) -> None:
+    """Whose masks, which kind, and which padding rule."""
     config = shown.trace.config
     rules = [*dict.fromkeys(["key", "key-or-query", config.padding_mask])]
     if FIELDS.now().mask_padding not in ("", *rules):
@@ -105,7 +124,8 @@ def choices(shown: Shown) -> None:
         state.correct(mask_padding="")
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.buttons("Masks of", {"texts": "Texts", "size": "Plain size"}, "mask_of", key="masks_of")
-        controls.kind(attention_kinds(shown.trace), key="masks_kind")
+        names = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
+        controls.buttons("Kind", names, "mask_kind", key="masks_kind", value=kind)
         _own_or("Padding", rules, RULE_NAMES, "mask_padding", FIELDS.now().mask_padding, config.padding_mask)
 
 
@@ -121,7 +141,7 @@ def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field:
     )
 
 
-def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
+def looked_at(shown: Shown, kind: KindName, place: DeltaGenerator) -> Looked:
     """The masks that are chosen, with the controls of texts or size, and of the fill. Raises ValueError with one
     sentence."""
     with st.container(key="masks_beside_controls"):
@@ -131,7 +151,7 @@ def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
         _own_or("Fill of closed cells", [*FILL_NAMES], FILL_NAMES, "mask_fill", fill, own)
     if FIELDS.now().mask_of == "size":
         with left:
-            return _plain(shown)
+            return _plain(shown, kind)
     with waiting("Running the texts of the batch ...", place):
         offered = _offered(shown)
     with left:
@@ -140,7 +160,7 @@ def looked_at(shown: Shown, place: DeltaGenerator) -> Looked:
         batch = [shown, *(_another(shown, line) for line in texts)]
     with right:
         index = _text_control(batch)
-    return _of_text(shown, batch, index)
+    return _of_text(shown, kind, batch, index)
 
 
 def _offered(shown: Shown) -> tuple[str, ...]:
@@ -203,9 +223,9 @@ def _text_control(batch: list[Shown]) -> int:
     return index
 
 
-def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
-    looked, kind = batch[index], state.SHARED.now().kind
-    parts, compared = _two_passes(looked, batch_lengths([each.trace for each in batch]))
+def _of_text(shown: Shown, kind: KindName, batch: list[Shown], index: int) -> Looked:
+    looked = batch[index]
+    parts, compared = _two_passes(looked, kind, batch_lengths([each.trace for each in batch]))
     _say_left_out(compared.key[-1], looked)
     before = compared.before.trace
     rows, columns = maps.axes(compared.before, kind)
@@ -225,9 +245,9 @@ def _of_text(shown: Shown, batch: list[Shown], index: int) -> Looked:
     )
 
 
-def _two_passes(looked: Shown, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
+def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
     """A run, padded to these lengths, with its model's own masks and with the chosen ones; and those of the kind."""
-    view, own, kind = FIELDS.now(), looked.trace.config, state.SHARED.now().kind
+    view, own = FIELDS.now(), looked.trace.config
     fill, rule = view.mask_fill or own.mask_fill, view.mask_padding or own.padding_mask
     changes = _changes()
     before = _pass(looked.ckpt, looked.trace, lengths, ())
@@ -257,7 +277,7 @@ def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Compared:
     trace = looked.compared.before.trace
     try:
         with waiting("Running B with these masks ...", place):
-            return _two_passes(both.b, (len(trace.src), len(trace.tgt)))[1]
+            return _two_passes(both.b, looked.kind, (len(trace.src), len(trace.tgt)))[1]
     except ValueError as error:
         raise ValueError(f"B cannot be shown so: {error}") from None
 
@@ -275,9 +295,9 @@ def _say_left_out(words: Sequence[str], looked: Shown) -> None:
         )
 
 
-def _plain(shown: Shown) -> Looked:
+def _plain(shown: Shown, kind: KindName) -> Looked:
     """Masks of a size without any text. Scores are taken as equal, so that a weight is 1/n."""
-    chosen, own = state.SHARED.now(), shown.trace.config
+    own = shown.trace.config
     size = min(max(1, FIELDS.now().mask_size), LARGEST_SIZE)
     padded = min(FIELDS.now().mask_padded, size)
     state.correct(mask_size=size, mask_padded=padded)
@@ -286,7 +306,7 @@ def _plain(shown: Shown) -> Looked:
         st.number_input(
             "of them padding, at the end", 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded")
         )
-    kind, fill = chosen.kind, FIELDS.now().mask_fill or own.mask_fill
+    fill = FIELDS.now().mask_fill or own.mask_fill
     rule = FIELDS.now().mask_padding or own.padding_mask
     keep = np.arange(size) < size - padded
     parts = mask_parts(kind, keep, keep, rule=rule, changes=_changes())

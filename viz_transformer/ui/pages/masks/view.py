@@ -1,4 +1,4 @@
-"""Parts of the Masks page: the three masks, weights before and after, and what a fill makes of a row."""
+"""Parts of the Masks page: the masks before and after, weights before and after, and what a fill makes of a row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from viz_transformer.analysis.masks.parts import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import masks_payload
-from viz_transformer.model.kinds import KINDS
+from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
@@ -46,9 +46,8 @@ RULE_NOTES = {
 _WHEN = ("before", "after")
 
 
-def three_masks(looked: Looked) -> None:
-    """Padding, causal and combined, and what can be done to the chosen row."""
-
+def before_and_after(looked: Looked) -> None:
+    """Padding and causal, and both of them before and after what was changed."""
     parts = looked.parts
     masks(
         masks_payload(
@@ -61,16 +60,26 @@ def three_masks(looked: Looked) -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                "no padding here: nothing is closed" if parts.padding.all() else RULE_NOTES[looked.rule],
+                "nothing is closed here" if parts.padding.all() else RULE_NOTES[looked.rule],
                 "later keys are closed" if KINDS[looked.kind].causal else "none: all of the source is there",
-                "what the softmax gets: both are open",
+                "open where both are",
+                "what the softmax gets",
             ),
             caption=looked.caption,
             name=looked.name,
         ),
-        key="masks_three",
+        key="masks_four",
         on_cells=_turned,
     )
+
+
+def in_words(kind: KindName) -> str:
+    """What a projector's caption says: the kind, layer, heads and row of this page."""
+    chosen = state.SHARED.now()
+    which = chosen.heads if isinstance(chosen.heads, str) else f"head {', '.join(map(str, chosen.heads))}"
+    queries = KINDS[kind].queries
+    row = state.selection()[queries.field]
+    return f"masks of {KINDS[kind].words}, layer {chosen.layer}, {which}, {queries.name} position {row}"
 
 
 def row_controls(looked: Looked) -> None:
@@ -165,7 +174,7 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     titles = ("Before: the model's own masks", after)
     made = []
     for shown, title, when in zip((compared.before, compared.after), titles, _WHEN, strict=True):
-        picture = maps.picture(shown, {**chosen, "options": ()})
+        picture = maps.picture(shown, {**chosen, "kind": looked.kind, "options": ()})
         made.append(
             replace(
                 picture,

@@ -1,0 +1,71 @@
+"""The Masks page in a real browser: the masks before and after in view, and a click that the ring follows."""
+
+from __future__ import annotations
+
+import pytest
+from browser.driving import drawn, expect_address, opened
+from playwright.sync_api import Browser, Page
+
+STAGE = ".masks .stage"
+SIZE = {"width": 1280, "height": 720}
+SOUGHT = """([stage, words]) => {
+  const box = stage.getBoundingClientRect()
+  const tip = stage.getRootNode().querySelector(".tooltip")
+  for (let y = 4; y < box.height; y += 6)
+    for (let x = box.width - 4; x > 0; x -= 6) {
+      stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+      if (!tip.hidden && words.every((word) => tip.textContent.includes(word))) {
+        const { left, right } = tip.getBoundingClientRect()
+        return { x, y, tip: [left - box.left, right - box.left], width: box.width }
+      }
+    }
+}"""
+
+
+def sought(page: Page, *words: str) -> dict[str, float]:
+    """The place of the rightmost cell in the first row whose tooltip has these words, and where that tooltip is."""
+    stage = page.locator(STAGE)
+    found: dict[str, float] = stage.evaluate("(stage, words) => (" + SOUGHT + ")([stage, words])", [*words])
+    assert found, words
+    return found
+
+
+@pytest.mark.parametrize("name", ["numbers", "multi30k-de-en", "shakespeare"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_masks_before_and_after_are_in_view_without_scrolling(
+    app_server: str, browser: Browser, name: str, scheme: str
+) -> None:
+    with opened(browser, app_server, "/masks", checkpoint=name) as page:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(SIZE)
+        box = drawn(page, STAGE).bounding_box()
+        bar = page.locator(".st-key-choices").bounding_box()
+        assert box and box["x"] >= 240 and box["x"] + box["width"] <= 1280 and box["y"] + box["height"] <= 720
+        assert bar and bar["height"] <= 44 and bar["y"] + bar["height"] <= box["y"]
+        expect_address(page, mask_kind="decoder")
+
+
+def test_a_tooltip_leaves_the_neighbouring_mask_in_view(app_server: str, browser: Browser) -> None:
+    with opened(browser, app_server, "/masks", checkpoint="numbers") as page:
+        page.set_viewport_size(SIZE)
+        drawn(page, STAGE)
+        before = sought(page, "query 0", "Before: closed")
+        after = sought(page, "query 0", "closed by causality")
+        assert before["tip"][1] <= before["x"] + 12 < after["tip"][0]
+        assert sought(page, "key 0", "Causal: open")["tip"][1] < sought(page, "key 0", "Before: open")["x"]
+
+
+def test_the_ring_is_where_the_click_was_before_the_server_answers(app_server: str, browser: Browser) -> None:
+    ring = "(canvas, [x, y, w]) => [...canvas.getContext('2d').getImageData(x, y, w, w).data].some((value) => value)"
+    with opened(browser, app_server, "/masks", checkpoint="numbers", mask_batch="") as page:
+        page.set_viewport_size(SIZE)
+        stage = drawn(page, STAGE)
+        at = sought(page, "query 3", "key 1", "”open")
+        stage.evaluate("(stage) => stage.dispatchEvent(new PointerEvent('pointerleave'))")
+        over = page.locator(".masks canvas.over")
+        place = [at["x"] - 24, at["y"] - 16, 48]
+        assert not over.evaluate(ring, place)
+        page.context.set_offline(True)
+        stage.click(position={"x": at["x"], "y": at["y"]})
+        stage.evaluate("(stage) => stage.dispatchEvent(new PointerEvent('pointerleave'))")
+        assert over.evaluate(ring, place)
