@@ -82,7 +82,7 @@ const tokens = (page, group) =>
     group,
   )
 const chosen = (page) => page.evaluate(() => ({ ...window.vizTransformerSelection.chosen }))
-const until = async (page, holds) => {
+const until = async (holds) => {
   const end = Date.now() + SECONDS
   while (Date.now() < end) {
     if (await holds()) return
@@ -96,8 +96,8 @@ test("a run is drawn, stepped through by keys, and the key that nobody chose fol
   assert.deepEqual(await tokens(page, "reads"), ["<s>", "4", "2", "</s>"])
   const first = await chosen(page)
   await page.keyboard.press("ArrowRight")
-  await until(page, async () => (await chosen(page)).t === first.t + 1)
-  await until(page, async () => new URL(page.url()).searchParams.get("t") === String(first.t + 1))
+  await until(async () => (await chosen(page)).t === first.t + 1)
+  await until(async () => new URL(page.url()).searchParams.get("t") === String(first.t + 1))
   assert.equal(new URL(page.url()).searchParams.get("i"), null)
   assert.deepEqual(problems, [])
   await page.close()
@@ -109,7 +109,7 @@ test("the text is edited in the strip", async () => {
   await seen(page, "textarea.box")
   await page.keyboard.type("700")
   await page.keyboard.press("Enter")
-  await until(page, async () => (await tokens(page, "reads")).join("") === "<s>700</s>")
+  await until(async () => (await tokens(page, "reads")).join("") === "<s>700</s>")
   assert.equal(new URL(page.url()).searchParams.get("text"), "700")
   assert.deepEqual(problems, [])
   await page.close()
@@ -120,10 +120,10 @@ test("a cell is clicked, and a double click opens why it is so", async () => {
   const stage = await seen(page, ".matrix .stage")
   const box = await stage.boundingBox()
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
-  await until(page, async () => !(await chosen(page)).followed.includes("i"))
+  await until(async () => !(await chosen(page)).followed.includes("i"))
   const { t, i } = await chosen(page)
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2, { count: 2 })
-  await until(page, async () => new URL(page.url()).pathname === "/weight")
+  await until(async () => new URL(page.url()).pathname === "/weight")
   await seen(page, ".row .stage[data-painted]")
   assert.deepEqual([t, i], [(await chosen(page)).t, (await chosen(page)).i])
   assert.deepEqual(problems, [])
@@ -134,7 +134,7 @@ test("a pinned run stands beside another of another length", async () => {
   const { page, problems } = await opened(
     "/?checkpoint=numbers-any&text=42&pin_checkpoint=numbers-any&pin_text=1984&shown=A%7CB",
   )
-  await until(page, async () => (await tokens(page, "B writes")).length > (await tokens(page, "A writes")).length)
+  await until(async () => (await tokens(page, "B writes")).length > (await tokens(page, "A writes")).length)
   assert.deepEqual(problems, [])
   await page.close()
 })
