@@ -205,6 +205,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="answer"):
     if not isinstance(summary, str):
         notation_view.show(summary)
     given = st.container(width="content", key="given")
+    given.html('<i class="vt-anchor"></i>')  # its width is kept before there is a run
 strip = frame.place("strip")
 left, right = st.columns([5, 3], gap="medium")
 with left:

@@ -18,7 +18,7 @@ MARGIN, LINE, RATIO = 12, 17, 2
 # the chart's place -> page, what else is selected, words of the picture, and the caption
 RUN = f"numbers-tiny, “{TEXT}”"
 CHARTS = {
-    "input_strips": ("input", {}, ["+ position"], f"{RUN}, encoder.embed, position 0"),
+    "input_strips": ("input", {"i": 0}, ["+ position"], f"{RUN}, encoder.embed, position 0"),
     "pos_heatmap": (
         "positions",
         {},

@@ -479,6 +479,7 @@ FULL = {
     "mask_batch": "0.07\n1",
     "mask_text": "1",
     "mask_size": "9",
+    "mask_kind": "encoder",
     "mask_padded": "3",
     "mask_padding": "key-or-query",
     "mask_fill": "-1e9",

@@ -40,7 +40,7 @@ def test_every_page_draws(name, kind, word, among):
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_positions_shows_the_rotation_beside_the_record(stack, among):
     asked = {"checkpoint": "rotary-encoder-decoder", "text": "abcd", "pos_stack": stack, "layer": "1", "heads": "2"}
-    opened(among, "positions", **asked)
+    opened(among, "positions", **asked, i="0", j="0", t="0", u="0")
     said = words(among)
     assert wording("has_rotary_positions_nothing_is_added_to_its_embeddings") in said
     assert wording("title_of_a_product_at_other_distances", stack, 2, 0, 0) in titles(among)
