@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser.driving import drawn, expect_address, opened
+from browser.driving import drawn, expect_address, opened, server_unreachable
 from playwright.sync_api import Browser, Page
 
 STAGE = ".masks .stage"
@@ -65,7 +65,7 @@ def test_the_ring_is_where_the_click_was_before_the_server_answers(app_server: s
         over = page.locator(".masks canvas.over")
         place = [at["x"] - 24, at["y"] - 16, 48]
         assert not over.evaluate(ring, place)
-        page.context.set_offline(True)
-        stage.click(position={"x": at["x"], "y": at["y"]})
-        stage.evaluate("(stage) => stage.dispatchEvent(new PointerEvent('pointerleave'))")
-        assert over.evaluate(ring, place)
+        with server_unreachable(page):
+            stage.click(position={"x": at["x"], "y": at["y"]})
+            stage.evaluate("(stage) => stage.dispatchEvent(new PointerEvent('pointerleave'))")
+            assert over.evaluate(ring, place)
