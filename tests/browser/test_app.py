@@ -306,22 +306,21 @@ def test_markup_in_the_text_is_shown_and_never_read(app_server, browser):
         assert tooltip(stage)[1] == "key 1: “<unk>”, typed “<”"
 
 
-def test_bad_input_gets_a_sentence_beside_the_box_and_no_traceback_in_the_log(app_server, browser, app_log):
+def test_bad_input_gets_a_sentence_above_the_box_and_no_traceback_in_the_log(app_server, browser, app_log):
     with opened(browser, app_server) as page:
         answer(page, ANSWER)
-        status = page.locator(".st-key-status")
-        for text, sentence in (
-            ("", "the text is empty"),
-            ("7" * 10_000, "source has 10,002 tokens"),
-            ("🙂 and שלום", "not in the vocabulary"),
-            ("1\u0007\u001b\u202e2", "not in the vocabulary"),
+        for text, place, sentence in (
+            ("", ".st-key-problem", "The text is empty"),
+            ("7" * 10_000, ".st-key-problem", "Source has 10,002 tokens"),
+            ("🙂 and שלום", ".st-key-status", "not in the vocabulary"),
+            ("1\u0007\u001b\u202e2", ".st-key-status", "not in the vocabulary"),
         ):
             type_text(page, text)
-            expect(status).to_contain_text(sentence)
+            said = page.locator(place)
+            expect(said).to_contain_text(sentence)
             expect(page.locator(BOX)).to_have_value(text)
-            box, beside = page.locator(BOX).bounding_box(), status.bounding_box()
-            assert beside["x"] > box["x"] + box["width"]
-            assert abs(beside["y"] - box["y"]) < 200
+            box, above = page.locator(BOX).bounding_box(), said.bounding_box()
+            assert above["y"] < box["y"] < above["y"] + 200
             type_text(page, "0.07")
             answer(page, "zero point zero seven")
     assert "Traceback" not in app_log.read_text(encoding="utf-8")
