@@ -222,6 +222,16 @@ def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_
     assert app.text_input(key="run_text").value == "9" * 46 and not stale(app)
 
 
+def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_no_undo(app):
+    opened(app, text="7")
+    opened(app, checkpoint="numbers-tiny", text="9" * 100)
+    assert stale(app)
+    labels = [button.label for button in app.button if button.key.startswith("problem")]
+    assert "Undo" not in labels and labels[-1] == "Use that"
+    app.button(key=f"problem_{len(labels) - 1}").click().run()
+    assert app.text_input(key="run_text").value == examples.examples("numbers-tiny")[0] and not stale(app)
+
+
 def test_a_link_to_a_text_that_cannot_be_read_shows_the_first_example_dimmed(app, bundled):
     opened(app, text="9" * 100)
     assert stale(app) and drawn(app)

@@ -6,7 +6,7 @@ import { rootIn } from "./parts/stage.js"
 /** @import { KeysData } from "./parts/types.js" */
 
 // The keys of the whole page, the overlay that lists them under a short guide, and the choice of the theme. data:
-// {projector, scene, scenes, rows, guide, groups, pages}: `rows` is the first and the last target position with a step,
+// {projector, scene, scenes, rows, guide, groups}: `rows` is the first and the last target position with a step,
 // `guide` is [[title, sentences]], `groups` is [[title, [[keys, what they do]]]].
 
 // Streamlit keeps the chosen theme for each page's path, reads it when the page is loaded, and offers no call for it.

@@ -57,10 +57,10 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
             how = how_of(summary, good, good["branch"])
             shown = load("A", summary, good["text"], good["target"], how, status)
             same = all(good[name] == chosen[name] for name in ASKED)
-            back = {name: value for name, value in good.items() if name not in ASKED or not same}
+            back, way_back = {name: value for name, value in good.items() if name not in ASKED or not same}, "Undo"
         elif offered := examples.offered(summary):
             shown = load("A", summary, offered[0], None, cached.GREEDILY, status)
-            back, same = {"text": offered[0], "target": None}, False
+            back, same, way_back = {"text": offered[0], "target": None}, False, "Use that"
         else:
             return None
     except ValueError:
@@ -68,7 +68,7 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
     whose = "the last answer that could be written" if same else f"the run of {shown.words()}"
     problem = Problem(
         f"{capitalised(error)}. Dimmed below: {whose}.",
-        (*_shorter(shown, error), ("Undo" if good is not None else "Use that", back)),
+        (*_shorter(shown, error), (way_back, back)),
     )
     st.session_state[_PROBLEM] = problem
     with st.session_state[_PLACE].container():
