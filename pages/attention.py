@@ -14,7 +14,8 @@ HOW = (
     " Above layer 0 a column is no longer its token, but a state that has already seen its neighbours. Colour is a head"
     " that exists, grey is something averaged or derived. Contribution is the length of what a key's value adds to the"
     " output of the sub-layer: weight, value and W_O together, the value's bias in, the output's bias out. The score"
-    " contribution / weight is the length that a weight of 1 adds where the head puts it. Rollout"
+    " contribution / weight is the length that a weight of 1 adds where the head puts it. A line has the opacity"
+    " 0.06 + 0.94 · w^0.7 for a weight w, so that faint ones are seen. Rollout"
     " keeps half of the stream in every sub-layer by definition; beside an encoder, the share of the decoder's own"
     " tokens is therefore the same for every text: 1/2 after layer 0, 1/4 after layer 1."
 )
@@ -36,35 +37,50 @@ from viz_transformer.ui.pages.attention import view
 
 
 def show(both: frame.Runs) -> None:
-    """Kinds and switches, all heads small, the selected one large, and beside it lines, text and scores."""
+    """Kinds and switches, the map of each selected head, and beside them all heads small, lines, text and scores."""
     view.choices(both)
-    with st.container(key="heads"):
-        view.head_grid(both.main)
-        if both.difference:
-            text.paragraph("The thumbnails and all scores are those of A; the map below is A − B.")
+    chosen = state.selection()
     if both.beside:
         beside(both)
         return
+    several = isinstance(chosen["heads"], tuple) and len(chosen["heads"]) > 1
     left, right = st.columns([5, 3], gap="medium")
     try:
         picture = pictures.selected_picture(both)
     except ValueError as error:
         with left:
             text.paragraph(f"{error}.", tone="bad")
+        with right:
+            heads(both)
         return
-    chosen = state.selection()
     position = chosen[KINDS[chosen["kind"]].queries.field]
     questions.show(asked, questions.where(both.main, picture, position, chosen["heads"]))
     with left, st.container(key="picture"):
-        pictures.matrix_of(picture, key="attention_matrix", follows=True)
+        if several:
+            pictures.heads_apart(both, chosen["heads"], key="attention_matrix")
+        else:
+            pictures.matrix_of(picture, key="attention_matrix", follows=True)
         links.from_cell()
-    with right, st.container(key="panel"):
-        view.panel(both, picture)
-        view.scores(both.main)
+    with right:
+        heads(both)
+        with st.container(key="panel"):
+            view.panel(both, picture)
+            view.scores(both.main, letter(both))
+
+
+def heads(both: frame.Runs) -> None:
+    """All heads small, of A where two runs are looked at."""
+    with st.container(key="heads"):
+        view.head_grid(both.main, letter(both))
+
+
+def letter(both: frame.Runs) -> str:
+    """Which run the heads and their scores are of, where there are two."""
+    return "" if both.b is None else both.main.name
 
 
 def beside(both: frame.Runs) -> None:
-    """The map of A and that of B, in one scale; under them the scores of A's head."""
+    """The map of A and that of B, in one scale; under them the heads of A and the scores of the chosen one."""
     with st.container(key="picture"):
         picture = pictures.maps_beside(both, st.columns(2, gap="medium"), key="attention_matrix")
         links.from_cell()
@@ -72,8 +88,11 @@ def beside(both: frame.Runs) -> None:
         chosen = state.selection()
         position = chosen[KINDS[chosen["kind"]].queries.field]
         questions.show(asked, questions.where(both.a, picture, position, chosen["heads"]))
-    with st.container(key="panel"):
-        view.scores(both.a)
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        heads(both)
+    with right, st.container(key="panel"):
+        view.scores(both.a, letter(both))
 
 
 if both is not None:

@@ -19,43 +19,72 @@ NOT = (
     " (Stahlberg and Byrne 2019)."
 )
 
+OF_RECORDING = "Nothing can be decoded with it."
+
 frame.title("Decoding")
 asked = questions.place()
 strip = frame.place("strip")
 bar = frame.place("decoding_bar")
 status = frame.status()
-both = frame.runs(status, rows="chosen")
+both = frame.runs(status, rows="chosen", recording=OF_RECORDING)
 
 from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, strategy_bar, view
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 
 
 def the_step(both: frame.Runs) -> None:
-    """The chosen step: left what it read, right what it could write, and how that is chosen."""
+    """The chosen step: left what it read, right what it could write, and how that is chosen; of two runs the bars of
+    both beside each other, and below them what both read."""
+    if both.beside:
+        with st.container(key="decoding_step"):
+            with st.container(key="panel"):
+                view.step(both)
+            strategy_bar.formula()
+            strategy_bar.settings(both.a.ckpt.target_codec)
+            with st.container(key="picture"):
+                what_it_read(both)
+        return
     with st.container(key="decoding_step"):
-        left, right = st.columns([5, 4], gap="medium")
+        left, right = st.columns([45, 55], gap="medium")
     with left, st.container(key="picture"):
-        if both.main is both.a:
-            branch_list.here(both.a)
-        site_bar.show(both)
-        view.looked(both)
-        view.growing(both)
-        links.from_cell(decoding=False)
+        what_it_read(both)
     with right:
-        with st.container(key="panel"):
+        if both.a.target is not None:
+            bars, beside = st.container(), None
+        else:
+            bars, beside = st.columns([31, 14], gap="small")
+        with bars, st.container(key="panel"):
             view.step(both)
-        strategy_bar.settings(both.a.ckpt.target_codec)
+        if beside is not None:
+            with beside:
+                strategy_bar.settings(both.a.ckpt.target_codec, below_each_other=True)
+            strategy_bar.formula()
+
+
+def what_it_read(both: frame.Runs) -> None:
+    """The branch that is looked at, and where the chosen head looked: as texts and as a map."""
+    if both.main is both.a:
+        branch_list.here(both.a)
+    site_bar.show(both)
+    with st.container(key="decoding_looked"):
+        view.looked(both)
+    with st.container(key="decoding_growing"):
+        view.growing(both)
+    links.from_cell(decoding=False)
 
 
 with bar, st.container(horizontal=True, key="decoding_row", vertical_alignment="center"):
     view.tabs()
     strategy_bar.choice()
 if both is None:
+    strategy_bar.formula()
     strategy_bar.settings(None)
 else:
-    questions.show(asked, question.question(both.main, state.SHARED.now().t))
+    at = state.SHARED.now().t
+    beside = both.beside and both.b is not None
+    questions.show(asked, question.compared(both.a, both.b, at) if beside else question.question(both.main, at))
     with strip:
-        frame.strip(both)
+        frame.strip(both, by_step=True)
     # On a projector the step and the tab below it are scenes of one page.
     tab = FIELDS.now().dec_tab
     if tab == "step" or projector.is_on():
@@ -64,5 +93,5 @@ else:
         view.below(both)
     remarks = [*state.remarks(), *view.unread(both.main)]
     frame.say(status, *remarks)
-    frame.stage(both, ("panel", "picture", "decoding_below"))
+    frame.stage(both, ("panel", "decoding_looked", "decoding_growing", "decoding_below"))
 text.explained(HOW, NOT)

@@ -21,12 +21,14 @@ NOT = (
     " context."
 )
 
+OF_RECORDING = "It has neither a vocabulary nor embeddings."
+
 frame.title("Input")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
 wait = st.empty()
-both = frame.runs(status, rows="none")
+both = frame.runs(status, rows="none", recording=OF_RECORDING)
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.ui.pages.input import data_view, input_sum_view, question, tokens_view, view, vocabulary_view
@@ -46,8 +48,10 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
     if both is not None:
         position = state.selection()[SIDES[side].field]
         questions.show(asked, question.question(both.main, side, position))
-        with left, st.container(key="input_sum"), frame.told("the embeddings that its input is made of"):
-            input_sum_view.strips(both, side)
+        with left:
+            drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")
+        with drawn, frame.told("the embeddings that its input is made of"):
+            input_sum_view.strips(both, side, numbers)
         with left, st.container(key="input_tokens"):
             tokens_view.tokens(both, side)
     entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))
@@ -64,13 +68,13 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
                 data_view.words(both.main, side)
     counted = vocabulary_view.counts(ckpt, side, wait)
     with right, st.container(key="input_vocabulary_panel"):
-        with frame.told("how its vocabulary was made"):
+        with st.container(key="input_entries"), frame.told("how its vocabulary was made"):
             vocabulary_view.vocabulary(ckpt, side, counted)
         with frame.told("the embeddings that tokens could be compared by"):
             vocabulary_view.nearest(ckpt, side, entry, counted)
 
 
-ckpt = view.model(both)
+ckpt = None if frame.is_recording() else view.model(both)
 if both is not None:
     with strip:
         frame.strip(both)
@@ -78,5 +82,5 @@ if ckpt is not None:
     show(both, ckpt, wait)
 if both is not None:
     frame.say(status, *state.remarks())
-    frame.stage(both, ("input_sum", "input_tokens", "input_vocabulary_panel", "input_lower"))
+    frame.stage(both, ("input_sum", "input_spread", "input_tokens", "input_vocabulary_panel", "input_lower"))
 text.explained(HOW, NOT)

@@ -30,7 +30,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.layers import lens_view, question, view
+from viz_transformer.ui.pages.layers import lens_view, question, recorded_view, view
 
 
 def show(both: frame.Runs) -> tuple[str, ...]:
@@ -73,8 +73,13 @@ def ask(shown: Shown) -> Question | None:
 if both is not None:
     with strip:
         frame.strip(both)
-    norm = show(both)
-    questions.show(asked, ask(both.main))
+    if both.main.recorded:
+        recorded_view.recorded_layers(both.main)
+        questions.show(asked, recorded_view.ask(both.main))
+        parts: tuple[str, ...] = ("layers_top", "layers_depth")
+    else:
+        parts = ("layers_top", "layers_depth", "layers_lens", *show(both))
+        questions.show(asked, ask(both.main))
     frame.say(status, *state.remarks())
-    frame.stage(both, ("layers_top", "layers_depth", "layers_lens", *norm))
+    frame.stage(both, parts)
 text.explained(HOW, NOT)

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.model.kinds import KindName
-from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame import frame, projector, questions, text
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -25,32 +25,40 @@ NOT = (
     " cell of a trained model is not training without the mask."
 )
 
+OF_RECORDING = "It cannot be run again with another mask."
+
 frame.title("Masks")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
-both = frame.runs(status)
+both = frame.runs(status, recording=OF_RECORDING)
 
 from viz_transformer.ui.pages.masks import influence_view, masks_source, question, view
+from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
 
 def show(both: frame.Runs, kind: KindName, status: DeltaGenerator) -> None:
-    """The masks, the weights before and after, the fills, and the influence matrix."""
+    """The masks or the weights before and after, the fills, and the influence matrix."""
     masks_source.choices(both.main, kind)
-    picture, tools = st.container(key="masks_picture"), st.container(key="masks_beside_row")
+    picture, drawn = st.container(key="masks_picture"), st.container(key="masks_weights")
+    tools = st.container(key="masks_beside_row")
     looked = masks_source.looked_at(both.main, kind, status)
     questions.show(asked, question.question(looked.parts, looked.query, looked.token(looked.query)))
-    with picture:
-        view.before_and_after(looked)
+    # On a projector masks and weights are scenes of one page.
+    chosen = FIELDS.now().mask_view
+    if chosen == "masks" or projector.is_on():
+        with picture:
+            the_masks(both, looked, status)
+    with drawn:
+        if chosen == "weights" or projector.is_on():
+            weights(both, looked, status)
+        view.effect(looked)
     with tools:
         view.row_controls(looked)
-    with st.container(key="masks_beside_weights"):
-        text.section("Weights before and after")
-        view.weight_controls(looked)
-    with st.container(key="masks_weights"):
-        weights(both, looked, status)
     with st.container(key="masks_beside_influence"):
+        if both.compared:
+            text.paragraph("Influence and fills are those of A.")
         text.section("Influence: which token moves which logits")
     with st.container(key="masks_influence"):
         influence_view.influence(looked, status)
@@ -58,18 +66,37 @@ def show(both: frame.Runs, kind: KindName, status: DeltaGenerator) -> None:
         view.fills(looked)
 
 
-def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
-    """The weights before and after, of one run or as A − B, and what the change did to what is written."""
-    if not both.difference:
-        view.two_weights(looked)
-        view.effect(looked)
+def the_masks(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
+    """The four masks, of two runs those of both beside each other."""
+    if not both.beside:
+        view.before_and_after(looked)
         return
-    text.paragraph("The two maps are A − B on one scale. Masks, fills, influence and the rows written are those of A.")
+    for column, name in zip(st.columns(2, gap="medium"), "AB", strict=True):
+        with column:
+            try:
+                shown = looked if name == "A" else masks_source.pinned(both, looked, status)
+            except ValueError as error:
+                text.paragraph(f"{error}.", tone="bad")
+            else:
+                text.paragraph(f"{name}: {shown.caption}", style="vt-note vt-pinned")
+                view.before_and_after(shown, "" if name == "A" else "_b")
+
+
+def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
+    """The weights before and after, of one run, of two beside each other, or as A − B."""
+    if not both.compared:
+        view.two_weights(looked)
+        return
+    if both.difference:
+        text.paragraph("The two maps are A − B on one scale. Masks, fills, influence and the rows written are A’s.")
     try:
-        view.two_weights(looked, masks_source.pinned(both, looked, status))
+        other = masks_source.pinned(both, looked, status)
+        if both.beside:
+            view.weights_beside(looked, other)
+        else:
+            view.two_weights(looked, other.compared)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
-    view.effect(looked)
 
 
 if both is not None:

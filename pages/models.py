@@ -7,6 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.sentences import capitalised
+from viz_transformer.train.processes import NEEDS, missing
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.pages.models import model_tabs, new_model_view, question, view
 from viz_transformer.ui.session import cached, state
@@ -26,6 +29,11 @@ HOW = {
     "errors": "The answer stands under what was asked for; what differs is marked in both.",
     "doctor": "The Doctor works out each of its checks on the loaded model, and says so where a question cannot be"
     " answered.",
+    "open": "The layout is known by the names of the tensors; what is read, what the layout says and what is only"
+    " usual stand apart. A tensor that has no place stops it, and so does a part of the model that no tensor fills.",
+    "train": "Both losses are negative log-likelihoods in nats per token, on samples that stay the same: one of what it"
+    " learns from, one of what it does not. “Exactly right” counts answers that the model writes by itself. Each"
+    " snapshot writes the example anew.",
     "new": "A new model has random weights from its seed; every page shows it as it shows a trained one.",
     "training": "A snapshot holds the weights as they were at one step of the training; each writes the same text.",
 }
@@ -39,9 +47,15 @@ NOT = {
     " the reference may be as good as it.",
     "doctor": "A check that is fine says that the model does what one of its kind has to do, not that its answers are"
     " good.",
+    "open": "A file that fits is not yet read right: shapes tell neither heads nor activation. The model’s own words"
+    " for a text that you know are the first test.",
+    "train": "A validation loss that rises while the training’s falls says that it learns by heart; the weights that"
+    " are kept are the best on the validation data. Fifty pairs say little: the card has the share of all test pairs,"
+    " with its interval.",
     "new": "What it writes and where it looks is chance: nothing was learned.",
     "training": "One sentence at all snapshots shows how this sentence was learned, not how the task was.",
 }
+OF_RECORDING = "It has no parameters, no training and no measurements."
 ACROSS = 4
 TABS: dict[str, Callable[[Summary], None]] = {
     "card": model_tabs.card,
@@ -67,6 +81,9 @@ def cards() -> None:
 
 def tab(shown: str, summary: Summary) -> None:
     """The selected tab, or the sentence that says what is wrong with the file it is made from."""
+    if isinstance(summary, RecordingSummary):
+        text.paragraph(frame.recorded(summary, OF_RECORDING))
+        return
     try:
         with frame.told("what stands here"):
             TABS[shown](summary)
@@ -90,10 +107,23 @@ if isinstance(chosen, str) or shown == "card":
     with st.container(key="cards"):
         cards()
 if not isinstance(chosen, str):
-    questions.show(asked, question.question(chosen.name, chosen.card))
-    if shown == "training":
+    if not isinstance(chosen, RecordingSummary):
+        questions.show(asked, question.question(chosen.name, chosen.card))
+    if shown == "open":
+        from viz_transformer.ui.pages.models import open_view  # loads torch
+
+        open_view.open_model()
+    elif shown == "train":
+        if missing():
+            text.paragraph(f"{capitalised(NEEDS)}.", tone="bad")
+        else:
+            from viz_transformer.ui.pages.models import train_view  # loads torch
+
+            train_view.train_model(asked)
+    elif shown == "training":
         from viz_transformer.ui.pages.models import snapshot_view  # loads torch
 
         TABS["training"] = snapshot_view.training
-    tab(shown, chosen)
+    if shown in TABS:
+        tab(shown, chosen)
 text.explained(HOW[shown], NOT[shown])

@@ -21,11 +21,13 @@ NOT = (
     " that was trained without."
 )
 
+OF_RECORDING = "It has no parameters, and what places its tokens was not recorded."
+
 frame.title("Positions")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
-both = frame.runs(status, rows="none")
+both = frame.runs(status, rows="none", recording=OF_RECORDING)
 
 from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view
 
@@ -35,13 +37,24 @@ if both is not None:
         frame.strip(both)
     with frame.told("how it places its tokens: neither a table nor a rule of its positions is stated"):
         if attention_view.is_needed(both.main):
+            if both.compared:
+                text.paragraph(view.A_ALONE)
             sentences = attention_view.draw(both.main)
         else:
             table = view.controls(both.main)
-            left, right = st.columns([5, 3], gap="medium")
+            other = view.of_b(table, both.b) if both.compared and both.b is not None else None
+            two = both.beside and isinstance(other, view.Table)
+            left, right = (st.container(), st.container()) if two else st.columns([5, 3], gap="medium")
             with left, st.container(key="pos_picture"):
-                view.heatmap(table)
+                if isinstance(other, view.Table):
+                    (view.heatmaps if both.beside else view.difference)(table, other)
+                else:
+                    if other is not None:
+                        text.paragraph(other)
+                    view.heatmap(table)
             with right, st.container(key="pos_curves"):
+                if other is not None:
+                    text.paragraph("The curves and what stands below are A’s.")
                 view.curves(table)
             topic = position_topics.topic_control()
             with st.container(key="pos_below"):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.sentences import shortened
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
+from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.frame import controls, frame, links, pictures, questions, text
 from viz_transformer.ui.pages.run import notation_view, recorded
 from viz_transformer.ui.pages.run.recorded import Recording
@@ -33,11 +36,15 @@ LARGE = 80
 """A longer answer does not fit into one line in large type at 1280 pixels."""
 
 
-def inputs(summary: Summary | None) -> None:
-    """The sentence box, beside it examples and, for numbers, a slider that writes into the box."""
+def inputs(summary: Summary | None) -> DeltaGenerator | None:
+    """The sentence box, beside it examples and, for numbers, the place of a slider that writes into the box."""
     task = None if summary is None else summary.card.get("task")
     offered = () if summary is None else examples.offered(summary)
     left, middle, right = st.columns([5, 4, 3] if examples.takes_numbers(task) else [5, 6, 1], gap="medium")
+    if isinstance(summary, RecordingSummary):
+        with left:
+            st.text_input(NO_TEXT, label_visibility="collapsed", placeholder=NO_TEXT, key="run_recorded", disabled=True)
+        return None
     with left:
         label = examples.label(task)
         st.text_input(
@@ -60,28 +67,28 @@ def inputs(summary: Summary | None) -> None:
                 args=(key,),
                 label_visibility="collapsed",
             )
-    if examples.takes_numbers(task):
-        with right:
-            slider()
+    if not examples.takes_numbers(task):
+        return None
+    with right:
+        return frame.place("number")
 
 
 def slider() -> None:
-    key, limit = "run_slider", examples.NUMBER_LIMIT
-    shown = examples.number_of(state.SHARED.now().text)
-    if shown is not None or key not in st.session_state:
-        st.session_state[key] = shown or 0.0
-    decimals = len(state.SHARED.now().text.strip().partition(".")[2]) if shown is not None else 0
-    st.slider(
-        "A number",
-        -limit,
-        limit,
-        step=examples.NUMBER_STEP,
-        format="localized" if decimals <= 3 else f"%.{decimals}f",  # localized has three at most
-        key=key,
-        on_change=take_number,
-        args=(key,),
-        label_visibility="collapsed",
-    )
+    """The number that is run; last on the page, for the browser takes it as the answer to a move of its thumb."""
+    if number is None:
+        return
+    written = state.SHARED.now().text
+    with number:
+        number_slider(
+            examples.number_of(written),
+            written,
+            key="run_slider",
+            on_number=take_number,
+            bounds=(-examples.NUMBER_LIMIT, examples.NUMBER_LIMIT),
+            step=examples.NUMBER_STEP,
+            decimals=examples.NUMBER_DECIMALS,
+            label="A number",
+        )
 
 
 def take_example(key: str) -> None:
@@ -89,8 +96,10 @@ def take_example(key: str) -> None:
         state.select(text=st.session_state[key])
 
 
-def take_number(key: str) -> None:
-    state.select(text=examples.number_text(st.session_state[key]))
+def take_number(number: float, settled: bool) -> None:
+    state.select(text=examples.number_text(number))
+    if not settled:
+        state.pass_through()
 
 
 def target_switch(shown: Shown) -> None:
@@ -175,6 +184,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
         scrubber(recording.scrubber, key="run_scrubber")
     with picture:
         matrix(recording.matrix, key="run_matrix")
+    slider()
     frame.say(status, f"Recorded run of {summary.name}, live in a moment.")
     frame.end()
     cached.run(summary, recording.text)
@@ -194,12 +204,15 @@ def compared(shown: Shown) -> str | None:
     return f"Live, within {gap:.1e} of the recording. Click any cell."
 
 
+NO_TEXT = "A recording cannot read another text"
+OF_RECORDING = "Nothing can be written with it, so there are no steps."
+
 frame.title("Run")
 asked = questions.place()
 status = frame.status()
 summary = frame.selected()
 with st.container(key="inputs"):
-    inputs(None if isinstance(summary, str) else summary)
+    number = inputs(None if isinstance(summary, str) else summary)
 with st.container(horizontal=True, vertical_alignment="center", key="answer"):
     answer = st.container()
     if not isinstance(summary, str):
@@ -216,8 +229,8 @@ if not isinstance(summary, str) and not cached.is_warm():
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
-both = frame.runs(status, rows="chosen")
-if both is None and not isinstance(summary, str):
+both = frame.runs(status, rows="chosen", recording=OF_RECORDING)
+if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
     with panel:
         site_controls(summary.anatomy)
@@ -235,13 +248,13 @@ if both is not None:
     with panel:
         site_controls(both.main.trace.anatomy)
         controls.rows(both, key="run_rows")
-        scrubber(steps.scrubber_data(both.main), key="run_scrubber")
-        pictures.table(
+        candidates = pictures.table(
             lambda: steps.candidate_table(both.main),
             note=f"{both.main.caption('candidates')}. Probabilities are over the whole vocabulary.",
             name=f"{both.main.summary.name}-candidates",
-            key="run_scrubber_table",
+            key="run_scrubber",
         )
+        scrubber(steps.scrubber_data(both.main), key="run_scrubber", on_table=candidates)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
         text.explained(HOW, NOT)
@@ -258,3 +271,4 @@ if both is not None:
         questions.show(asked, question.question(both.main, drawn, position, chosen["heads"]))
     frame.say(status, *remarks(both.main), good=compared(both.main))
     frame.stage(both, ("picture", "panel"))
+slider()

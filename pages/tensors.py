@@ -56,7 +56,7 @@ def training_sentence(looked: Looked) -> str | None:
     )
 
 
-def point(looked: Looked, places: Places, status: DeltaGenerator) -> str | None:
+def point(both: frame.Runs, looked: Looked, places: Places, status: DeltaGenerator) -> str | None:
     """The tree, and beside it the selected point, whose name comes back; None where no point can be selected."""
     listed = looked.entries
     if not listed:
@@ -68,7 +68,7 @@ def point(looked: Looked, places: Places, status: DeltaGenerator) -> str | None:
         view.point_tree(listed, name)
     with places.picture, st.container(key="tensors_panel"):
         try:
-            view.point_panel(looked, name, places.boxes, status)
+            view.point_panel(looked, tensor_sources.beside(both, looked), name, places.boxes, status)
             questions.show(asked, question.question(*view.viewed(looked, name), looked.of))
         except ValueError as error:
             text.paragraph(str(error), tone="bad")
@@ -94,7 +94,7 @@ if both is not None:
     else:
         with save:
             tensor_sources.save_button(looked)
-        selected = point(looked, places, status)
+        selected = point(both, looked, places, status)
         text.explained(HOW, NOT)
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)

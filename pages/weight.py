@@ -21,11 +21,13 @@ NOT = (
     " change of basis leaves every score as it is; what stays is W_Q and W_K together, and W_V and W_O together."
 )
 
+OF_RECORDING = "Its queries, keys and values were not recorded, so no weight can be worked out again."
+
 frame.title("One weight")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
-both = frame.runs(status)
+both = frame.runs(status, recording=OF_RECORDING)
 
 from viz_transformer.ui.pages.weight import question, view, weight_difference
 

@@ -2,15 +2,18 @@
 
 Which browser: the Chrome, Chromium or Edge that is found; else Debian's package when root; else Playwright's own
 download, for at most 60 s. Without any, the browser tests are left out, and the last lines of the output say so;
-with VIZ_REQUIRE_BROWSER=1 that is a failure. `make test` runs files side by side in some processes (pytest-xdist).
+with VIZ_REQUIRE_BROWSER=1 that is a failure. `make test` runs files side by side in some processes (pytest-xdist):
+`scheduling.py` says which of them test by test.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +25,17 @@ from filelock import FileLock
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.pop("VIZ_TRANSFORMER_DATA", None)  # tests read no file outside the repository
+os.environ["VIZ_TRANSFORMER_CHECKPOINTS"] = ""  # nor models of whoever runs them
+os.environ["VIZ_TRANSFORMER_LIBRARY"] = str(Path(tempfile.gettempdir()) / "viz-transformer-no-library")
 
+from scheduling import LongFilesSingly
 from served import APP, ROOT, serving
 
 from viz_transformer.command.server import find_chrome
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+    from xdist.remote import Producer
 
 REQUIRED = os.environ.get("VIZ_REQUIRE_BROWSER", "") not in ("", "0")
 BROWSER_ARGS = [
@@ -185,6 +192,12 @@ def pytest_report_header() -> str:
     return f"attacks: VIZ_ATTACK_SEED={os.environ.get('VIZ_ATTACK_SEED', '0')}"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongFilesSingly | None:
+    """For `--dist loadfile`, as `make test` has it."""
+    return LongFilesSingly(config, log) if config.getoption("dist") == "loadfile" else None
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With `-m quick`, files without a quick test are not even imported."""
     return True if config.option.markexpr == "quick" and not may_be_quick(collection_path) else None
@@ -239,3 +252,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     missed = len(browser_tests - browser_tests_run)
     if reporter is not None and not config.option.collectonly and (missed or (REQUIRED and not browser_tests)):
         reporter.write_line(f"BROWSER TESTS DID NOT RUN: {missed} of {len(browser_tests)}. {REMEDY}", yellow=True)
+
+
+@pytest.fixture
+def digits(tmp_path: Path) -> Path:
+    """A file of 120 pairs: a string of digits and the same backwards."""
+    draw = random.Random(0)
+    texts = ["".join(draw.choices("0123456789", k=draw.randint(2, 8))) for _ in range(120)]
+    (tmp_path / "digits.tsv").write_text("".join(f"{text}\t{text[::-1]}\n" for text in texts))
+    return tmp_path / "digits.tsv"

@@ -16,7 +16,7 @@ from viz_transformer.ui.frame import style
 PARTS = files("viz_transformer.figures.components").joinpath("parts")
 ADDRESS = "http://component.test/"
 PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
-<body class="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""
+<body class="stApp" data-testid="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""
 MOUNT = """async ([code, sheet, given]) => {
   const parentElement = document.querySelector("#host").attachShadow({ mode: "open" })  // as Streamlit gives it
   const rules = document.createElement("style")
@@ -72,6 +72,11 @@ class Mounted:
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
+
+    def pick_entry(self, name: str) -> None:
+        """Open the menu of the picture and choose what begins with this."""
+        self.page.locator("[aria-haspopup=menu]").click()
+        self.page.locator("[role=menuitem]", has_text=name).click()
 
     def heard(self, count: int = 1) -> list[dict[str, Any]]:
         """The fields that Python has been told, once it was told so often."""

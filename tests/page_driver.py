@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import Run, decode
+from viz_transformer.ui.frame.frame import TABLE_ASKED
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "29,284.30"
@@ -60,6 +62,18 @@ def again(app: AppTest) -> AppTest:
     app.run()
     assert not app.exception, app.exception[0].message
     return app
+
+
+def open_table(app: AppTest, key: str) -> pd.DataFrame:
+    """The table of the picture, the chart or the button with this key, which opens when its menu's entry is chosen."""
+    app.session_state[TABLE_ASKED] = key
+    (table,) = in_dialog(again(app))
+    return table
+
+
+def in_dialog(app: AppTest) -> list[pd.DataFrame]:
+    """The tables in the open dialog, if there is one."""
+    return [table.value for table in app._tree.children[2].dataframe] if 2 in app._tree.children else []
 
 
 def select(app: AppTest, **fields: Any) -> None:

@@ -28,9 +28,9 @@ INNER = {
     },
     "analysis": {
         *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),
-        *("layers.lens", "layers.sublayers", "masks.influence", "masks.parts"),
-        *("models.counting", "models.doctor", "models.parameters", "models.snapshots", "models.untrained"),
-        *("playground.background", "playground.by_hand", "playground.experiments"),
+        *("layers.lens", "layers.recorded", "layers.sublayers", "masks.influence", "masks.parts"),
+        *("models.counting", "models.doctor", "models.learning", "models.parameters", "models.snapshots"),
+        *("models.untrained", "playground.background", "playground.by_hand", "playground.experiments"),
         *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),
         *("weight.cell_facts", "weight.fused_projection", "weight.ladder", "weight.python_copy"),
         *("weight.row_difference", "weight.told", "weight.told_inputs", "weight.told_output", "weight.told_weight"),

@@ -26,6 +26,7 @@ ONLY_IN = {
     "plotly": {"figures", "ui.frame", "ui.pages"},
     "lightning": {"train"},
     "spacy": {"text"},
+    "tokenizers": {"train"},
     "typer": {"command"},
     "transformers": {"huggingface"},
 }

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from viz_transformer.figures.showing import show as show
     from viz_transformer.measuring.comparing import compare as compare
     from viz_transformer.measuring.evaluation import evaluate as evaluate
+    from viz_transformer.measuring.verifying import Verification as Verification
+    from viz_transformer.measuring.verifying import verify as verify
     from viz_transformer.model.config import ModelConfig as ModelConfig
     from viz_transformer.model.transformer import Transformer as Transformer
     from viz_transformer.running import edits as edits
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from viz_transformer.running.strategies import Greedy as Greedy
     from viz_transformer.running.strategies import Sampling as Sampling
     from viz_transformer.running.tracing import trace as trace
+    from viz_transformer.running.watching import watch as watch
 
 __version__ = "0.1.0"
 
@@ -64,6 +67,9 @@ _HOMES = {
     "Transformer": "model.transformer",
     "Trace": "running.record",
     "trace": "running.tracing",
+    "watch": "running.watching",
+    "Verification": "measuring.verifying",
+    "verify": "measuring.verifying",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (all of them are strings)

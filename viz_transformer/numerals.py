@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+SMALL = 1e-4
+"""What is smaller is said in a sentence to be so; its digits stand in what explains it."""
 _NAMES = {math.inf: "∞", -math.inf: "-∞"}
 
 
@@ -53,6 +55,11 @@ def significant(value: float, digits: int = 4) -> str:
         digits += 1
         text = f"{value:.{digits}g}"
     return text
+
+
+def in_words(value: float, digits: int = 4) -> str:
+    """The value in a sentence: as `significant`, but "<0.0001" where it is smaller; what explains it has the digits."""
+    return number(value) if 0 < abs(value) < SMALL else significant(value, digits)
 
 
 def scientific(value: float) -> str:

@@ -1,11 +1,13 @@
-"""Kills and signals at any moment of a training, and while a checkpoint folder is saved: what is left opens or goes on.
+"""Kills and signals at any moment of a training, while a checkpoint folder is saved, and while another program's file
+is opened: what is left opens or goes on.
 
-All trainings are forked from one process that has imported what they need: `python -m attack.kills COUNT SEED FOLDER`
-prints a line for each that got through, and ends with status 0 if there was none.
+All trainings are forked from one process that has imported what they need: `python -m attack.kills COUNT SEED FOLDER
+[train] [save] [open]` prints a line for each that got through, and ends with status 0 if there was none.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -24,18 +26,21 @@ STOPPED = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
 CLOCK = 300.0
 
 
-def main(count: int, seed: str, place: Path) -> int:
-    """As many tries of either kind; the number of those that got through."""
+def main(count: int, seed: str, place: Path, *only: str) -> int:
+    """As many tries of each kind, three times as many openings; the number of those that got through."""
     Path(place).mkdir(parents=True, exist_ok=True)
+    only = only or ("train", "save", "open")
     nursery = Nursery(place)
     through = 0
-    for kind, attack in (("train", nursery.train), ("save", nursery.save)):
-        for number in range(count):
+    kinds = {"train": (nursery.train, count), "save": (nursery.save, count), "open": (nursery.opening, 3 * count + 1)}
+    for kind, (attack, tries) in kinds.items():
+        for number in range(tries if kind in only else 0):
             try:
                 attack(Random(f"{kind} {seed} {number}"), place / f"{kind}-{number}")
             except Broken as broken:
                 through += 1
                 print(f"kills {kind}, seed {seed}, number {number}: {' '.join(str(broken).split())}", flush=True)
+    print(f"openings killed while they wrote: {nursery.unfinished}", file=sys.stderr)
     return through
 
 
@@ -45,13 +50,17 @@ class Nursery:
     def __init__(self, place: Path) -> None:
         sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train"))
         import lightning.pytorch  # noqa: F401
-        from backwards import backwards_task, write_data
+        from backwards import LATE, backwards_task, write_data
 
         import viz_transformer.train.run  # noqa: F401
         from viz_transformer.train import tasks
 
+        for name in LATE:
+            importlib.import_module(name)
         tasks.TASKS = {"backwards": backwards_task()}
         os.cpu_count = lambda: 1  # trainings of one thread: two that wait for each other take minutes on a busy machine
+        self.opened: float | None = None
+        self.unfinished = 0
         self.data = write_data(place / "data")
         began = time.monotonic()
         check(self.ended(self.training(place / "whole")) == 0, "a training that nobody stops fails")
@@ -112,6 +121,38 @@ class Nursery:
         names = [summary.name for summary in list_checkpoints(place)]
         check(names == ["tiny"], f"the folders are {names}")
         digest(place / "tiny")
+
+    def opening(self, draw: Random, place: Path) -> None:
+        """The library is killed while it takes another program's file: it has the whole model or nothing of it."""
+        import torch
+        from builders import tiny_checkpoint
+
+        from viz_transformer.checkpoint.importers.importing import import_file
+        from viz_transformer.checkpoint.library import kept_models, new_place
+
+        place.mkdir()
+        os.environ["VIZ_TRANSFORMER_LIBRARY"] = str(place / "library")
+        torch.save(tiny_checkpoint(d_model=256, d_ff=2048).model.state_dict(), place / "m.pt")
+
+        def opens(name: str) -> Callable[[], int]:
+            return lambda: import_file(place / "m.pt", new_place(name, set())) is None
+
+        if self.opened is None:
+            began = time.monotonic()
+            check(self.ended(forked(opens("first"), place / "said")) == 0, said(place / "m.pt"))
+            self.opened = time.monotonic() - began
+        there = {model.name for model in kept_models()}
+        child = forked(opens("m"), place / "said")
+        time.sleep(draw.uniform(0, 1.2 * self.opened))
+        os.kill(child, signal.SIGKILL)
+        status = self.ended(child)
+        self.unfinished += any((place / "library").glob(".*"))
+        names = {model.name for model in kept_models()}
+        check(names in (there, there | {"m"}), f"status {status}: the models are {names}")
+        for name in names:
+            digest(place / "library" / name)
+        left = {path.name for path in (place / "library").glob("*")} | {p.name for p in (place / "library").glob(".*")}
+        check(left == names, f"status {status}: {left - names} is left")
 
     def training(self, out: Path, *more: str) -> int:
         """The process of a training that writes this folder."""
@@ -174,4 +215,4 @@ def digest(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])), 1))
+    sys.exit(min(main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), *sys.argv[4:]), 1))

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 from builders import tiny_checkpoint
+from watched import watched_trace
 
 from attack import choices, hostile
 from attack.folders import SPECIAL
@@ -21,7 +22,9 @@ from viz_transformer.running.tracing import trace
 
 @cache
 def whole(kind: str) -> bytes:
-    """The file of a run of a tiny model."""
+    """The file of a run of a tiny model, or of a module that was watched."""
+    if kind == "watched":
+        return saved(watched_trace())
     ckpt = tiny_checkpoint(kind)
     made = decode(ckpt, "abc", max_steps=3).trace if kind == "encoder-decoder" else trace(ckpt, "abc")
     return saved(made)
@@ -29,7 +32,7 @@ def whole(kind: str) -> bytes:
 
 def attack(draw: Random, place: Path) -> None:
     """A file with something wrong, opened, and every point that it claims to have looked at."""
-    content = whole(draw.choice(("encoder-decoder", "decoder-only", "encoder-only")))
+    content = whole(draw.choice(("encoder-decoder", "decoder-only", "encoder-only", "watched")))
     content = draw.choice((_described, _described, hostile.safetensors, _bytes))(draw, content)
     path = place / "run.safetensors"
     special = draw.choice(SPECIAL) if draw.random() < 0.1 else None
@@ -58,6 +61,8 @@ def _described(draw: Random, content: bytes) -> bytes:
     about = json.loads(header["__metadata__"]["viz_transformer"])
     if draw.random() < 0.3:
         about["edits"] = hostile.damaged([choices.edit(draw, choices.tiny("encoder-decoder"))], draw)
+    elif draw.random() < 0.3 and about["config"] is None:
+        about["watched"] = hostile.damaged(about["watched"], draw)
     elif draw.random() < 0.3:
         about["config"] = hostile.damaged(about["config"], draw)
     else:

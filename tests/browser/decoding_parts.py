@@ -24,7 +24,7 @@ forced: dict[int, int] = st.session_state.setdefault("forced", {})
 ckpt = tiny_checkpoint()
 shown = shown_of(ckpt, SOURCE, strategy=STRATEGY, force=forced, max_steps=STEPS)
 chosen = st.session_state.setdefault("chosen", {"t": 0, "i": 0, "u": 0})
-join_selection(chosen, chosen.update)
+join_selection(chosen, chosen.update, lambda: None)
 left, right = st.columns(2)
 with right:
     scrubber(steps.scrubber_data(shown, strategy=True, takes=True), key="steps", on_take=forced.__setitem__)

@@ -72,6 +72,29 @@ _RELEASE = """() => {
   for (const [socket, data] of window.held) socket.send(data)
 }"""
 
+BREAKABLE = """(() => {
+  const Before = window.WebSocket
+  window.WebSocket = class extends Before {
+    constructor(...given) {
+      super(...given)
+      this.addEventListener("message", (event) => {
+        if (!window.deaf) return
+        event.stopImmediatePropagation()
+        window.deaf.heard = performance.now()
+      })
+      window.socket = this
+    }
+  }
+})()"""
+"""A script of a page, as `opened` takes it, with which `connection_lost` can break its connection."""
+_DEAF = "() => (window.deaf = {})"
+_BREAK = """async () => {
+  const quiet = () => window.deaf.heard && performance.now() - window.deaf.heard > 1500
+  while (!quiet()) await new Promise((go) => setTimeout(go, 50))
+  delete window.deaf
+  window.socket.close()
+}"""
+
 
 # ---- pages
 
@@ -164,6 +187,14 @@ def server_unreachable(page: Page) -> Iterator[None]:
     page.evaluate(_RELEASE)
 
 
+@contextmanager
+def connection_lost(page: Page) -> Iterator[None]:
+    """What a BREAKABLE page sends is heard, what it is answered is lost, and so is the connection then."""
+    page.evaluate(_DEAF)
+    yield
+    page.evaluate(_BREAK)
+
+
 def save(page: Page, button: Locator, folder: Path) -> Path:
     """Press a button that saves a file, and return the file."""
     with page.expect_download() as saving:
@@ -171,6 +202,14 @@ def save(page: Page, button: Locator, folder: Path) -> Path:
     path = folder / saving.value.suggested_filename
     saving.value.save_as(path)
     return path
+
+
+def entry(place: Locator, name: str) -> Locator:
+    """An entry of the menu of the one picture in this place, opened if it is not."""
+    more = place.locator("[aria-haspopup=menu]")
+    if more.get_attribute("aria-expanded") == "false":
+        more.click()
+    return place.locator("[role=menuitem]", has_text=name)
 
 
 # ---- the keyboard

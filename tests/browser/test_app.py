@@ -33,6 +33,7 @@ NUMBER = "29,284.30"
 LAYER, (HEAD,) = state.DEFAULTS["layer"], state.DEFAULTS["heads"]
 ANSWER = "twenty-nine thousand, two hundred and eighty-four point three"
 HEADER = ".scrubber .says"
+SLIDER = ".slider input[type=range]"
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +83,12 @@ def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app
         where = survey(stage)
         assert list(where.rows) == list(range(14)) and list(where.columns) == list(range(11))
         writes.nth(3).click()
-        expect(page.locator(HEADER)).to_contain_text("Step 3 of 14: reads “nine”,")
+        expect(page.locator(HEADER)).to_contain_text("Step 3 of 0 to 13: reads “nine”,")
         expect(page.locator(HEADER)).to_contain_text(f"writes “thousand”, probability {probability(number_run, 3)}")
         expect_ring(stage, where.at(3, 7))  # where the head looks most
         expect(page.locator("button.chip.selected .token")).to_have_text([".", "thousand"])
         page.keyboard.press("ArrowRight")
-        expect(page.locator(HEADER)).to_contain_text("Step 4 of 14")
+        expect(page.locator(HEADER)).to_contain_text("Step 4 of 0 to 13")
         choose(page, "run_head", "mean")
         stage = drawn(page, MATRIX, f"decoder layer {LAYER}, mean of 4 heads, cross-attention")
         mean = np.asarray(number_run.trace[f"decoder.{LAYER}.cross.weights"])[0].mean(axis=0)
@@ -104,10 +105,49 @@ def probability(run, step):
 def test_the_slider_is_moved_by_the_keyboard_and_writes_into_the_box(app_server, browser):
     with opened(browser, app_server) as page:
         answer(page, ANSWER)
-        tab_to(page, page.locator(".st-key-run_slider input[type=range]"))
+        tab_to(page, page.locator(SLIDER))
         page.keyboard.press("ArrowRight")
         expect(page.locator(BOX)).to_have_value("29,284.40")
         answer(page, ANSWER.replace("point three", "point four"))
+
+
+def test_a_dragged_slider_shows_the_run_of_the_number_under_its_thumb(app_server, browser):
+    ckpt = vt.load("numbers-any")
+    with opened(browser, app_server, text="42") as page:
+        answer(page, "forty-two")
+        slider = page.locator(SLIDER)
+        box = slider.bounding_box()
+        middle = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + box["width"] / 2, middle)
+        page.mouse.down()
+        shown = set()
+        for part in (0.3, 0.6, 0.9):
+            page.mouse.move(box["x"] + part * box["width"], middle, steps=3)
+            number = slider.get_attribute("aria-valuetext")
+            expect(page.locator(BOX)).to_have_value(number)
+            answer(page, vt.decode(ckpt, number).text)
+            expect(page.locator(".strip .row").first.locator(".chip .token")).to_have_text(["<s>", *number, "</s>"])
+            shown.add(number)
+        page.mouse.up()
+        assert len(shown) == 3
+        expect_address(page, text=number)
+
+
+def test_a_prepared_pair_shows_both_runs_with_one_click_by_keyboard_too(app_server, browser):
+    with opened(browser, app_server, checkpoint="numbers-any", text="42") as page:
+        answer(page, "forty-two")
+        tab_to(page, page.locator(".st-key-pairs button"))
+        page.keyboard.press("Enter")
+        order = page.locator(".st-key-pair_order button")
+        expect(order).to_contain_text("“24”")
+        tab_to(page, order)
+        page.keyboard.press("Enter")
+        expect(page.locator(".vt-pinned")).to_have_text("B: “24”")
+        expect(page.locator(".matrix .stage")).to_have_count(2)
+        expect(page.locator(".strip .row").nth(1).locator(".chip .token")).to_have_text(
+            [step.token for step in vt.decode(vt.load("numbers-any"), "24").steps]
+        )
+        expect_address(page, pin_text="24", shown="A|B")
 
 
 def test_an_example_writes_into_the_box(app_server, browser):
@@ -280,7 +320,7 @@ def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_s
         assert boxes(*controls) == loading
         before = boxes(*pictures)
         page.get_by_role("group", name="writes").locator("button").nth(7).click()
-        expect(page.locator(HEADER)).to_contain_text("Step 7 of 14")
+        expect(page.locator(HEADER)).to_contain_text("Step 7 of 0 to 13")
         expect_address(page, t=7)
         choose(page, "run_head", "3")
         drawn(page, MATRIX, "head 3")

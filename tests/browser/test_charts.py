@@ -1,4 +1,4 @@
-"""What the buttons under the charts save: the chart as it stands there, with a caption that says of what it is."""
+"""What the menu under a chart saves: the chart as it stands there, with a caption that says of what it is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from browser.driving import opened, save, tab_to
+from browser.driving import entry, opened, save, tab_to
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -43,8 +43,35 @@ CHARTS = {
 }
 
 
-def button_of(page, place, form):
-    return page.locator(f".st-key-{place}").get_by_role("button", name=f"Save this chart as {form}")
+PINNED = {"pin_checkpoint": "numbers-tiny", "pin_text": "7", "shown": "A|B"}
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "fields"),
+    [("tensors", "tensors_heatmap", {}), ("positions", "pos_heatmap", {"pin_checkpoint": "multi30k-de-en"})],
+)
+def test_what_is_pointed_at_in_one_of_two_charts_is_said_in_both(app_server, browser, path, place, fields):
+    view = {"checkpoint": "numbers-tiny", "text": TEXT, **PINNED, **fields}
+    with opened(browser, app_server, f"/{path}", **view) as page:
+        for own in ("", "_b"):
+            shown(page, f"{place}{own}")
+        for here, there in (("", "_b"), ("_b", "")):
+            plot = page.locator(f".st-key-{place}{here} .nsewdrag").first
+            plot.hover(position={"x": 40, "y": 30})
+            said = [page.locator(f".st-key-{place}{own} .hoverlayer .hovertext text") for own in (here, there)]
+            for each in said:
+                expect(each).to_have_count(1)
+            places = [each.locator("tspan").all_text_contents()[:2] for each in said]
+            assert [re.findall(r"\d+", line)[0] for line in places[0]] == [
+                re.findall(r"\d+", line)[0] for line in places[1]
+            ]
+            page.mouse.move(5, 5)
+            for each in said:
+                expect(each).to_have_count(0)
+
+
+def menu_of(page, place):
+    return page.locator(f".st-key-{place} .saving")
 
 
 def shown(page, place):
@@ -58,8 +85,10 @@ def shown(page, place):
 def test_a_chart_is_saved_as_it_stands_with_its_caption(app_server, browser, tmp_path, place):
     path, fields, words, caption = CHARTS[place]
     with opened(browser, app_server, f"/{path}", checkpoint="numbers-tiny", text=TEXT, **fields) as page:
+        expect(page.locator(".vt-explained")).to_be_visible()
+        expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         box = shown(page, place).bounding_box()
-        png, svg = (save(page, button_of(page, place, form), tmp_path) for form in ("PNG", "SVG"))
+        png, svg = (save(page, entry(menu_of(page, place), form), tmp_path) for form in ("PNG", "SVG"))
         lettering = page.locator(f".st-key-{place} .main-svg text").all_text_contents()
     assert (png.suffix, svg.suffix) == (".png", ".svg") and png.stem == svg.stem
     tree = ElementTree.parse(svg).getroot()
@@ -92,7 +121,7 @@ def assert_alone(tree):
 def test_what_a_clip_or_a_hatch_refers_to_is_in_the_file(app_server, browser, tmp_path):
     with opened(browser, app_server, "/playground", play_mask="causal") as page:
         shown(page, "play_row")
-        tree = ElementTree.parse(save(page, button_of(page, "play_row", "SVG"), tmp_path)).getroot()
+        tree = ElementTree.parse(save(page, entry(menu_of(page, "play_row"), "SVG"), tmp_path)).getroot()
     ids = {element.get("id") for element in tree.iter()}
     values = [value for element in tree.iter() for value in element.attrib.values()]
     used = {target for value in values for target in re.findall(r"url\([\"']?#([^\"')]*)", value)}
@@ -100,11 +129,12 @@ def test_what_a_clip_or_a_hatch_refers_to_is_in_the_file(app_server, browser, tm
     assert any(element.tag == f"{SVG}pattern" for element in tree.iter())
 
 
-def test_the_keyboard_reaches_the_buttons_and_saves(app_server, browser, tmp_path):
+def test_the_keyboard_reaches_the_menu_and_saves(app_server, browser, tmp_path):
     with opened(browser, app_server, "/models", checkpoint="numbers-tiny", model_tab="curves") as page:
         shown(page, "models_loss")
-        wanted = button_of(page, "models_loss", "SVG")
-        tab_to(page, wanted, presses=80)
+        tab_to(page, menu_of(page, "models_loss").locator("[aria-haspopup=menu]"), presses=80)
+        page.keyboard.press("Enter")
+        page.keyboard.press("ArrowDown")
         with page.expect_download() as saving:
             page.keyboard.press("Enter")
     assert saving.value.suggested_filename == "numbers-tiny-loss-while-it-was-trained.svg"
@@ -117,7 +147,9 @@ def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):
         said = page.locator(".st-key-pos_heatmap .hoverlayer .hovertext text")
         expect(said).to_be_visible()
         with page.expect_download() as saving:  # the pointer stays where it is
-            button_of(page, "pos_heatmap", "SVG").evaluate("(button) => button.click()")
+            menu_of(page, "pos_heatmap").locator("[role=menuitem]", has_text="SVG").evaluate(
+                "(button) => button.click()"
+            )
         saving.value.save_as(tmp_path / "table.svg")
         words = said.text_content()
     assert words
@@ -131,4 +163,4 @@ def test_on_a_projector_the_chart_has_the_room(app_server, browser):
     fields = {"checkpoint": "numbers-tiny", "text": TEXT, "projector": "on"}
     with opened(browser, app_server, "/positions", **fields) as page:
         shown(page, "pos_heatmap")
-        expect(button_of(page, "pos_heatmap", "PNG")).to_have_count(0)
+        expect(menu_of(page, "pos_heatmap")).to_have_count(0)

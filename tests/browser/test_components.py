@@ -19,6 +19,7 @@ from browser.driving import (
     address,
     choose,
     drawn,
+    entry,
     expect_address,
     expect_ring,
     expect_tooltip,
@@ -189,7 +190,7 @@ def test_a_cell_marks_its_chips_its_lines_and_its_step_before_the_server_hears_o
             stage.click(position=survey(stage).at(3, 2))
             selected = page.locator("button.chip.selected .token")
             expect(selected).to_have_text([run.trace.src.tokens[2], run.steps[3].token])
-            expect(page.locator(".scrubber .says .number")).to_have_text("Step 3 of 6")
+            expect(page.locator(".scrubber .says .number")).to_have_text("Step 3 of 0 to 5")
 
 
 # ---- the scrubber
@@ -207,7 +208,7 @@ def test_the_scrubber_shows_each_steps_candidates_without_the_server_and_settles
                 if step:
                     page.keyboard.press("ArrowRight")
                 now = run.steps[step]
-                expect(said).to_contain_text(f"Step {step} of 6")
+                expect(said).to_contain_text(f"Step {step} of 0 to 5")
                 expect(said).to_contain_text(f"writes “{now.token}”, probability {labels.share(np.exp(now.log_prob))}")
                 shown = [
                     (each.token, labels.share(np.exp(np.float32(each.log_prob), dtype=float)))
@@ -404,9 +405,7 @@ def check_saved(page, name, folder):
     """Save a picture in both forms and look at the files: their sizes, and that something is on them."""
     root = page.locator(f".{name}")
     width = root.evaluate("(root) => root.clientWidth")
-    png, svg = (
-        save(page, root.get_by_role("button", name=f"Save this picture as {form}"), folder) for form in ("PNG", "SVG")
-    )
+    png, svg = (save(page, entry(root, form), folder) for form in ("PNG", "SVG"))
     assert (png.suffix, svg.suffix) == (".png", ".svg") and png.stem == svg.stem and png.stem.startswith("signs-")
     with Image.open(png) as image:
         assert image.width == 2 * (width + 2 * MARGIN)
@@ -432,7 +431,7 @@ def check_saved(page, name, folder):
 def test_the_svg_of_a_matrix_has_every_token_as_it_is(random_server, browser, run, tmp_path):
     with opened(browser, random_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
-        path = save(page, page.locator(".matrix").get_by_role("button", name="Save this picture as SVG"), tmp_path)
+        path = save(page, entry(page.locator(".matrix"), "SVG"), tmp_path)
     texts = [element.text for element in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")]
     for token in (*run.trace.src.originals, *run.trace.tgt.tokens, *(step.token for step in run.steps)):
         assert labels.isolated(token) in texts, token
@@ -442,9 +441,9 @@ def test_the_table_and_its_csv_have_the_numbers_of_the_trace(random_server, brow
     weights, mask = expected.weights_of(run, "decoder", 1)[2], expected.mask_of(run, "decoder", 1)
     with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
         drawn(page, MATRIX, "self-attention")
-        page.locator(".st-key-attention_matrix_table button").click()
+        entry(page.locator(".matrix"), "Table").click()
         expect(page.get_by_test_id("stDataFrame")).to_be_visible()
-        path = save(page, page.locator(".st-key-attention_matrix_table_csv button"), tmp_path)
+        path = save(page, page.locator(".st-key-table_csv button"), tmp_path)
     with path.open(encoding="utf-8", newline="") as file:
         header, *lines = csv.reader(file)
     assert path.suffix == ".csv"

@@ -105,6 +105,60 @@ def test_steps_are_walked_and_played_in_the_browser_alone(app_server: str, brows
         expect_address(page, t=str(len(run.steps) - 1))
 
 
+def test_two_runs_stand_beside_each_other_at_the_same_step_and_the_same_token_is_marked_in_both(
+    app_server: str, browser: Browser
+) -> None:
+    a, b = (decode(load("numbers"), text) for text in (TEXTS["numbers"], "7,284"))
+    pin = {"pin_checkpoint": "numbers", "pin_text": "7,284", "shown": "A|B"}
+    with opened(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], t="1", **pin) as page:
+        both = page.locator(".scrubber")
+        expect(both).to_have_count(2)
+        for step in (1, 2):
+            for place, run in enumerate((a, b)):
+                expect(both.nth(place).locator(".says")).to_contain_text(f"Step {step} of 0 to {len(run.steps) - 1}")
+                expect(both.nth(place).locator(".written .token")).to_have_text(shown_token(run.steps[step].token))
+            left, right = (both.nth(place).locator(".candidate .bar").first.bounding_box() for place in (0, 1))
+            assert left and right and abs(left["width"] - right["width"]) < 1  # one scale
+            both.nth(1).get_by_role("button", name="Next step").click()
+        shared = {each.token for each in a.steps[3].candidates} & {each.token for each in b.steps[3].candidates}
+        token = shown_token(sorted(shared)[0])
+        row = both.nth(0).locator(".candidate:not(.empty)").filter(has=page.get_by_text(token, exact=True))
+        row.hover()
+        expect(both.nth(1).locator(".twin .token")).to_have_text(token)
+        page.mouse.move(5, 5)
+        expect(page.locator(".twin")).to_have_count(0)
+        both.nth(0).get_by_role("button", name="Play the steps").click()
+        expect_address(page, t=str(len(a.steps) - 1))
+        expect(both.nth(1).locator(".says")).to_contain_text("nothing of the answer")
+
+
+def test_a_long_token_is_whole_where_there_is_room(app_server: str, browser: Browser) -> None:
+    text = "Ein Mann baut ein Geb\u00e4ude."
+    with opened(browser, app_server, "/decoding", checkpoint="multi30k-de-en", text=text) as page:
+        drawn(page, SCRUBBER)
+        cut = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent)"
+        for step in range(len(decode(load("multi30k-de-en"), text).steps)):
+            if step:
+                page.get_by_role("button", name="Next step").click()
+            found = page.locator(".scrubber .candidate:not(.empty) .token").evaluate_all(cut)
+            assert [token for token in found if len(token) < 16] == []
+
+
+@pytest.mark.parametrize("width", [900, 1280])
+def test_a_candidate_s_two_numbers_stand_beside_each_other_on_one_line(
+    app_server: str, browser: Browser, width: int
+) -> None:
+    view = {"checkpoint": "numbers-tiny", "text": "0.07", "strategy": "sampling"}
+    with opened(browser, app_server, "/decoding", **view) as page:
+        page.set_viewport_size({"width": width, "height": 720})
+        drawn(page, SCRUBBER)
+        for row in page.locator(".scrubber .candidate:not(.empty)").all():
+            model, strategy, bar = (row.locator(f".{name}").bounding_box() for name in ("value", "final", "bar"))
+            assert model and strategy and bar
+            assert abs(model["y"] - strategy["y"]) < 2
+            assert bar["x"] + bar["width"] < model["x"] < model["x"] + model["width"] < strategy["x"]
+
+
 def test_sampling_by_an_address_writes_what_python_writes(app_server: str, browser: Browser) -> None:
     name = "multi30k-de-en"
     strategy = Sampling(temperature=2.0, top_k=50, top_p=0.9, seed=5)
@@ -186,6 +240,20 @@ def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Bro
         drawn(page, SCRUBBER)
 
 
+def test_while_the_steps_are_played_no_question_of_another_step_is_shown(app_server: str, browser: Browser) -> None:
+    with opened(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30") as page:
+        drawn(page, SCRUBBER)
+        question, slider = page.locator(".vt-question"), page.locator(".scrubber input[type=range]")
+        expect(question).to_contain_text("at step 0")
+        page.get_by_role("button", name="Play the steps").click()
+        expect(question).to_be_hidden()
+        expect(slider).to_have_value("3")
+        expect(question).to_be_hidden()
+        page.get_by_role("button", name="Pause").click()
+        expect(question).to_be_visible()
+        expect(question).to_contain_text(f"at step {slider.input_value()}?")
+
+
 @pytest.mark.parametrize("name", ["numbers", "multi30k-de-en", "shakespeare"])
 @pytest.mark.parametrize("strategy", ["greedy", "sampling"])
 def test_the_step_is_in_view_without_scrolling(app_server: str, browser: Browser, name: str, strategy: str) -> None:
@@ -203,3 +271,18 @@ def test_the_step_is_in_view_without_scrolling(app_server: str, browser: Browser
         assert bar and bar["height"] <= 44
         picture, panel = (page.locator(f".st-key-{key}").bounding_box() for key in ("picture", "panel"))
         assert picture and panel and picture["x"] + picture["width"] <= panel["x"]
+        settings = page.locator(".st-key-decoding_settings").bounding_box()
+        assert settings and panel["x"] + panel["width"] <= settings["x"]  # beside the bars, in view with them
+        assert settings["x"] + settings["width"] <= 1280 and settings["y"] <= panel["y"] + 8
+        for seed in page.locator(".st-key-decoding_settings .stNumberInput").all():
+            box = seed.bounding_box()
+            assert box and box["y"] + box["height"] <= 720
+
+
+def test_the_bars_of_two_runs_are_in_view_with_their_axes(app_server: str, browser: Browser) -> None:
+    pinned = {"pin_checkpoint": "numbers", "pin_text": "1,234.50", "shown": "A|B"}
+    with opened(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30", **pinned) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        for key in ("decoding_steps", "decoding_steps_b"):
+            axis = page.locator(f".st-key-{key} .scrubber .axis").first.bounding_box()
+            assert axis and axis["y"] + axis["height"] <= 720

@@ -1,15 +1,18 @@
-"""A page's question, its bar of controls and its picture are seen together; a narrow window cuts nothing off."""
+"""A page's question, its bar of controls and its picture are seen together; a narrow window keeps its parts whole."""
 
 from __future__ import annotations
 
 import pytest
-from browser.driving import opened
+from browser.boxes import AT_REST
+from browser.driving import go_to, opened
+from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
 
 ONE_LINE, BAR = 36, 44  # pixels: a question of one line, a bar of controls of one line
 # path -> the strip above the picture, the bar, and the picture or, where it may be longer, what it begins with
 PLACES = {
     "": (".st-key-inputs", ".st-key-site", ".st-key-picture .matrix .stage"),
+    "attention": (".st-key-strip", ".st-key-choices", ".st-key-picture .matrix .stage"),
     "weight": (".st-key-strip", ".st-key-choices", ".st-key-weight_row .row .stage"),
     "layers": (".st-key-strip", "", ".st-key-layers_top .rail"),
     "input": (".st-key-strip", ".st-key-input_bar", ".st-key-input_strips .js-plotly-plot"),
@@ -18,23 +21,9 @@ PLACES = {
     "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_heatmap .js-plotly-plot"),
     "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_heatmap .js-plotly-plot"),
 }
-MODELS = ("numbers-any", "multi30k-de-en", "shakespeare", "taylor", "en-it-slips")
-_STICKING_OUT = """() => {
-  const main = document.querySelector(".stMainBlockContainer"), edge = main.getBoundingClientRect().right
-  const scrolls = (part) =>
-    part && part !== main && (getComputedStyle(part).overflowX !== "visible" || scrolls(part.parentElement))
-  return [...main.querySelectorAll("*")]
-    .filter((part) => part.getBoundingClientRect().width > 0 && part.getBoundingClientRect().right > edge + 1)
-    .filter((part) => !part.closest("svg") && !scrolls(part.parentElement))
-    .map((part) => `${part.tagName} ${part.className} ${part.textContent.slice(0, 40)}`)
-}"""
-
-_RING = """(part) => {
-  let around = part
-  while (around && !getComputedStyle(around).outline.includes("2px")) around = around.parentElement
-  const { outlineWidth, outlineStyle } = getComputedStyle(around ?? part)
-  return `${outlineWidth} ${outlineStyle}`
-}"""
+FILLING = ("input", "positions", "tensors")
+"""Pages whose picture is a chart that grows with the window: at least this share of its height."""
+SHARE = 0.6
 
 
 def box(page: Page, of: str) -> dict[str, float]:
@@ -52,52 +41,62 @@ def finished(page: Page) -> None:
     page.evaluate("document.fonts.ready.then(() => true)")
 
 
-@pytest.mark.parametrize("path", PLACES)
-def test_question_bar_and_picture_are_in_view_together(app_server, browser, path):
-    strip, bar, picture = PLACES[path]
-    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any") as page:
+def test_question_bar_and_picture_are_in_view_together(app_server, browser):
+    titles = {path: title for title, (path, _) in PAGES.items()}
+    with opened(browser, app_server, checkpoint="numbers-any") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        shown = box(page, picture)
-        assert box(page, ".st-key-question")["height"] <= ONE_LINE
-        if bar:
-            assert box(page, bar)["height"] <= BAR
-        if strip:
-            question = box(page, ".st-key-question")
-            assert box(page, strip)["y"] - question["y"] - question["height"] <= 24
-        assert shown["height"] >= 0.4 * 720
-        assert shown["y"] + shown["height"] <= 720
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_nothing_sticks_out_of_a_narrow_window(app_server, browser, name):
-    for path, (_, _, picture) in PLACES.items():
-        with opened(browser, app_server, f"/{path}", checkpoint=name) as page:
-            page.set_viewport_size({"width": 900, "height": 700})
+        for path, (strip, bar, picture) in PLACES.items():
+            if path:
+                go_to(page, titles[path])
             expect(page.locator(picture).first).to_be_visible()
             finished(page)
-            assert page.evaluate(_STICKING_OUT) == [], path
+            page.evaluate(AT_REST)
+            shown, question = box(page, picture), box(page, ".st-key-question")
+            assert question["height"] <= ONE_LINE, path
+            if bar:
+                assert box(page, bar)["height"] <= BAR, path
+            if strip:
+                assert box(page, strip)["y"] - question["y"] - question["height"] <= 24, path
+            assert shown["height"] >= 0.4 * 720, path
+            assert shown["y"] + shown["height"] <= 720, path
 
 
-@pytest.mark.parametrize(
-    ("path", "control"),
-    [
-        ("tensors", ".st-key-tensors_csv button"),
-        ("tensors", ".st-key-tensors_head input"),
-        ("tensors", ".st-key-tensors_part input"),
-        ("tensors", ".st-key-tensors_point input"),
-        ("playground", ".st-key-play_self input"),
-        ("models", ".st-key-models_tab button"),
-    ],
-)
-def test_what_the_keyboard_is_at_has_a_ring_of_two_pixels(app_server, browser, path, control):
-    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any") as page:
-        place = page.locator(control).first
-        expect(place).to_be_attached()
+@pytest.mark.parametrize("size", [(900, 700), (1280, 720), (1280, 900), (1920, 1080)], ids=str)
+def test_the_whole_map_stands_beside_all_heads_in_60_percent_of_the_height(app_server, browser, size):
+    width, height = size
+    with opened(browser, app_server, "/attention", checkpoint="numbers", text="29,284.30") as page:
+        page.set_viewport_size({"width": width, "height": height})
         finished(page)
-        place.focus()
-        page.keyboard.press("Shift")  # the keyboard was used last, not the mouse
-        assert place.evaluate(_RING) == "2px solid"
+        shown, heads = box(page, ".st-key-picture .matrix .stage"), box(page, ".st-key-heads .grid .stage")
+        assert round(shown["height"] / height, 2) >= 0.59 and shown["y"] + shown["height"] <= height
+        assert heads["x"] >= shown["x"] + shown["width"] and heads["x"] + heads["width"] <= width
+        assert heads["y"] + heads["height"] <= height
+
+
+@pytest.mark.parametrize("path", FILLING)
+def test_a_chart_has_most_of_the_height_and_grows_with_the_window(app_server, browser, path):
+    picture = PLACES[path][2]
+    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any") as page:
+        for width, height in ((1280, 720), (1280, 900), (1920, 1080)):
+            page.set_viewport_size({"width": width, "height": height})
+            finished(page)
+            page.wait_for_function(
+                "([of, least]) => document.querySelector(of)?.getBoundingClientRect().height >= least",
+                arg=[picture, SHARE * height],
+            )
+            shown = box(page, picture)
+            assert shown["y"] + shown["height"] <= height
+            lowest = page.locator(f"{picture} .main-svg").first.bounding_box()
+            assert lowest and abs(lowest["height"] - shown["height"]) < 2  # the chart is drawn anew, not cut
+
+
+def test_the_list_of_points_is_scrolled_to_the_one_of_a_link(app_server, browser):
+    with opened(browser, app_server, "/tensors", checkpoint="numbers-any", point="decoder.1.ffn.out") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        page.wait_for_function("document.querySelector('.st-key-tensors_tree')?.scrollTop > 0")
+        chosen, tree = box(page, ".st-key-tensors_tree label:has(:checked)"), box(page, ".st-key-tensors_tree")
+        assert tree["y"] <= chosen["y"] and chosen["y"] + chosen["height"] <= tree["y"] + tree["height"]
 
 
 def test_in_a_narrow_window_table_and_curves_of_positions_stand_below_each_other_and_numbers_stay_whole(
@@ -110,3 +109,87 @@ def test_in_a_narrow_window_table_and_curves_of_positions_stand_below_each_other
         assert table["y"] + table["height"] <= lines["y"]
         heights = page.locator(".vt-ladder b").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
         assert len(heights) == 5 and set(heights) == {32}
+
+
+@pytest.mark.parametrize("projector", ["off", "on"])
+def test_rail_and_table_of_a_deeper_model_end_inside_the_window_and_say_where_there_is_more(
+    app_server, browser, projector
+):
+    with opened(browser, app_server, "/layers", checkpoint="numbers", projector=projector) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        for part in (".rail",) if projector == "on" else (".rail", ".vt-ly-scroll"):  # projected, the clicker leads on
+            shown = box(page, f".st-key-layers_top {part}")
+            assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720
+        rail = page.locator(".st-key-layers_top .rail")
+        expect(rail).to_contain_class("more")
+        rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
+        expect(rail).not_to_contain_class("more")
+
+
+@pytest.mark.parametrize("width", [900, 1280])
+def test_the_formulas_of_one_weight_stay_in_their_columns(app_server, browser, width):
+    asked = {"checkpoint": "numbers", "text": "29,284.30", "t": 3, "i": 8, "weight_line": "products"}
+    with opened(browser, app_server, "/weight", **asked) as page:
+        page.set_viewport_size({"width": width, "height": 900})
+        finished(page)
+        for place, parts in ((".st-key-weight_ladder", "label p > *"), (".st-key-weight_panel", ".katex-html > *")):
+            edge = box(page, place)["x"] + box(page, place)["width"]
+            ends = (
+                page.locator(place)
+                .locator(parts)
+                .evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().right)")
+            )
+            assert ends and max(ends) <= edge + 1
+        assert "<0.0001." in page.locator(".vt-cell").inner_text()
+        assert page.locator(".vt-cell").get_attribute("title").startswith("exactly ")
+
+
+@pytest.mark.parametrize("width", [900, 1280])
+def test_name_and_figure_of_a_model_s_card_stand_on_one_line(app_server, browser, width):
+    with opened(browser, app_server, "/models", checkpoint="numbers-tiny") as page:
+        page.set_viewport_size({"width": width, "height": 720})
+        card = page.locator(".st-key-card_multi30k-de-en .vt-card")
+        expect(card).to_be_visible()
+        name, value = (card.locator(f".vt-card-{part}").bounding_box() for part in ("name", "value"))
+        assert abs(name["y"] - value["y"]) < 6 and name["x"] + name["width"] < value["x"]
+
+
+_CONTRAST = """(button) => {
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).map((part) => part / 255)
+    const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+  }
+  const label = getComputedStyle(button.querySelector("p")).color
+  const [a, b] = [light(label), light(getComputedStyle(button).backgroundColor)].sort((a, b) => b - a)
+  return (a + 0.05) / (b + 0.05)
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_label_of_a_page_s_main_button_is_read_in_light_and_dark(app_server, browser, scheme):
+    with opened(browser, app_server, "/playground", scheme=scheme, play="rebuild") as page:
+        button = page.locator(".st-key-play_start button")
+        expect(button).to_be_enabled()
+        assert button.evaluate(_CONTRAST) >= 4.5
+
+
+@pytest.mark.parametrize("path", FILLING)
+def test_the_menu_of_a_chart_stands_on_the_line_of_its_legend(app_server, browser, path):
+    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        chart = PLACES[path][2].split()[0]
+        menu, drawing = box(page, f"{chart} .menu button"), box(page, f"{chart} .js-plotly-plot")
+        assert abs(menu["y"] + menu["height"] - drawing["y"] - drawing["height"]) <= 2
+        assert abs(menu["x"] + menu["width"] - drawing["x"] - drawing["width"]) <= 8
+
+
+def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(app_server, browser):
+    with opened(browser, app_server, checkpoint="numbers", text="29,284.30") as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        token = page.locator(".scrubber .says bdi").last
+        expect(token).to_have_text("twenty")
+        page.wait_for_function("document.fonts.ready")
+        expect(page.locator(".scrubber.narrow")).to_be_visible()
+        assert token.evaluate("(part) => part.scrollWidth <= part.clientWidth")

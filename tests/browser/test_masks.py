@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser.driving import drawn, expect_address, opened, server_unreachable
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 STAGE = ".masks .stage"
 SIZE = {"width": 1280, "height": 720}
@@ -69,3 +69,35 @@ def test_the_ring_is_where_the_click_was_before_the_server_answers(app_server: s
             stage.click(position={"x": at["x"], "y": at["y"]})
             stage.evaluate("(stage) => stage.dispatchEvent(new PointerEvent('pointerleave'))")
             assert over.evaluate(ring, place)
+
+
+def test_the_weights_before_and_after_are_in_view_beside_each_other(app_server: str, browser: Browser) -> None:
+    with opened(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
+        page.set_viewport_size(SIZE)
+        drawn(page, ".st-key-masks_before .matrix .stage")
+        boxes = [page.locator(f".st-key-masks_{when} .matrix .stage").bounding_box() for when in ("before", "after")]
+        before, after = boxes
+        assert before and after and before["y"] == after["y"] and before["x"] + before["width"] <= after["x"]
+        assert all(box and box["height"] >= 400 and box["y"] + box["height"] <= 720 for box in boxes)
+
+
+def test_the_masks_of_two_runs_stand_beside_each_other_and_one_cell_is_marked_in_both(
+    app_server: str, browser: Browser
+) -> None:
+    pin = {"pin_checkpoint": "numbers", "pin_text": "1,284", "shown": "A|B", "mask_batch": ""}
+    drawn_there = "(canvas) => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data].join()"
+    with opened(browser, app_server, "/masks", checkpoint="numbers", **pin) as page:
+        page.set_viewport_size(SIZE)
+        stages = page.locator(STAGE)
+        expect(stages).to_have_count(2)
+        drawn(page, f".st-key-masks_four {STAGE}")
+        drawn(page, f".st-key-masks_four_b {STAGE}")
+        over = page.locator(".st-key-masks_four_b canvas.over")
+        before = over.evaluate(drawn_there)
+        box = stages.nth(0).bounding_box()
+        assert box
+        page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5)
+        expect(page.locator(".st-key-masks_four .tooltip")).to_be_visible()
+        marked = over.evaluate(drawn_there)
+        page.mouse.move(5, 5)
+        assert marked != before and over.evaluate(drawn_there) == before

@@ -47,6 +47,25 @@ def test_the_list_has_every_checkpoint_by_name_with_config_card_and_size(bundled
     assert (alpha.snapshots(), alpha.history(), alpha.examples()) == ((2,), [], [("a", "u")])
 
 
+def test_what_has_not_changed_is_not_read_again_and_what_has_is(bundled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    list_checkpoints()
+    read: list[str] = []
+    read_json = contents.files.read_json_object
+    monkeypatch.setattr(
+        contents.files, "read_json_object", lambda path: read.append(path.parent.name) or read_json(path)
+    )
+    list_checkpoints()
+    assert read == []
+    card = bundled / "beta" / "card.json"
+    card.write_text(card.read_text().replace("beta", "soup"))  # of the same length
+    alpha, beta = list_checkpoints()
+    assert isinstance(alpha, Summary)
+    assert isinstance(beta, Summary)
+    assert (alpha.card["task"], beta.card["task"], set(read)) == ("alpha", "soup", {"beta"})
+    card.unlink()
+    assert isinstance(list_checkpoints()[1], Unreadable)
+
+
 def test_a_broken_folder_is_listed_with_the_reason(bundled: Path) -> None:
     (bundled / "beta" / "config.json").unlink()
     listed = list_checkpoints()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 from builders import tiny_checkpoint
+from watched import watched_trace
 
 from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_checkpoint
 from viz_transformer.command import app_options, commands, main
@@ -291,7 +292,9 @@ def test_compare_says_which_of_two_is_better(command: Command, folder: Path, ckp
     assert (exact["both"], exact["only_first"], exact["p"]) == (0, 6, pytest.approx(2 / 64))
     assert found["bleu"]["first"]["score"] == pytest.approx(100) and found["bleu"]["p"] < 0.05
     assert "12 of 12 answers" in err
-    status, out, _ = command(*words)
+    status, out, _ = command(*words, "--differences", tmp_path / "differences.tsv")
+    rows = (tmp_path / "differences.tsv").read_text(encoding="utf-8").splitlines()
+    assert rows[0].split("\t") == ["source", "target", "spelling", "rival", "right", "in the app"] and len(rows) == 7
     lines = out.splitlines()
     assert lines[0].split() == ["spelling", "rival", "difference", "p"]
     assert lines[1].split() == "exact match 100% 0% +100.00 points 0.0312".split()
@@ -320,6 +323,15 @@ def test_list_names_the_bundled_checkpoints_without_torch() -> None:
     lines = done.stdout.splitlines()
     assert lines[-1] == "False"
     assert {"copy", "multi30k-de-en", "numbers"} < {line.split()[0] for line in lines[1:-1]}
+
+
+def test_list_has_recordings_of_watched_modules(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched_trace().save(tmp_path / "mine.safetensors")
+    monkeypatch.setenv("VIZ_TRANSFORMER_CHECKPOINTS", str(tmp_path))
+    (line,) = [line for line in command("list")[1].splitlines() if line.startswith("mine.safetensors ")]
+    assert line.split("  ")[0] == "mine.safetensors" and "a recording of one call" in line
 
 
 def test_version(command: Command) -> None:
@@ -438,7 +450,16 @@ def test_a_reader_that_stops_reading_is_no_error_message() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["", "--no-browser", "--window", "--port 0", "--port 65535 --window --no-browser", "--window --port 08501"]
+    "words",
+    [
+        "",
+        "--no-browser",
+        "--window",
+        "--port 0",
+        "--port 65535 --window --no-browser",
+        "--window --port 08501",
+        "--checkpoints a --checkpoints b --library c",
+    ],
 )
 def test_app_does_the_same_whether_its_options_are_read_here_or_by_typer(
     words: str, monkeypatch: pytest.MonkeyPatch
@@ -458,7 +479,10 @@ def test_what_app_does_not_take_is_left_to_typer(words: str) -> None:
 def test_every_option_of_app_is_read_without_typer() -> None:
     parameters = typer.main.get_command(commands.cli).commands["app"].params  # type: ignore[attr-defined]
     words = [word for p in parameters for word in (p.opts if p.is_flag else [*p.opts, "1"])]
-    assert len(parameters) == 3 and app_options(["app", *words]) == {"port": 1, "browser": False, "window": True}
+    read = app_options(["app", *words])
+    folder = Path("1")
+    own = {"checkpoints": [folder], "library": folder}
+    assert len(parameters) == 5 and read == {"port": 1, "browser": False, "window": True, **own}
 
 
 def test_no_message_recommends_a_command_that_there_is_not() -> None:

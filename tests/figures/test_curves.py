@@ -29,6 +29,14 @@ def test_every_point_lies_inside_the_ranges():
         assert all(low <= math.log10(value) <= high for value in axis.tickvals)
 
 
+def test_losses_that_lie_close_together_have_as_many_labels():
+    for low, high in ((1.31, 1.62), (0.061, 0.093), (2.1, 4.9), (3.0, 3.0)):
+        axis = loss_curves({"training": ([1, 2], [high, low])}, title="").layout.yaxis
+        assert len(axis.tickvals) >= 3
+        assert all(axis.range[0] <= math.log10(value) <= axis.range[1] for value in axis.tickvals)
+    assert axis.ticktext == ("2.8", "3", "3.2")
+
+
 def test_nothing_to_draw_is_an_error():
     with pytest.raises(ValueError, match="no point to draw"):
         loss_curves({"training": ([0], [1.0])}, title="loss")

@@ -7,10 +7,14 @@ import {
   areaWith,
   cellBeside,
   cellIn,
+  cellsInView,
   columnLabels,
   hasLabel,
   largestOf,
+  partSeen,
   rowLabels,
+  TALLEST,
+  WIDEST,
   wholeArea,
 } from "../../viz_transformer/figures/components/parts/cells.js"
 
@@ -37,7 +41,7 @@ test("letters beside rows are as large as there is room, from 9 to 14 pixels, an
   assert.deepEqual(rowLabels(15, 1), { size: 15 * 0.82, every: 1 }) // 12.3 and a pixel between fit into 15
   assert.deepEqual(rowLabels(4, 1), { size: 9, every: 3 }) // 10 pixels are two and a half rows
   assert.deepEqual(rowLabels(4, 1, 8), { size: 8, every: 3 })
-  assert.deepEqual(rowLabels(8, 2), { size: 18, every: 3 })
+  assert.deepEqual(rowLabels(8, 2), { size: 23, every: 3 }) // on a projector from 11.5 pixels of the page
 })
 
 test("letters over columns are turned where the widest does not fit", () => {
@@ -46,6 +50,31 @@ test("letters over columns are turned where the widest does not fit", () => {
   assert.deepEqual(columnLabels(5, 56, 112, 1), { upright: true, size: 9, tall: 44, every: 2 }) // 56 * 9/14 + 8
   assert.deepEqual(columnLabels(5, 56, 112, 1, { least: 7 }), { upright: true, size: 7, tall: 36, every: 2 })
   assert.equal(columnLabels(40, 10, 100, 1, { upright: true }).upright, true)
+})
+
+test("a long side keeps its cells large and is scrolled, a short and a very long one share the room", () => {
+  const sizes = { least: 18, most: 52 }
+  assert.deepEqual(cellsInView(55, 360, sizes), { seen: 20, size: 18 })
+  assert.deepEqual(cellsInView(512, 377, sizes), { seen: 20, size: 18 }) // 17 pixels are no row
+  assert.deepEqual(cellsInView(54, 270, sizes), { seen: 54, size: 5 })
+  assert.deepEqual(cellsInView(513, 1026, sizes), { seen: 513, size: 2 })
+  assert.deepEqual(cellsInView(60, 1200, sizes), { seen: 60, size: 20 }) // there is room for all
+  assert.deepEqual(cellsInView(4, 400, sizes), { seen: 4, size: 52 })
+  assert.deepEqual(cellsInView(100, 10, sizes), { seen: 1, size: 18 })
+})
+
+test("a map of a short text fills the room it has in a window of 1920 x 1080, one of two tokens stays small", () => {
+  assert.equal(7 * cellsInView(7, 836, { least: 18, most: WIDEST }).size, 836)
+  assert.equal(6 * cellsInView(6, 504, { least: 18, most: TALLEST }).size, 504)
+  assert.equal(cellsInView(2, 836, { least: 18, most: WIDEST }).size, 128)
+})
+
+test("what is seen begins at the cell that is asked for, and stays inside what is zoomed to", () => {
+  const area = { r0: 10, r1: 110, c0: 5, c1: 65 }
+  const seen = { down: 20, along: 60 }
+  assert.deepEqual(partSeen(area, { r: 40, c: 5 }, seen), { r0: 40, r1: 60, c0: 5, c1: 65 })
+  assert.deepEqual(partSeen(area, { r: 0, c: 0 }, seen), { r0: 10, r1: 30, c0: 5, c1: 65 })
+  assert.deepEqual(partSeen(area, { r: 500, c: 500 }, seen), { r0: 90, r1: 110, c0: 5, c1: 65 })
 })
 
 test("what is picked always has its label, and what would touch it has none", () => {

@@ -61,6 +61,22 @@ test("what nobody chose follows without a word to Python, until it is picked", (
   mock.timers.reset()
 })
 
+test("after a loss Python hears of all that it may not have heard, and of the loss where that is nothing", () => {
+  mock.timers.enable({ apis: ["setTimeout"] })
+  selection.pick({ i: 7 })
+  mock.timers.tick(1)
+  selection.pick({ j: 8 }, 100)
+  selection.again()
+  const { fields, again } = sent.at(-1)
+  assert.deepEqual([sent.at(-2).fields.i, sent.at(-2).again, fields.i, fields.j, again], [7, undefined, 7, 8, true])
+  mock.timers.tick(100)
+  const { length } = sent
+  selection.receive({ i: 7, j: 8 }, sent.at(-1).token)
+  selection.again()
+  assert.deepEqual([sent.length - length, sent.at(-1).fields, sent.at(-1).again], [1, {}, true])
+  mock.timers.reset()
+})
+
 test("a place on an axis is the token, or the word that holds the position", () => {
   const tokens = Array(3).fill({ text: "a" })
   const words = { field: "q", tokens, starts: [0, 2, 4], ends: [2, 3, 9] }

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { isolated, quoted, shorten, wrapped, wrappedTo } from "../../viz_transformer/figures/components/parts/text.js"
+import {
+  isolated,
+  ofPlaces,
+  quoted,
+  shorten,
+  wrapped,
+  wrappedTo,
+} from "../../viz_transformer/figures/components/parts/text.js"
 
 const context = { measureText: (text) => ({ width: 10 * [...new Intl.Segmenter().segment(text)].length }) } // all letters alike
 
@@ -22,6 +29,10 @@ test("a token is said as it is read, with what was typed, and letters from right
   assert.equal(quoted({ text: "<unk>", note: "ä" }), "“<unk>”, typed “ä”")
   assert.equal(isolated("שלום"), "\u2068שלום\u2069")
   assert.equal(quoted({ text: "<unk>", note: "שלום" }), "“<unk>”, typed “\u2068שלום\u2069”")
+})
+
+test("steps, rows and ranks count from 0", () => {
+  assert.equal(ofPlaces(14), "of 0 to 13")
 })
 
 test("a text has no more lines than it may, and what does not fit into one is shortened", () => {

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from builders import tiny_checkpoint
@@ -16,7 +17,16 @@ from sacrebleu.significance import PairedTest
 from scripted import script, with_words
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.measuring.comparing import compare, compare_checkpoints, comparison_rows, mcnemar, verdicts
+from viz_transformer.command.server import HOST, USUAL_PORT
+from viz_transformer.measuring.comparing import (
+    both_answers,
+    compare,
+    compare_checkpoints,
+    comparison_rows,
+    difference_rows,
+    mcnemar,
+    verdicts,
+)
 from viz_transformer.text.tokenizers import RegexTokens, SpacyWords
 
 SOURCES = ["a", "b", "c", "d", "e", "f", "g", "h"]
@@ -107,6 +117,30 @@ def test_exact_matches_are_counted_pair_by_pair(two: tuple[Checkpoint, Checkpoin
     assert result["bleu"] is result["chrf"] is None
     turned = compare(two[1], two[0], PAIRS)["exact_match"]
     assert (turned["first"], turned["only_first"], turned["p"]) == (2 / 8, 1, result["exact_match"]["p"])
+
+
+def test_the_pairs_with_different_answers_are_listed_with_both_and_a_link(
+    two: tuple[Checkpoint, Checkpoint], tmp_path: Path
+):
+    both = both_answers(*two, PAIRS)
+    head, *rows = difference_rows(both)
+    assert head == ("source", "target", "one", "two", "right", "in the app")
+    assert [row[0] for row in rows] == [*"bcdefgh"]  # to a both write the same
+    assert [row[4] for row in rows] == ["one", "one", "one", "one", "two", "neither", "neither"]
+    assert rows[0][1:4] == (TARGETS[1], TARGETS[1].lower(), SECOND[1])
+    link = urlsplit(rows[0][5])
+    assert link.netloc == f"{HOST}:{USUAL_PORT}" and dict(parse_qsl(link.query)) == {
+        "checkpoint": "one",
+        "text": "b",
+        "pin_checkpoint": "two",
+        "pin_text": "b",
+        "shown": "A|B",
+    }
+    compare(*two, PAIRS, differences=tmp_path / "differences.tsv")
+    lines = (tmp_path / "differences.tsv").read_text(encoding="utf-8").splitlines()
+    assert [tuple(line.split("\t")) for line in lines] == [head, *rows]
+    with pytest.raises(ValueError, match="is a folder"):
+        compare(*two, PAIRS, differences=tmp_path)
 
 
 def test_the_bootstrap_is_sacrebleus_with_its_usual_seed(

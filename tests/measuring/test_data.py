@@ -168,6 +168,17 @@ def test_a_limit_stops_the_reading(folder: Path):
         Split(file="toy/pairs.txt", separator="|", limit=8).read(folder)
 
 
+def test_parts_that_are_drawn_have_all_pairs_of_their_sources_wherever_these_stand(tmp_path: Path) -> None:
+    pairs = [(str(i % 20), str(i)) for i in range(50)]
+    for name, order in (("a", pairs), ("b", pairs[::-1])):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in order), encoding="utf-8")
+    first, rest = (Split(file="a.tsv", drawn=places).read(tmp_path) for places in ((0, 5), (5, 20)))
+    assert {source for source, _ in first}.isdisjoint(source for source, _ in rest)
+    assert len({source for source, _ in first}) == 5 and sorted(first + rest) == sorted(pairs)
+    assert Split(file="b.tsv", drawn=(0, 5)).read(tmp_path) == first[::-1]
+    assert Split(file="a.tsv", drawn=(0, 5), limit=3).read(tmp_path) == first[:3]
+
+
 def test_a_split_with_nothing_in_it_is_refused(folder: Path):
     with pytest.raises(ValueError, match=r"toy/pairs\.txt has 7 pairs that fit, none behind the first 7"):
         Split(file="toy/pairs.txt", separator="|", skip=7).read(folder)
@@ -194,6 +205,7 @@ def test_the_data_folder_is_looked_for_only_if_a_file_is_needed(folder: Path, mo
             Split(file="a.txt", separator="|", longest=(22, 85), skip=10, limit=3),
             {"file": "a.txt", "separator": "|", "longest": [22, 85], "skip": 10, "limit": 3},
         ),
+        (Split(file="a.tsv", drawn=(5, 20)), {"file": "a.tsv", "drawn": [5, 20]}),
     ],
 )
 def test_a_split_is_described_by_what_is_not_usual(split: Split, described: dict[str, Any]):
@@ -211,6 +223,9 @@ def test_a_split_is_described_by_what_is_not_usual(split: Split, described: dict
         ({"file": "a", "limit": None}, "'limit': None does not"),
         ({"file": "a", "longest": [1]}, "'longest' has to be two numbers"),
         ({"file": "a", "longest": [1, "2"]}, "'longest' has to be two numbers"),
+        ({"file": "a", "drawn": [1]}, "'drawn' has to be two places"),
+        ({"file": "a", "drawn": [3, 3]}, r"drawn=\[3, 3\] takes no source"),
+        ({"file": "a", "drawn": [-1, 3]}, r"drawn=\[-1, 3\] takes no source"),
         ({"file": "a", "skip": -1}, "skip=-1 must not be negative"),
         ({"file": "a", "limit": 0}, "limit=0 must be at least 1"),
         ({"file": "generated:copy/test", "longest": [5, 5]}, "is made to measure: leave out longest"),
@@ -308,7 +323,7 @@ def test_a_gzip_file_that_unpacks_to_very_much_is_refused(tmp_path: Path, monkey
         for _ in range(65):
             file.write(bytes(2**20))
     for read in (read_pairs, read_text):
-        with pytest.raises(ValueError, match="has a line of more than 64 MiB"):
+        with pytest.raises(ValueError, match="line 1 has more than 64 MiB"):
             read(bomb)
     monkeypatch.setattr(data, "LONGEST_LINE", 10_000)
     with gzip.open(tmp_path / "lines.gz", "wb") as file:

@@ -19,8 +19,9 @@ from viz_transformer.model.cache import AttentionCache, DecoderCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.model.masks import causal_mask
-from viz_transformer.model.positions import alibi_slopes
+from viz_transformer.model.positions import ENCODINGS, alibi_slopes
 from viz_transformer.model.tap import OFF, Recorder
+from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.decoding import Beam, Greedy, decode
 from viz_transformer.running.edits import RemovePositions, Replace, Scale, check_edits
 from viz_transformer.running.record import Trace
@@ -367,3 +368,22 @@ def test_runs_of_models_with_the_same_parameters_and_other_positions_have_other_
 
 
 SIZES: dict[str, Any] = {"encoder_layers": 1, "decoder_layers": 1, "n_heads": 2, "d_model": 8, "d_ff": 8}
+
+
+@pytest.mark.parametrize(("word", "divisor"), [("sinusoidal-halves", 4), ("sinusoidal-halves-fairseq", 3)])
+def test_a_table_in_halves_has_all_sines_then_all_cosines(word: str, divisor: int) -> None:
+    table = ENCODINGS[word].table(9, 8).double()
+    for position in range(9):
+        for pair in range(4):
+            angle = position / 10_000 ** (pair / divisor)
+            assert abs(table[position, pair] - math.sin(angle)) < 1e-7
+            assert abs(table[position, 4 + pair] - math.cos(angle)) < 1e-7
+
+
+def test_the_first_token_stands_where_the_offset_says() -> None:
+    sizes = {"source_vocab_size": 9, "target_vocab_size": 9, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 8}
+    config = ModelConfig(positions="sinusoidal-halves", position_offset=2, d_model=8, n_heads=2, max_source=5, **sizes)
+    model = Transformer(config)
+    assert torch.equal(model.table("positions", "encoder"), ENCODINGS["sinusoidal-halves"].table(7, 8)[2:])
+    with pytest.raises(ValueError, match="position_offset=2 goes with positions in halves alone"):
+        ModelConfig(position_offset=2, d_model=8, n_heads=2, **sizes)

@@ -35,6 +35,7 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "norm_epsilon": (1e-5, 1e-5, 1e-6, 1e-5, 1e-5),
     "encoder_final_norm": ("same", "same", "torch", "same", "same"),
     "positions": ("sinusoidal-doubled", "learned", "sinusoidal", "sinusoidal", "learned"),
+    "position_offset": (0,) * 5,
     "embedding_scale": ("one", "one", "sqrt", "one", "sqrt"),
     "divisor": ("sqrt-head-dim",) * 5,
     "merge": ("raw-reshape", *["concatenate"] * 4),

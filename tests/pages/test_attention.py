@@ -10,6 +10,7 @@ from page_driver import (
     csv_lines,
     goes_to,
     markup,
+    open_table,
     opener,
     recorded,
     same_bits,
@@ -111,16 +112,28 @@ def test_an_encoder_alone_gets_a_sentence(app, tmp_path, models_in):
 # ---- several heads, derived pictures, switches
 
 
-def test_several_heads_are_lines_of_their_own_and_the_map_is_the_first(app, bundled):
+def test_several_heads_are_maps_and_lines_of_their_own(app, bundled):
     run = the_run(bundled)
     opened(app, heads="1,3")
+    maps = all_sent(app, "matrix")
+    assert [header["title"] for header, _ in maps] == [
+        f"Decoder layer 1, head {head}, cross-attention" for head in (1, 3)
+    ]
+    for (_, arrays), head in zip(maps, (1, 3), strict=True):
+        assert same_bits(arrays["values"], recorded(run, "cross", 1, head)[0])
     header, arrays = sent(app, "lines")
     assert header["heads"] == ["head 1", "head 3"]
     assert header["colours"] == ["heads-0", "heads-1"]
     for weights, head in zip(arrays["weights"], (1, 3), strict=True):
         assert same_bits(weights, recorded(run, "cross", 1, head)[0])
-    assert same_bits(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1)[0])
     assert "Scores of layer 1, head 1" in words(app)
+
+
+def test_lengths_of_several_heads_have_one_scale(app):
+    opened(app, heads="0,1,2", options="contribution")
+    maps = all_sent(app, "matrix")[:3]
+    assert len({header["most"] for header, _ in maps}) == 1
+    assert maps[0][0]["most"] == max(float(arrays["values"].max()) for _, arrays in maps)
 
 
 @pytest.mark.parametrize(("option", "word", "combine"), [("mean", "mean", np.mean), ("max", "maximum", np.max)])
@@ -297,11 +310,9 @@ def test_scores_beside_the_map_and_under_the_thumbnails_are_those_of_the_run(app
 def test_the_table_and_its_csv_are_the_recorded_weights(app, bundled, downloads):
     opened(app, kind="decoder", layer="0", heads="1")
     assert len(app.dataframe) == 0  # the table is made when it is opened
-    app.session_state["attention_matrix_table"] = True
-    again(app)
     weights, mask = recorded(the_run(bundled), "decoder", 0, 1)
     keys = weights.shape[1]
-    table = app.dataframe[0].value
+    table = open_table(app, "attention_matrix")
     assert same_bits(table.iloc[:, :keys].to_numpy(np.float32), weights)
     assert np.array_equal(table.iloc[:, keys:].to_numpy(bool), ~mask)
     ((name, make),) = downloads.items()
@@ -314,6 +325,18 @@ def test_the_table_and_its_csv_are_the_recorded_weights(app, bundled, downloads)
 
 
 # ---- A, B and their difference
+
+
+def heads_of(app):
+    """Of which run the thumbnails and the scores say that they are, "A" or "B"; None if they say none."""
+    title = sent(app, "grid")[0]["title"]
+    found = {
+        letter
+        for letter in "AB"
+        if title.startswith(f"All heads of {letter},") and f"Scores of {letter}," in words(app)
+    }
+    assert found or title.startswith("All heads,")
+    return next(iter(found), None)
 
 
 def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
@@ -329,6 +352,7 @@ def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
     assert same_bits(sent(app, "matrix")[1]["values"], a)
     app.button_group(key="pin_shown").set_value("B").run()
     assert same_bits(sent(app, "matrix")[1]["values"], b)
+    assert heads_of(app) == "B"
     assert address(app) | {"shown": "B"} == address(app)
     app.button_group(key="pin_shown").set_value("A-B").run()
     header, arrays = sent(app, "matrix")
@@ -336,9 +360,10 @@ def test_a_pinned_run_is_compared_as_a_b_and_a_minus_b_and_let_go(app, bundled):
     assert header["signed"] and header["title"].startswith("A − B: ")
     assert f"A: numbers-tiny, “{TEXT}”" in header["caption"] and f"B: numbers, “{TEXT}”" in header["caption"]
     assert wording("lines_and_text_show_weights_look") in words(app)
-    assert wording("the_thumbnails_and_all_scores_are_those_of_a") in words(app)
+    assert heads_of(app) == "A"
     app.button(key="pin_off").click().run()
     assert same_bits(sent(app, "matrix")[1]["values"], a)
+    assert heads_of(app) is None
     assert not {"pin_checkpoint", "pin_text", "shown"} & set(address(app))
     assert [button.key for button in app.button] == ["pin_set"]
     assert not app.exception
@@ -461,8 +486,10 @@ FULL = {
     "weight_line": "softmax",
     "weight_beside": "out",
     "model_tab": "doctor",
+    "mask_view": "weights",
     "model_answers": "wrong",
     "model_find": "seven",
+    "model_other": "numbers-tiny",
     "model_recipe": "new:numbers-tiny:own:e1-d2-h2-w16-f16-pre-s5",
     "model_snapshot": "500",
     "play": "norms",
@@ -600,3 +627,4 @@ def test_two_maps_stand_beside_each_other_with_one_scale(app, bundled):
         assert same_bits(arrays["values"], recorded(the_run(bundled, text), "decoder", 1, 2)[0])
     assert maps[0][0]["most"] == maps[1][0]["most"]
     assert components(app, "lines") == [] and len(components(app, "grid")) == 1
+    assert heads_of(app) == "A"

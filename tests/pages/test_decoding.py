@@ -4,7 +4,21 @@ import math
 
 import numpy as np
 import pytest
-from page_driver import TEXT, address, all_sent, goes_to, markup, opener, sent, stale, the_run, words
+from page_driver import (
+    TEXT,
+    address,
+    all_sent,
+    goes_to,
+    markup,
+    opener,
+    recorded,
+    same_bits,
+    sent,
+    stale,
+    the_run,
+    told,
+    words,
+)
 from wording import wording
 
 from viz_transformer.checkpoint import load
@@ -195,6 +209,41 @@ def test_a_branch_is_pinned_as_it_was_written(app, bundled):
     assert [header["title"][-4:] for header, _ in all_sent(app, "shading")] == [" (B)", " (B)"]
     app.button_group(key="pin_shown").set_value("A-B").run()
     assert [header["title"][-4:] for header, _ in all_sent(app, "shading")] == [" (A)", " (A)"]
+
+
+def test_a_pinned_run_shows_the_same_step_of_both_with_its_bars_texts_and_maps(app, bundled):
+    a, b = the_run(bundled), the_run(bundled, "7", name="numbers-tiny")
+    at = min(len(a.steps), len(b.steps)) - 1
+    opened(app, t=str(at), layer="0", pin_checkpoint="numbers-tiny", pin_text="7", shown="A|B")
+    headers = [header for header, _ in all_sent(app, "scrubber")]
+    assert [len(header["written"]) for header in headers] == [len(a.steps), len(b.steps)]
+    assert [header["first_row"] for header in headers] == [0, 0]
+    assert ["ids" in header for header in headers] == [True, False] and all(header["room"] for header in headers)
+    assert [header["title"][-4:] for header, _ in all_sent(app, "shading")] == [" (A)", " (A)", " (B)", " (B)"]
+    maps = all_sent(app, "matrix")
+    for run, (header, arrays), name in zip((a, b), maps, "AB", strict=True):
+        assert same_bits(arrays["values"], recorded(run, "cross", 0, 0)[0])
+        assert header["title"].startswith(f"{name}: ") and header["grows"]
+    assert maps[0][0]["most"] == maps[1][0]["most"]
+    said = f"What did A and B write at step {at}? A “{a.steps[at].token}”, "
+    assert said in words(app) and f"; B “{b.steps[at].token}”, " in words(app)
+    goes_to(app, t=str(len(a.steps) - 1), dec_tab="branches")
+    assert wording("below_stands_a_alone") in words(app)
+
+
+def test_bars_of_both_are_at_one_step_where_the_answers_begin_in_different_rows(at_the_zoo):
+    opened(
+        at_the_zoo,
+        checkpoint="shakespeare",
+        text="ABBA",
+        pin_checkpoint="shakespeare",
+        pin_text="BA",
+        shown="A|B",
+        t="5",
+    )
+    assert [header["first_row"] for header, _ in all_sent(at_the_zoo, "scrubber")] == [3, 3]
+    assert [row["first"] for row in told(at_the_zoo, "chips")["rows"]] == [3, 3]
+    assert wording("the_answer_of_b_begins_with_its_row", 1) in words(at_the_zoo)
 
 
 # ---- the tabs

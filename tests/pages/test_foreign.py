@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from foreign import ANATOMY, LAYERS, UNTOLD, foreign_checkpoint, foreign_summary
-from page_driver import words
+from page_driver import sent, words
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
 from viz_transformer.model.instrument import OF_ANOTHER
+from viz_transformer.running.decoding import decode
 from viz_transformer.ui.session import cached, state
 
 OPENING = {"checkpoint": "foreign", "text": "uvw0", "kind": "decoder"}
@@ -100,6 +102,13 @@ CASES = [(page, name, value) for page, parts in PARTS.items() for name, values i
 def test_each_part_of_a_page_too(opened: Callable[..., AppTest], page: str, name: str, value: str) -> None:
     shown, sentence = said(opened(page, **{name: value})), PARTS[page][name][value]
     assert sentence is None or sentence in shown
+
+
+@pytest.mark.parametrize("page", ["attention", "run"])
+def test_the_map_is_that_of_the_run(opened: Callable[..., AppTest], page: str) -> None:
+    _, arrays = sent(opened(page, layer="1", heads="5"), "matrix")
+    run = decode(foreign_checkpoint(), OPENING["text"])
+    assert np.array_equal(arrays["values"], run.trace["decoder.1.self.weights"][0, 5].numpy())
 
 
 def test_a_head_that_only_one_layer_has(opened: Callable[..., AppTest]) -> None:

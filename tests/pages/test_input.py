@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 import spacy
-from page_driver import TEXT, again, figures, goes_to, markup, numbers, opener, stale, the_run, words
+from page_driver import TEXT, again, figures, goes_to, markup, numbers, open_table, opener, stale, the_run, words
 from wording import wording
 
 from viz_transformer.analysis.inputs.dataset import Source
@@ -177,9 +177,7 @@ def test_a_minus_b_is_the_difference_of_both_recorded_inputs_on_one_scale(app, b
         f"{(a[at] - b[at])[feature]:.4g}",
         feature,
     ) in words(app)
-    app.session_state["input_table"] = True
-    again(app)
-    shown = table(app, "input, A − B")
+    shown = open_table(app, "input_strips")
     np.testing.assert_array_equal(shown["input, A − B"], a[at] - b[at])
     np.testing.assert_array_equal(shown["position, A"], recorded[1][0][at])
 

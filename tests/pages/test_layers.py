@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from builders import saved, tiny_checkpoint
-from page_driver import TEXT, again, csv_lines, figures, markup, opener, stale, told, words
+from page_driver import TEXT, csv_lines, figures, markup, open_table, opener, stale, told, words
 from wording import wording
 
 from viz_transformer.analysis.layers.lens import lens
@@ -42,10 +42,9 @@ def shown(values, digits):
 
 
 def saved_csv(app, downloads, key):
-    """The lines of the CSV that a table's button gives."""
+    """The lines of the CSV of a table."""
     downloads.clear()
-    app.session_state[key] = True
-    again(app)
+    open_table(app, key)
     (data,) = downloads.values()
     head, *lines = csv_lines(data())
     return [dict(zip(head, line, strict=True)) for line in lines]
@@ -226,7 +225,7 @@ def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_
     said = words(at_the_zoo)
     assert wording("in_of_rows_another_token_is_most_probable_there", other, len(run.steps)) in said
     assert "KL(last pass ‖ here)" in said and wording("the_last_column_is_the_runs_own_logits") not in said
-    lines = saved_csv(at_the_zoo, downloads, "layers_lens_table")
+    lines = saved_csv(at_the_zoo, downloads, "layers_lens")
     own = [line for line in lines if line["station"] == "own step"][: len(run.steps)]
     assert [float(line["its probability"]) for line in own] == found.written[: len(run.steps), -1].tolist()
     assert [line["best token"] for line in own] == [labels.visible(step.token) for step in run.steps]
@@ -235,7 +234,7 @@ def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_
 def test_the_table_of_the_lens_and_its_csv_hold_all_of_it(app, bundled, downloads):
     ckpt, run = the_run(bundled)
     opened(app)
-    lines = saved_csv(app, downloads, "layers_lens_table")
+    lines = saved_csv(app, downloads, "layers_lens")
     found = lens(run.trace, ckpt.model)
     assert len(lines) == 4 * len(run.steps)
     for number, line in enumerate(lines):
@@ -269,13 +268,11 @@ def test_the_tables_of_sub_layer_norm_and_stream_are_the_numbers_of_the_run(app,
     ckpt, run = the_run(bundled)
     opened(app, kind="decoder", layer="0")
     found = flows(run.trace, "decoder")
-    lines = saved_csv(app, downloads, "layers_flow_table")
+    lines = saved_csv(app, downloads, "layers_flow")
     assert [float(line["came in"]) for line in lines] == found[0].came.tolist()
-    app.session_state["layers_flow_table"] = False
-    lines = saved_csv(app, downloads, "layers_stream_table")
+    lines = saved_csv(app, downloads, "layers_stream")
     assert [float(line["total"]) for line in lines] == np.concatenate([flow.total for flow in found]).tolist()
-    app.session_state["layers_stream_table"] = False
-    lines = saved_csv(app, downloads, "layers_norm_table")
+    lines = saved_csv(app, downloads, "layers_norm")
     view = norm_view(run.trace, ckpt.model, found[0].place)
     assert [float(line["variance after"]) for line in lines] == view.after[1].tolist()
 

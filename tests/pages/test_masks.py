@@ -12,6 +12,7 @@ from page_driver import (
     components,
     goes_to,
     markup,
+    open_table,
     opener,
     select,
     sent,
@@ -31,8 +32,16 @@ from viz_transformer.ui.pages.masks.fields import MOST_CELLS, cells
 from viz_transformer.ui.session import state
 
 TEXT = "4.20"
-opened = opener("masks", text=TEXT)
+opened = opener("masks", text=TEXT, mask_view="weights")
 KINDS = ("cross", "decoder", "encoder")
+
+
+def masks_of(app):
+    """Header and arrays of the masks, which stand where the weights stand after it again."""
+    goes_to(app, mask_view="masks")
+    found = sent(app, "masks")
+    goes_to(app, mask_view="weights")
+    return found
 
 
 def the_run(folder, text=TEXT, name="numbers"):
@@ -57,7 +66,7 @@ def the_pass(folder, *, text=TEXT, cells=(), fill=None, rule=None, name="numbers
 def test_the_masks_and_weights_of_the_text_alone_are_those_of_the_run(app, bundled, kind):
     _, run = the_pass(bundled)
     opened(app, mask_kind=kind, layer="0", heads="2", mask_batch="")
-    header, arrays = sent(app, "masks")
+    header, arrays = masks_of(app)
     mask = run[f"{SITES[kind].format(0)}.mask"][0, 0].numpy()
     assert ((arrays["padding"] & arrays["causal"]) == mask).all()
     assert arrays["causal"].all() == (kind != "decoder")
@@ -80,7 +89,7 @@ def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bu
     lengths = tuple(max(len(getattr(each, side)) for each in (run, other, longest)) for side in ("src", "tgt"))
     padded = in_batch(ckpt, run, lengths)
     opened(app, mask_kind="encoder", mask_batch="7.10\n68,315.79", layer="0", heads="1")
-    header, arrays = sent(app, "masks")
+    header, arrays = masks_of(app)
     assert texts(header["columns"]) == list(padded.src_tokens)
     assert header["columns"]["field"] == "mask_key" and header["columns"]["tokens"][-1]["special"]
     assert (~arrays["padding"]).sum() == lengths[0] * (lengths[0] - len(run.src))
@@ -88,7 +97,7 @@ def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bu
     assert before["values"].tobytes() == padded["encoder.0.self.weights"][0, 1].numpy().tobytes()
     app.button_group(key="masks_text").set_value(2)
     again(app)
-    assert texts(sent(app, "masks")[0]["columns"])[: len(longest.src)] == list(longest.src_tokens)
+    assert texts(masks_of(app)[0]["columns"])[: len(longest.src)] == list(longest.src_tokens)
     assert address(app)["mask_text"] == "2"
 
 
@@ -108,7 +117,7 @@ def test_an_example_that_the_model_cannot_read_is_not_offered(at_the_zoo):
 
 
 def test_key_or_query_closes_the_rows_of_padding_as_well(app):
-    opened(app, mask_kind="encoder", mask_batch="68,315.79")
+    opened(app, mask_kind="encoder", mask_batch="68,315.79", mask_view="masks")
     header, arrays = sent(app, "masks")
     assert header["panels"][0]["note"] == "padded keys are closed" and arrays["padding"].any(axis=1).all()
     app.button_group(key="masks_mask_padding").set_value("key-or-query")
@@ -132,7 +141,7 @@ def test_a_plain_size_has_one_over_n(app):
         mask_fill="-1e9",
         mask_padding="key-or-query",
     )
-    header, arrays = sent(app, "masks")
+    header, arrays = masks_of(app)
     assert texts(header["rows"]) == ["0", "1", "2", "3", "pad"]
     own = arrays["padding"] & arrays["causal"]
     assert own.astype(int).tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [0] * 5]
@@ -144,7 +153,7 @@ def test_a_plain_size_has_one_over_n(app):
     assert "no logits to watch" in words(app)
     app.number_input(key="masks_size").set_value(20)
     again(app)
-    assert sent(app, "masks")[1]["causal"].tolist() == np.tri(20, dtype=bool).tolist()
+    assert masks_of(app)[1]["causal"].tolist() == np.tri(20, dtype=bool).tolist()
     assert address(app)["mask_size"] == "20"
 
 
@@ -153,7 +162,7 @@ def test_a_plain_size_has_one_over_n(app):
 def test_any_plain_size_is_drawn(app, size, padded, kind):
     opened(app, mask_of="size", mask_kind=kind, mask_size=size, mask_padded=padded, mask_fill="-inf")
     wanted = min(max(1, int(size)), 64)
-    assert sent(app, "masks")[1]["padding"].shape == (wanted, wanted)
+    assert masks_of(app)[1]["padding"].shape == (wanted, wanted)
 
 
 # ---- changed cells
@@ -163,9 +172,9 @@ def test_changed_cells_change_the_run_as_the_edits_do(app, bundled):
     cells = ["d0.2", "d2", "c1.1"]
     _, after = the_pass(bundled, cells=cells)
     opened(app, mask_kind="decoder", layer="1", heads="3", mask_batch="", mask_cells=",".join(cells))
-    assert sent(app, "masks")[0]["cells"] == cells
+    assert masks_of(app)[0]["cells"] == cells
     _, (header, arrays), _ = all_sent(app, "matrix")
-    assert header["title"] == "After: the masks above"
+    assert header["title"] == "After: the chosen masks"
     assert arrays["values"].tobytes() == after["decoder.1.self.weights"][0, 3].numpy().tobytes()
     mask = after["decoder.1.self.mask"].expand(1, 4, -1, -1)[0, 3].numpy()
     assert (arrays["mask"] == mask).all() and mask[0, 2] and not mask[2].any()
@@ -181,7 +190,7 @@ def test_what_a_click_tells_becomes_the_selection(app):
 
     turned(["d1.2"], {"t": 1, "u": 2})
     again(app)
-    assert address(app)["mask_cells"] == "d1.2" and sent(app, "masks")[0]["cells"] == ["d1.2"]
+    assert address(app)["mask_cells"] == "d1.2" and masks_of(app)[0]["cells"] == ["d1.2"]
     app.button(key="masks_row").click()
     again(app)
     assert address(app)["mask_cells"] == "d1"  # a closed row takes its turned cells with it
@@ -282,19 +291,16 @@ def test_the_table_of_the_influence_has_the_leaks_too(app, bundled):
     ckpt, after = the_pass(bundled, cells=["d0.2"])
     found = influence(ckpt, after)
     opened(app, mask_batch="", mask_kind="decoder", mask_cells="d0.2")
-    app.session_state["masks_influence_table"] = True
-    again(app)
-    table = app.dataframe[0].value.to_numpy()
+    table = open_table(app, "masks_influence_map").to_numpy()
     assert found.leaks.any() and np.array_equal(table.astype(np.float32), found.change)
 
 
 def test_the_table_of_a_closed_row_has_the_weights_that_its_fill_leaves_it_and_says_that_they_are_masked(app, bundled):
     _, after = the_pass(bundled, cells=["d2"], fill="-1e9")
     opened(app, mask_batch="", mask_kind="decoder", layer="0", heads="0", mask_cells="d2", mask_fill="-1e9")
-    app.session_state["masks_after_table"] = True
-    again(app)
+    table = open_table(app, "masks_after")
     weights, mask = after["decoder.0.self.weights"][0, 0].numpy(), after["decoder.0.self.mask"][0, 0].numpy()
-    numbers, marks = (app.dataframe[0].value.iloc[:, part] for part in (slice(0, len(mask)), slice(len(mask), None)))
+    numbers, marks = (table.iloc[:, part] for part in (slice(0, len(mask)), slice(len(mask), None)))
     assert numbers.to_numpy(np.float32).tobytes() == weights.tobytes() and (weights[2] > 0).all()
     assert np.array_equal(marks.to_numpy(bool), ~mask) and not mask[2].any()
     assert wording("masked_cells_keep_their_weight") in words(app)
@@ -302,16 +308,14 @@ def test_the_table_of_a_closed_row_has_the_weights_that_its_fill_leaves_it_and_s
 
 def test_the_effect_opens_as_a_table(app):
     opened(app, mask_batch="", mask_cells="c0")
-    app.session_state["masks_effect"] = True
-    again(app)
-    assert list(app.dataframe[0].value.columns)[:3] == ["reads", "before", "probability before"]
+    assert list(open_table(app, "masks_effect").columns)[:3] == ["reads", "before", "probability before"]
 
 
 def test_a_model_with_slips_reads_the_future_and_one_without_does_not(at_the_zoo, zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", mask_kind="decoder")
     said = words(at_the_zoo)
     assert re.search(r"✕ Position \d+ changes when token \d+ is swapped: this decoder reads the future\.", said)
-    header, _ = sent(at_the_zoo, "masks")
+    header, _ = masks_of(at_the_zoo)
     assert len(header["rows"]["tokens"]) == 20  # padding included, as the model reads it
     opened(at_the_zoo, checkpoint="multi30k-de-en", text="abc")
     assert "✓ A triangle: nothing reads ahead." in words(at_the_zoo)
@@ -367,17 +371,35 @@ def test_b_is_padded_as_a_is_in_its_batch_so_that_a_shorter_text_is_subtracted(a
 
 def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
     opened(app, pin_text="4.30", mask_kind="encoder", layer="0", heads="2", **PIN)
-    app.session_state["masks_before_table"] = True
-    again(app)
     a, b = (the_pass(bundled, text=text)[1]["encoder.0.self.weights"][0, 2].numpy() for text in (TEXT, "4.30"))
-    np.testing.assert_array_equal(app.dataframe[0].value.to_numpy(), a - b)
+    np.testing.assert_array_equal(open_table(app, "masks_before").to_numpy(), a - b)
+
+
+def test_masks_and_weights_of_two_runs_stand_beside_each_other(app, bundled):
+    pin = {**PIN, "pin_checkpoint": "numbers-tiny", "pin_text": "68,315.79", "shown": "A|B"}
+    opened(app, mask_kind="encoder", layer="0", heads="2", mask_view="masks", **pin)
+    runs = the_run(bundled)[1], the_run(bundled, "68,315.79", "numbers-tiny")[1]
+    for run, (header, arrays) in zip(runs, all_sent(app, "masks"), strict=True):
+        assert texts(header["rows"]) == list(run.src_tokens)
+        assert (arrays["padding"] == run["encoder.0.self.mask"][0, 0].numpy()).all()
+    goes_to(app, mask_view="weights")
+    for run, (header, arrays), name in zip(runs, all_sent(app, "matrix")[:2], "AB", strict=True):
+        assert arrays["values"].tobytes() == run["encoder.0.self.weights"][0, 2].numpy().tobytes()
+        assert header["title"] == f"{name}: the model’s own masks"
+    goes_to(app, mask_cells="e1.2")
+    titles = [header["title"] for header, _ in all_sent(app, "matrix")[:4]]
+    assert titles == ["A: before", "A: after", "B: before", "B: after"]
+    changed = the_pass(bundled, text="68,315.79", cells=("e1.2",), name="numbers-tiny")[1]["encoder.0.self.weights"]
+    assert all_sent(app, "matrix")[3][1]["values"].tobytes() == changed[0, 2].numpy().tobytes()
+    goes_to(app, mask_of="size", mask_view="masks")
+    assert wording("a_plain_size_has_no_runs", "A | B") in words(app) and len(components(app, "masks")) == 1
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
         ({"pin_text": "68,315.79"}, wording("only_maps_of_one_size_can_be_subtracted", 6, 6, 11, 11)),
-        ({"pin_text": "7", "mask_of": "size"}, wording("a_plain_size_has_no_runs_a_b_is_there_for_texts")),
+        ({"pin_text": "7", "mask_of": "size"}, wording("a_plain_size_has_no_runs", "A − B")),
         (
             {"pin_text": "7", "mask_batch": "1", "mask_text": "1"},
             wording("a_b_is_that_of_the_two_runs_choose_text", 0),
@@ -401,7 +423,7 @@ def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
     pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B", "mask_batch": ""}
     opened(at_the_zoo, checkpoint="own", text="bad", mask_kind="cross", **pin)
     assert "B cannot be shown so: " in words(at_the_zoo)
-    assert len(components(at_the_zoo, "masks")) == 1
+    assert masks_of(at_the_zoo)
 
 
 # ---- other models, bad input, address
@@ -412,7 +434,7 @@ def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
     said = words(at_the_zoo)
     assert wording("has_no_padding_token_texts_of_different_lengths", "shakespeare") in said
     assert at_the_zoo.button_group(key="masks_kind").options == ["Decoder → itself"]
-    assert sent(at_the_zoo, "masks")[1]["padding"].all() and "A triangle" in said
+    assert masks_of(at_the_zoo)[1]["padding"].all() and "A triangle" in said
     assert not [each for each in at_the_zoo.get("button_group") if each.key == "masks_swap"]
 
 
@@ -421,7 +443,7 @@ def test_a_decoder_alone_without_padding_says_so(at_the_zoo):
     [("", "The text is empty"), ("7" * 60, wording("the_model_reads_at_most", 48)), (" ", "The text is empty")],
 )
 def test_a_text_that_cannot_be_read_is_answered_by_one_sentence(app, text, sentence):
-    said = words(opened(app, text=text))
+    said = words(opened(app, text=text, mask_view="masks"))
     assert sentence in said and stale(app) and len(components(app, "masks")) == 1 and "What not to conclude" in said
 
 
@@ -433,7 +455,7 @@ def test_a_line_of_the_batch_that_cannot_be_read_is_named(app):
 
 @pytest.mark.parametrize("text", ["7", "1<b>&", "مرحبا", "7" * 46])
 def test_any_text_that_the_model_reads_has_its_masks(app, text):
-    header, _ = sent(opened(app, text=text, mask_kind="encoder", mask_batch=""), "masks")
+    header, _ = masks_of(opened(app, text=text, mask_kind="encoder", mask_batch=""))
     assert len(header["rows"]["tokens"]) == len(text) + 2
     assert "<b>" not in markup(app)
 
@@ -461,8 +483,12 @@ def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_
     opened(app, **given, mask_padding="key-or-query", mask_query="1", mask_key="2")
     other = opened(new_app(), **address(app))
     assert address(other) == address(app)
-    for name in ("masks", "matrix"):
-        assert [each.bytes for each in components(other, name)] == [each.bytes for each in components(app, name)]
+    assert [each.bytes for each in components(other, "matrix")] == [each.bytes for each in components(app, "matrix")]
+    for each in (app, other):
+        goes_to(each, mask_view="masks")
+    assert (
+        [each.bytes for each in components(other, "masks")] == [each.bytes for each in components(app, "masks")] != []
+    )
 
 
 def test_several_changes_of_the_selection_run_no_model_anew(app, monkeypatch):
@@ -516,10 +542,10 @@ def test_the_page_opens_on_the_decoder_and_leaves_the_kind_of_the_other_pages_as
 def test_a_link_that_a_session_begins_with_may_name_the_kind_as_it_always_did(new_app, kind):
     app = new_app()
     opened(app, checkpoint="numbers", kind=kind, mask_batch="")
-    assert sent(app, "masks")[0]["kind"] == kind and address(app)["mask_kind"] == kind
+    assert masks_of(app)[0]["kind"] == kind and address(app)["mask_kind"] == kind
 
 
 def test_a_kind_that_the_model_does_not_have_is_said(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", mask_kind="cross")
     assert "There is no cross attention in shakespeare" in words(at_the_zoo)
-    assert sent(at_the_zoo, "masks")[0]["kind"] == "decoder"
+    assert masks_of(at_the_zoo)[0]["kind"] == "decoder"

@@ -1,11 +1,14 @@
+import html
 import json
+import re
 import shutil
 from dataclasses import replace
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 from builders import saved
-from page_driver import again, all_sent, figures, markup, numbers, opener, told, words
+from page_driver import again, all_sent, drawn, figures, goes_to, markup, numbers, opener, told, words
 from wording import wording
 
 from viz_transformer.analysis.models.answers import PairAnswer, greedy_answers
@@ -15,6 +18,7 @@ from viz_transformer.analysis.models.snapshots import snapshot_series
 from viz_transformer.analysis.models.untrained import recipe_of, untrained
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.figures.architecture import architecture
+from viz_transformer.measuring.comparing import both_answers
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.pages.models import model_tabs, view
@@ -315,7 +319,8 @@ def test_all_answers_of_a_translator_are_there_to_be_read(translates, captions, 
     shown = []
     monkeypatch.setattr(view.st, "html", shown.append)
     answers = [PairAnswer(f"source {i}", "a", "b", right=False) for i in range(9)]
-    view.answer_tables(answers, 6, translates=translates)
+    left = view.answer_tables(answers, 6, translates=translates, model="numbers")
+    assert left == (0 if translates else 3)
     assert len(shown) == len(captions)
     assert all(caption in table for caption, table in zip(captions, shown, strict=True))
     assert shown[0].count("<tr>") == (9 if translates else 6)
@@ -374,6 +379,79 @@ def test_the_data_card_states_what_the_card_does(app):
     assert "<th>licence</th><td>MIT</td>" in said
     assert "<th>overlap</th><td>not stated</td>" in said
     assert "<th>pairs</th><td>3</td>" in said
+
+
+def test_every_row_of_the_errors_leads_to_its_sentence_on_run(app, new_app):
+    said = markup(opened(app, model_tab="errors"))
+    sources = re.findall(r'<th><a href="\./\?([^"]+)">([^<]+)</a></th>', said)
+    assert {source for _, source in sources} == {"4.20", "7.10", "8"}
+    for address, source in sources:
+        fields = {name: values[0] for name, values in parse_qs(html.unescape(address)).items()}
+        assert fields == {"checkpoint": "numbers", "text": source}
+    shown = goes_to(new_app(), **fields)
+    assert (shown.session_state["selection"]["text"], shown.session_state["selection"]["checkpoint"]) == (
+        fields["text"],
+        "numbers",
+    )
+
+
+def test_a_source_that_is_too_long_for_an_address_and_one_with_signs_stand_in_their_row(app):
+    opened(app, model_tab="errors")
+
+    def cells() -> None:
+        import streamlit as st
+
+        from viz_transformer.ui.pages.models import view
+
+        for source in ("x" * 1501, '<b>"&'):
+            st.html(view.source_cell(source, checkpoint="numbers"))
+
+    said = markup(drawn(cells))
+    assert f"<th>{'x' * 1501}</th>" in said
+    assert "&lt;b&gt;&quot;&amp;</a>" in said and "text=%3Cb%3E%22%26" in said and "<b>" not in said
+
+
+def test_more_answers_are_listed_until_all_are_there(app, monkeypatch):
+    answers = tuple(PairAnswer(f"s{i}", "a", "b", right=False, ids=(1,)) for i in range(480))
+    monkeypatch.setattr(cached, "example_answers", lambda *_: answers)
+    monkeypatch.setattr(model_tabs, "_counts", lambda *_: None)
+    assert markup(opened(app, model_tab="errors")).count("./?") == 6
+    for said, count in (("200 more", 206), ("200 more", 406), ("74 more", 480)):
+        button = app.button(key="models_more")
+        assert button.label == said
+        button.click().run()
+        assert markup(app).count("./?") == count
+    assert not [button for button in app.button if button.key == "models_more"]
+    app.text_input(key="models_find").set_value("s1").run()
+    assert app.button(key="models_more").label == "51 more"  # of 111, from the beginning
+
+
+def test_another_model_s_answers_stand_beside_with_a_link_to_both_runs(app, bundled, new_app):
+    opened(app, model_tab="errors")
+    assert app.selectbox(key="models_other").value == "no other model" and "Different answers" not in markup(app)
+    app.selectbox(key="models_other").set_value("numbers-tiny").run()
+    both = both_answers(load(bundled / "numbers"), load(bundled / "numbers-tiny"), examples_of(bundled))
+    assert both.differences()
+    said = markup(app)
+    assert f"Different answers, {len(both.differences())} shown" in said and "<b>" not in said
+    assert app.session_state["selection"]["model_other"] == "numbers-tiny"
+    source = both.differences()[0].source
+    (found,) = {link for link in re.findall(r'href="\./\?([^"]+)"', said) if f"pin_text={source}" in link}
+    fields = {name: values[0] for name, values in parse_qs(html.unescape(found)).items()}
+    shown = goes_to(new_app(), **fields)
+    chosen = shown.session_state["selection"]
+    assert (chosen["text"], chosen["pin_checkpoint"], chosen["pin_text"]) == (source, "numbers-tiny", source)
+    assert chosen["shown"] == "A|B" and not shown.exception
+
+
+def test_the_pinned_run_s_model_is_the_one_beside_unless_another_is_chosen(app):
+    pinned = {"pin_checkpoint": "numbers-tiny", "pin_text": "8", "shown": "A|B"}
+    opened(app, model_tab="errors", **pinned)
+    assert app.selectbox(key="models_other").value == "numbers-tiny" and "Different answers" in markup(app)
+
+
+def examples_of(bundled):
+    return contents.read_examples(bundled / "numbers")
 
 
 def test_answers_are_filtered_by_kind_and_words(app):
@@ -621,12 +699,20 @@ def test_a_text_that_no_snapshot_can_read_is_said(with_snapshots):
     assert wording("the_model_reads_at_most", 48) in said
 
 
+def test_on_a_projector_the_loss_axis_is_named_within_its_length(app):
+    layout = figures(opened(app, model_tab="curves", projector="on"))[0]["layout"]
+    axis = layout["yaxis"]
+    tall = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    room = tall * (axis["domain"][1] - axis["domain"][0])
+    assert 18 * 0.55 * len(axis["title"]["text"]) < room  # letters of 18 pixels, somewhat over half as wide
+
+
 @pytest.mark.parametrize(
     ("tab", "keys"),
     [
         ("card", ["cards", "model_measured", "model_origin", "model_settings"]),
         ("architecture", ["model_drawing", "model_norms", "model_settings", "model_parameters"]),
-        ("curves", ["loss", "loss_words"]),
+        ("curves", ["loss"]),
         ("data", ["model_data", "model_pairs"]),
         ("errors", ["model_answers", "model_confused", "model_counts"]),
         ("doctor", ["doctor"]),

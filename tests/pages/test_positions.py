@@ -35,7 +35,7 @@ def models(tmp_path_factory):
             card={"training_lengths": {"source": 12, "target": 30}},
             dtype="float32",
         )
-    saved(tiny_checkpoint(positions="learned"), folder / "untrained", dtype="float32")
+    saved(tiny_checkpoint(positions="learned", seed=5), folder / "untrained", dtype="float32")
     saved(tiny_checkpoint("decoder-only", max_target=150), folder / "decoder", dtype="float32")
     saved(tiny_checkpoint("decoder-only", positions="none"), folder / "silent", dtype="float32")
     saved(tiny_checkpoint("encoder-only"), folder / "reader", dtype="float32")
@@ -410,14 +410,51 @@ def test_the_tables_can_be_saved(app, bundled, monkeypatch):
     )
     opened(app)
     own = own_table(load(bundled / "numbers").model, "encoder")
-    frame, name = made["pos_numbers"]
+    frame, name = made["pos_heatmap"]
     assert np.array_equal(frame.to_numpy(), own)
     assert name == "numbers-positions-encoder-standard"
     assert made["pos_arguments"][0].to_numpy() == pytest.approx(derivation(48, 16).argument)
     opened(app, pos_topic="distance", i="2")
-    products = made["pos_products_table"][0]
+    products = made["pos_products"][0]
     assert products["distance"].tolist() == list(range(-2, 46))
     assert products["product with 2"].to_numpy() == pytest.approx(own @ own[2], abs=1e-5)
+
+
+# --- the pinned run
+
+
+def test_two_runs_of_one_table_are_said_to_read_it(app, bundled):
+    pin = {"pin_checkpoint": "numbers", "pin_text": "7", "shown": "A|B"}
+    opened(app, **pin)
+    own = own_table(load(bundled / "numbers").model, "encoder")
+    assert wording("a_and_b_read_the_same_table", len(own), own.shape[1], 10, 2) in words(app)
+    assert np.array_equal(cells(figures(app)[0]), own) and len(figures(app)) == 2
+
+
+@pytest.mark.parametrize("shown", ["A|B", "A-B"])
+def test_tables_of_two_models_stand_beside_each_other_on_one_scale_or_are_subtracted(among, models, shown):
+    opened(among, checkpoint="learned", text="abc", pin_checkpoint="untrained", pin_text="ab", shown=shown)
+    a, b = (own_table(load(models / name).model, "encoder") for name in ("learned", "untrained"))
+    drawn = figures(among)
+    if shown == "A-B":
+        assert np.array_equal(cells(drawn[0]), a - b) and drawn[0]["layout"]["title"]["text"].startswith("A − B")
+        return
+    assert np.array_equal(cells(drawn[0]), a) and np.array_equal(cells(drawn[1]), b)
+    ends = [each["data"][0]["zmax"] for each in drawn[:2]]
+    assert ends[0] == ends[1] == pytest.approx(max(abs(a).max(), abs(b).max()))
+    assert [each["layout"]["title"]["text"][:2] for each in drawn[:2]] == ["A:", "B:"]
+
+
+@pytest.mark.parametrize(
+    ("pinned", "sentence"),
+    [
+        ("none", wording("b_adds_no_positions")),
+        ("decoder", wording("b_has_no_encoder_so_the_table_is_as")),
+    ],
+)
+def test_where_b_has_no_table_one_sentence_says_so(among, pinned, sentence):
+    opened(among, checkpoint="learned", text="abc", pin_checkpoint=pinned, pin_text="ab", shown="A|B")
+    assert sentence in words(among) and not figures(among)[0]["layout"]["title"]["text"].startswith("A:")
 
 
 def test_on_a_projector_the_type_is_larger(app):

@@ -6,12 +6,14 @@ import shutil
 import numpy as np
 import pytest
 from page_driver import (
+    address,
     again,
     all_sent,
     components,
     csv_lines,
     goes_to,
     markup,
+    open_table,
     opener,
     recorded,
     sent,
@@ -22,8 +24,11 @@ from page_driver import (
 )
 from wording import wording
 
+from viz_transformer.analysis.models.untrained import recipe_like, untrained
 from viz_transformer.checkpoint import load
+from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.edits import RemovePositions
 from viz_transformer.sentences import capitalised, shortened
 from viz_transformer.ui.frame.text import literal
 from viz_transformer.ui.session import examples, state
@@ -135,8 +140,8 @@ def test_layer_and_head_are_chosen_by_their_numbers(app):
 def test_the_tables_have_the_same_numbers(app, bundled, downloads):
     opened(app, layer="0", heads="1")
     assert len(app.dataframe) == 0
-    app.session_state["run_matrix_table"] = app.session_state["run_scrubber_table"] = True
-    again(app)
+    open_table(app, "run_matrix")
+    open_table(app, "run_scrubber")
     run = the_run(bundled)
     of_map = csv_lines(downloads["numbers-decoder-layer-0-head-1-cross-attention.csv"]())
     weights = np.array([line[1:] for line in of_map[1:]], np.float32)
@@ -158,14 +163,19 @@ def test_an_example_goes_into_the_box(app):
     assert not app.exception
 
 
-def test_the_slider_writes_the_number_into_the_box_and_follows_it(app):
-    opened(app)
-    slider = app.slider(key="run_slider")
-    assert (slider.min, slider.max, slider.step, slider.value) == (-100_000, 100_000, 0.1, 29284.3)
-    slider.set_value(-1234.5).run()
-    assert app.text_input(key="run_text").value == "-1,234.50"
-    app.text_input(key="run_text").set_value("0.07").run()
-    assert app.slider(key="run_slider").value == 0.07
+def test_the_slider_follows_the_number_in_the_box(app):
+    slider = told(opened(app), "slider")
+    bounds = [slider[name] for name in ("least", "most", "step", "decimals")]
+    assert (bounds, slider["value"], slider["text"]) == ([-100_000, 100_000, 0.1, 2], 29284.3, "29,284.30")
+    for text, value in (("0.07", 0.07), ("hello", None), ("1,000,000.00", None)):
+        app.text_input(key="run_text").set_value(text).run()
+        slider = told(app, "slider")
+        assert (slider["value"], slider["text"]) == (value, text)
+
+
+def test_only_models_of_numbers_have_a_slider(at_the_zoo):
+    opened(at_the_zoo, checkpoint="own", text="bad")
+    assert components(at_the_zoo, "slider") == [] and drawn(at_the_zoo)
 
 
 def test_the_examples_can_all_be_run(app):
@@ -348,7 +358,7 @@ def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
         assert len(sent(app, "scrubber")[0]["candidates"]) == len(run.steps)
         assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1)[0])
     app.button(key="pin_off").click().run()
-    assert [button.key for button in app.button] == ["run_give", "pin_set"]
+    assert {button.key for button in app.button} == {"run_give", "pin_set", "tour_over"}
 
 
 def test_a_pinned_run_stands_beside_the_other_whatever_their_lengths(app, bundled):
@@ -386,6 +396,93 @@ def test_of_two_answers_the_tokens_are_marked_that_differ(app, bundled):
 def test_a_map_that_one_of_two_models_lacks_is_a_sentence_in_its_place(at_the_zoo):
     opened(at_the_zoo, checkpoint="own", text="bad", pin_checkpoint="shakespeare", pin_text="ROT:", shown="A|B")
     assert len(all_sent(at_the_zoo, "matrix")) == 1 and "B cannot be shown so: " in words(at_the_zoo)
+
+
+def offered_pairs(app):
+    """The prepared pairs: what can be clicked, by its key."""
+    app.session_state["pairs"] = True
+    again(app)
+    return {button.key.removeprefix("pair_"): button for button in app.button if button.key.startswith("pair_")}
+
+
+def run_of_b(app):
+    header, arrays = all_sent(app, "matrix")[1]
+    assert app.button_group(key="pin_shown").value == "A|B" and header["title"].startswith("B: ")
+    return arrays["values"]
+
+
+def test_an_untrained_twin_is_one_click_away_and_the_trained_one_from_there(app, bundled):
+    opened(app, text="7")
+    assert components(app, "matrix") != [] and "pair_training" not in {button.key for button in app.button}
+    offered_pairs(app)["training"].click().run()
+    twin = untrained(recipe_like(read_summary(bundled / "numbers")), load(bundled / "numbers"))
+    assert np.array_equal(run_of_b(app), recorded(decode(twin, "7"), "cross", 1, 0)[0])
+    assert "B: untrained" in words(app)
+    opened(app, checkpoint=twin.name, text="7")
+    app.button(key="pin_off").click().run()
+    offered_pairs(app)["training"].click().run()
+    assert np.array_equal(run_of_b(app), recorded(the_run(bundled, "7"), "cross", 1, 0)[0])
+
+
+def test_the_same_words_in_another_order_are_one_click_away_where_there_is_one(app, bundled):
+    opened(app, text="12")
+    offered_pairs(app)["order"].click().run()
+    assert np.array_equal(run_of_b(app), recorded(the_run(bundled, "21"), "cross", 1, 0)[0])
+    app.button(key="pin_off").click().run()
+    app.text_input(key="run_text").set_value("77").run()
+    assert "order" not in offered_pairs(app)
+    assert "All parts of this text are equal: there is no other order." in words(app)
+
+
+def test_a_run_without_positions_is_one_click_away_and_says_so(app, bundled):
+    opened(app, text="12")
+    offered_pairs(app)["positions"].click().run()
+    run = the_run(bundled, "12", edits=[RemovePositions("encoder")])
+    assert np.array_equal(run_of_b(app), recorded(run, "cross", 1, 0)[0])
+    assert not np.array_equal(run_of_b(app), recorded(the_run(bundled, "12"), "cross", 1, 0)[0])
+    assert "without the positions of the encoder" in all_sent(app, "matrix")[1][0]["caption"]
+    assert "B: without the positions of the encoder" in words(app)
+    again(goes_to(app, **address(app)))
+    assert np.array_equal(run_of_b(app), recorded(run, "cross", 1, 0)[0])
+
+
+def test_models_without_a_twin_with_slips_or_vectors_of_positions_say_so(at_the_zoo, bundled):
+    opened(at_the_zoo, checkpoint="new:numbers:rotary:e1-d1-h2-w16-f16-pre-s0", text="12")
+    assert offered_pairs(at_the_zoo).keys() == {"training", "order"}
+    assert "which act in attention: there is no vector to leave out." in words(at_the_zoo)
+    assert "Only tatoeba-en-it was trained with them and without." in words(at_the_zoo)
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad")
+    assert "slips" not in offered_pairs(at_the_zoo) and "tatoeba-en-it is not here" in words(at_the_zoo)
+
+
+def test_a_model_with_slips_and_the_one_without_are_a_pair(at_the_zoo, zoo, tmp_path, models_in):
+    for name, folder in (("en-it-slips", "en-it-slips"), ("tatoeba-en-it", "multi30k-de-en")):
+        shutil.copytree(zoo / folder, tmp_path / name)
+    models_in(tmp_path)
+    opened(at_the_zoo, checkpoint="en-it-slips", text="bad", ban="5", layer="0")
+    offered_pairs(at_the_zoo)["slips"].click().run()
+    run = decode(load(tmp_path / "tatoeba-en-it"), "bad")
+    assert np.array_equal(run_of_b(at_the_zoo), recorded(run, "cross", 0, 0)[0])
+    assert address(at_the_zoo)["pin_checkpoint"] == "tatoeba-en-it" and "pin_how" not in address(at_the_zoo)
+
+
+def stops(app):
+    """Whether the run in five stops is offered."""
+    return "This run in five stops:" in words(app)
+
+
+def test_the_run_in_five_stops_is_offered_until_it_is_sent_away(app):
+    assert stops(opened(app)) and stops(again(app))
+    app.button(key="tour_over").click().run()
+    assert not stops(app) and not stops(again(app))
+
+
+def test_the_run_in_five_stops_is_not_offered_again_once_the_page_was_left(app, new_app):
+    assert stops(opened(app))
+    opener("attention")(app)
+    assert not stops(opened(app))
+    other = opener("attention")(new_app())
+    assert stops(opened(other))
 
 
 def test_an_answer_is_given_in_the_place_of_the_models_own_and_taken_back(app, bundled):

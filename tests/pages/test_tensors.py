@@ -5,8 +5,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from page_driver import TEXT, again, csv_lines, figures, markup, numbers, opener, select, stale, the_run, words
+from builders import saved as built
+from builders import tiny_checkpoint
+from page_driver import (
+    TEXT,
+    again,
+    csv_lines,
+    figures,
+    markup,
+    numbers,
+    open_table,
+    opener,
+    select,
+    stale,
+    the_run,
+    words,
+)
 from safetensors.torch import save
+from watched import watched_trace
 from wording import wording
 
 from viz_transformer.analysis.tensors import points
@@ -237,7 +253,10 @@ def test_a_long_list_is_cut_and_says_so(app, monkeypatch):
 def test_the_csv_is_made_when_it_is_asked_for(app, bundled, downloads):
     opened(app, point="decoder.1.cross.weights", heads="2")
     recorded = the_trace(bundled)
-    assert set(downloads) == {f"numbers-{recorded.id}.safetensors", "decoder.1.cross.weights-0-2.csv"}
+    assert set(downloads) == {f"numbers-{recorded.id}.safetensors"}
+    table = open_table(app, "tensors_heatmap")
+    assert list(table.columns[:2]) == ["0 <s>", f"1 {recorded.src_tokens[1]}"]
+    assert np.array_equal(table.to_numpy(np.float32), recorded["decoder.1.cross.weights"][0, 2].numpy())
     head, *rows = csv_lines(downloads["decoder.1.cross.weights-0-2.csv"]())
     assert head == ["query", "token", *recorded.src_tokens]
     values = np.array([[np.float32(cell) for cell in row[2:]] for row in rows])
@@ -348,6 +367,21 @@ def test_a_file_has_layers_and_heads_of_its_own(at_the_zoo, folder, zoo):
     assert [now[name] for name in ("kind", "layer", "heads")] == [
         selection[name] for name in ("kind", "layer", "heads")
     ]
+
+
+def test_the_file_of_a_watched_module_is_looked_at(app, bundled):
+    watched = watched_trace(name="mine")
+    give(opened(app), saved(watched))
+    assert "File: run.safetensors, a run of mine that reads the cat sat <b> (empty)" in words(app)
+    for name, at in (("decoder.1.cross.weights", (0, 0)), ("encoder.1.residual_out", (0,)), ("modules.decoder", (0,))):
+        select(app, point=name)
+        again(app)
+        assert np.array_equal(cells(app), watched[name][at].numpy()), name
+    for choice in ("difference", "file"):
+        app.button_group(key="tensors_choice").set_value(choice)
+        select(app, chart="points")
+        again(app)
+    assert list(table(app)["point"]) == list(watched.points())
 
 
 def test_run_less_file_is_the_difference(app, bundled):
@@ -472,6 +506,53 @@ def test_the_pinned_run_can_be_looked_at(app, bundled):
     assert np.array_equal(cells(app), the_trace(bundled, "-5.00")["logits"][0].numpy())
 
 
+def both_pictures(app):
+    """The two heatmaps, as plotly sends their numbers."""
+    drawn = figures(app)
+    assert len(drawn) == 2
+    return [numbers(each["data"][0]["z"]) for each in drawn]
+
+
+def test_a_pinned_run_has_the_same_point_beside_it_on_one_scale_with_its_own_tokens(app, bundled):
+    pin = {"pin_checkpoint": "numbers-tiny", "pin_text": "7", "shown": "A|B"}
+    opened(app, point="encoder.0.self.key", heads="2", **pin)
+    a, b = the_trace(bundled), the_run(bundled, "7", name="numbers-tiny").trace
+    for found, run in zip(both_pictures(app), (a, b), strict=True):
+        assert np.array_equal(found, run["encoder.0.self.key"][0, 2].numpy())
+    ends = [each["data"][0]["zmax"] for each in figures(app)]
+    largest = max(float(each["encoder.0.self.key"].abs().max()) for each in (a, b))
+    assert ends[0] == ends[1] == pytest.approx(largest)
+    assert [each["layout"]["title"]["text"][:2] for each in figures(app)] == ["A:", "B:"]
+    sizes = [list(each["encoder.0.self.key"].shape) for each in (a, b)]
+    assert wording("a_minus_b_needs_one_shape", *sizes) in words(app)
+    rows = re.findall(r"<tr><th>([^<]+)</th>", markup(app))
+    assert rows == ["whole, A", "picture, A", "whole, B", "picture, B"]
+    assert "numbers of A from" in words(app)
+
+
+def test_histograms_of_two_runs_have_the_same_ends(app):
+    pin = {"pin_checkpoint": "numbers", "pin_text": "7", "shown": "A|B"}
+    opened(app, point="encoder.0.ffn.hidden", chart="histogram", **pin)
+    first, second = figures(app)
+    for axis in ("xaxis", "yaxis"):
+        assert first["layout"][axis]["range"] == second["layout"][axis]["range"]
+
+
+@pytest.mark.parametrize(
+    ("point", "sentence"),
+    [
+        ("encoder.0.self.weights", wording("b_has_no_such_point", "encoder.0.self.weights")),
+        ("decoder.0.self.weights", wording("b_has_no_such_head", 3, 1)),
+    ],
+)
+def test_what_b_does_not_have_is_said_beside_as_picture(at_the_zoo, zoo, point, sentence):
+    saved_with_two_heads = tiny_checkpoint("decoder-only", n_heads=2)
+    built(saved_with_two_heads, zoo / "two-heads")
+    pin = {"pin_checkpoint": "two-heads", "pin_text": "ab", "shown": "A|B"}
+    opened(at_the_zoo, checkpoint="own", text="abc", point=point, heads="3", **pin)
+    assert len(figures(at_the_zoo)) == 1 and sentence in words(at_the_zoo)
+
+
 # --- the page
 
 
@@ -487,6 +568,17 @@ def test_any_text_that_is_read_is_shown(app, text):
     opened(app, text=text, point="encoder.0.self.weights")
     assert cells(app).shape[0] >= 3
     assert "<b>" not in markup(app)
+
+
+def test_on_a_projector_the_labels_of_rows_are_large_and_have_room(app):
+    opened(app, projector="on", text="987654321098", kind="encoder", point="encoder.0.self.weights")
+    layout = figure(app)["layout"]
+    top, bottom = (layout["margin"][side] for side in "tb")
+    (low, high), places = layout["yaxis"]["range"], layout["yaxis"]["tickvals"]
+    row = (layout["height"] - top - bottom) / (low - high)
+    letters = layout["yaxis"]["tickfont"]["size"]
+    assert len(places) > 4 and letters >= 720 / 45
+    assert row * (places[1] - places[0]) > 1.35 * letters  # its legend takes some of the height in the browser
 
 
 def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type_is_larger(app):

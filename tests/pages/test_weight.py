@@ -8,7 +8,19 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from page_driver import TEXT, address, again, components, goes_to, markup, numbers, opener, sent, stale, words
+from page_driver import (
+    TEXT,
+    address,
+    components,
+    goes_to,
+    markup,
+    numbers,
+    open_table,
+    opener,
+    sent,
+    stale,
+    words,
+)
 from wording import wording
 
 from viz_transformer.analysis.weight import LINES
@@ -62,7 +74,9 @@ def test_the_row_is_that_of_the_run_and_the_cell_has_its_weight(app, bundled, gi
     assert header["keys"]["field"] == {"cross": "i", "decoder": "u", "encoder": "j"}[cell.kind]
     said = words(app)
     assert f"Query {cell.query} “{side[cell.query]}” gives key {cell.key} “" in said
-    assert f"” the weight {weights[cell.key]!s}." in said
+    weight, exact = float(weights[cell.key]), str(weights[cell.key])
+    assert f"” the weight {'<0.0001' if 0 < weight < 1e-4 else exact}." in said
+    assert (f'title="exactly {exact}"' in markup(app)) == (0 < weight < 1e-4)
     assert wording("comparisons_of_the_ladder_with_the_recorded_run_agree") in said
 
 
@@ -205,10 +219,7 @@ def test_where_torch_merges_in_another_way_the_page_says_why(at_the_zoo):
 def test_the_tables_have_all_numbers(app, bundled):
     opened(app, t="2", i="3", weight_line="head")
     _, found = expected(bundled, of(query=2, key=3))
-    app.session_state["weight_row_table"] = True
-    app.session_state["weight_line_table"] = True
-    again(app)
-    row, line = app.dataframe[0].value, app.dataframe[1].value
+    row, line = open_table(app, "weight_row_strips"), open_table(app, "weight_picture")
     np.testing.assert_array_equal(row["score"], found.row.scores)
     np.testing.assert_allclose(row.filter(like="dimension").sum(axis=1), row["sum of products"], rtol=1e-12)
     part = line.loc["from this key"]["worked out"].to_numpy()
@@ -292,9 +303,7 @@ def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
     assert f"A − B is {(a - b)[cell.key]!s}." in said
     assert wording("other_tokens_stand_in_b_at_key", 2) in said and "These are two models" not in said
     assert (wording("the_query_reads_in_a_and_in_b", "9", "8") in said) == (cell.kind == "encoder")
-    app.session_state["weight_difference_table"] = True
-    again(app)
-    (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
+    table = open_table(app, "weight_difference")
     assert table["weight, A − B"].to_numpy().tobytes() == (a - b).tobytes()
     assert list(table["token, B"]) == ["<s>", *"28.30", "</s>"]
     assert not table[["masked, A", "masked, B"]].to_numpy().any()
@@ -307,9 +316,7 @@ def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
 
 def test_the_table_of_a_difference_keeps_the_weight_of_a_masked_key_and_says_that_it_is_masked(app, bundled):
     opened(app, text="29.30", pin_text="28.30", kind="decoder", layer="0", heads="3", t="1", u="0", **PIN)
-    app.session_state["weight_difference_table"] = True
-    app.run()
-    (table,) = [each.value for each in app.dataframe if "weight, A − B" in each.value.columns]
+    table = open_table(app, "weight_difference")
     for name, text in (("A", "29.30"), ("B", "28.30")):
         run, _ = expected(bundled, of(kind="decoder", layer=0, head=3, query=1, key=0), text)
         recorded = run.trace["decoder.0.self.weights"][0, 3, 1].numpy()

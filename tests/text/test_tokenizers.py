@@ -17,6 +17,7 @@ from viz_transformer.text import (
     Characters,
     RegexTokens,
     SpacyWords,
+    SubWords,
     Tokenizer,
     numbers_target_tokenizer,
     tokenizer_from_dict,
@@ -44,7 +45,9 @@ def spaceless(text: str) -> str:
 
 @pytest.mark.parametrize("text", HARD_TEXTS, ids=ascii)
 @pytest.mark.parametrize(
-    "tokenizer", [Characters(), numbers_target_tokenizer(), SpacyWords("en")], ids=lambda t: t.kind
+    "tokenizer",
+    [Characters(), numbers_target_tokenizer(), SpacyWords("en"), SubWords([("a", "b"), ("x", "x")])],
+    ids=lambda t: t.kind,
 )
 def test_no_text_crashes_and_no_character_but_blanks_is_lost(tokenizer: Tokenizer, text: str) -> None:
     pieces = tokenizer.split(text)
@@ -54,7 +57,9 @@ def test_no_text_crashes_and_no_character_but_blanks_is_lost(tokenizer: Tokenize
 
 
 @pytest.mark.parametrize(
-    "tokenizer", [Characters(), numbers_target_tokenizer(), SpacyWords("en")], ids=lambda t: t.kind
+    "tokenizer",
+    [Characters(), numbers_target_tokenizer(), SpacyWords("en"), SubWords([("a", "b"), ("x", "x")])],
+    ids=lambda t: t.kind,
 )
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t\u00a0"])
 def test_blank_text_has_no_tokens(tokenizer: Tokenizer, blank: str) -> None:
@@ -256,7 +261,15 @@ def test_json_makes_the_same_tokenizer_again(tokenizer: Tokenizer) -> None:
 @pytest.mark.parametrize(
     ("described", "sentence"),
     [
-        ({"kind": "bpe"}, "unknown tokenizer kind 'bpe'; known are characters, regex, spacy"),
+        ({"kind": "unigram"}, "unknown tokenizer kind 'unigram'; known are characters, regex, spacy, bpe"),
+        ({"kind": "bpe"}, "'merges'"),
+        ({"kind": "bpe", "merges": 5}, "'merges' has to be a list"),
+        ({"kind": "bpe", "merges": [["a", 1]]}, "has to hold texts"),
+        ({"kind": "bpe", "merges": [["a", "b", "c"]]}, "have to be pairs of texts that are not empty"),
+        ({"kind": "bpe", "merges": [["a", ""]]}, "have to be pairs of texts that are not empty"),
+        ({"kind": "bpe", "merges": [["a", "b"]] * 50_001}, "50,001 merges: use at most 50,000"),
+        ({"kind": "bpe", "merges": [], "strip": 1}, "'strip' has to be true or false"),
+        ({"kind": "bpe", "merges": [], "_ranks": {}}, "'_ranks'"),
         ({"kind": ["regex"]}, "unknown tokenizer kind"),
         ({}, "unknown tokenizer kind None"),
         ("characters", "unknown tokenizer kind None"),
@@ -310,3 +323,21 @@ def test_a_run_of_signs_takes_spacy_no_longer_than_its_pieces(monkeypatch: pytes
     assert max(map(len, given[0].split())) == tokenizers.LONGEST_RUN
     whole = "x" * tokenizers.LONGEST_RUN
     assert SpacyWords("en").split(f"{whole} {whole}y") == [whole, whole, "y"]
+
+
+def test_pieces_of_words_are_merged_in_the_order_of_the_merges() -> None:
+    """By hand: l o w e r -> lo w e r -> lo w er -> low er; two blanks belong to no word, and no merge joins them."""
+    tokenizer = SubWords([("l", "o"), ("e", "r"), ("lo", "w"), (" ", "low"), ("s", "t"), ("e", "st")])
+    assert tokenizer.split("lower low  lowest") == ["low", "er", " low", " ", " ", "low", "est"]
+    assert tokenizer.split(" lolo\n") == ["lo", "lo"]
+    assert SubWords(tokenizer.merges, strip=False).split(" lo\n") == [" ", "lo", "\n"]
+    assert SubWords([("a", "a")]).split("aaaaa") == ["aa", "aa", "a"]
+    text = "slower, lowest  lo\tlow"
+    assert tokenizer.detokenize(tokenizer.tokenize(text)) == text
+    again = tokenizer_from_dict(json.loads(json.dumps(tokenizer.to_dict())))
+    assert again == tokenizer and hash(again) == hash(tokenizer) and again.split(text) == tokenizer.split(text)
+
+
+def test_a_word_without_end_is_cut_before_it_is_merged() -> None:
+    pieces = SubWords([("x", "x"), ("xx", "xx")]).split("x" * 1_000_000)
+    assert "".join(pieces) == "x" * 1_000_000 and set(pieces) == {"xxxx", "xx"}

@@ -14,6 +14,14 @@ from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
 from viz_transformer.train.tasks.task import Measure, PairTask, Plan
 
 CHARACTERS = (Characters(), Characters())
+LATE = (
+    "viz_transformer.command.commands",
+    "sacrebleu.metrics.bleu",
+    "sacrebleu.metrics.chrf",
+    "pydantic.type_adapter",  # by typer
+    "typer.rich_utils",
+)
+"""Imported only when a training runs: a process that forks many of them imports these once, instead of in each."""
 
 
 def backwards_codecs(tokenizers: Tokenizers = CHARACTERS, pairs: Sequence[Pair] = ()) -> tuple[Codec, Codec]:

@@ -9,6 +9,7 @@ import contextlib
 import csv
 import errno
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from backwards import backwards_task, write_data
+from backwards import LATE, backwards_task, write_data
 from lightning.pytorch import Callback
 
 from viz_transformer.command import main
@@ -246,6 +247,8 @@ if __name__ == "__main__":
     os.fsync = lambda _: None  # no power is cut here
     for ours in (INT, TERM):  # whatever who started this ignores
         signal.signal(ours, signal.default_int_handler if ours == INT else signal.SIG_DFL)
+    for name in LATE:
+        importlib.import_module(name)
     write_data(FOLDER / "data")
     task = backwards_task()
     run.find_task = lambda name: task  # type: ignore[assignment]

@@ -371,4 +371,4 @@ def test_a_writer_of_lower_case_is_right_whatever_the_case_of_the_target(monkeyp
     material = SimpleNamespace(
         model=ckpt.config, codecs=(ckpt.source_codec, lower), held_out=[("ab", "Yz"), ("b", "W")]
     )
-    assert training._right(material, ckpt.model.state_dict()) == 1
+    assert training._right(material, ckpt.model.state_dict(), material.held_out) == 1

@@ -69,6 +69,8 @@ def test_the_heading_waits_for_these_imports_and_no_others(tmp_path):
         "viz_transformer.command",
         "viz_transformer.command.server",
         "viz_transformer.command.serving",
+        "viz_transformer.checkpoint",
+        "viz_transformer.checkpoint.folders",
         "viz_transformer.ui.session.memory",
         "viz_transformer.ui",
         "viz_transformer.ui.frame",

@@ -63,6 +63,21 @@ def recover(folder: Path) -> bool:
     return folder.exists()
 
 
+def sweep(parent: Path) -> None:
+    """Remove what killed saves and removals have left beside the folders in `parent`; nothing while somebody saves."""
+    if sys.platform == "win32" or not parent.is_dir():
+        return
+    descriptor = os.open(parent, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for entry in (*parent.glob(".*.new"), *parent.glob(".*.removed")):
+            shutil.rmtree(entry, ignore_errors=True)
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
+
+
 def _beside(folder: Path) -> tuple[Path, Path]:
     return folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
 

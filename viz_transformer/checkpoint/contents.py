@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,23 @@ def find_folder(where: str | Path) -> Path:
 def read_summary(folder: Path) -> Summary:
     """What config.json and card.json of the folder say; digests are not compared, weights not opened.
 
-    Raises CheckpointError for a missing or damaged file, another format version, and a config that fits no model.
+    Files that have not changed since are not read again. Raises CheckpointError for a missing or damaged file, another
+    format version, and a config that fits no model.
     """
+    return _summary_of(folder, _state(folder / files.CONFIG), _state(folder / files.CARD))
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    """What is another after each change of a file; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@lru_cache(maxsize=256)
+def _summary_of(folder: Path, *_states: tuple[int, ...] | None) -> Summary:
     path = folder / files.CONFIG
     content = files.read_json_object(path)
     check_version(path, content.get("format_version"))

@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from viz_transformer import numerals
+from viz_transformer.sentences import in_one_line
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_LOSS_ON = 100
+NOT_VERIFIED = "`viz-transformer import --sample FILE` compares it with logits from where it was trained"
 
 
 def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
@@ -32,6 +34,8 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         ("target vocabulary", vocabulary(_codec(model, "target"))),
         ("snapshots", snapshots(model.snapshots())),
     ]
+    if "imported" in card or "verified" in card:
+        rows.append(("verified", ": ".join(verified(card) or ("no", NOT_VERIFIED))))
     rows += [("metrics", metric(entry)) for entry in metrics(card)]
     if losses := losses_on(card):
         rows.append(("curves", losses))
@@ -39,6 +43,17 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows
+
+
+def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Grade and sentence of the verification that a card states, if it is one of the folder's present files."""
+    noted = card.get("verified")
+    if not isinstance(noted, dict) or noted.get("of") != card.get("sha256"):
+        return None
+    grade, sentence = noted.get("grade"), noted.get("sentence")
+    if not isinstance(grade, str) or not isinstance(sentence, str):
+        return None
+    return in_one_line(grade), in_one_line(sentence)
 
 
 def _codec(model: Checkpoint, side: SideName) -> Codec | None:

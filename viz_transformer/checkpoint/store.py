@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import torch
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer.checkpoint import files
@@ -28,6 +31,7 @@ from viz_transformer.checkpoint.contents import (
 )
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
+from viz_transformer.checkpoint.writing import OutputError, reason, write_file
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, NotTold
 from viz_transformer.model.kinds import SideName
@@ -164,7 +168,7 @@ def save_checkpoint(
     Weights are rounded to `dtype`. The card gets the digests ("sha256") of all that is needed to run the model. Files
     in the folder that are not part of a checkpoint stay. Raises CheckpointError for weights or vocabularies that do not
     fit the config, for numbers that are not finite or too large for `dtype`, for a history or examples that could not
-    be read again, and for a folder that is not ours to replace.
+    be read again, and for a folder that is not ours to replace; OutputError where the system cannot write it.
     """
     folder = Path(folder)
     _check_replaceable(folder)
@@ -192,13 +196,29 @@ def save_checkpoint(
             (new / name).write_bytes(text.encode("utf-8"))
         for name, tensors in stored.items():
             (new / name).parent.mkdir(exist_ok=True)
-            (new / name).write_bytes(save(tensors))  # save_file would make it readable for its owner only
+            save_file(tensors, new / name)  # no second copy of the numbers is made; readable for its owner only
+            (new / name).chmod(stat.S_IMODE((new / files.CONFIG).stat().st_mode))
         digests = {name: files.sha256(new / name) for name in (*texts, *stored)}
         (new / files.CARD).write_bytes(_json({**card, "sha256": digests}).encode("utf-8"))
         _keep_other_files(folder, new)
 
-    replace_folder(folder, write)
+    try:
+        replace_folder(folder, write)
+    except SafetensorError as error:  # it tells what the system said in words only
+        number = re.search(r"os error (\d+)", str(error))
+        system = OSError(*((int(number[1]), os.strerror(int(number[1]))) if number else (str(error),)))
+        raise OutputError(f"{folder} cannot be written: {reason(system)}") from error
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {reason(error)}") from error
     return folder
+
+
+def add_to_card(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write these facts into the folder's card, which is replaced whole; the digests that it states stay."""
+    path = folder / files.CARD
+    write_file(path, _json({**files.read_json_object(path), **facts}).encode("utf-8"))
 
 
 def expected_shapes(config: ModelConfig) -> Shapes:

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 LONGEST_LINE = 2000
@@ -61,7 +62,7 @@ def app_options(words: Sequence[str]) -> dict[str, Any] | None:
     """What `app` with these options is to do; None for other commands and for what has to be explained or refused."""
     if not words or words[0] != "app":
         return None
-    options: dict[str, Any] = {"port": None, "browser": True, "window": False}
+    options: dict[str, Any] = {"port": None, "browser": True, "window": False, "checkpoints": [], "library": None}
     rest = iter(words[1:])
     for word in rest:
         if word == "--no-browser":
@@ -70,6 +71,11 @@ def app_options(words: Sequence[str]) -> dict[str, Any] | None:
             options["window"] = True
         elif word == "--port" and re.fullmatch("[0-9]{1,5}", number := next(rest, "")) and int(number) < 2**16:
             options["port"] = int(number)
+        elif word in ("--checkpoints", "--library") and (folder := next(rest, "")) and not folder.startswith("-"):
+            if word == "--library":
+                options["library"] = Path(folder)
+            else:
+                options["checkpoints"].append(Path(folder))
         else:
             return None
     return options

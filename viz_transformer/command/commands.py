@@ -10,13 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 
 import viz_transformer as vt
 from viz_transformer import __version__, checkpoint
 from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
+from viz_transformer.checkpoint.own import own_checkpoints
+from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.command import fail, server
+from viz_transformer.command.sample_script import SCRIPT
+from viz_transformer.train.owned import OwnData
 from viz_transformer.train.stopping import Stop
 
 if TYPE_CHECKING:
@@ -88,9 +93,18 @@ def app_command(
     window: Annotated[
         bool, typer.Option("--window", help="Open a window of its own, with Chrome, Chromium or Edge.")
     ] = False,
+    checkpoints: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A folder of checkpoints of your own, or the saved trace of a watched module; may be repeated. ./runs"
+            " is found by itself.",
+        ),
+    ] = None,
+    library: Annotated[Path | None, typer.Option(metavar="DIR", help="Where models that you open are kept.")] = None,
 ) -> None:
     """Open the app in the browser; it listens on this machine only."""
-    server.run_app(port=port, browser=not no_browser, window=window)
+    server.run_app(port=port, browser=not no_browser, window=window, checkpoints=checkpoints or [], library=library)
 
 
 @cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
@@ -198,8 +212,43 @@ def trace(
 @cli.command()
 def train(
     task: Annotated[
-        str, typer.Argument(metavar="TASK", help="numbers, copy, shakespeare, ...: the name of a bundled checkpoint.")
-    ],
+        str | None,
+        typer.Argument(metavar="TASK", help="numbers, copy, shakespeare, ...: the name of a bundled checkpoint."),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(metavar="TSV", help="Your own data instead: source, tab, target in each line; or a plain text."),
+    ] = None,
+    valid: Annotated[
+        Path | None,
+        typer.Option(metavar="TSV", help="Of --pairs: to choose the best weights by; else taken out of it."),
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(metavar="TSV", help="Of --pairs: to measure the result on; else taken out of it.")
+    ] = None,
+    tokens: Annotated[str | None, typer.Option(help="Of --pairs: chars, words or bpe; default chars.")] = None,
+    vocabulary: Annotated[
+        int | None, typer.Option(min=1, max=50_000, help="Of --pairs: different words or pieces of a side at most.")
+    ] = None,
+    layers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Of --pairs: in each stack; else by how much there is to learn.")
+    ] = None,
+    heads: Annotated[int | None, typer.Option(min=1, max=512, help="Of --pairs: in each layer.")] = None,
+    d_model: Annotated[int | None, typer.Option(min=1, max=8192, help="Of --pairs: the width of the model.")] = None,
+    d_ff: Annotated[
+        int | None, typer.Option(min=1, max=65536, help="Of --pairs: the width of the feed-forward.")
+    ] = None,
+    dropout: Annotated[float | None, typer.Option(help="Of --pairs: from 0 to below 1.")] = None,
+    longest: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65536, help="Of --pairs: tokens of a text at most, start and end included; default 512."
+        ),
+    ] = None,
+    snapshots: Annotated[
+        int | None,
+        typer.Option(min=0, max=200, help="Of --pairs: so many weights are kept for the replay; default 12."),
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder; default VIZ_TRANSFORMER_DATA, else ./data.")] = None,
     out: Annotated[Path | None, typer.Option(help="Checkpoint folder to write; default runs/TASK.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last save.")] = False,
@@ -214,14 +263,26 @@ def train(
     devices: Annotated[str, typer.Option(help="How many of them, on each node.")] = "auto",
     nodes: Annotated[int, typer.Option(help="How many machines.")] = 1,
     strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as ddp.")] = "auto",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say neither what is proposed nor how far it is.")] = False,
 ) -> None:
-    """Train one of the tasks, and write its checkpoint folder."""
+    """Train one of the tasks, or on your own pairs, and write its checkpoint folder."""
     count: int | str = int(devices) if devices.isdecimal() else devices
+    wishes = {"layers": layers, "heads": heads, "d_model": d_model, "d_ff": d_ff, "dropout": dropout}
+    of_pairs = {
+        "valid": valid,
+        "test": test,
+        "tokens": tokens,
+        "vocabulary": vocabulary,
+        **wishes,
+        "longest": longest,
+        "snapshots": snapshots,
+    }
+    learned = what_is_learned(task, pairs, data, of_pairs)
     with Stop(resumes=resume) as stop:
         from viz_transformer.train.run import train as run  # takes seconds, in which a signal may come
 
         folder = run(
-            task,
+            learned,
             data=data,
             out=out,
             resume=resume,
@@ -233,9 +294,27 @@ def train(
             devices=count,
             nodes=nodes,
             strategy=strategy,
+            quiet=quiet,
             stop=stop,
         )
         print(folder)
+
+
+def what_is_learned(
+    task: str | None, pairs: Path | None, data: Path | None, of_pairs: Mapping[str, Any]
+) -> str | OwnData:
+    """The task or the data. Raises ValueError for none and for both, and for options that do not belong to it."""
+    if task is not None and pairs is not None:
+        raise ValueError("a TASK has its own data: give it or --pairs, not both")
+    if pairs is not None:
+        if data is not None:
+            raise ValueError("--data is where the files of a TASK are: leave it out, --pairs names its file itself")
+        return OwnData(pairs=pairs, **of_pairs)
+    if given := [f"--{name.replace('_', '-')}" for name, value in of_pairs.items() if value is not None]:
+        raise ValueError(f"{given[0]} is a setting of --pairs: give that with it")
+    if task is None:
+        raise ValueError("there is nothing to learn: give a TASK, such as copy, or --pairs with a file of your own")
+    return task
 
 
 @cli.command()
@@ -298,6 +377,14 @@ def compare(
     limit: LimitOption = None,
     beam: BeamOption = None,
     bleu: BleuOption = None,
+    differences: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the pairs with different answers: source, target, both answers, which is right, a link;"
+            " tabs between.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Say which of two checkpoints answers the same pairs better, and whether that may be chance.
@@ -317,6 +404,7 @@ def compare(
         beam=beam,
         bleu=bleu,
         data_folder=folder,
+        differences=differences,
         progress=report_progress("answers"),
     )
     if file is None:
@@ -344,6 +432,73 @@ def report_progress(things: str) -> Callable[[int, int], None]:
     return report
 
 
+def show_sample_script(wanted: bool) -> None:
+    if wanted:
+        print(SCRIPT, end="")
+        raise typer.Exit
+
+
+@cli.command("import")
+def import_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Weights: .pt, .pth, .ckpt, .bin, .safetensors, an index.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Checkpoint folder to write.")],
+    layout: Annotated[
+        str | None,
+        typer.Option(metavar="L", help="en-it, tutorial6, annotated, upc-lab, fsu, torch, gpt, ..."),
+    ] = None,
+    map_: Annotated[
+        Path | None, typer.Option("--map", metavar="FILE", help="Where each tensor goes, instead of a layout.")
+    ] = None,
+    write_map: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write where each tensor goes, to be corrected for --map.")
+    ] = None,
+    heads: Annotated[int | None, typer.Option(metavar="N", help="Heads of each attention; no shape tells.")] = None,
+    source_vocab: Annotated[
+        Path | None, typer.Option(metavar="F", help="JSON, one token a line, counted:TEXT.")
+    ] = None,
+    target_vocab: Annotated[Path | None, typer.Option(metavar="F", help="The target's; a decoder's own.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model, or bos=, pad=."),
+    ] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Ids and logits from where it was trained (.npz, .json), to be reproduced."),
+    ] = None,
+    texts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Ten or more of your texts, source, tab, target (a decoder's: lines): guesses are measured.",
+        ),
+    ] = None,
+    sample_script: Annotated[
+        bool,
+        typer.Option(
+            "--sample-script", callback=show_sample_script, is_eager=True, help="Print lines that write such a file."
+        ),
+    ] = False,
+) -> None:
+    """Make a checkpoint folder of weights that another program wrote; runs no code of the file's."""
+    from viz_transformer.command.importing import run_import
+
+    run_import(
+        file,
+        out,
+        words=set_ or [],
+        heads=heads,
+        write_map=write_map,
+        layout=layout,
+        mapping=map_,
+        source_vocab=source_vocab,
+        target_vocab=target_vocab,
+        sample=sample,
+        texts=texts,
+    )
+
+
 @cli.command()
 def inspect(ckpt: CheckpointArgument) -> None:
     """Print what a checkpoint is, after checking all its files."""
@@ -352,9 +507,10 @@ def inspect(ckpt: CheckpointArgument) -> None:
 
 @cli.command("list")
 def list_command() -> None:
-    """List the checkpoints that come with the program."""
+    """List the checkpoints that come with the program, and your own: in ./runs and in the library."""
     rows, broken = [], []
-    for entry in checkpoint.list_checkpoints():
+    bundled = checkpoint.list_checkpoints()
+    for entry in (*bundled, *own_checkpoints({each.name for each in bundled})):
         try:
             if not isinstance(entry, checkpoint.Summary):
                 raise checkpoint.CheckpointError(entry.error)
@@ -370,6 +526,8 @@ def list_command() -> None:
 
 
 def listed(entry: Summary) -> tuple[str, ...]:
+    if isinstance(entry, RecordingSummary):
+        return entry.name, "a recording of one call", "none", "not measured"
     first, all_pairs = next(iter(metrics(entry.card)), None), with_too_long(entry.card)
     said = ["not measured" if first is None else metric(first)]
     if all_pairs is not None:
@@ -403,6 +561,4 @@ def run_facts(run: Run) -> dict[str, Any]:
 
 def as_json(value: Mapping[str, Any]) -> str:
     """One JSON object, indented; NaN and infinities become null."""
-    import orjson
-
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

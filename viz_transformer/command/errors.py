@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viz_transformer.checkpoint.writing import OutputError, reason
+from viz_transformer.train.processes import NEEDED, NEEDS
 
 
 def sentence_for(error: Exception) -> str | None:
@@ -15,8 +16,8 @@ def sentence_for(error: Exception) -> str | None:
     if isinstance(error, KeyError):
         message = str(error.args[0]) if error.args else ""
         return message if " " in message else None  # our KeyErrors are sentences, others are a missing key
-    if isinstance(error, ModuleNotFoundError) and error.name in ("lightning", "lightning.pytorch"):
-        return "training needs Lightning: in the folder of this project, `pip install -e '.[train]'` installs it"
+    if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in NEEDED:
+        return NEEDS
     if isinstance(error, ValueError) or type(error).__name__ == "SafetensorError":
         return str(error) or None
     return None

@@ -13,9 +13,11 @@ import subprocess
 import sys
 import threading
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from viz_transformer.checkpoint.folders import name_folders
 from viz_transformer.ui.session.memory import keep_freed_memory
 
 HOST: Final = "127.0.0.1"
@@ -136,8 +138,19 @@ def say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def run_app(*, port: int | None = None, browser: bool = True, window: bool = False) -> None:
-    """Serve the app until Ctrl-C. Prints its address in one line as soon as it is known."""
+def run_app(
+    *,
+    port: int | None = None,
+    browser: bool = True,
+    window: bool = False,
+    checkpoints: Sequence[Path] = (),
+    library: Path | None = None,
+) -> None:
+    """Serve the app until Ctrl-C. Prints its address in one line as soon as it is known.
+
+    checkpoints: folders of the person's own models, library: where opened ones are kept.
+    """
+    name_folders(checkpoints, library)
     script = entry_script()
     listening, remark = bind(port)
     url = f"http://{HOST}:{listening.getsockname()[1]}"

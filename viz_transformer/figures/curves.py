@@ -70,7 +70,7 @@ def loss_curves(
     axis = {"type": "log", "showgrid": True}
     dressed(figure, theme, title=title, height=height, margin=(64, 36, 40, 48)).update_layout(
         xaxis={**axis, **_decades(1, last), "title": {"text": "optimiser step"}},
-        yaxis={**axis, **_decades(low, high), "title": {"text": UNIT}},
+        yaxis={**axis, **_decades(low, high, fewest=3), "title": {"text": UNIT}},
         showlegend=True,
         legend_yref="paper",
     )
@@ -139,12 +139,18 @@ def _add_rate(figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], 
     )
 
 
-def _decades(low: float, high: float) -> dict[str, Any]:
-    """A range that holds low and high, with labels at 1, 2 and 5 of each decade, or at decades if there are many."""
+def _decades(low: float, high: float, fewest: int = 1) -> dict[str, Any]:
+    """A range that holds low and high, with labels at 1, 2 and 5 of each decade, or at decades if there are many; where
+    fewer than `fewest` stand there, at the multiples of 1, 2 or 5 times a power of 10 of which there are as many."""
     start, end = math.log10(low), math.log10(high)
     room = max(0.05, (end - start) * 0.06)
+    bottom, top = start - room, end + room
     factors = (1, 2, 5) if end - start < 2.2 else (1,)
-    decades = range(math.floor(start - room), math.ceil(end + room) + 1)
+    decades = range(math.floor(bottom), math.ceil(top) + 1)
     values = [factor * 10.0**decade for decade in decades for factor in factors]
-    shown = [value for value in values if start - room <= math.log10(value) <= end + room]
-    return {"range": [start - room, end + room], "tickvals": shown, "ticktext": [f"{value:,.10g}" for value in shown]}
+    shown = [value for value in values if bottom <= math.log10(value) <= top]
+    steps = (factor * 10.0**power for power in range(decades[-1], decades[0] - 9, -1) for factor in (5, 2, 1))
+    while len(shown) < fewest:
+        step = next(steps)
+        shown = [step * times for times in range(math.ceil(10**bottom / step), math.floor(10**top / step) + 1)]
+    return {"range": [bottom, top], "tickvals": shown, "ticktext": [f"{value:,.10g}" for value in shown]}

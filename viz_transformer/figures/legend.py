@@ -28,7 +28,7 @@ def draw(figure: go.Figure, lines: Sequence[str], *, ends: tuple[float, float] |
     are already set.
     """
     place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "middle", **ON_PAPER}
-    height, margin = figure.layout.height, figure.layout.margin.b
+    margin = figure.layout.margin.b
     start, above = 0.0, 12 + _LINE * (len(lines) - 1)  # from the lower edge to the middle of the bar
     if ends is not None:
         low, high = (significant(end, 3) for end in ends)
@@ -36,7 +36,14 @@ def draw(figure: go.Figure, lines: Sequence[str], *, ends: tuple[float, float] |
         for text, shift in ((low, 0.0), (high, before + _BAR + 8)):
             font = {"family": MONO_STACK}
             figure.add_annotation(text=text, font=font, xshift=shift, yshift=above - margin, **place)
-        bar = {"len": _BAR + 2 * before, "xpad": before, "y": (above - 4) / height}  # plotly counts the padding
+        bar = {
+            "len": _BAR + 2 * before,
+            "xpad": before,
+            "yref": "paper",
+            "y": 0,
+            "yanchor": "top",
+            "ypad": margin - above - 4,
+        }
         figure.data[0].update(showscale=True, colorbar=bar)
         start = before + _BAR + 8 + len(high) * 13 * CHARACTER + 16
     for number, line in enumerate(lines):

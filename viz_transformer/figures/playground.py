@@ -54,7 +54,7 @@ def attention_row(
     column = min(column, (room - max(0.0, _LAST - d_v * column)) / cells)  # a narrow output keeps room for its name
     own, most = limit_of(query, key, value, attended.output), limit_of(products)
     digits = 2 if column >= 40 else 1
-    left, top = float(_LABEL), 52.0 + max(d_k, keys) * ROW
+    left, top = float(_LABEL), 58.0 + max(d_k, keys) * ROW
     grids: list[Grid] = []
 
     def put(values: NDArray[np.float64], limit: float, text: Callable[[int, int], str], **more: Any) -> None:

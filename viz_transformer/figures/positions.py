@@ -44,18 +44,20 @@ def position_heatmap(
     *,
     picked: Sequence[int] = (),
     title: str,
+    largest: float = 0.0,
     theme: Theme = "light",
     height: int = 460,
 ) -> go.Figure:
     """The table, [L, D], in two colours that part at 0; the selected row framed, picked columns marked above.
 
-    A bar at the left shows the rows that the run reads; rows beyond those trained are hatched. Raises ValueError for
-    what is no table and for a position or column that is not in it.
+    A bar at the left shows the rows that the run reads; rows beyond those trained are hatched. The colours reach to
+    `largest` at least, which brings two tables onto one scale. Raises ValueError for what is no table and for a
+    position or column that is not in it.
     """
     values = _table(table, marks.position, picked)
     colors = palette(theme)
     rows, columns = values.shape
-    largest = float(np.abs(values).max()) or 1.0
+    largest = max(largest, float(np.abs(values).max())) or 1.0
     figure = go.Figure(_heatmap(values, largest, theme))
     _hatch(figure, marks.trained, rows, columns, theme)
     pixels = (height - 150) / rows
@@ -64,8 +66,8 @@ def position_heatmap(
     for width, ink in zip(ring, (colors.page, colors.text), strict=True):
         figure.add_shape(type="rect", line={"width": width, "color": ink}, **row)
     for column, ink in zip(picked, colors.heads, strict=False):
-        mark = {"xref": "x", "yref": "paper", "x": column, "y": 1, "yanchor": "bottom"}
-        figure.add_annotation(text="▼", font={"size": 12, "color": ink}, **mark)
+        mark = {"yref": "paper", "yanchor": 1, "ysizemode": "pixel", "y0": 2, "y1": 14}  # two may be neighbours
+        figure.add_shape(type="line", x0=column, x1=column, line={"width": 3, "color": ink}, **mark)
     at = {"xref": "paper", "x0": -0.008, "x1": -0.008, "y0": -0.5, "y1": min(rows, marks.read) - 0.5}
     figure.add_shape(type="line", line={"width": 4, "color": colors.muted}, **at)
     dressed(figure, theme, title=title, height=height, margin=(64, 12, 106, 44)).update_layout(

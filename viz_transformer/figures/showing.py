@@ -46,9 +46,9 @@ def show(
     if not isinstance(run, Run | Trace):
         raise ValueError(f"show draws a run or a trace, not {quoted(run)}: vt.decode and vt.trace make one")
     trace = run.trace if isinstance(run, Run) else run
-    kinds = {str(kind): KINDS[kind] for kind in kinds_of(trace.config)}
+    kinds = {str(kind): KINDS[kind] for kind in kinds_of(trace.anatomy)}
     sites = {
-        kind.site(layer): (kind.name, layer) for kind in kinds.values() for layer in range(kind.layers(trace.config))
+        kind.site(layer): (kind.name, layer) for kind in kinds.values() for layer in range(kind.layers(trace.anatomy))
     }
     others, name = [*kinds, *(("steps", "tree") if isinstance(run, Run) else ())], what.removesuffix(".weights")
     if name not in (*sites, *others):
@@ -86,7 +86,7 @@ def _attention(
         "kind": kind,
         "derived": view.derived,
         "scale_name": view.scale_name,
-        "fill": FILLS.get(trace.config.mask_fill, ""),
+        "fill": FILLS.get(own.mask_fill, "") if (own := trace.anatomy.config) is not None else "",
     }
     if len(views) > 1:
         weights = np.stack([each.weights for each in views])

@@ -56,6 +56,8 @@ def tensor_heatmap(
     derived: bool = False,
     theme: Theme = "light",
     height: int = 560,
+    width: int = _NOMINAL_WIDTH,
+    least_letters: float | None = None,
 ) -> go.Figure:
     """The cells of a [rows, columns] array, each at its integer position, with tokens or numbers along the axes.
 
@@ -63,7 +65,9 @@ def tensor_heatmap(
     a weight larger, to `largest`, in the kind's colour or in grey if derived (with an edited weight below 0: "signed");
     "mask": Boolean, two tones. largest: what the colours reach to, by default the largest absolute value of the array.
     NaN and infinity have a colour of their own, and the legend says so. More than MOST_CELLS rows or columns are
-    pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say.
+    pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say. width: about
+    how wide it is drawn, by which labels lie or stand. least_letters: of rows, in pixels, where a
+    page squeezes the figure: each has 1.4 times its height, or labels are left out.
     Raises ValueError for an array that is not two-dimensional or does not fit the tokens.
     """
     array = np.asarray(values)
@@ -73,7 +77,7 @@ def tensor_heatmap(
     pooled = max_pooled(array, MOST_CELLS)
     steps = zip((rows, columns), array.shape, pooled.values.shape, (pooled.rows, pooled.columns), strict=True)
     down, across = (_Side.of(*side) for side in steps)
-    sizes = _Sizes.of(down, across, height)
+    sizes = _Sizes.of(down, across, height, width)
     numbers = pooled.values.astype(np.float64)
     finite = np.isfinite(numbers)
     if largest is None:
@@ -93,7 +97,7 @@ def tensor_heatmap(
     figure = go.Figure(layers)
     title = title + (_blocks(pooled) and f", {_blocks(pooled)}")
     dressed(figure, theme, title=title, height=height, margin=(sizes.left, 12, sizes.top, _BOTTOM))
-    _draw_axes(figure, down, across, sizes, theme)
+    _draw_axes(figure, down, across, sizes, theme, least_letters)
     place = {"y": 1, "yanchor": "top", "yshift": sizes.top - _TOP + 4, **ON_PAPER}
     figure.add_annotation(text=labels.escape(columns.title), x=0, xanchor="left", **place)
     figure.add_annotation(text=labels.escape(rows.title), x=0, xanchor="right", xshift=-6, **place)
@@ -216,9 +220,9 @@ class _Sizes:
     upright: bool
 
     @classmethod
-    def of(cls, down: _Side, across: _Side, height: int) -> _Sizes:
+    def of(cls, down: _Side, across: _Side, height: int, nominal: int) -> _Sizes:
         left = max(24 + math.ceil(down.longest * 14 * legend.CHARACTER), 18 + 6.5 * len(down.axis.title))
-        width = _NOMINAL_WIDTH - left - 12
+        width = nominal - left - 12
         shown_columns = max(float(across.size), width / _LARGEST_CELL)
         column = width / shown_columns
         upright = across.axis.tokens is not None and (across.longest * 13 * legend.CHARACTER + 6) > column
@@ -291,8 +295,10 @@ def _value(value: float | bool) -> str:
     return "not a number" if math.isnan(value) else significant(value, 5)
 
 
-def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme) -> None:
-    row_font, column_font = max(8.0, min(14.0, sizes.row * 0.82)), 13.0
+def _draw_axes(
+    figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme, least_letters: float | None
+) -> None:
+    row_font, column_font = max(least_letters or 8.0, min(14.0, sizes.row * 0.82)), 13.0
     numbers = across.longest * 13 * legend.CHARACTER + 10
     room = column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
     figure.update_xaxes(
@@ -304,7 +310,8 @@ def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, the
     )
     figure.update_yaxes(
         showgrid=False,
-        **down.ticks(sizes.row, row_font + 1),
+        # where labels are left out, a low window leaves the others less than here
+        **down.ticks(sizes.row, row_font + 1 if sizes.row > row_font and not least_letters else 1.4 * row_font),
         range=[sizes.shown_rows * down.step - 0.5, -0.5],
         tickfont={"size": row_font, "color": _ink(down.axis, theme)},
     )

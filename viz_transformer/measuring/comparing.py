@@ -5,20 +5,71 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.measuring.answering import Answer, Progress, answers_of, sides, source_ids
+from viz_transformer.measuring.app_links import app_link, both_shown
 from viz_transformer.measuring.data import Pair
-from viz_transformer.measuring.evaluation import bleu_lines, card_bleu, chosen_pairs, exact_matches, writes_lower_case
+from viz_transformer.measuring.evaluation import (
+    as_lines,
+    bleu_lines,
+    card_bleu,
+    chosen_pairs,
+    exact_matches,
+    writes_lower_case,
+)
 from viz_transformer.measuring.scores import check_bleu, overlap_metrics, reference_lists
 from viz_transformer.numerals import significant
 
 SAMPLES = 1000
 """Of the bootstrap."""
 SEED = 12345
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A source to which two checkpoints wrote different texts; `right`: which of them is an exact match."""
+
+    source: str
+    target: str
+    texts: tuple[str, str]
+    right: tuple[bool, bool]
+
+
+@dataclass(frozen=True)
+class Both:
+    """What two checkpoints wrote for the same pairs, and what of it is right; `lower`: in lower case."""
+
+    names: tuple[str, str]
+    pairs: Sequence[Pair]
+    answers: tuple[Sequence[Answer], Sequence[Answer]]
+    right: tuple[Sequence[bool], Sequence[bool]]
+    lower: bool
+
+    def differences(self) -> list[Difference]:
+        """The pairs to which they wrote different texts, in their order."""
+        rows = zip(self.pairs, *self.answers, *self.right, strict=True)
+        return [
+            Difference(source, target, (one.text, other.text), (first, second))
+            for (source, target), one, other, first, second in rows
+            if one.text != other.text
+        ]
+
+    def judged(self) -> dict[str, Any]:
+        """Each one's share of exact matches, and McNemar's exact test, as `compare` returns them."""
+        count = len(self.pairs)
+        exact = {name: sum(right) / count for name, right in zip(("first", "second"), self.right, strict=True)}
+        return {
+            "pairs": count,
+            "first": self.names[0],
+            "second": self.names[1],
+            "exact_match": {**exact, **mcnemar(*self.right)},
+        }
 
 
 def compare(
@@ -28,6 +79,7 @@ def compare(
     *,
     beam: int | None = None,
     bleu: str | None = None,
+    differences: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Both checkpoints' answers to the same pairs, judged; greedy unless `beam` is a width.
@@ -35,38 +87,65 @@ def compare(
     exact_match: each one's share, and McNemar's exact test: `both`, `only_first`, `only_second` and `neither` count the
     pairs that were answered right, `p` is its two-sided p-value. bleu and chrf, None without `bleu` (see `evaluate`):
     each one's score, mean and half the width of the 95 % interval over SAMPLES bootstrap samples, `p` of the paired
-    bootstrap, and sacrebleu's signature. Everything is in lower case if one of the models writes lower case.
+    bootstrap, and sacrebleu's signature. `differences` is a file for the pairs with different answers, as
+    `difference_rows` has them, with tabs between. Everything is in lower case if one of the models writes lower case.
     Raises ValueError for models that are no encoder-decoders with text, for no pairs, for sources that one of them
     cannot read, and for "tokens" as `bleu` if they split the targets differently.
     Sources: McNemar (1947), exact as a sign test; Koehn (2004), by sacrebleu.
     """
     check_bleu(bleu)
+    if differences is not None:
+        check_output(differences)
+    _check_comparable(first, second, pairs)
+    if bleu == "tokens":
+        _check_same_tokens(first, second, pairs)
+    both = both_answers(first, second, pairs, beam=beam, progress=progress)
+    if differences is not None:
+        write_file(differences, as_lines(difference_rows(both)))
+    targets = [[target] for _, target in pairs]
+    return both.judged() | _bootstrap(first, both.answers, targets, bleu, lower=both.lower)
+
+
+def both_answers(
+    first: Checkpoint,
+    second: Checkpoint,
+    pairs: Sequence[Pair],
+    *,
+    beam: int | None = None,
+    progress: Progress | None = None,
+) -> Both:
+    """What both write for the pairs. Raises ValueError as `compare`."""
+    _check_comparable(first, second, pairs)
+    sources, targets = [source for source, _ in pairs], [[target] for _, target in pairs]
+    for ckpt in (first, second):  # both before the first one's answers, which may take long
+        _check_readable(ckpt, sources)
+    one, other = (
+        answers_of(ckpt, sources, beam=beam, progress=_part(progress, part, len(pairs)))[0]
+        for part, ckpt in enumerate((first, second))
+    )
+    lower = writes_lower_case(first) or writes_lower_case(second)
+    right = exact_matches(one, targets, lower=lower), exact_matches(other, targets, lower=lower)
+    same = first.name == second.name
+    names = first.name + " (first)" * same, second.name + " (second)" * same
+    return Both(names, pairs, (one, other), right, lower)
+
+
+def difference_rows(both: Both) -> list[tuple[str, ...]]:
+    """A heading, then source, target, both answers, which of them is right, and where the app shows both."""
+    first, second = both.names
+    words = {(True, True): "both", (True, False): first, (False, True): second, (False, False): "neither"}
+    rows: list[tuple[str, ...]] = [("source", "target", first, second, "right", "in the app")]
+    for each in both.differences():
+        fields = both_shown(first.removesuffix(" (first)"), second.removesuffix(" (second)"), each.source)
+        rows.append((each.source, each.target, *each.texts, words[each.right], app_link(fields)))
+    return rows
+
+
+def _check_comparable(first: Checkpoint, second: Checkpoint, pairs: Sequence[Pair]) -> None:
     for ckpt in (first, second):
         sides(ckpt)
     if not pairs:
         raise ValueError("there are no pairs to compare on: give at least one")
-    if bleu == "tokens":
-        _check_same_tokens(first, second, pairs)
-    sources, targets = [source for source, _ in pairs], [[target] for _, target in pairs]
-    for ckpt in (first, second):  # both before the first one's answers, which may take long
-        _check_readable(ckpt, sources)
-    answers = [
-        answers_of(ckpt, sources, beam=beam, progress=_part(progress, part, len(pairs)))[0]
-        for part, ckpt in enumerate((first, second))
-    ]
-    lower = writes_lower_case(first) or writes_lower_case(second)
-    right = [exact_matches(written, targets, lower=lower) for written in answers]
-    return {
-        "pairs": len(pairs),
-        "first": first.name + " (first)" * (first.name == second.name),
-        "second": second.name + " (second)" * (first.name == second.name),
-        "exact_match": {
-            "first": sum(right[0]) / len(pairs),
-            "second": sum(right[1]) / len(pairs),
-            **mcnemar(right[0], right[1]),
-        },
-        **_bootstrap(first, answers, targets, bleu, lower=lower),
-    }
 
 
 def compare_checkpoints(
@@ -78,6 +157,7 @@ def compare_checkpoints(
     beam: int | None = None,
     bleu: str | None = None,
     data_folder: str | Path | None = None,
+    differences: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """`compare` on the pairs and with the BLEU that the first one's card names, unless others are given.
@@ -87,7 +167,7 @@ def compare_checkpoints(
     sides(second)
     pairs = chosen_pairs(first, data_file, limit=limit, data_folder=data_folder)
     bleu = bleu if bleu is not None else card_bleu(first)
-    return compare(first, second, pairs, beam=beam, bleu=bleu, progress=progress)
+    return compare(first, second, pairs, beam=beam, bleu=bleu, differences=differences, progress=progress)
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> dict[str, int | float]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import hashlib
 import os
 import random
 import string
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -129,10 +130,13 @@ def _lines(path: Path) -> Iterator[bytes]:
         with path.open("rb") as plain:
             zipped = plain.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if zipped else path.open("rb") as file:
+            number = 0
             while line := file.readline(LONGEST_LINE + 1):
+                number += 1
                 unpacked += len(line)
                 if len(line) > LONGEST_LINE:
-                    raise ValueError(f"{path} has a line of more than {LONGEST_LINE // 2**20} MiB: split it into lines")
+                    most = LONGEST_LINE // 2**20
+                    raise ValueError(f"{path}, line {number} has more than {most} MiB: split it into lines")
                 if unpacked > most:
                     raise ValueError(f"{path} unpacks to more than {MOST_UNPACKED} times its size: give it unpacked")
                 yield line
@@ -149,12 +153,15 @@ class Split:
     """Some pairs of one file: those of at most `longest` tokens (source, target), without the first `skip` of them.
 
     `file` is a name in the data folder, or "generated:copy/train" and "generated:copy/test". Tokens are counted without
-    start and end tokens. Raises ValueError for numbers that cannot be.
+    start and end tokens. `drawn` takes the sources from one place to before another in `drawing_order`: parts of one
+    file have no source in common.
+    Raises ValueError for numbers that cannot be.
     """
 
     file: str
     separator: str = "\t"
     longest: tuple[int, int] | None = None
+    drawn: tuple[int, int] | None = None
     skip: int = 0
     limit: int | None = None
 
@@ -164,6 +171,10 @@ class Split:
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"limit={quoted(self.limit)} must be at least 1")
         check_separator(self.separator)
+        if self.drawn is not None and not 0 <= self.drawn[0] < self.drawn[1]:
+            raise ValueError(
+                f"drawn={quoted(list(self.drawn))} takes no source: give the first place and one behind it"
+            )
         if self.longest is not None and self.file.startswith(GENERATED):
             raise ValueError(f"{quoted(self.file)} is made to measure: leave out longest={quoted(self.longest)}")
 
@@ -181,7 +192,9 @@ class Split:
             pairs = generated_pairs(self.file, end)
         else:
             path = find_data_file(find_data_folder(folder), self.file)
-            pairs = read_pairs(path, self.separator, limit=end if self.longest is None else None)
+            reads_all = self.longest is not None or self.drawn is not None
+            pairs = read_pairs(path, self.separator, limit=None if reads_all else end)
+        pairs = self.of(pairs)
         places = list(range(len(pairs)))
         if self.longest is not None:
             if tokenizers is None:
@@ -194,6 +207,13 @@ class Split:
             start = places[self.skip - 1] + 1 if self.skip else 0
             return pairs[start : None if end is None or end >= len(places) else places[end]]
         return [pairs[place] for place in places[self.skip : end]]
+
+    def of(self, pairs: list[Pair]) -> list[Pair]:
+        """Those of a file's pairs whose source is drawn."""
+        if self.drawn is None:
+            return pairs
+        sources = set(drawing_order(source for source, _ in pairs)[slice(*self.drawn)])
+        return [pair for pair in pairs if pair[0] in sources]
 
     def sources(self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None) -> list[str]:
         """The sources of `read`, without making targets for them where pairs are made here; raises the same."""
@@ -210,7 +230,7 @@ class Split:
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> Split:
         """The split that `to_dict` described. Raises ValueError for anything else."""
-        kinds = {"file": str, "separator": str, "longest": list, "skip": int, "limit": int}
+        kinds = {"file": str, "separator": str, "longest": list, "drawn": list, "skip": int, "limit": int}
         values = dict(d)
         for name, value in values.items():
             if name not in kinds or type(value) is not kinds[name]:
@@ -222,7 +242,17 @@ class Split:
             if len(longest) != 2 or not all(type(n) is int for n in longest):
                 raise ValueError("'longest' has to be two numbers of tokens: source and target")
             values["longest"] = longest
+        if "drawn" in values:
+            drawn = tuple(values["drawn"])
+            if len(drawn) != 2 or not all(type(n) is int for n in drawn):
+                raise ValueError("'drawn' has to be two places: of the first source, and the one behind the last")
+            values["drawn"] = drawn
         return cls(**values)
+
+
+def drawing_order(sources: Iterable[str]) -> list[str]:
+    """The different sources in the order of their checksums: as good as shuffled, and the same everywhere."""
+    return sorted(set(sources), key=lambda source: (hashlib.blake2b(source.encode(), digest_size=8).digest(), source))
 
 
 def fits(pair: Pair, tokenizers: Tokenizers, longest: tuple[int, int]) -> bool:

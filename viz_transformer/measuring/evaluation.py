@@ -118,7 +118,7 @@ def evaluate(
     matches = exact_matches(answers, targets, lower=writes_lower_case(ckpt))
     if errors is not None:
         wrong = zip(sources, answers, targets, matches, strict=True)
-        write_file(errors, _as_lines([(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match]))
+        write_file(errors, as_lines([(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match]))
     unseen = [match for match, source in zip(matches, sources, strict=True) if source not in (seen_sources or ())]
     low, high = wilson(sum(matches), len(matches))
     result = {
@@ -192,8 +192,9 @@ def evaluate_checkpoint(
 
     The card says which BLEU belongs to the data (`bleu` replaces that), whether expressions are compared, and where the
     training sources are; exact_match_unseen is None if one of those files is not there. For a text the card names the
-    file, the window (else the longest that the model reads) and the number of windows; `data_file` and `limit` replace
-    these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for options that belong to answers.
+    file, how many characters to skip, the window (else the longest that the model reads) and the number of windows;
+    `data_file` and `limit` replace these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for
+    options that belong to answers.
     """
     settings = _settings(ckpt.card)
     if ckpt.anatomy.kind == "decoder-only":
@@ -212,7 +213,9 @@ def evaluate_checkpoint(
         else:
             path = _given_file(data_file, data_folder)
         window = settings.get("window", ckpt.anatomy.max_target)
-        return evaluate_text(ckpt, read_text(path), window, limit, progress=progress)
+        text = read_text(path)
+        tested = text if data_file is not None else text[settings.get("skip", 0) :]
+        return evaluate_text(ckpt, tested, window, limit, progress=progress)
     pairs = chosen_pairs(ckpt, data_file, limit=limit, too_long=count_too_long, data_folder=data_folder)
     return evaluate(
         ckpt,
@@ -247,7 +250,9 @@ def chosen_pairs(
     side = sides(ckpt)
     settings = _settings(ckpt.card)
     if data_file is None:
-        named = {name: settings[name] for name in ("separator", "longest", "skip", "limit") if name in settings}
+        named = {
+            name: settings[name] for name in ("separator", "longest", "drawn", "skip", "limit") if name in settings
+        }
         named |= {} if limit is None else {"limit": limit}
         tokenizers = side.source.tokenizer, side.target.tokenizer
         return Split(file=_named_data(ckpt), **named).read(data_folder, tokenizers, too_long=too_long)
@@ -319,7 +324,7 @@ def _overlap_scores(
     return {"bleu": score, "bleu_signature": str(metric.get_signature()), "chrf": characters}
 
 
-def _as_lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+def as_lines(rows: Sequence[tuple[str, ...]]) -> bytes:
     """One line for each row with tabs between."""
     lines = ["\t".join(_ENDS_CELL.sub(" ", cell) for cell in row) + "\n" for row in rows]
     return "".join(lines).encode("utf-8", "replace")
@@ -336,9 +341,10 @@ def _settings(card: Mapping[str, Any]) -> dict[str, Any]:
     words, numbers = ("data", "separator", "bleu", "equivalence"), ("skip", "limit", "window")
     settings = {name: named[name] for name in words if isinstance(named.get(name), str) and named[name]}
     settings |= {name: named[name] for name in numbers if type(named.get(name)) is int}
-    longest = named.get("longest")
-    if isinstance(longest, list) and len(longest) == 2 and all(type(n) is int for n in longest):
-        settings["longest"] = tuple(longest)
+    for name in ("longest", "drawn"):
+        two = named.get(name)
+        if isinstance(two, list) and len(two) == 2 and all(type(n) is int for n in two):
+            settings[name] = tuple(two)
     return settings
 
 

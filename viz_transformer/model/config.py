@@ -14,6 +14,7 @@ from viz_transformer.sentences import quoted
 ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 MAX_LAYERS = 256
 """Per stack, of what is read from a file: layers cost time to make even where they cost no memory."""
+LARGEST_OFFSET = 1024
 LARGEST_NUMBER = 2**53
 """Of a setting: far beyond what can be run, and short enough to be said."""
 
@@ -25,7 +26,8 @@ class ModelConfig:
     A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
     the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
     `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
-    `positions` is a word of `ENCODINGS` in `model/positions.py`.
+    `positions` is a word of `ENCODINGS` in `model/positions.py`; the first token has row
+    `position_offset` of a computed table.
     Dropout acts in training alone; `decoder_ffn_dropout` is what it meets where the feed-forward joins the stream.
     A model with `pad_to` reads exactly so many tokens: its numbers depend on the padding, which belongs to them.
     The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
@@ -43,13 +45,14 @@ class ModelConfig:
     attention_dropout: bool = True
     ffn_dropout: Literal["after-activation", "before-activation", "none"] = "after-activation"
     decoder_ffn_dropout: Literal["output", "none", "stream"] = "output"
-    activation: Literal["relu", "gelu", "gelu-tanh"] = "relu"
+    activation: Literal["relu", "gelu", "gelu-tanh", "silu"] = "relu"
     norm: Literal["pre", "post"] = "pre"
     final_norm: bool = True
     norm_kind: Literal["layer", "bessel", "positions-and-features"] = "layer"
     norm_epsilon: float = 1e-5
     encoder_final_norm: Literal["same", "torch"] = "same"
     positions: str = "sinusoidal"
+    position_offset: int = 0
     embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
     merge: Literal["concatenate", "raw-reshape"] = "concatenate"
     divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
@@ -83,6 +86,10 @@ class ModelConfig:
         if self.d_model % self.n_heads:
             raise ValueError(f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}")
         self.encoding.check(self)
+        if self.position_offset and not (self.encoding.computed and self.encoding.formula is None):
+            raise ValueError(f"position_offset={self.position_offset} goes with positions in halves alone")
+        if not 0 <= self.position_offset <= LARGEST_OFFSET:
+            raise ValueError(f"position_offset={self.position_offset} must be 0 to {LARGEST_OFFSET:,}")
         if self.norm_kind == "bessel" and self.d_model < 2:
             raise ValueError("norm_kind='bessel' divides by d_model - 1: d_model must be at least 2")
         if not 0 <= self.dropout < 1:

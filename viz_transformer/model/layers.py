@@ -22,7 +22,12 @@ def gelu_tanh(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="tanh")
 
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": gelu_tanh}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu-tanh": gelu_tanh,
+    "silu": F.silu,
+}
 
 
 def learned_scale(config: ModelConfig) -> nn.Parameter:
@@ -89,7 +94,7 @@ class PositionTable(nn.Module):
 
     def __init__(self, config: ModelConfig, length: int) -> None:
         super().__init__()
-        table = config.encoding.table(length, config.d_model)
+        table = config.encoding.table(length + config.position_offset, config.d_model)[config.position_offset :]
         if config.encoding.trained:
             self.table = nn.Parameter(table)
         else:

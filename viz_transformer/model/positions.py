@@ -119,7 +119,12 @@ class Encoding:
 
     def numbers(self, config: ModelConfig) -> int:
         """Numbers that a model makes for each position, beside those that its file holds."""
-        return config.d_model if self.adds and not self.trained else 0
+        return config.d_model if self.computed else 0
+
+    @property
+    def computed(self) -> bool:
+        """Whether its table is added and follows a formula: it is made anew, and never saved."""
+        return self.adds and not self.trained
 
     @property
     def biased(self) -> bool:
@@ -180,8 +185,39 @@ class SinusoidalDoubled(Sinusoidal):
         return sinusoid_table(length, d_model, exponent_factor=2)
 
 
-def sinusoid_table(length: int, d_model: int, *, exponent_factor: int = 1) -> Tensor:
-    """Sine in the even columns, cosine in the odd ones: [length, D], float32.
+class SinusoidalHalves(Table):
+    """All sines in the first half of the columns, all cosines in the second, with the paper's wavelengths.
+
+    Source: Marian's table, as transformers' MarianSinusoidalPositionalEmbedding makes it.
+    """
+
+    noun = "sines and cosines in halves"
+    box = ("sines in", "halves")
+    offered = False
+    fewer: ClassVar[int] = 0
+    """How much the exponent's divisor is less than the number of pairs: 1 lets the last wavelength be 2 pi 10000."""
+
+    def check(self, config: ModelConfig) -> None:
+        if config.d_model % 2 or config.d_model < 4:
+            raise ValueError(f"d_model={config.d_model} must be even and at least 4 for sinusoidal positions in halves")
+
+    def table(self, length: int, d_model: int) -> Tensor:
+        factor = d_model / (d_model - 2 * self.fewer)
+        return sinusoid_table(length, d_model, exponent_factor=factor, halves=True)
+
+
+class SinusoidalHalvesFairseq(SinusoidalHalves):
+    """The same with the exponent i/(D/2 - 1), so that the last wavelength is exactly 2 pi 10000.
+
+    Source: fairseq's SinusoidalPositionalEmbedding, which has it from tensor2tensor; its first token stands at 2.
+    """
+
+    noun = "sines and cosines in halves, as fairseq has them"
+    fewer = 1
+
+
+def sinusoid_table(length: int, d_model: int, *, exponent_factor: float = 1, halves: bool = False) -> Tensor:
+    """Sine in the even columns, cosine in the odd ones; with `halves` all sines first: [length, D], float32.
 
     Columns 2i and 2i+1 turn with wavelength 2 pi 10000^(2i/d_model). Source: Vaswani et al. (2017), section 3.5.
     `exponent_factor` multiplies the exponent; the paper's is 1.
@@ -190,11 +226,9 @@ def sinusoid_table(length: int, d_model: int, *, exponent_factor: int = 1) -> Te
 
     position = torch.arange(length, dtype=torch.float64)[:, None]
     exponent = exponent_factor * torch.arange(0, d_model, 2, dtype=torch.float64)
-    frequency = torch.exp(exponent * (-math.log(10000.0) / d_model))
-    table = torch.empty(length, d_model, dtype=torch.float64)
-    table[:, 0::2] = torch.sin(position * frequency)
-    table[:, 1::2] = torch.cos(position * frequency)
-    return table.float()
+    angle = position * torch.exp(exponent * (-math.log(10000.0) / d_model))
+    sines = torch.stack((angle.sin(), angle.cos()), dim=1 if halves else 2)  # [N, 2, D/2], or [N, D/2, 2]
+    return sines.flatten(1).float()
 
 
 class Learned(Table):
@@ -365,6 +399,8 @@ NONE = NoPositions()
 ENCODINGS: dict[str, Encoding] = {
     "sinusoidal": Sinusoidal(),
     "sinusoidal-doubled": SinusoidalDoubled(),
+    "sinusoidal-halves": SinusoidalHalves(),
+    "sinusoidal-halves-fairseq": SinusoidalHalvesFairseq(),
     "learned": Learned(),
     "none": NONE,
     "rotary": Rotary(),

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import orjson
@@ -27,6 +28,7 @@ from viz_transformer.model.kinds import stacks_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.points import unknown_point
+from viz_transformer.model.watched import MODULES, WATCHED, shape_problem, watched_from_dict, watched_to_dict
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
 from viz_transformer.sentences import in_one_line, quoted
 
@@ -53,6 +55,16 @@ class Tokens:
     def without_last(self) -> Tokens:
         """All but the last token."""
         return Tokens(self.ids[:-1], self.tokens[:-1], self.originals[:-1])
+
+
+def tokens_of_names(names: Sequence[str]) -> Tokens:
+    """The tokens of a text of which only the names are known: ids are places."""
+    return Tokens(tuple(range(len(names))), tuple(names), tuple(names))
+
+
+def next_of(target: Tokens) -> tuple[tuple[int | None, ...], tuple[str | None, ...]]:
+    """What each row of a given target writes: the token behind it, None for the last row."""
+    return ((*target.ids[1:], None), (*target.tokens[1:], None)) if len(target) else ((), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,11 +213,14 @@ class Trace:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written.
 
-        Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again.
+        Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again, and
+        NotTold for a run of another program's model; what was watched can be saved.
         """
+        watched = {WATCHED: watched_to_dict(self.anatomy)} if is_watched(self) else {}
         about = {
             "format_version": FORMAT_VERSION,
-            "config": self.anatomy.own.to_dict(),
+            "config": None if watched else self.anatomy.own.to_dict(),
+            **watched,
             "checkpoint": self.checkpoint,
             "weights_sha256": self.weights_sha256,
             "src": [self.src.ids, self.src.tokens, self.src.originals],
@@ -246,29 +261,25 @@ class Trace:
                         f"{path} has trace format {quoted(about.get('format_version'))}, this version reads"
                         f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
                     )
-                config = ModelConfig.from_dict(about["config"])
-                if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
-                    raise _NoTrace(
-                        f"{path} is not a whole trace: its model has more than {MAX_LAYERS} layers in a stack"
-                    )
+                src, tgt = _tokens(about["src"]), _tokens(about["tgt"])
+                anatomy = _anatomy(about, len(src), len(tgt))
                 if len(set(about["points"])) < len(about["points"]):
                     raise _NoTrace(f"{path} is not a whole trace: it names a point twice")
                 stored = set(file.keys())
-                anatomy = anatomy_of(config)
                 maps = {site: name for site in anatomy.attentions if (name := _OUTPUT_MAP.format(site)) in stored}
                 empty = cls(
                     values={name: _shape_of(file.get_slice(name)) for name in about["points"]},
                     anatomy=anatomy,
                     checkpoint=about["checkpoint"],
                     weights_sha256=about["weights_sha256"],
-                    src=_tokens(about["src"]),
-                    tgt=_tokens(about["tgt"]),
+                    src=src,
+                    tgt=tgt,
                     next_ids=tuple(about["next_ids"]),
                     next_tokens=tuple(about["next_tokens"]),
                     edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
                     info=about["info"],
                     output_maps={site: _shape_of(file.get_slice(name)) for site, name in maps.items()},
-                    scalars=about.get("scalars") or _constant_scalars(config),
+                    scalars=about.get("scalars") or _constant_scalars(anatomy),
                 )
                 check_edits(empty.edits, anatomy)
                 if problem := _problem(empty):
@@ -305,6 +316,11 @@ def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> N
         raise
 
 
+def is_watched(trace: Trace) -> bool:
+    """Whether it is of a module that was only watched (`vt.watch`)."""
+    return trace.anatomy.config is None and trace.info.get("kind") == WATCHED
+
+
 def trace_value(value: Tensor) -> Tensor:
     """A recorded tensor as a Trace keeps it: on the CPU, without gradient, float32 or Boolean."""
     value = value.detach().cpu()
@@ -320,11 +336,24 @@ def output_maps(model: Instrument) -> dict[str, Tensor]:
     return maps
 
 
-def _constant_scalars(config: ModelConfig) -> dict[str, float]:
+def _anatomy(about: Mapping[str, Any], source: int, target: int) -> Anatomy:
+    """That of the model whose run a file describes. Raises ValueError with the reason."""
+    if about["config"] is None:
+        return watched_from_dict(about[WATCHED], source=source, target=target)
+    config = ModelConfig.from_dict(about["config"])
+    if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
+        raise ValueError(f"its model has more than {MAX_LAYERS} layers in a stack")
+    return anatomy_of(config)
+
+
+def _constant_scalars(anatomy: Anatomy) -> dict[str, float]:
     """Those of a trace from before there were learned ones."""
+    config = anatomy.config
+    if config is None:
+        return {}
     scale, divisor = EMBEDDING_SCALES[config.embedding_scale](config), DIVISORS[config.divisor](config)
     scalars = {f"{stack}.embed.scale": float(scale) for stack in stacks_of(config)}
-    return scalars | {f"{site}.divisor": float(divisor) for site in anatomy_of(config).attentions}
+    return scalars | {f"{site}.divisor": float(divisor) for site in anatomy.attentions}
 
 
 def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
@@ -345,10 +374,12 @@ def _problem(trace: Trace) -> str | None:
     """What does not fit in a trace that could be read; None if everything does."""
     if not trace.values:
         return "it has no points"
-    if not _tokens_fit(trace):
-        return "its tokens do not fit its config"
     if not isinstance(trace.info, dict) or not _all(str, (trace.checkpoint, trace.weights_sha256)):
         return "what it says about its run is not text"
+    if trace.anatomy.config is None:
+        return _problem_of_watched(trace)
+    if not _tokens_fit(trace):
+        return "its tokens do not fit its config"
     known = {point.name for point in trace.anatomy.recorded}
     for name, value in trace.values.items():
         if name not in known:
@@ -359,6 +390,30 @@ def _problem(trace: Trace) -> str | None:
         if tuple(value.shape) not in shapes or value.dtype != kind:
             return f"its point {name} is {value.dtype} {list(value.shape)}, and not {kind} {list(shape)}"
     return next((f"{site} lacks what it is made of" for site in trace.anatomy.attentions if _lacks(trace, site)), None)
+
+
+def _problem_of_watched(trace: Trace) -> str | None:
+    """The same of a module that was watched: nothing of it may be more than watching makes."""
+    sides, has = (trace.src, trace.tgt), (trace.anatomy.has_encoder, trace.anatomy.has_decoder)
+    named = all(_all(str, s.tokens) and "" not in s.tokens and s == tokens_of_names(s.tokens) for s in sides)
+    if not named or any(needs and not len(side) for side, needs in zip(sides, has, strict=True)):
+        return "its tokens do not fit its attentions"
+    if (trace.next_ids, trace.next_tokens) != next_of(trace.tgt):
+        return "what its rows write is not the next token"
+    difference = trace.info.get("difference")
+    if not is_watched(trace) or trace.info.keys() - {"kind", "difference"} or type(difference) not in (float, NoneType):
+        return "what it says about its run is not what watching says"
+    if set(trace.values) != {point.name for point in trace.anatomy.recorded} or trace.scalars:
+        return "its points are not those that it describes"
+    for name, value in trace.values.items():
+        kind = torch.bool if name.endswith(".mask") and not name.startswith(MODULES) else torch.float32
+        if value.dtype != kind:
+            return f"its point {quoted(name)} is {value.dtype}, and not {kind}"
+        if problem := shape_problem(
+            trace.anatomy, name, tuple(value.shape), source=len(trace.src), target=len(trace.tgt)
+        ):
+            return problem
+    return None
 
 
 def _lacks(trace: Trace, site: str) -> bool:

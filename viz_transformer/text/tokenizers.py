@@ -1,4 +1,4 @@
-"""Tokenizers: characters, regular expressions, spaCy words. Each can be written to JSON and made from it again.
+"""Tokenizers: characters, regular expressions, spaCy words, pieces of words. JSON can hold each.
 
 A tokenizer splits a text into pieces as they stand there, normalises each piece into a token, and joins tokens again.
 """
@@ -6,11 +6,15 @@ A tokenizer splits a text into pieces as they stand there, normalises each piece
 from __future__ import annotations
 
 import re
+import zlib
 from abc import ABC, abstractmethod
+from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -21,6 +25,11 @@ from viz_transformer.sentences import quoted
 LONGEST_PATTERN = MOST_REPLACEMENTS = 1000
 LONGEST_RUN = 250
 """Characters without a blank that spaCy is given: a run of signs takes it time in proportion to the run's square."""
+MOST_MERGES = 50_000
+LONGEST_PACKED, MOST_DESCRIBED = 3 * 2**20, 64 * 2**20
+"""Characters of a compressed tokenizer.json, and bytes of what comes out of it."""
+MOST_KNOWN = 50_000
+"""Words whose pieces a tokenizer remembers."""
 LONGEST_JOINED = 1_000_000
 """Characters that joining may add to those of the tokens: the rules may be anybody's, and grow a text without end."""
 _TOO_LONG = "the checkpoint's rules for joining tokens make a text of millions of characters: choose another checkpoint"
@@ -189,8 +198,12 @@ class SpacyWords(Tokenizer):
             object.__setattr__(self, name, _texts(self, name, _sequence(self, name)))
 
     def split(self, text: str) -> list[str]:
+        return [piece for piece in self.all_pieces(text) if not piece.isspace()]
+
+    def all_pieces(self, text: str) -> list[str]:
+        """The pieces with those that spaCy makes of blanks, such as the second of two."""
         text = re.sub(rf"(\S{{{LONGEST_RUN}}})(?=\S)", r"\1 ", text)
-        return [token.text for token in _spacy_tokenizer(self.language)(text) if not token.is_space]
+        return [token.text for token in _spacy_tokenizer(self.language)(text)]
 
     def normalise(self, piece: str) -> str:
         return piece.lower() if self.lower else piece
@@ -258,7 +271,124 @@ def _spacy_tokenizer(language: str) -> Callable[[str], Any]:
     return tokenizer
 
 
-TOKENIZERS: Mapping[str, type[Tokenizer]] = {cls.kind: cls for cls in (Characters, RegexTokens, SpacyWords)}
+@dataclass(frozen=True)
+class SubWords(Tokenizer):
+    """Pieces of words by byte-pair encoding: two that stand side by side are merged, in the order of `merges`.
+
+    A word is what stands between blanks, with the one blank before it, cut after LONGEST_RUN characters. Tokens are
+    what stands in the text, blanks included: joining gives the text again. `strip` removes blanks at both ends first.
+    Source: Sennrich et al. (2016); on characters, not on bytes.
+    """
+
+    kind: ClassVar[str] = "bpe"
+    merges: Sequence[Sequence[str]]
+    strip: bool = True
+    _ranks: dict[tuple[str, ...], int] = field(init=False, repr=False, compare=False)
+    _known: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_booleans(self, "strip")
+        pairs = tuple(_texts(self, "merges", pair) for pair in _sequence(self, "merges"))
+        if any(len(pair) != 2 or not all(pair) for pair in pairs):
+            raise ValueError("the tokenizer's 'merges' have to be pairs of texts that are not empty")
+        if len(pairs) > MOST_MERGES:
+            raise ValueError(f"the tokenizer has {len(pairs):,} merges: use at most {MOST_MERGES:,}")
+        object.__setattr__(self, "merges", pairs)
+        object.__setattr__(self, "_ranks", {pair: rank for rank, pair in reversed(list(enumerate(pairs)))})
+        object.__setattr__(self, "_known", {})
+
+    def split(self, text: str) -> list[str]:
+        return [piece for word in self.words(text.strip() if self.strip else text) for piece in self._pieces(word)]
+
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        return "".join(tokens)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "merges": [list(pair) for pair in self.merges], "strip": self.strip}
+
+    @staticmethod
+    def words(text: str) -> list[str]:
+        """What is merged within: words with the blank before them, and other blanks."""
+        return _WORDS.findall(text)
+
+    def _pieces(self, word: str) -> tuple[str, ...]:
+        if (pieces := self._known.get(word)) is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            pieces = self._known[word] = self._merged(word)
+        return pieces
+
+    def _merged(self, word: str) -> tuple[str, ...]:
+        pieces = list(word)
+        while found := [pair for pair in pairwise(pieces) if pair in self._ranks]:
+            first = min(found, key=self._ranks.__getitem__)
+            merged: list[str] = []
+            for piece in pieces:
+                if merged and (merged[-1], piece) == first:
+                    merged[-1] += piece
+                else:
+                    merged.append(piece)
+            pieces = merged
+        return tuple(pieces)
+
+
+@dataclass(frozen=True)
+class LibraryTokens(Tokenizer):
+    """Pieces as Hugging Face's `tokenizers` library cuts them, as a `tokenizer.json` describes.
+
+    packed: that file, compressed, in base 64.
+
+    Pieces have the library's own names, such as "Ġthe" or "##ing". Raises ValueError for what it cannot read, and where
+    the library is not installed.
+    """
+
+    kind: ClassVar[str] = "tokenizer.json"
+    packed: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.packed, str) or not 0 < len(self.packed) <= LONGEST_PACKED:
+            raise ValueError(f"the tokenizer's 'packed' has to be a text of at most {LONGEST_PACKED:,} characters")
+
+    @classmethod
+    def of(cls, described: str) -> LibraryTokens:
+        """The tokenizer that the text of a `tokenizer.json` describes."""
+        made = cls(b64encode(zlib.compress(described.encode("utf-8"), 9)).decode("ascii"))
+        _library_tokenizer(made.packed)
+        return made
+
+    def split(self, text: str) -> list[str]:
+        return list(_library_tokenizer(self.packed).encode(text, add_special_tokens=False).tokens)
+
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        decoder = _library_tokenizer(self.packed).decoder
+        return " ".join(tokens) if decoder is None else str(decoder.decode(list(tokens)))
+
+
+@lru_cache(maxsize=8)
+def _library_tokenizer(packed: str) -> Any:
+    """The library's tokenizer, without its padding and cutting off. Of another program's file nothing is run."""
+    if find_spec("tokenizers") is None:
+        raise ValueError(
+            'a tokenizer.json is read by the tokenizers library: install it with `pip install -e ".[train]"`'
+        )
+    unpacking = zlib.decompressobj()
+    try:
+        described = unpacking.decompress(b64decode(packed, validate=True), MOST_DESCRIBED)
+        if unpacking.unconsumed_tail:
+            raise ValueError("it is too long")
+        made = import_module("tokenizers").Tokenizer.from_str(described.decode("utf-8"))
+    except Exception as error:  # the library raises plain ones
+        raise ValueError(f"the tokenizers library cannot read this tokenizer.json ({error!s:.200})") from None
+    made.no_padding()
+    made.no_truncation()
+    return made
+
+
+_WORDS = re.compile(rf" ?\S{{1,{LONGEST_RUN}}}|\s+")
+
+TOKENIZERS: Mapping[str, type[Tokenizer]] = {
+    cls.kind: cls for cls in (Characters, RegexTokens, SpacyWords, SubWords, LibraryTokens)
+}
 
 
 def tokenizer_from_dict(d: Mapping[str, Any]) -> Tokenizer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from viz_transformer.checkpoint.writing import write_file
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import Batch
 from viz_transformer.train.module import TrainingModule, predicted
+from viz_transformer.train.progress import RIGHT, Reporter
 from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks.task import Plan
 
@@ -40,12 +41,18 @@ class Keeper(Callback):
     smoothing included, on the validation sample. History, best weights and time travel in Lightning's checkpoint, so a
     resumed run continues exactly what the saved one had: the time between does not count, nor steps done twice. When
     `stop` has got a signal, the step that is under way is finished and saved.
+
+    With `count`, which says how many of `counted` pairs weights answer right, they are counted at each snapshot.
     """
 
     def __init__(
         self, state: Path, plan: Plan, stop: Stop, train: Sequence[Batch], validation: Sequence[Batch]
     ) -> None:
         self.state, self.plan, self.stop = state, plan, stop
+        self.count: Callable[[Weights], int] | None = None
+        self.counted = 0
+        self.right: list[tuple[int, int, int]] = []  # step, right, of how many
+        self.reporter = Reporter(state)
         self.samples = {"train_loss": train, "validation_loss": validation}
         self.history: list[Row] = []
         self.best_step = -1
@@ -60,16 +67,19 @@ class Keeper(Callback):
         return self.seconds_before + time.monotonic() - self.started
 
     def state_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*KEPT, "seconds")}
+        return {name: getattr(self, name) for name in (*KEPT, "seconds", "right")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         for name in KEPT:
             setattr(self, name, state_dict[name])
         self.seconds_before = state_dict.get("seconds", math.nan)
+        self.right = [(step, right, of) for step, right, of in state_dict.get("right", ())]
 
     def on_train_start(self, trainer: Trainer, pl_module: Any) -> None:
         self.started = time.monotonic()
         self.stop.listen()  # Lightning has a handler of its own, which ends without saving
+        if trainer.is_global_zero:
+            self.reporter.began(trainer.global_step, pl_module.total)
         if trainer.global_step == 0:
             self._after(trainer, pl_module, step=0)
         self.stop.check()
@@ -77,6 +87,8 @@ class Keeper(Callback):
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         self._after(trainer, pl_module, step=trainer.global_step)
+        if trainer.is_global_zero and self.reporter.due():
+            self.reporter.at(trainer.global_step, float(outputs["loss"]))
 
     def _after(self, trainer: Trainer, module: TrainingModule, *, step: int) -> None:
         plan, last = self.plan, step == module.total
@@ -86,15 +98,26 @@ class Keeper(Callback):
             snapshot = snapshot_path(self.state, step)
             snapshot.parent.mkdir(exist_ok=True)
             write_file(snapshot, stored(module.kept))
+            self._count(module, step)
         # Any process of the training may have got the signal, and all of them have to save the same step.
         stops = step > 0 and trainer.strategy.reduce_boolean_decision(self.stop.signum is not None, all=False)
         if last or stops or (step and step % plan.save_every == 0):
             trainer.save_checkpoint(last_path(self.state))  # every process takes part
             trainer.strategy.barrier()
             self.stop.saved = step
+            if trainer.is_global_zero:
+                self.reporter.saved(step)
         if stops:
             self.stop.place = f"after step {step}"
             self.stop.raise_stopped()
+
+    def _count(self, module: TrainingModule, step: int) -> None:
+        if self.count is None:
+            return
+        before = [row for row in self.right if row[0] < step]
+        self.right = [*before, (step, self.count(module.kept.state_dict()), self.counted)]
+        lines = ["step,right,pairs", *(",".join(map(str, row)) for row in self.right)]
+        write_file(self.state / RIGHT, ("\n".join(lines) + "\n").encode())
 
     def _measure(self, trainer: Trainer, module: TrainingModule, step: int) -> None:
         row: Row = {"step": step}
@@ -104,7 +127,8 @@ class Keeper(Callback):
         row["gradient_norm"] = float(module.gradient_norm)
         row[SECONDS] = self.seconds
         self.history.append(row)
-        module.log("validation", row["validation_loss"], prog_bar=True)
+        if step:  # at the start Lightning takes it for a mean of the epoch, and shows it again in the end
+            module.log("validation", row["validation_loss"], prog_bar=True)
         # What is trained decides: under label smoothing the plain loss is lowest before the training is at its best.
         smoothing = self.plan.smoothing
         loss = (
@@ -160,6 +184,12 @@ def stored(model: Transformer) -> bytes:
 
 def snapshot_path(state: Path, step: int) -> Path:
     return state / "snapshots" / f"step-{step}.pt"
+
+
+def kept_snapshots(state: Path) -> list[int]:
+    """The steps of the snapshots that the saved training has taken, up to the step that it goes on from."""
+    steps = (int(path.stem.removeprefix("step-")) for path in (state / "snapshots").glob("step-*.pt"))
+    return [step for step in steps if step <= last_step(state)]
 
 
 def last_path(state: Path) -> Path:

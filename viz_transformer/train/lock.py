@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ else:
     import fcntl
 
 LOCK = "lock"
+PATIENCE = 0.1
+"""Seconds: who only asks whether a training is running holds the lock for much less."""
 
 
 @contextmanager
@@ -25,11 +28,30 @@ def only_training(state: Path) -> Iterator[None]:
     """
     state.mkdir(parents=True, exist_ok=True)
     with (state / LOCK).open("ab") as file:
-        if not _locked(file):
+        if not _locked_soon(file):
             raise ValueError(
                 f"another training is running in {state}: wait until it has ended, or choose another folder with --out"
             )
         yield
+
+
+def is_training(state: Path) -> bool:
+    """Whether a training holds the folder's lock now; False where there are no locks."""
+    try:
+        with (state / LOCK).open("rb+") as file:
+            return not _locked(file)  # given back with the file
+    except OSError:
+        return False
+
+
+def _locked_soon(file: IO[bytes]) -> bool:
+    """Whether nobody else holds the lock for longer than a moment."""
+    deadline = time.monotonic() + PATIENCE
+    while not _locked(file):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(PATIENCE / 10)
+    return True
 
 
 def _locked(file: IO[bytes]) -> bool:

@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +29,35 @@ from torch import Tensor
 from viz_transformer.checkpoint import Checkpoint, load, save_checkpoint
 from viz_transformer.checkpoint.writing import OutputError, write_file
 from viz_transformer.measuring.answering import answers_of
+from viz_transformer.measuring.data import Pair
 from viz_transformer.measuring.evaluation import evaluate_checkpoint, exact_matches, writes_lower_case
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import TrainingOrder
-from viz_transformer.train.keeper import Keeper, Row, WholeFiles, history_csv, last_path, last_step, snapshot_path
+from viz_transformer.train.keeper import (
+    Keeper,
+    Row,
+    WholeFiles,
+    history_csv,
+    kept_snapshots,
+    last_path,
+    last_step,
+    snapshot_path,
+)
 from viz_transformer.train.lock import LOCK, only_training
 from viz_transformer.train.module import TrainingModule
+from viz_transformer.train.owned import OwnData
+from viz_transformer.train.processes import ASKED, LOG, Asked
+from viz_transformer.train.progress import BEGINNING, EXPORTED
 from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks import find_task
+from viz_transformer.train.tasks.own import own_task
 from viz_transformer.train.tasks.task import Material, Plan, Task
 
 
 def train(
-    task: str | Task,
+    task: str | Task | OwnData,
     *,
     data: str | Path | None = None,
     out: str | Path | None = None,
@@ -60,24 +75,32 @@ def train(
     quiet: bool = False,
     stop: Stop | None = None,
 ) -> Path:
-    """Train a task and write its checkpoint folder; returns that folder.
+    """Train a task, or on one's own data, and write its checkpoint folder; returns that folder.
 
-    out: default `runs/<task>`; what a resumption needs lies beside it in `<out>.training` and stays there. `resume`
-    continues from the last save and, on CPU with the same number of threads, gives the curve of an unbroken run; if the
-    training itself is done, it only exports again. `start_from`: a checkpoint of the same model and vocabularies whose
-    weights are learnt on from; the optimiser starts anew, and the card names it. `peak_rate` replaces the plan's,
-    `epochs` or `steps` its length; given with `resume`, the learning rate follows the new length from there on, and the
-    card states both. `device`: auto (CUDA where there is one), cpu or cuda; `devices`, `nodes`, `strategy` are
-    Lightning's. SIGINT and SIGTERM save the step that is under way and raise Stopped; `stop` is given by who listens to
-    them already.
+    out: default `runs/<task>`, of own data `runs/<file>`, and what is proposed is said on stderr; what a resumption
+    needs lies beside it in `<out>.training` and stays there. `resume` continues from the last save and, on CPU with the
+    same number of threads, gives the curve of an unbroken run; if the training itself is done, it only exports again.
+    `start_from`: a checkpoint of the same model and vocabularies whose weights are learnt on from; the optimiser starts
+    anew, and the card names it. `peak_rate` replaces the plan's, `epochs` or `steps` its length; given with `resume`,
+    the learning rate follows the new length from there on, and the card states both. `device`: auto (CUDA where there
+    is one), cpu or cuda; `devices`, `nodes`, `strategy` are Lightning's. SIGINT and SIGTERM save the step that is under
+    way and raise Stopped; `stop` is given by who listens to them already.
     Raises ValueError for unknown tasks, missing or bad data, a `resume` that does not fit the saved state, a
     `start_from` that is another model, and while another training runs in `out`; OutputError if the disk is full, in
     which case the last saved step stays.
     """
     with contextlib.ExitStack() as held:
         stop = stop or held.enter_context(Stop(resumes=resume))
-        task = with_peak_rate(find_task(task) if isinstance(task, str) else task, peak_rate)
         accelerator = chosen_device(device)
+        asked = None
+        if isinstance(task, OwnData):
+            asked = Asked(own=task, epochs=epochs, steps=steps, peak_rate=peak_rate, device=device)
+            out = out if out is not None else Path("runs") / Path(task.pairs).name.split(".")[0]
+            proposal = own_task(task, out=out, epochs=epochs, steps=steps)
+            task, data = proposal.task, proposal.folder
+            if not quiet and getattr(rank_zero_only, "rank", 0) == 0:
+                print("\n".join(proposal.lines), file=sys.stderr, flush=True)
+        task = with_peak_rate(find_task(task) if isinstance(task, str) else task, peak_rate)
         out = Path(out) if out is not None else Path("runs") / task.name
         if out.exists() and not out.is_dir():
             raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
@@ -92,13 +115,15 @@ def train(
         if first is not None:
             _check_start(first, material)
         if accelerator == "cpu":
-            torch.set_num_threads(threads or min(os.cpu_count() or 1, 8))
+            torch.set_num_threads(threads or task.plan.threads or min(os.cpu_count() or 1, 8))
 
         order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed, vary=material.vary)
         samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
         length = training_length(order, task.plan, epochs=epochs, steps=steps)
         if resume and epochs is None and steps is None:
             length = _stages(state)[-1]["batches"]
+        kept = kept_snapshots(state) if resume and task.plan.spread else []
+        task = dataclasses.replace(task, plan=task.plan.with_snapshots(length, kept))
         stop.check()
         held.enter_context(_full_disk_named(state))
         if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any
@@ -115,7 +140,15 @@ def train(
         model = Transformer(material.model)
         if first is not None:
             model.load_state_dict(first.model.state_dict())
+        if asked is not None and getattr(rank_zero_only, "rank", 0) == 0:
+            asked.write(state)
+            if not (state / BEGINNING).is_dir():
+                _show_beginning(task, material, model, state)
+        watched = material.held_out[: task.plan.watched]
         keeper = Keeper(state, task.plan, stop, *samples)
+        if watched:
+            keeper.count, keeper.counted = partial(_right, material, pairs=watched), len(watched)
+        keeper.reporter.phase("preparing")
         held.enter_context(_quiet_lightning())
         trainer = Trainer(
             accelerator={"cuda": "gpu"}.get(accelerator, accelerator),
@@ -139,6 +172,7 @@ def train(
         stop.waits, stop.place = False, "before the checkpoint was complete"
         stop.check()
         if trainer.is_global_zero:
+            keeper.reporter.phase("measuring")
             best = _best(task, material, keeper, module)
             _export(task, material, out, state, best, keeper.history, data, quiet=quiet)
         trainer.strategy.barrier()
@@ -216,7 +250,7 @@ NOTE = "training.json"
 # Of a model whose weights are learnt on from: it is of training alone.
 _MAY_CHANGE = {"dropout", "embedding_dropout", "attention_dropout", "ffn_dropout", "decoder_ffn_dropout"}
 # May differ without changing the weights.
-_FREE = {"best_by", "epochs", "save_every", "snapshots", "first_rows", "row_every"}
+_FREE = {"best_by", "epochs", "save_every", "snapshots", "spread", "threads", "first_rows", "row_every", "watched"}
 _DEFAULTS = {each.name: each.default for each in dataclasses.fields(Plan) if each.default is not dataclasses.MISSING}
 
 
@@ -256,7 +290,7 @@ def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any],
             new = {"from_step": done, **stage, "command": f"{stage['command']} --resume"}
             write_file(note, json.dumps(saved | {"stages": [*stages, new]}, indent=1).encode())
         return
-    if last_path(state).is_file() and not (state / "exported").is_file():
+    if last_path(state).is_file() and not (state / EXPORTED).is_file():
         raise ValueError(
             f"{state} holds an unfinished training: continue it with --resume, or remove that folder first"
         )
@@ -265,12 +299,15 @@ def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any],
 
 
 def _clear(state: Path) -> None:
-    """Empty the folder, but for the lock. First what could be resumed goes: the rest is nothing without it."""
+    """Empty the folder, but for the lock and what its starter keeps there.
+
+    First what could be resumed goes: the rest is nothing without it.
+    """
     last_path(state).unlink(missing_ok=True)
     for path in state.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
-        elif path.name != LOCK:
+        elif path.name not in (LOCK, LOG, ASKED):
             path.unlink()
 
 
@@ -290,14 +327,14 @@ def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule
     if task.plan.best_by == "loss" or last == keeper.best_step or not material.held_out:
         return _Best(keeper.best_step, keeper.best_weights, {})
     steps[last] = {name: value.detach().cpu().clone() for name, value in module.kept.state_dict().items()}
-    right = {step: _right(material, weights) for step, weights in steps.items()}
+    right = {step: _right(material, weights, material.held_out) for step, weights in steps.items()}
     chosen = max(right, key=lambda step: (right[step], step))
     counts = [{"step": step, "right": count} for step, count in right.items()]
     return _Best(chosen, steps[chosen], {"chosen_by": {"validation_pairs": len(material.held_out), "of": counts}})
 
 
-def _right(material: Material, weights: Mapping[str, Tensor]) -> int:
-    """How many of the held-out pairs a model with these weights, as stored, answers right, as `evaluate` counts."""
+def _right(material: Material, weights: Mapping[str, Tensor], pairs: Sequence[Pair]) -> int:
+    """How many of these pairs a model with these weights, as stored, answers right, as `evaluate` counts."""
     model = Transformer(material.model)
     model.load_state_dict({name: value.half().float() for name, value in weights.items()})
     ckpt = Checkpoint(
@@ -309,8 +346,22 @@ def _right(material: Material, weights: Mapping[str, Tensor]) -> int:
         card={},
         weights_sha256="",
     )
-    answers, _ = answers_of(ckpt, [source for source, _ in material.held_out])
-    return sum(exact_matches(answers, [[target] for _, target in material.held_out], lower=writes_lower_case(ckpt)))
+    answers, _ = answers_of(ckpt, [source for source, _ in pairs])
+    return sum(exact_matches(answers, [[target] for _, target in pairs], lower=writes_lower_case(ckpt)))
+
+
+def _show_beginning(task: Task, material: Material, model: Transformer, state: Path) -> None:
+    """The model before its first step, as a checkpoint of its own: with a snapshot's weights it is that snapshot."""
+    save_checkpoint(
+        state / BEGINNING,
+        state_dict=model.state_dict(),
+        config=material.model,
+        source_codec=material.codecs[0],
+        target_codec=material.codecs[1],
+        card=task.card(),
+        examples=material.examples,
+        dtype="float16",
+    )
 
 
 def _export(
@@ -369,9 +420,11 @@ def _export(
         measured = evaluate_checkpoint(
             stored, **measure.options(), data_folder=data, progress=None if quiet else _report
         )
-        card["metrics"].append({"split": measure.split, "command": measure.command(task.name), **measured})
+        card["metrics"].append(
+            {"split": measure.split, "command": measure.command(*(task.evaluated_by or (task.name,))), **measured}
+        )
     write()
-    write_file(state / "exported", b"")
+    write_file(state / EXPORTED, b"")
 
 
 def _report(done: int, total: int) -> None:
@@ -388,7 +441,9 @@ def _command(
     device: str,
 ) -> str:
     """The public command that does this training again."""
-    words = ["viz-transformer", "train", task.name]
+    words = ["viz-transformer", "train", *(task.trained_by or (task.name,))]
+    if task.trained_by and epochs is None and steps is None:
+        epochs = task.plan.epochs  # proposed
     start = Path(start_from).name if start_from is not None else None  # a folder is its owner's, its name is enough
     options = {"--start-from": start, "--peak-rate": peak_rate, "--epochs": epochs, "--steps": steps}
     for name, value in options.items():

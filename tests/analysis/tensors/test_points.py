@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from builders import TARGET, tiny_checkpoint
+from watched import watched_trace
 
 from viz_transformer.analysis.tensors import points
 from viz_transformer.analysis.tensors.points import (
@@ -112,6 +113,15 @@ def test_axes_have_the_letters_of_the_table_and_the_tokens_of_the_run(run, name,
     assert tuple(axis.title for axis in view.axes[-2:]) == titles
     tokens = {"source": run.src_tokens, "target": run.tgt_tokens, None: None}
     assert all(axis.labels == tokens[axis.side] for axis in view.axes)
+
+
+def test_a_watched_module_has_the_tokens_of_the_text_that_is_as_long_as_what_it_gives():
+    run = watched_trace()
+    assert len(run.src) != len(run.tgt)
+    for name, side in (("modules.encoder", "source"), ("modules.decoder", "target")):
+        positions, features = point_view(run, name).axes[-2:]
+        assert (positions.side, positions.labels) == (side, run.src_tokens if side == "source" else run.tgt_tokens)
+        assert features.title == "hidden features"
 
 
 def test_the_columns_of_the_logits_have_the_vocabulary_where_it_is_given(run):

@@ -68,7 +68,7 @@ def test_it_is_painted_in_both_themes_and_saved_as_it_is_drawn(browser, scheme):
         }""")
         assert inked > 10_000
         with shown.page.expect_download() as download:
-            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+            shown.pick_entry("SVG")
         assert download.value.suggested_filename == "tiny-architecture.svg"
         text = download.value.path().read_text(encoding="utf-8")
         assert "Cross-attention" in text and "tiny, architecture" in text

@@ -208,8 +208,8 @@ def test_keys_walk_along_lines_and_steps_and_pick(shown):
     def here():
         return next(node.index for node in tree.nodes if view.tooltip == said_of(tree, node.index))
 
-    view.page.keyboard.press("Tab")  # narrower, wider, reset, PNG, SVG, then the picture
-    for _ in range(5):
+    view.page.keyboard.press("Tab")  # narrower, wider, reset, the menu, then the picture
+    for _ in range(4):
         view.page.keyboard.press("Tab")
     assert here() == tree.answer
     path = [node.index for node in tree.path(tree.answer)]
@@ -340,7 +340,7 @@ def test_the_answers_line_is_drawn_in_the_colour_of_text_and_no_other_line_is(br
     with mounting(browser, "beam_tree", Shown, viewport={"width": 992, "height": 760}, color_scheme=scheme) as mount:
         view = mount(sent(tree))
         with view.page.expect_download() as saved:
-            view.page.get_by_role("button", name="Save this picture as SVG").click()
+            view.pick_entry("SVG")
         saved.value.save_as(tmp_path / "picture.svg")
     paths = ElementTree.parse(tmp_path / "picture.svg").getroot().iter("{http://www.w3.org/2000/svg}path")
     curves = [path for path in paths if "C" in path.get("d") and float(path.get("stroke-width")) != 0.9]
@@ -358,7 +358,7 @@ def test_the_picture_is_saved_whole_with_caption_legend_and_tokens(shown, tmp_pa
     tree = tree_of_words()
     view = shown(sent(tree))
     with view.page.expect_download() as saved:
-        view.page.get_by_role("button", name="Save this picture as SVG").click()
+        view.pick_entry("SVG")
     assert saved.value.suggested_filename == "picture.svg"
     saved.value.save_as(tmp_path / "picture.svg")
     svg = ElementTree.parse(tmp_path / "picture.svg").getroot()
@@ -370,7 +370,7 @@ def test_the_picture_is_saved_whole_with_caption_legend_and_tokens(shown, tmp_pa
     assert any(each.startswith("<b>bold") for each in texts)
     assert not any(element.tag.endswith(("}b", "}img")) for element in svg.iter())
     with view.page.expect_download() as saved:
-        view.page.get_by_role("button", name="Save this picture as PNG").click()
+        view.pick_entry("PNG")
     saved.value.save_as(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 

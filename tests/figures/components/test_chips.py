@@ -1,6 +1,7 @@
 """What a chip says, and what a row of chips does in a browser."""
 
 import json
+import re
 
 import pytest
 from mounted import mounted
@@ -249,3 +250,54 @@ def test_while_the_steps_are_played_later_tokens_are_not_there(browser):
         assert chip(shown, "reads", "1").is_visible()
         shown.page.evaluate("window.vizTransformerSelection.plays(false)")
         assert chip(shown, "writes", "two").is_visible()
+
+
+CURVES = "(all) => all.map((path) => [path.getAttribute('d'), Number(path.getAttribute('stroke-width'))])"
+
+
+def middles(shown, *tokens):
+    """The middle of each chip in pixels of the strip."""
+    left = shown.page.locator(".strip").bounding_box()["x"]
+    boxes = [chip(shown, *token).bounding_box() for token in tokens]
+    return [box["x"] + box["width"] / 2 - left for box in boxes]
+
+
+@pytest.mark.parametrize("preference", ["reduce", "no-preference"])
+def test_while_playing_curves_run_from_what_the_row_looks_at_to_the_new_token_as_wide_as_the_weights(
+    browser, preference
+):
+    with mounted(browser, "chips", rows(field="t", first=1, side="target"), reduced_motion=preference) as shown:
+        curves = shown.page.locator(".flight path")
+        shown.choose(t=1, i=0)
+        look = {"ink": "source-ink", "kind": "cross", "weights": {"0": 0.0199, "1": 0.25, "2": 0.7, "3": 0.02}}
+        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
+        shown.painted()
+        assert curves.count() == 0
+        shown.page.evaluate("window.vizTransformerSelection.plays(true)")
+        shown.painted()
+        found = [[*map(float, re.findall(r"[0-9.]+", d)), width] for d, width in curves.evaluate_all(CURVES)]
+        ends = middles(shown, ("reads", "1"), ("reads", MARKUP), ("reads", "</s>"))
+        assert [each[0] for each in found] == pytest.approx(ends, abs=0.5)
+        assert [each[-3] for each in found] == pytest.approx(middles(shown, ("writes", "one")) * 3, abs=0.5)
+        assert [each[-1] for each in found] == pytest.approx([6 * weight for weight in (0.25, 0.7, 0.02)])
+        flown = "(path) => getComputedStyle(path).animationName"
+        assert curves.first.evaluate(flown) == ("none" if preference == "reduce" else "fly")
+        shown.choose(t=2, i=0)
+        shown.painted()
+        last = [float(re.findall(r"[0-9.]+", d)[-2]) for d, _ in curves.evaluate_all(CURVES)]
+        assert last == pytest.approx(middles(shown, ("writes", "two")) * 3, abs=0.5)
+        shown.page.evaluate("window.vizTransformerSelection.plays(false)")
+        curves.first.wait_for(state="detached")
+
+
+def test_no_curves_are_drawn_between_the_answers_of_two_runs(browser):
+    answers = [
+        ChipRow(label=f"{name} writes", chips=written("one", "two"), field="t", side="target").data() for name in "AB"
+    ]
+    with mounted(browser, "chips", {"rows": answers}) as shown:
+        shown.choose(t=1)
+        look = {"ink": "target-ink", "kind": "decoder", "weights": {"0": 0.5, "1": 0.5}}
+        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
+        shown.page.evaluate("window.vizTransformerSelection.plays(true)")
+        shown.painted()
+        assert shown.page.locator(".flight path").count() == 0

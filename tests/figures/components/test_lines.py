@@ -407,7 +407,7 @@ def test_the_picture_is_saved_with_caption_legend_and_what_is_hidden(shown, tmp_
     weights = some_weights(2, 3, 4)
     view = shown(of(weights, QUERIES, KEYS))
     with view.page.expect_download() as saved:
-        view.page.get_by_role("button", name="Save this picture as SVG").click()
+        view.pick_entry("SVG")
     assert saved.value.suggested_filename == "picture.svg"
     saved.value.save_as(tmp_path / "picture.svg")
     svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
@@ -417,7 +417,7 @@ def test_the_picture_is_saved_with_caption_legend_and_what_is_hidden(shown, tmp_
         assert text in svg
     assert "<img" not in svg
     with view.page.expect_download() as saved:
-        view.page.get_by_role("button", name="Save this picture as PNG").click()
+        view.pick_entry("PNG")
     saved.value.save_as(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
@@ -444,6 +444,6 @@ def test_lines_of_a_row_of_which_more_than_0_9_is_hidden_are_faint_and_the_legen
     view.move(20, 162)
     assert view.tooltip[-1] == "0.9500 of this row's weight is hidden"
     with view.page.expect_download() as saved:
-        view.page.get_by_role("button", name="Save this picture as SVG").click()
+        view.pick_entry("SVG")
     saved.value.save_as(tmp_path / "picture.svg")
     assert "faint: more than 0.9 of the row is hidden" in (tmp_path / "picture.svg").read_text(encoding="utf-8")

@@ -172,6 +172,29 @@ def test_more_cells_than_an_address_takes_are_not_changed(browser):
         assert f"At most {MOST_CHANGES} cells" in shown.page.locator("[aria-live]").text_content()
 
 
+def test_what_stands_under_the_titles_is_whole_in_as_many_lines_as_it_takes(browser):
+    notes = (
+        "closed for padded keys and queries",
+        "later keys are closed",
+        "open where both are",
+        "what the softmax gets",
+    )
+    with mounted(browser, "masks", of()) as shown:
+        shown.page.evaluate(
+            """() => {
+              window.written = []
+              const { fillText } = CanvasRenderingContext2D.prototype
+              CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+                window.written.push(text)
+                return fillText.call(this, text, ...rest)
+              }
+            }"""
+        )
+        shown.give(of(notes=notes))
+        said = " ".join(shown.page.evaluate("window.written"))
+    assert all(note in said for note in notes)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [1, 5, 64])
 def test_one_token_and_many_are_drawn(browser, scheme, size):

@@ -1,6 +1,7 @@
 """What the matrix is sent is what it was given, and what it shows in a browser is what it was sent."""
 
 import re
+import struct
 
 import numpy as np
 import pytest
@@ -426,13 +427,92 @@ def test_it_is_saved_as_svg_and_png_with_its_caption(browser, tmp_path):
     with mounted(browser, "matrix", data) as shown:
         for kind in ("svg", "png"):
             with shown.page.expect_download() as download:
-                shown.page.get_by_role("button", name=f"Save this picture as {kind.upper()}").click()
+                shown.pick_entry(kind.upper())
             assert download.value.suggested_filename == f"numbers-layer-1.{kind}"
             download.value.save_as(tmp_path / kind)
     svg = (tmp_path / "svg").read_text(encoding="utf-8")
     assert "numbers, “&lt;b&gt;”, layer 1" in svg
     assert "a title" in svg and "<img" not in svg and "<b>" not in svg
     assert (tmp_path / "png").read_bytes().startswith(b"\x89PNG")
+
+
+# ---- long maps: rows of 18 pixels that are scrolled, under labels that stay
+
+
+def long_map(count=64, **changes):
+    return of(softmax(count, count), caption="64 of them", name="long", **changes)
+
+
+def scrolled(shown, **to):
+    """The rows and columns that are in view after the scroll bars were moved there."""
+    shown.page.locator(".scroller").evaluate("(bars, to) => bars.scrollTo(to)", to)
+    shown.painted()
+    shown.painted()
+    return in_view(shown)
+
+
+def in_view(shown):
+    """The first and the last row, and the first and the last column, which the pointer may have missed."""
+    return tuple((min(side), max(side)) for side in zip(*places(shown), strict=True))
+
+
+def test_a_long_map_has_rows_of_18_pixels_and_is_scrolled_to_the_rest(browser):
+    with mounted(browser, "matrix", long_map()) as shown:
+        (top, bottom), (left, right) = in_view(shown)
+        assert (top, left) == (0, 0) and bottom < 30 and right < 45
+        found = places(shown)
+        heights = np.diff([found[r, 3][1] for r in range(bottom)])
+        assert np.mean(heights) == pytest.approx(18, abs=0.7)  # hovered every 12 pixels
+        before = pixels(shown, 40, found[0, 0][1], 40, 200)
+        assert scrolled(shown, top=10 * 18) == ((10, bottom + 10), (left, right))
+        assert pixels(shown, 40, found[0, 0][1], 40, 200) != before  # the labels of the rows have come along
+        rows, keys = scrolled(shown, top=1e6, left=1e6)
+        assert rows == (63 - bottom, 63) and 62 <= keys[1] <= 63
+
+
+def test_what_is_chosen_in_a_long_map_comes_into_view_and_what_is_scrolled_away_stays_away(browser):
+    with mounted(browser, "matrix", long_map()) as shown:
+        (_, bottom), _ = in_view(shown)
+        shown.choose(t=40, i=50)
+        (top, now), (_, right) = in_view(shown)
+        assert (top, now) == (40 - bottom, 40) and 49 <= right <= 50
+        assert scrolled(shown, top=0)[0] == (0, bottom)
+        stage(shown).focus()
+        shown.press("ArrowDown", "ArrowRight")
+        assert shown.tooltip[:2] == ["query 41: “q41”", "key 51: “k51”"]
+        (_, now), (_, right) = in_view(shown)
+        assert now == 41 and 50 <= right <= 51
+        at = places(shown)[30, 45]
+        stage(shown).click(position={"x": at[0], "y": at[1]})
+        assert shown.heard()[-1] == {"t": 30, "i": 45}
+
+
+def test_a_long_map_can_be_made_to_fit(browser):
+    with mounted(browser, "matrix", long_map()) as shown:
+        shown.page.get_by_role("button", name="All cells at once").click()
+        shown.painted()
+        assert shown.page.locator(".scroller").is_hidden()
+        found = places(shown)
+        assert max(r for r, _ in found) > 60 and max(c for _, c in found) > 60
+        shown.page.get_by_role("button", name="All cells at once").click()
+        shown.painted()
+        assert in_view(shown)[0][1] < 30
+    with mounted(browser, "matrix", of(VALUES)) as shown:
+        assert shown.page.get_by_role("button", name="All cells at once").is_hidden()
+
+
+def test_the_saved_picture_of_a_long_map_has_all_of_it(browser, tmp_path):
+    with mounted(browser, "matrix", long_map()) as shown:
+        before = in_view(shown)
+        for kind in ("svg", "png"):
+            with shown.page.expect_download() as download:
+                shown.pick_entry(kind.upper())
+            download.value.save_as(tmp_path / kind)
+        assert in_view(shown) == before
+    svg = (tmp_path / "svg").read_text(encoding="utf-8")
+    assert all(svg.count(f">{axis}{n}<") == 1 for axis in "qk" for n in range(64))
+    width, height = struct.unpack(">II", (tmp_path / "png").read_bytes()[16:24])
+    assert min(width, height) > 2 * 64 * 18
 
 
 # ---- a map that grows with the step
@@ -542,7 +622,7 @@ def test_the_labels_of_what_is_not_written_yet_are_faint_in_the_saved_picture_to
     with mounted(browser, "matrix", data) as shown:
         shown.choose(t=1, u=0)
         with shown.page.expect_download() as download:
-            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+            shown.pick_entry("SVG")
         download.value.save_as(tmp_path / "svg")
     svg = (tmp_path / "svg").read_text(encoding="utf-8")
     texts = re.findall(r"<text ([^>]*)>([^<]+)</text>", svg)
@@ -594,7 +674,7 @@ def test_a_row_of_which_more_than_0_9_is_hidden_is_faint_and_its_tooltip_says_ho
 def test_the_saved_picture_has_the_faint_rows_and_the_legend_says_why(browser, tmp_path):
     with mounted(browser, "matrix", of(np.ones((3, 2)), hidden=HIDDEN)) as shown:
         with shown.page.expect_download() as download:
-            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+            shown.pick_entry("SVG")
         download.value.save_as(tmp_path / "svg")
     svg = (tmp_path / "svg").read_text(encoding="utf-8")
     assert FAINT in svg
@@ -605,7 +685,7 @@ def test_the_saved_picture_has_the_faint_rows_and_the_legend_says_why(browser, t
 def test_without_faint_rows_the_legend_does_not_speak_of_them(browser, tmp_path):
     with mounted(browser, "matrix", of(np.ones((3, 2)), hidden=HIDDEN * 0.9)) as shown:
         with shown.page.expect_download() as download:
-            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+            shown.pick_entry("SVG")
         download.value.save_as(tmp_path / "svg")
     assert "faint" not in (tmp_path / "svg").read_text(encoding="utf-8")
 

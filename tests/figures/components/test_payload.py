@@ -159,3 +159,12 @@ def test_the_browser_reads_every_encoding_as_python_does(browser):
             assert values == expected[name].flatten().astype(int).tolist()
         else:
             assert values == expected[name].flatten().view(np.uint32).tolist()
+
+
+def test_a_payload_says_that_python_has_a_table_and_is_else_the_same():
+    for title in ("", "“}” 🙂"):
+        given = payload.pack({"title": title, "n": [1]}, values=payload.exact([[1.5, 2]]), mask=payload.bits([True]))
+        header, arrays = payload.unpack(payload.with_table(given))
+        assert header == {"title": title, "n": [1], "table": True}
+        assert {name: array.tolist() for name, array in arrays.items()} == {"values": [[1.5, 2.0]], "mask": [True]}
+        assert len(payload.with_table(given)) % 8 == 0

@@ -179,7 +179,7 @@ def test_a_weight_of_1_has_the_last_colour_of_its_scale_and_a_masked_one_is_hatc
 def test_it_is_saved_as_svg_with_its_caption(browser, tmp_path):
     with mounted(browser, "row", of(), accept_downloads=True) as shown:
         with shown.page.expect_download() as waited:
-            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+            shown.pick_entry("SVG")
         waited.value.save_as(tmp_path / "row.svg")
     text = (tmp_path / "row.svg").read_text(encoding="utf-8")
     assert "a caption" in text and "a title" in text and "<img" not in text
@@ -191,7 +191,7 @@ def test_a_weight_beside_1_is_not_called_1(browser, tmp_path):
     data = of(("a", "b", "c"), weights=weights)
     with mounted(browser, "row", data, accept_downloads=True) as shown:
         with shown.page.expect_download() as waited:
-            shown.page.get_by_role("button", name="Save this picture as SVG").click()
+            shown.pick_entry("SVG")
         waited.value.save_as(tmp_path / "row.svg")
     said = re.findall(r">([^<>]*[0-9])</text>", (tmp_path / "row.svg").read_text(encoding="utf-8"))
     assert "&gt;0.99" in said and said.count("1.00") == 1

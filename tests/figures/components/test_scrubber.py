@@ -4,13 +4,16 @@ import math
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from browser.driving import entry
 from builders import tiny_checkpoint
 from mounted import Mounted, mounting
+from playwright.sync_api import expect
 
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
@@ -244,6 +247,7 @@ def test_python_hears_which_token_is_taken_at_which_step_and_nothing_else(monkey
 def test_a_recorded_run_is_drawn_without_torch():
     code = """
 import sys
+from itertools import pairwise
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, scrubber_payload
 one = CandidateData("one", 1, -0.5)
 steps = [StepData(one, [one])]
@@ -305,7 +309,7 @@ def test_each_step_shows_the_numbers_of_the_run(shown):
     view.slider.focus()
     for s, step in enumerate(run.steps):
         assert view.says == (
-            f"Step {s} of {len(run.steps)}: reads “{run.trace.tgt.tokens[2 + s]}”, writes “{step.token}”, "
+            f"Step {s} of 0 to {len(run.steps) - 1}: reads “{run.trace.tgt.tokens[2 + s]}”, writes “{step.token}”, "
             f"probability {labels.share(math.exp(step.log_prob))}"
         )
         assert [(token, value) for token, value, _ in view.bars] == [
@@ -339,12 +343,12 @@ def test_only_the_settled_step_goes_to_python_as_its_row(shown):
 
 def test_a_row_chosen_elsewhere_moves_the_scrubber(shown):
     view = shown(of_steps(*EXAMPLE, first_row=3))
-    assert view.says.startswith("Step 0 of 4")  # nothing is chosen yet
+    assert view.says.startswith("Step 0 of 0 to 3")  # nothing is chosen yet
     view.choose(5)
-    assert view.says.startswith("Step 2 of 4")
+    assert view.says.startswith("Step 2 of 0 to 3")
     assert view.slider.input_value() == "2"
     assert view.slider.get_attribute("aria-valuetext") == (
-        "Step 2 of 4, given: reads “read”, writes “two”, probability <0.0001"
+        "Step 2 of 0 to 3, given: reads “read”, writes “two”, probability <0.0001"
     )
     assert view.sent == []
 
@@ -360,13 +364,13 @@ def test_a_row_that_writes_nothing_says_so_and_leads_back_to_the_answer(shown):
     assert view.page.evaluate("window.vizTransformerSelection.chosen.t") == 1
     view.page.keyboard.press("ArrowRight")
     view.painted()
-    assert view.says.startswith("Step 0 of 4")
+    assert view.says.startswith("Step 0 of 0 to 3")
     view.page.evaluate("window.vizTransformerSelection.pick({ t: 8 })")
     view.painted()
     assert view.says == "This row reads padding: it writes nothing of the answer."
     view.page.get_by_role("button", name="Previous step").click()
     view.painted()
-    assert view.says.startswith("Step 3 of 4")
+    assert view.says.startswith("Step 3 of 0 to 3")
 
 
 def test_given_unlisted_and_special_tokens_are_marked(shown):
@@ -396,7 +400,7 @@ def test_the_candidates_can_be_read_by_keyboard_alone(shown):
     assert view.tooltip == ["candidate 0: “one”", "probability 0.7500", "log-probability -0.29", "written"]
     view.page.keyboard.press("ArrowRight")
     view.painted()
-    assert view.says.startswith("Step 1 of 4")
+    assert view.says.startswith("Step 1 of 0 to 3")
     assert view.tooltip[1:] == ["probability 0.5000", "log-probability -0.69"]
     view.page.keyboard.press("ArrowUp")
     for _ in range(3):
@@ -431,7 +435,7 @@ def test_playing_goes_to_the_end_and_python_hears_once(shown):
     view.page.wait_for_function("window.sent.length > 0")
     view.painted()
     assert view.page.evaluate("window.went") == [[1, 0], [2, 0], [3, 0]]
-    assert view.says.startswith("Step 3 of 4")
+    assert view.says.startswith("Step 3 of 0 to 3")
     assert view.sent == [{"t": 3}]
     assert view.page.get_by_role("button", name="Play the steps").count() == 1
 
@@ -453,15 +457,39 @@ def test_playing_stops_when_a_row_is_chosen_or_pause_is_pressed(shown):
     assert pause.count() == 0
 
 
-@pytest.mark.parametrize(("preference", "duration"), [("reduce", "0s"), ("no-preference", "0.16s")])
-def test_bars_glide_only_while_playing_and_only_for_those_who_want_motion(shown, preference, duration):
-    view = shown(of_steps(*[SURE] * 9))
+TURNED = (
+    StepData(candidate("one", 1, 0.5), [candidate(*each) for each in (("one", 1, 0.5), ("two", 2, 0.25))]),
+    StepData(candidate("two", 2, 0.625), [candidate(*each) for each in (("two", 2, 0.625), ("three", 3, 0.125))]),
+)
+MOTION = """() => [...document.querySelector("#host").shadowRoot.querySelectorAll(".places *")].flatMap((each) =>
+  each.getAnimations().map((one) => [each.className, each.querySelector(".token")?.textContent,
+    Object.fromEntries(["transform", "opacity", "width"].map((of) => [of, one.effect.getKeyframes()[0][of]])
+      .filter(([, value]) => value !== undefined))]))"""
+
+
+@pytest.mark.parametrize("preference", ["reduce", "no-preference"])
+def test_while_playing_a_candidate_moves_to_its_new_place_and_its_number_is_there_at_once(shown, preference):
+    view = shown(of_steps(*TURNED, SURE))
     view.page.emulate_media(reduced_motion=preference)
-    bar, seconds = view.page.locator(".candidate .part").first, "(bar) => getComputedStyle(bar).transitionDuration"
-    assert bar.evaluate(seconds) == "0s"
-    view.page.get_by_role("button", name="Play the steps").click()
+    view.page.get_by_role("button", name="Next step").click()
     view.painted()
-    assert bar.evaluate(seconds) == duration
+    assert view.page.evaluate(MOTION) == []
+    view.page.get_by_role("button", name="Previous step").click()
+    view.painted()
+    found = view.page.get_by_role("button", name="Play the steps").evaluate(
+        f"(play) => {{ play.click(); return ({MOTION})() }}"
+    )
+    moved = {(name.split()[0], token): before for name, token, before in found}
+    assert view.bars == [("two", "0.6250", 62.5), ("three", "0.1250", 12.5)]
+    if preference == "reduce":
+        assert moved == {}
+        return
+    assert moved["candidate", "two"] == {"transform": "translateY(26px)"}  # from the second line to the first
+    assert moved["candidate", "three"] == {"opacity": "0"}
+    assert moved["part", None]["width"] in ("25%", "0%")  # of "two" and of all others
+    view.page.wait_for_function("window.sent.at(-1)?.t === 2")
+    view.page.wait_for_function(f"({MOTION})().length === 0")
+    assert [token for token, _, _ in view.bars] == ["one", "two"]
 
 
 def test_page_keys_are_left_to_the_scenes_of_the_page(shown):
@@ -480,15 +508,42 @@ def test_the_picture_of_a_step_is_saved(shown, kind):
     view = shown(of_steps(*EXAMPLE))
     view.choose(1)
     with view.page.expect_download() as saved:
-        view.page.get_by_role("button", name=f"Save this picture as {kind}").click()
+        view.pick_entry(kind)
     assert saved.value.suggested_filename == f"picture-step-1.{kind.lower()}"
     content = Path(saved.value.path()).read_bytes()
     if kind == "PNG":
         assert content.startswith(b"\x89PNG") and len(content) > 5000
         return
     text = content.decode()
-    for part in ("Step 1 of 4", "writes “&lt;/s&gt;”", "0.5000", "0.2500", "عالم", "other 47 tokens", "a caption"):
+    for part in ("Step 1 of 0 to 3", "writes “&lt;/s&gt;”", "0.5000", "0.2500", "عالم", "other 47 tokens", "a caption"):
         assert part in text
+
+
+def test_what_all_other_tokens_have_stands_beside_the_axis_of_the_saved_picture(shown):
+    view = shown(of_steps(*EXAMPLE, vocabulary=123_456))
+    with view.page.expect_download() as saved:
+        entry(view.page.locator("body"), "SVG").click()
+    svg = Path(saved.value.path()).read_text(encoding="utf-8")
+    places = {
+        words: (float(x), anchor)
+        for x, anchor, words in re.findall(r'<text[^>]* x="([0-9.]+)"[^>]* text-anchor="(\w+)"[^>]*>([^<]+)<', svg)
+    }
+    axis = min(x for words, (x, _) in places.items() if words == "0")
+    others = [place for words, place in places.items() if words.startswith("other 1") or words.endswith("together")]
+    assert len(others) == 2 and all(anchor == "end" and x < axis for x, anchor in others)
+
+
+def test_in_a_narrow_panel_bars_keep_room_and_labels_of_the_axis_stay_apart(shown, browser):
+    view = shown(of_steps(*EXAMPLE, vocabulary=123_456))
+    view.page.set_viewport_size({"width": 213, "height": 720})
+    view.painted()
+    ticks = view.page.locator(".ticks > * > *:visible")
+    boxes = [ticks.nth(i).bounding_box() for i in range(ticks.count())]
+    assert [ticks.nth(i).text_content() for i in range(ticks.count())] == ["0", "1"]
+    assert all(a["x"] + a["width"] + 4 < b["x"] for a, b in pairwise(boxes))
+    assert view.page.locator(".candidate .bar").first.bounding_box()["width"] > 40
+    others = view.page.locator(".others").evaluate("(box) => [box.scrollWidth - box.clientWidth, box.offsetHeight]")
+    assert others[0] <= 0 and others[1] <= 50
 
 
 def test_numbers_that_are_none_are_said(shown):
@@ -559,7 +614,7 @@ def test_each_candidate_shows_its_probability_before_and_after_the_strategy_and_
     for s, step in enumerate(run.steps):
         view.choose(s)
         assert view.says == (
-            f"Step {s} of {len(run.steps)}: reads “{run.trace.tgt.tokens[s]}”, writes “{step.token}” "
+            f"Step {s} of 0 to {len(run.steps) - 1}: reads “{run.trace.tgt.tokens[s]}”, writes “{step.token}” "
             f"entropy {labels.number(step.entropy, 2)} nats, even would be ln {size} = {math.log(size):.2f} "
             f"log-probability: model {labels.number(step.log_prob, 2)}, "
             f"strategy {labels.number(step.strategy_log_prob, 2)}"
@@ -625,7 +680,7 @@ def test_a_candidate_is_taken_by_mouse(shown):
     assert view.page.evaluate("window.vizTransformerSelection.chosen.t") is None
     view.page.keyboard.press("ArrowRight")  # the keys go on from the candidates
     view.painted()
-    assert view.says.startswith("Step 1 of 2")
+    assert view.says.startswith("Step 1 of 0 to 1")
 
 
 def test_a_candidate_is_taken_by_keyboard_alone(shown):
@@ -688,14 +743,14 @@ def test_a_run_without_a_strategy_takes_the_place_of_one_with(shown):
     view = shown(sampled())
     view.give(of_steps(*EXAMPLE))
     assert view.page.locator(".candidate .final, .rest .final, .take, .legend:visible").count() == 0
-    assert view.says == "Step 0 of 4: reads “read”, writes “one”, probability 0.7500"
+    assert view.says == "Step 0 of 0 to 3: reads “read”, writes “one”, probability 0.7500"
     assert view.bars == [("one", "0.7500", 75), ("two", "0.1250", 12.5)]
 
 
 def test_the_saved_picture_has_the_strategy_too(shown):
     view = shown(sampled())
     with view.page.expect_download() as saved:
-        view.page.get_by_role("button", name="Save this picture as SVG").click()
+        view.pick_entry("SVG")
     svg = Path(saved.value.path()).read_text(encoding="utf-8")
     words = " ".join(re.findall(">([^<]+)</text>", svg))
     for part in (
@@ -728,6 +783,10 @@ def test_where_there_is_room_the_numbers_stand_side_by_side_and_ten_candidates_f
         boxes = [row.locator(part).bounding_box() for part in (".value", ".final", ".take")]
         return [box["y"] + box["height"] / 2 for box in boxes], [box["x"] for box in boxes]
 
+    (value, final, _), _ = middles()
+    assert final == pytest.approx(value, abs=3)
+    view.page.set_viewport_size({"width": 280, "height": 720})
+    expect(view.page.locator(".scrubber.beside")).to_have_count(0)
     (value, final, _), _ = middles()
     assert final > value + 10
     view.page.set_viewport_size({"width": 1200, "height": 720})

@@ -27,6 +27,7 @@ from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
 from viz_transformer.figures.components.shading import shading_payload
+from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.points import attention_sites
@@ -93,7 +94,7 @@ def _scrubber() -> Iterator[bytes]:
     for strategy in (None, "top 2"):
         yield scrubber_payload(
             steps_of(run, strategy=strategy is not None), first_row=0, vocabulary=50, reads=reads, strategy=strategy,
-            takes=strategy is not None, **WORDS,
+            takes=strategy is not None, room=strategy is not None, **WORDS,
         )  # fmt: skip
 
 
@@ -140,9 +141,15 @@ def _keys() -> Iterator[Any]:
 def _saving() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         sent: list[Any] = []
-        patch.setattr(saving, "_saving", lambda *, key, data: sent.append(data))
+        patch.setattr(saving, "_saving", lambda *, key, data, on_table_change: sent.append(data))
         saving.saving("curve", **WORDS)
+        saving.saving("curve", **WORDS, on_table=print)
     yield from sent
+
+
+def _slider() -> Iterator[Any]:
+    for value in (0.5, None):
+        yield slider_data(value, "0.5", label="A number", least=-1.0, most=1.0, step=0.1, decimals=2)
 
 
 WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
@@ -160,6 +167,7 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "RailData": _rail,
     "KeysData": _keys,
     "SavingData": _saving,
+    "SliderData": _slider,
 }
 
 

@@ -16,7 +16,7 @@ class Browser:
 
     def __init__(self, monkeypatch):
         self.session_state = {}
-        self.heard = []
+        self.heard, self.losses = [], 0
         monkeypatch.setattr(
             selection, "st", SimpleNamespace(session_state=self.session_state, container=self.container)
         )
@@ -29,7 +29,10 @@ class Browser:
         self.key, self.data, self.picked = key, data, on_pick_change
 
     def join(self):
-        selection.join_selection(CHOSEN, self.heard.append)
+        selection.join_selection(CHOSEN, self.heard.append, self.lost)
+
+    def lost(self):
+        self.losses += 1
 
     def pick(self, value):
         self.session_state[self.key] = SimpleNamespace(pick=value)
@@ -52,6 +55,16 @@ def test_a_pick_is_handed_on_and_its_token_goes_back(page):
     assert page.heard == [{"t": 3, "i": 1}]
     page.join()
     assert page.data["token"] == "abc"
+
+
+def test_a_lost_connection_is_told_with_what_python_may_not_have_heard(page):
+    page.join()
+    page.pick({"token": "abc", "fields": {"t": 3}})
+    assert page.losses == 0
+    page.pick({"token": "abd", "fields": {"t": 4}, "again": True})
+    page.pick({"token": "abe", "fields": {}, "again": True})
+    assert page.heard == [{"t": 3}, {"t": 4}, {}]
+    assert page.losses == 2
 
 
 @pytest.mark.parametrize("strange", [None, "t", 3, {}, {"token": "a"}, {"fields": None}, {"fields": "t", "token": "a"}])

@@ -512,6 +512,14 @@ def test_words_are_sums_over_what_is_read_and_means_over_what_reads_and_derived(
     assert header["unit"] == wording("attention_weight_by_word_derived")
 
 
+def test_words_of_one_token_each_are_the_head_s_own_map_in_its_colour():
+    shown = shown_of(tiny_checkpoint(), "a b", max_steps=5)
+    plain, by_word = (picture(shown, "encoder", 1, (2,), options) for options in ((), ("words",)))
+    assert np.array_equal(by_word.values, plain.values)
+    assert (by_word.scale, by_word.unit) == ("encoder", plain.unit)
+    assert by_word.remarks == (wording("each_word_is_one_token_here"),)
+
+
 def test_a_word_row_writes_what_its_tokens_write():
     shown = shown_of(tiny_checkpoint(), "ab", max_steps=5)
     made = picture(shown, "decoder", 1, (0,), ("words",))

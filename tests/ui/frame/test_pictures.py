@@ -13,7 +13,7 @@ def page(rows, columns):
 
     from viz_transformer.ui.frame import pictures
 
-    st.session_state["map"] = True  # the button was pressed
+    st.session_state["table_asked"] = "map"
     pictures.table(lambda: pd.DataFrame(np.eye(rows, columns)), note="", name="map", key="map")
 
 

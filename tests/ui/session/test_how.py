@@ -28,6 +28,8 @@ HOWS = [
     How("sampling", (0.7, 40, 0.95, 0.02, 1.3, 7), (3, 5), "ein | Hund", ((2, 17), (5, 4)), "über 2"),
     How("beam", (8, 1.0, "power", "no-end", "first-finished"), branch="pin"),
     How(prefix="a,b;c"),
+    How(off=("encoder",)),
+    How("beam", SEARCHED, off=("encoder", "decoder")),
 ]
 
 
@@ -42,6 +44,9 @@ def test_a_how_is_read_back_as_it_was_written(how: How):
         "",
         "greedy",
         "best|||||",
+        "greedy-without-|||||",
+        "greedy-without-memory|||||",
+        "greedy-without-encoder-without-encoder|||||",
         "greedy|1|||",
         "sampling|1,0,1,0,1|||",
         "greedy||x|||",
@@ -69,6 +74,7 @@ def test_settings_become_the_strategies_that_they_name():
 
 def test_a_caption_says_what_is_not_greedy():
     assert How().words() == ""
+    assert How(off=("encoder", "decoder")).words() == "without the positions of the encoder and the decoder"
     assert How("beam", SEARCHED, (1,), branch="pin").words() == wording("how_a_beam_was_run", 4, "0.6", 1, "pin")
 
 

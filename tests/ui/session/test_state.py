@@ -29,6 +29,13 @@ def page():
     first = heads if isinstance(heads := state.selection()["heads"], str) else heads[0]
     one = state.bind("heads", key="head", value=first, taken=lambda head: head if isinstance(head, str) else (head,))
     st.selectbox("head", [0, 1, 2, "mean"], **one)
+
+    def pass_through(text):
+        state.select(text=text)
+        state.pass_through()
+
+    st.button("on the way", key="on the way", on_click=pass_through, args=("1.00",))
+    st.button("after a loss", key="after a loss", on_click=state.keep_after_loss)
     for sentence in state.remarks():
         st.text(sentence)
     state.end()
@@ -128,6 +135,14 @@ def test_a_widget_changes_selection_and_address():
     assert app.query_params["layer"] in ("2", ["2"])
 
 
+def test_what_is_only_passed_is_selected_and_leaves_the_address_until_something_else_happens():
+    app = opened(text="2.00")
+    app.button(key="on the way").click().run()
+    assert selection(app)["text"] == "1.00" and address(app)["text"] == "2.00"
+    app.number_input(key="layer").set_value(0).run()
+    assert selection(app)["text"] == address(app)["text"] == "1.00"
+
+
 def test_another_text_goes_back_to_the_first_positions():
     app = opened(t="5")
     app.text_input(key="text").set_value("0.07").run()
@@ -169,6 +184,30 @@ def test_what_a_person_did_beats_an_address_that_is_one_step_behind():
     app.query_params["layer"] = "1"  # the browser has not seen the latest address when the next change is sent
     app.number_input(key="t").set_value(3).run()
     assert (selection(app)["layer"], selection(app)["t"]) == (2, 3)
+
+
+def test_after_a_lost_connection_the_selection_stays_though_the_address_is_the_one_before():
+    app = opened(text="1.00")
+    app.text_input(key="text").set_value("7" * 1501).run()
+    app.number_input(key="layer").set_value(2).run()
+    there = selection(app)
+    app.query_params["layer"] = "1"  # Streamlit asks again for what the browser has seen last
+    app.run()
+    assert selection(app)["layer"] == 1
+    app.query_params["layer"] = "1"
+    app.button(key="after a loss").click().run()
+    assert selection(app) == there
+    assert address(app)["layer"] == "2"
+
+
+def test_a_step_back_before_a_loss_that_lost_nothing_stays():
+    app = opened(text="1.00")
+    app.text_input(key="text").set_value("2.00").run()
+    app.query_params["text"] = "1.00"
+    app.run()
+    app.number_input(key="layer").set_value(2).run()
+    app.button(key="after a loss").click().run()
+    assert (selection(app)["text"], selection(app)["layer"]) == ("1.00", 2)
 
 
 def test_an_address_without_a_selection_keeps_it():
@@ -446,7 +485,7 @@ def test_a_field_is_declared_once_and_each_page_s_are_known():
     assert state.DEFAULTS["play_seed"] == 0
     folders = {path.parent.name for path in Path(pages.__file__).parent.glob("*/fields.py")}
     assert len(folders) == 10 and len(state.SHARED.names) == 28
-    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 80
+    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 82
 
 
 def test_pages_read_their_own_fields_as_one_typed_value():

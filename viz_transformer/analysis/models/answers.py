@@ -11,6 +11,7 @@ from typing import Literal
 from viz_transformer.analysis.decoding.difference import Piece, aligned_difference
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.answering import answers_of
+from viz_transformer.measuring.comparing import both_answers as both_answers
 from viz_transformer.measuring.evaluation import exact_matches, writes_lower_case
 
 

@@ -98,7 +98,7 @@ def snapshot_series(
     runs: list[SnapshotRun] = []
     for step in steps:
         model = ckpt if step not in ckpt.snapshots() else ckpt.at_snapshot(step)
-        runs.append(_at(model, step, source, given))
+        runs.append(snapshot_run(model, step, source, given))
         progress(len(runs), len(steps))
     return SnapshotSeries(source, given if isinstance(given, str) else _text(ckpt, given), origin, tuple(runs))
 
@@ -118,7 +118,8 @@ def _own_answer(ckpt: Checkpoint, run: Run) -> tuple[int, ...]:
     return tuple(ids if run.stopped == "end token" or not codec.ends else ids[: len(run.steps) - 1])
 
 
-def _at(ckpt: Checkpoint, step: int, source: str, target: str | Sequence[int]) -> SnapshotRun:
+def snapshot_run(ckpt: Checkpoint, step: int, source: str, target: str | Sequence[int]) -> SnapshotRun:
+    """The sentence with the weights of this step. Raises ValueError for a text that the model cannot read."""
     forced = decode(ckpt, source, target=target)
     wanted = [each.token_id for each in forced.steps]
     free = decode(ckpt, source, max_steps=2 * len(wanted) + 4)

@@ -15,7 +15,8 @@ import orjson
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.model.kinds import KindName, SideName
+from viz_transformer.model.kinds import SIDES, KindName, SideName
+from viz_transformer.model.watched import MODULES
 from viz_transformer.running.record import Trace
 
 Array = NDArray[Any]
@@ -420,9 +421,17 @@ def _axis(trace: Trace, name: str, letter: str, size: int, vocabulary: Sequence[
         return Axis(letter, size, labels=tuple(vocabulary) if vocabulary is not None and fits else None)
     if letter not in ("T", "Q", "K"):
         return Axis(letter, size)
+    if name.startswith(MODULES):  # of a module only the length says which text it reads
+        sides = [side for side in SIDES.values() if len(side.of(trace.src, trace.tgt)) == size]
+        side = sides[0] if len(sides) == 1 else None
+        return Axis(letter, size) if side is None else _tokens_axis(trace, letter, size, side.name)
     from_source = name.startswith("encoder.") or not trace.anatomy.has_decoder or (letter == "K" and ".cross." in name)
-    tokens = trace.src_tokens if from_source else trace.tgt_tokens
-    return Axis(letter, size, "source" if from_source else "target", tokens if len(tokens) == size else None)
+    return _tokens_axis(trace, letter, size, "source" if from_source else "target")
+
+
+def _tokens_axis(trace: Trace, letter: str, size: int, side: SideName) -> Axis:
+    tokens = SIDES[side].of(trace.src_tokens, trace.tgt_tokens)
+    return Axis(letter, size, side, tokens if len(tokens) == size else None)
 
 
 def _check_derived_size(trace: Trace, name: str) -> None:

@@ -1,7 +1,7 @@
 import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { mount, prepare, zoom } from "./parts/stage.js"
+import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { mono, sans, shorten } from "./parts/text.js"
 
 /** @import { Component } from "./parts/stage.js" */
@@ -17,6 +17,7 @@ import { mono, sans, shorten } from "./parts/text.js"
 const FILLS = { encoder: "encoder", decoder: "decoder", cross: "cross" }
 const RADIUS = 9
 const ARROW = 5
+const LEAST_SEEN = 4 / 3 // of letters of 12 pixels, 1/45 of a projector's height
 
 export default (/** @type {Component} */ component) => mount(component, "architecture", makeArchitecture)
 
@@ -39,12 +40,20 @@ function makeArchitecture(root) {
   /** @type {?number} */
   let pointed = null
 
-  /** A pixel of the drawing is this many of the screen's. */
-  const scale = () => Math.min(zoom(root), root.clientWidth / head.width)
+  /**
+   * A pixel of the drawing is `k` of the screen's. On a projector the whole drawing is in view: as high as there is room
+   * for, as wide as its letters need, which stay large.
+   */
+  const scale = () => {
+    const k = Math.min(zoom(root), root.clientWidth / head.width)
+    if (zoom(root) === 1) return { across: k, down: k, letters: k }
+    const down = Math.min(k, tallness(root, head.height) / head.height)
+    return { across: Math.min(k * 1.25, root.clientWidth / head.width), down, letters: Math.max(down, LEAST_SEEN) }
+  }
 
   foot.append(
     exports(root, {
-      draw: (context) => paint(context, 1),
+      draw: (context) => paint(context, { across: 1, down: 1, letters: 1 }),
       size: () => ({ width: head.width, height: head.height }),
       caption: () => head.caption,
       name: () => head.name,
@@ -55,13 +64,13 @@ function makeArchitecture(root) {
 
   /**
    * @param {Context} context
-   * @param {number} k
+   * @param {{across: number, down: number, letters: number}} scale
    */
-  function paint(context, k) {
+  function paint(context, { across: h, down: v, letters: k }) {
     const paper = colours(root)
     const path = (/** @type {Point[]} */ points) => {
       context.beginPath()
-      points.forEach(([x, y], i) => (i ? context.lineTo(x * k, y * k) : context.moveTo(x * k, y * k)))
+      points.forEach(([x, y], i) => (i ? context.lineTo(x * h, y * v) : context.moveTo(x * h, y * v)))
       context.stroke()
     }
     /**
@@ -75,33 +84,34 @@ function makeArchitecture(root) {
       context.textAlign = align
       context.textBaseline = "middle"
       context.fillStyle = paper.one(ink)
-      context.fillText(room === Infinity ? text : shorten(context, text, room), x * k, y * k)
+      context.fillText(room === Infinity ? text : shorten(context, text, room), x * h, y * v)
     }
     context.lineWidth = 1
     context.strokeStyle = paper.one("line")
     for (const { x, y, width, height } of head.frames) {
       context.fillStyle = paper.one("surface")
-      context.fillRect(x * k, y * k, width * k, height * k)
-      context.strokeRect(x * k, y * k, width * k, height * k)
+      context.fillRect(x * h, y * v, width * h, height * v)
+      context.strokeRect(x * h, y * v, width * h, height * v)
     }
     context.strokeStyle = paper.one("muted")
-    context.lineWidth = 1.25 * k
+    context.lineWidth = 1.25 * v
     for (const { points, arrow } of head.lines) {
       path(points)
       if (!arrow) continue
       const [[x0, y0], [x1, y1]] = points.slice(-2)
       const [dx, dy] = [Math.sign(x1 - x0) * ARROW, Math.sign(y1 - y0) * ARROW]
+      const [wide, high] = [dy * 0.7 * (v / h), dx * 0.7 * (h / v)]
       path([
-        [x1 - dx - dy * 0.7, y1 - dy - dx * 0.7],
+        [x1 - dx - wide, y1 - dy - high],
         [x1, y1],
-        [x1 - dx + dy * 0.7, y1 - dy + dx * 0.7],
+        [x1 - dx + wide, y1 - dy + high],
       ])
     }
     for (const { x, y } of head.signs) {
-      disc(context, x * k, y * k, RADIUS * k, paper.one("page"))
+      disc(context, x * h, y * v, RADIUS * v, paper.one("page"))
       path([
-        [x - 4, y],
-        [x + 4, y],
+        [x - (4 * v) / h, y],
+        [x + (4 * v) / h, y],
       ])
       path([
         [x, y - 4],
@@ -111,12 +121,12 @@ function makeArchitecture(root) {
     for (const [i, box] of head.boxes.entries()) {
       const kind = FILLS[box.fill]
       context.fillStyle = kind ? paper.scale(kind).css(1 / 6) : paper.one("page")
-      context.fillRect(box.x * k, box.y * k, box.width * k, box.height * k)
+      context.fillRect(box.x * h, box.y * v, box.width * h, box.height * v)
       context.lineWidth = i === pointed ? 2 : 1
       context.strokeStyle = paper.one(i === pointed ? "text" : "muted")
-      context.strokeRect(box.x * k, box.y * k, box.width * k, box.height * k)
+      context.strokeRect(box.x * h, box.y * v, box.width * h, box.height * v)
       const middle = box.x + box.width / 2
-      const room = (box.width - 12) * k
+      const room = (box.width - 12) * h
       if (!box.detail) {
         write(box.label, middle, box.y + box.height / 2, { font: sans(13 * k), ink: "text", align: "center", room })
         continue
@@ -170,17 +180,16 @@ function makeArchitecture(root) {
     if (i === null) tip.hide()
     else {
       const box = head.boxes[i]
-      const k = scale()
-      tip.show(box.tip, x ?? (box.x + box.width / 2) * k, y ?? (box.y + box.height / 2) * k)
+      const { across: h, down: v } = scale()
+      tip.show(box.tip, x ?? (box.x + box.width / 2) * h, y ?? (box.y + box.height / 2) * v)
     }
     if (changed) made.draw()
   }
   const at = (/** @type {PointerEvent} */ event) => {
-    const outer = stage.getBoundingClientRect()
-    const [x, y] = [event.clientX - outer.left, event.clientY - outer.top]
-    const k = scale()
+    const { x, y } = pointIn(stage, event)
+    const { across: h, down: v } = scale()
     const i = head.boxes.findIndex(
-      (b) => x >= b.x * k && x <= (b.x + b.width) * k && y >= b.y * k && y <= (b.y + b.height) * k,
+      (b) => x >= b.x * h && x <= (b.x + b.width) * h && y >= b.y * v && y <= (b.y + b.height) * v,
     )
     return { i: i < 0 ? null : i, x, y }
   }
@@ -219,9 +228,10 @@ function makeArchitecture(root) {
     },
     draw() {
       const k = scale()
-      stage.style.height = `${head.height * k}px`
-      stage.style.width = `${head.width * k}px`
-      paint(prepare(canvas, head.width * k, head.height * k), k)
+      const [width, height] = [head.width * k.across, head.height * k.down]
+      stage.style.height = `${height}px`
+      stage.style.width = `${width}px`
+      paint(prepare(canvas, width, height), k)
       stage.dataset.painted = String(performance.now())
     },
   }

@@ -3,8 +3,8 @@ import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { exponential, number, share } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
-import { mount, prepare, tallness, zoom } from "./parts/stage.js"
-import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+import { magnified, mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
+import { isolated, mono, ofPlaces, quoted, sans, shorten } from "./parts/text.js"
 import { clamp, firstSight, middlesBetween, rowHeightAt, tallestRows, treeOf, usualWidth } from "./parts/tree.js"
 
 /** @import { BeamTreeHeader } from "./parts/types.js" */
@@ -119,7 +119,7 @@ function makeTree(root) {
       `total ${number(nodes.total[i])}`,
       `|Y| = ${nodes.length[i]}, penalty ${formula} = ${number(penalty)}`,
       `score = total / penalty = ${number(nodes.total[i])} / ${number(penalty)} = ${number(nodes.score[i])}`,
-      `rank ${nodes.rank[i]} of 0 to ${ranked - 1} in its step, ${nodes.row[i] >= 0 ? "kept" : "only looked at"}`,
+      `rank ${nodes.rank[i]} ${ofPlaces(ranked)} in its step, ${nodes.row[i] >= 0 ? "kept" : "only looked at"}`,
       head.sentences[nodes.why[i]],
     ]
   }
@@ -214,12 +214,12 @@ function makeTree(root) {
   function stepsSeen() {
     const left = view.x - (EDGE + ROOT) * place.z
     const [from, to] = middlesBetween(left, left + place.width, view.col, steps)
-    return `steps ${from} to ${to} of 0 to ${steps - 1}`
+    return `steps ${from} to ${to} ${ofPlaces(steps)}`
   }
 
   function rowsSeen() {
     const [from, to] = middlesBetween(view.y, view.y + place.height - AXIS * place.z, rowHeight(), R)
-    return `rows ${from} to ${to} of 0 to ${R - 1}`
+    return `rows ${from} to ${to} ${ofPlaces(R)}`
   }
   const whatIsSeen = () =>
     [
@@ -574,7 +574,7 @@ function makeTree(root) {
       return
     }
     const paper = inks()
-    const state = [head.tree, width, z, paper.one("page"), window.devicePixelRatio].join()
+    const state = [head.tree, width, z, paper.one("page"), sharpness(stage)].join()
     if (shot?.state !== state) {
       const canvas = element("canvas")
       const context = prepare(canvas, width, height)
@@ -661,8 +661,8 @@ function makeTree(root) {
   // ---- pointing, choosing, walking
 
   const point = (event) => {
-    const corner = stage.getBoundingClientRect()
-    return [event.clientX - corner.left, event.clientY - corner.top]
+    const { x, y } = pointIn(stage, event)
+    return [x, y]
   }
   function tell(i) {
     const context = over.getContext("2d")
@@ -698,7 +698,8 @@ function makeTree(root) {
   stage.onpointermove = (event) => {
     if (drag && !(event.buttons & 1)) drop() // it was let go of outside
     if (!drag) return look(found(...point(event)))
-    const [right, down] = [event.clientX - drag.from[0], event.clientY - drag.from[1]]
+    const k = magnified(stage)
+    const [right, down] = [(event.clientX - drag.from[0]) / k, (event.clientY - drag.from[1]) / k]
     if (!drag.far && Math.hypot(right, down) < 4) return
     if (!drag.far) {
       drag.far = true

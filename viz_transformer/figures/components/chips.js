@@ -1,6 +1,7 @@
-import { element, icon } from "./parts/elements.js"
+import { curvesTo } from "./parts/curves.js"
+import { drawing, element, icon } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
-import { rootIn } from "./parts/stage.js"
+import { magnified, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
 /** @import { Chip, ChipRow, Editing } from "./parts/types.js" */
@@ -10,6 +11,7 @@ import { rootIn } from "./parts/stage.js"
 // selection can be picked, it stands for position first, first + 1, ... A row with `edit` can be written anew in its
 // place: Python hears {field, text} as `text`. The letters of a row that is `joined` stand as one text.
 const SETTLE = 150
+const LANDED = 700
 
 /**
  * @param {Chip} chip
@@ -133,7 +135,21 @@ const rowOf = (row, write) => {
     })
     chips.dataset.look = look?.ink === `${side}-ink` ? look.kind : ""
   }
-  if (field === undefined) return { line, start, begin, mark: tint }
+  /** The tokens that the chosen row looks at, with their weights. */
+  const lookedAt = () => {
+    const { look } = selection
+    if (look?.ink !== `${side}-ink`) return []
+    return buttons.flatMap((chip, n) => (at + n in look.weights ? [{ chip, weight: look.weights[at + n] }] : []))
+  }
+  const own = {
+    line,
+    chips,
+    start,
+    begin,
+    lookedAt,
+    written: () => (written ? buttons[selection.chosen.t - first] : null),
+  }
+  if (field === undefined) return { ...own, mark: tint }
 
   const pick = (/** @type {number} */ i, /** @type {number} */ settle) => {
     if (i < 0 || i >= buttons.length) return
@@ -150,9 +166,7 @@ const rowOf = (row, write) => {
     }
   })
   return {
-    line,
-    start,
-    begin,
+    ...own,
     mark() {
       tint()
       const chosen = selection.chosen[field] - first
@@ -166,6 +180,31 @@ const rowOf = (row, write) => {
   }
 }
 
+/**
+ * Curves from the tokens that the chosen row looks at to the one that it writes.
+ * @param {Root} root
+ * @param {ReturnType<typeof rowOf>[]} rows
+ */
+const drawCurves = (root, rows) => {
+  const writing = rows.filter((row) => row.written())
+  const to = writing.length === 1 && writing[0].written()
+  const [outer, k] = [root.getBoundingClientRect(), magnified(root)]
+  const place = (/** @type {HTMLElement} */ chip, /** @type {boolean} */ above) => {
+    const box = chip.getBoundingClientRect()
+    return { x: (box.left + box.width / 2 - outer.left) / k, y: ((above ? box.bottom : box.top) - outer.top) / k }
+  }
+  const found = rows.flatMap((row) => {
+    const seen = row.chips.getBoundingClientRect()
+    const keys = to ? row.lookedAt() : []
+    const near = keys.map(({ chip, weight }) => ({ weight, at: place(chip, row !== writing[0]) }))
+    return near.filter(({ at }) => at.x > (seen.left - outer.left) / k && at.x < (seen.right - outer.left) / k)
+  })
+  const curves = to ? curvesTo(found, place(to, false)) : []
+  const paths = curves.map(({ path, width }) => drawing("path", { d: path, "stroke-width": width, pathLength: 1 }))
+  root.vt.flight.dataset.look = selection.look?.kind ?? ""
+  root.vt.flight.replaceChildren(...paths)
+}
+
 /** @param {Component} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const known = rootIn(parentElement, "strip")
@@ -175,7 +214,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!known) {
     parentElement.append(root)
     root.vt = { rows: [], given: "" }
-    root.vt.deaf = selection.listen(() => rows().forEach((row) => row.mark()))
+    root.vt.flight = drawing("svg", { class: "flight", "aria-hidden": "true" })
+    root.vt.flown = ""
+    root.vt.fly = () => {
+      const { chosen, look, playing } = selection
+      const flies = JSON.stringify(playing ? [chosen.t, look] : null)
+      if (flies === root.vt.flown) return
+      root.vt.flown = flies
+      clearTimeout(root.vt.landing)
+      if (playing) drawCurves(root, rows())
+      else root.vt.landing = setTimeout(() => root.vt.flight.replaceChildren(), LANDED)
+    }
+    root.vt.deaf = selection.listen(() => {
+      rows().forEach((row) => row.mark())
+      // behind the map, which says in its next frame what the new row looks at
+      requestAnimationFrame(() => requestAnimationFrame(root.vt.fly))
+    })
     root.vt.edit = () => {
       if (root.clientWidth)
         rows()
@@ -191,7 +245,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       rowOf(row, (/** @type {unknown} */ text) => root.vt.write(text)),
     )
     const within = parentElement instanceof ShadowRoot && root.contains(parentElement.activeElement)
-    root.replaceChildren(...rows().map((row) => row.line))
+    root.vt.flight.replaceChildren()
+    root.replaceChildren(...rows().map((row) => row.line), root.vt.flight)
     if (within)
       rows()
         .find((row) => row.begin)
@@ -201,6 +256,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   rows().forEach((row) => row.mark())
   return () => {
     root.vt.deaf()
+    clearTimeout(root.vt.landing)
     document.removeEventListener("vt-edit", root.vt.edit)
     root.remove()
   }

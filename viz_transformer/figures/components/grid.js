@@ -7,7 +7,7 @@ import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
-import { mount, prepare, zoom } from "./parts/stage.js"
+import { mount, pointIn, prepare, sharpness, zoom } from "./parts/stage.js"
 import { mono, sans, shorten } from "./parts/text.js"
 
 /** @import { GridHeader } from "./parts/types.js" */
@@ -211,7 +211,8 @@ function makeGrid(root) {
     context.textBaseline = "alphabetic"
     context.font = sans((head.compact ? 14 : 16) * z, 600)
     context.fillStyle = paper.one("text")
-    const title = shorten(context, head.title, room)
+    const whole = context.measureText(head.title).width <= room
+    const title = whole ? head.title : shorten(context, head.title.split(",")[0], room) // the kind stands in the bar too
     context.fillText(title, 0, 18 * z)
     const x = context.measureText(title).width + 16 * z
     context.font = sans(13 * z)
@@ -222,7 +223,7 @@ function makeGrid(root) {
       : layers * heads === 1
         ? ""
         : "click chooses a head, Ctrl-click adds one of its layer"
-    if (room - x > 60 * z) context.fillText(shorten(context, says, room - x), x, 18 * z)
+    if (context.measureText(says).width <= room - x) context.fillText(says, x, 18 * z)
   }
 
   function labelsInPlace(context, paper) {
@@ -235,7 +236,10 @@ function makeGrid(root) {
       context.fillStyle = paper.one(bold ? "text" : "muted")
     }
     ink(false)
-    const words = context.measureText(`head ${heads - 1}`).width <= size + gap * z - 4 * z
+    const pitch = size + gap * z
+    const words = context.measureText(`head ${heads - 1}`).width <= pitch - 4 * z
+    context.font = sans(12 * z, 600)
+    const first = context.measureText("head 0").width + context.measureText("1").width <= 2 * pitch - 8 * z
     for (let layer = 0; layer < layers; layer++) {
       ink(what?.layer === layer)
       context.textAlign = "right"
@@ -247,7 +251,7 @@ function makeGrid(root) {
       for (let h = 0; h < heads; h++) {
         const within = what && Math.floor(what.layer / rows) === b
         ink(within && (what.heads === null || what.heads.includes(h)))
-        const text = words || h === 0 ? `head ${h}` : String(h)
+        const text = words || (first && h === 0) ? `head ${h}` : String(h)
         context.fillText(text, b * block + margin * z + h * (size + gap * z) + size / 2, (top + line) * z - 6 * z)
       }
   }
@@ -273,7 +277,9 @@ function makeGrid(root) {
     const { z, height } = place
     const y = height - 13 * z
     const palette = paper.scale(head.kind)
-    const length = 120 * z
+    context.font = sans(13 * z)
+    const unit = context.measureText(head.unit).width
+    const length = Math.max(24 * z, Math.min(120 * z, Math.max(60 * z, room - 56 * z - unit), room - 48 * z))
     context.font = mono(12 * z)
     context.textBaseline = "middle"
     context.textAlign = "left"
@@ -292,7 +298,7 @@ function makeGrid(root) {
     if (mode() === "fixed" && head.full > 1) notes.push(`weights above 1 (up to ${number(head.full, 2)}) as 1`)
     if (masked) notes.push("hatched: masked")
     if (missing) notes.push(`blank: ${head.blank}`)
-    context.fillText(shorten(context, notes.join("; "), room - x), x, y)
+    if (unit <= room - x) context.fillText(shorten(context, notes.join("; "), room - x), x, y)
   }
 
   function paintWords(context, paper, ratio, { top, bottom }) {
@@ -392,8 +398,8 @@ function makeGrid(root) {
     return what ? what.layer * heads + Math.min(what.heads?.[0] ?? 0, heads - 1) : sequence()[0]
   }
   const spot = (event) => {
-    const box = stage.getBoundingClientRect()
-    return [event.clientX - box.left, event.clientY - box.top]
+    const { x, y } = pointIn(stage, event)
+    return [x, y]
   }
   stage.onpointermove = (event) => {
     const [x, y] = spot(event)
@@ -472,7 +478,7 @@ function makeGrid(root) {
         bottom: width - foot.offsetWidth - 8 * z,
       }
       const paper = colours(root)
-      const ratio = window.devicePixelRatio || 1
+      const ratio = sharpness(root)
       stage.style.height = `${height}px`
       select.title = sorting ? `${sorting.name}: ${sorting.explanation}` : "Sort the heads by a score"
       const state = [width, height, z, mode(), sorting?.name, paper.one("page"), ratio].join()

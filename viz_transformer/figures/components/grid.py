@@ -21,9 +21,6 @@ LARGEST_SIDE = 64
 FINE_SIDE = 48
 """Maps of more tokens a side have cells smaller than a pixel of a compact thumbnail: they get 9 colours, others 16."""
 
-WIDTH = 992
-"""The content's width in a window of 1280, for which the height is reserved; elsewhere the browser fits what it can."""
-
 
 @dataclass(frozen=True, eq=False)
 class GridScore:
@@ -48,6 +45,7 @@ class _Sizes:
     wanted: int  # the least size for which layers are put beside each other
     gap: int
     area: int  # the height that the thumbnails should not exceed
+    width: int  # in a window of 1280, for which the height is reserved; elsewhere the browser fits what it can
     least: int = 28
     top: int = 34  # the title
     bottom: int = 34  # the legend
@@ -59,8 +57,8 @@ class _Sizes:
     caption_width: int = 30  # five letters
 
 
-_COMPACT = _Sizes(most=48, wanted=32, gap=4, area=400)
-_FULL = _Sizes(most=72, wanted=28, gap=6, area=620)
+_COMPACT = _Sizes(most=48, wanted=32, gap=4, area=150, width=354)  # beside a map
+_FULL = _Sizes(most=72, wanted=28, gap=6, area=620, width=992)
 
 
 def grid_payload(
@@ -130,11 +128,11 @@ def grid_payload(
 
 
 def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: bool = True) -> int:
-    """The height in pixels that the grid takes in a page of 992 pixels, in place as well as sorted."""
+    """The height in pixels that the grid takes in its width in place, and sorted unless that is much more."""
     sizes = _COMPACT if compact else _FULL
     size, in_place = _in_place(layers, heads, sizes, compact)
     flows = [_flow(layers * heads, s, sizes) for s in range(size, min(size, sizes.least) - 1, -1)]
-    sorted_height = next(flow for flow in flows if flow <= max(1.25 * in_place, flows[-1]))
+    sorted_height = next((flow for flow in flows if flow <= 1.25 * in_place), in_place)
     return sizes.top + (max(in_place, sorted_height) if sortable else in_place) + sizes.bottom
 
 
@@ -142,7 +140,7 @@ def _in_place(layers: int, heads: int, sizes: _Sizes, compact: bool) -> tuple[in
     """Size of a thumbnail, and height of all: as few rows of layers as leave the thumbnails large enough."""
     for rows in range(1 if compact else layers, layers + 1):
         blocks = ceil(layers / rows)
-        wide = ((WIDTH + sizes.between) / blocks - sizes.between - sizes.margin) / heads - sizes.gap
+        wide = ((sizes.width + sizes.between) / blocks - sizes.between - sizes.margin) / heads - sizes.gap
         tall = max((sizes.area - sizes.line) / rows - sizes.gap, sizes.least)
         size = int(min(wide, tall, sizes.most))
         if size >= sizes.wanted:
@@ -151,7 +149,7 @@ def _in_place(layers: int, heads: int, sizes: _Sizes, compact: bool) -> tuple[in
 
 
 def _flow(count: int, size: int, sizes: _Sizes) -> int:
-    columns = max(1, (WIDTH - 2 * sizes.inset + sizes.gap) // (max(size, sizes.caption_width) + sizes.gap))
+    columns = max(1, (sizes.width - 2 * sizes.inset + sizes.gap) // (max(size, sizes.caption_width) + sizes.gap))
     return ceil(count / columns) * (size + sizes.caption)
 
 

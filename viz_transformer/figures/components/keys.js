@@ -66,6 +66,10 @@ const ARROWS = "input, [role=application], [role=listbox], [role=grid], [role=ra
 const focused = (/** @type {Event} */ event) => /** @type {HTMLElement} */ (event.composedPath()[0])
 const typing = (/** @type {Event} */ event) => focused(event).isContentEditable || focused(event).matches(TYPED)
 
+// A dialog of Streamlit's hears keys only while the focus is inside of it. A button that rests while its file is made
+// loses the focus to the page, and Escape would find nobody.
+const CLOSE = '[role="dialog"] button[aria-label="Close"]'
+
 /** @param {{data: KeysData, parentElement: ParentNode}} component */
 export default function ({ data, parentElement }) {
   const known = rootIn(parentElement, "keys")
@@ -83,6 +87,8 @@ export default function ({ data, parentElement }) {
     root.vt = { dialog, data: null }
     root.vt.onKey = (/** @type {KeyboardEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event)) return
+      const close = /** @type {?HTMLElement} */ (document.querySelector(CLOSE))
+      if (close) return event.key === "Escape" && focused(event) === document.body && close.click()
       const { projector, scene, scenes, rows } = root.vt.data
       const step = STEPS[event.key]
       const turn = TURNS[event.key]

@@ -3,10 +3,10 @@ import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
-import { fixed, percent, share } from "./parts/numbers.js"
+import { percent, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { foundAt, middleOf, placeLegend, placeSides, shiftOf, takeApart } from "./parts/sides.js"
-import { mount, prepare, tallness, zoom } from "./parts/stage.js"
+import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { countFrom, firstThreshold, strongestFirst } from "./parts/strongest.js"
 import { isolated, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
 
@@ -121,7 +121,7 @@ function makeLines(root) {
   /** What the legend says. */
   const legendWords = () => ({
     heads: head.heads.map((text, n) => ({ text, colour: head.colours[n] })),
-    scale: `opacity: ${head.unit} w, drawn as ${FAINTEST} + ${fixed(1 - FAINTEST, 2)} · w^${GAMMA} so that faint lines show`,
+    scale: `${head.unit}: the more, the stronger the line`,
     last: head.hidden?.some((rows) => rows.some(isFaint)) ? FAINT_ROWS : undefined,
   })
 
@@ -404,8 +404,8 @@ function makeLines(root) {
   }
 
   const point = (event) => {
-    const box = stage.getBoundingClientRect()
-    return [event.clientX - box.left, event.clientY - box.top]
+    const { x, y } = pointIn(stage, event)
+    return [x, y]
   }
   stage.onpointermove = (event) => look(found(...point(event)), ...point(event))
   stage.onpointerleave = () => look(null)
@@ -521,7 +521,7 @@ function makeLines(root) {
         place = measure(probe)
         stage.style.height = `${place.height}px`
         const paper = colours(root)
-        const state = [place.width, place.height, place.z, threshold, paper.one("page"), window.devicePixelRatio].join()
+        const state = [place.width, place.height, place.z, threshold, paper.one("page"), sharpness(root)].join()
         if (painted !== state) paintLines(prepare(base, place.width, place.height), paper)
         painted = state
         paintOver()

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import HEIGHT, Axis, check_writes
+from viz_transformer.figures.components.matrix import Axis, check_writes
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KindName
 
 WeightScale = KindName | Literal["derived"]
+HEIGHT = 480
 MOST_TOKENS = 256
 """Above this many tokens a side there are no lines, only a sentence."""
 MOST_LINES = 20_000

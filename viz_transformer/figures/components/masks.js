@@ -3,9 +3,9 @@ import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { hatch, ring } from "./parts/marks.js"
-import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
-import { mount, pointIn, prepare, rootIn, tallness, zoom } from "./parts/stage.js"
-import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
+import { mount, pointIn, prepare, rootIn, sharpness, tallness, zoom } from "./parts/stage.js"
+import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
 import { masksOf, turned, wordOf } from "./parts/turned.js"
 
 /** @import { MasksHeader } from "./parts/types.js" */
@@ -20,7 +20,7 @@ const CLOSED = 0.7 // of the hatch's ink: closed cells are seen in both themes, 
 const SIGNS = ["and", "=", "→"] // behind each mask
 const AFTER = 3
 const CHANGED = "changed by you: a click on the right mask opens or closes a cell"
-const SMALL = 0.16 // of the width, for each of the two small masks
+const SHARE = 0.16 // of the width, for each of the two small masks
 
 export default (component) => {
   const removed = mount(component, "masks", makeMasks)
@@ -46,6 +46,7 @@ function makeMasks(root) {
   let masks // what is open in each of the four, and why
   let clicked = null // the cell that was turned last, until Python has chosen it; from: what was chosen then
   let hovered = null
+  let elsewhere = null // the cell that the pointer is over in the masks beside these
   let sent = ""
   let sentAt = -Infinity
 
@@ -82,16 +83,19 @@ function makeMasks(root) {
     const most = 11 * context.measureText("m").width
     const widest = (tokens) => tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
     const names = 12 + Math.min(most, Math.max(widest(head.rows.tokens), 44 * z)) // of the rows, left of the large ones
-    const [small, equals, arrow] = [width * SMALL, 28 * z, 44 * z]
+    const [small, equals, arrow] = [width * SHARE, 28 * z, 44 * z]
     const left = 8 + small + equals + names
     const room = (width - left - arrow - 4) / 2
     const cell = Math.min(room / columns, 40 * z)
     const along = columnLabels(cell, widest(head.columns.tokens), most, z)
-    const top = 50 * z + along.tall
+    context.font = sans(13 * z)
+    const notes = head.panels.map(({ note }, panel) => wrapped(context, note, LARGE.includes(panel) ? room : small))
+    const lines = (panels) => Math.max(...panels.map((panel) => notes[panel].length))
+    const top = (33 + 17 * lines(LARGE)) * z + along.tall
     const bottom = 44 * z
     const rowHeight = Math.min((height - top - bottom) / rows, 32 * z)
     const half = (height - bottom) / 2
-    const above = 60 * z // a small mask's title and two lines of its note
+    const above = (30 + 17 * Math.max(2, lines(SMALL))) * z // a small mask's title and its note
     const [across, down] = [Math.min(small / columns, 24 * z), Math.min((half - above - 20 * z) / rows, 24 * z)]
     const masks = [
       { left: 8, top: above, head: 0, cell: across, rowHeight: down, room: small },
@@ -99,10 +103,13 @@ function makeMasks(root) {
       { left, top, head: 0, cell, rowHeight, room },
       { left: left + cell * columns + arrow, top, head: 0, cell, rowHeight, room },
     ]
-    return { z, width, height, names, ...along, top, half, masks }
+    return { z, width, height, names, notes, ...along, top, half, masks }
   }
   const PANELS = [0, 1, 2, AFTER]
-  const LARGE = [2, AFTER]
+  const [SMALL, LARGE] = [
+    [0, 1],
+    [2, AFTER],
+  ]
   const xOf = (panel, c) => place.masks[panel].left + c * place.masks[panel].cell
   const yOf = (panel, r) => place.masks[panel].top + r * place.masks[panel].rowHeight
   function cellAt(x, y) {
@@ -128,7 +135,7 @@ function makeMasks(root) {
     const gap = Math.min(cell, rowHeight) >= 5 ? 1 : 0
     const fill = paper.scale(head.kind).css(0.5)
     const [surface, line, text, page, muted] = ["surface", "line", "text", "page", "muted"].map(paper.one)
-    const ratio = window.devicePixelRatio || 1
+    const ratio = sharpness(root)
     const snap = (value) => Math.round(value * ratio) / ratio // no seams where cells are smaller than pixels
     const [left, top] = [snap(xOf(panel, 0)), snap(yOf(panel, 0))]
     const [wide, high] = [snap(xOf(panel, columns)) - left, snap(yOf(panel, rows)) - top]
@@ -158,14 +165,6 @@ function makeMasks(root) {
     context.lineWidth = 1
     context.strokeStyle = line
     context.strokeRect(left - 0.5, top - 0.5, wide + 1 - gap, high + 1 - gap)
-  }
-
-  /** A text in two lines, broken between words so that the first is no wider than `room`. */
-  function inTwo(context, text, room) {
-    const words = text.split(" ")
-    let fit = words.length
-    while (fit > 1 && context.measureText(words.slice(0, fit).join(" ")).width > room) fit -= 1
-    return [words.slice(0, fit).join(" "), words.slice(fit).join(" ")]
   }
 
   const inkOf = (paper, axis, token) => paper.one(token.special ? "muted" : axis.ink)
@@ -210,7 +209,7 @@ function makeMasks(root) {
 
   function frame(context, paper) {
     const { z, width, height, half } = place
-    head.panels.forEach(({ title, note }, panel) => {
+    head.panels.forEach(({ title }, panel) => {
       const { left: x, head: up, room } = place.masks[panel]
       context.textBaseline = "alphabetic"
       context.textAlign = "left"
@@ -219,8 +218,7 @@ function makeMasks(root) {
       context.fillText(shorten(context, title, room), x, up + 16 * z)
       context.font = sans(13 * z)
       context.fillStyle = paper.one("muted")
-      const lines = LARGE.includes(panel) ? [note] : inTwo(context, note, room)
-      for (const [n, line] of lines.entries()) context.fillText(shorten(context, line, room), x, up + (34 + 17 * n) * z)
+      for (const [n, line] of place.notes[panel].entries()) context.fillText(line, x, up + (34 + 17 * n) * z)
       if (panel === AFTER) return
       const { left: x1, top: y1 } = place.masks[panel + 1]
       const [right, bottom] = [xOf(panel, columns), yOf(panel, rows)]
@@ -285,13 +283,14 @@ function makeMasks(root) {
     const context = prepare(over, place.width, place.height)
     const paper = colours(root)
     marks(context, paper)
-    if (!hovered) return
+    const at = hovered ?? elsewhere
+    if (!at) return
     context.lineWidth = 1
     context.strokeStyle = paper.one("muted")
     for (const panel of PANELS) {
       const { left, top, cell, rowHeight } = place.masks[panel]
-      context.strokeRect(left + 0.5, yOf(panel, hovered.r) + 0.5, cell * columns - 1, Math.max(2, rowHeight - 1))
-      context.strokeRect(xOf(panel, hovered.c) + 0.5, top + 0.5, Math.max(2, cell - 1), rowHeight * rows - 1)
+      context.strokeRect(left + 0.5, yOf(panel, at.r) + 0.5, cell * columns - 1, Math.max(2, rowHeight - 1))
+      context.strokeRect(xOf(panel, at.c) + 0.5, top + 0.5, Math.max(2, cell - 1), rowHeight * rows - 1)
     }
   }
 
@@ -319,6 +318,8 @@ function makeMasks(root) {
     box.style.left = `${Math.max(from, Math.min(x + 16, to - box.offsetWidth))}px`
   }
   function hover(at, x, y) {
+    if (at?.r !== hovered?.r || at?.c !== hovered?.c)
+      selection.points(made, at && { ...fieldOf(head.rows, at.r), ...fieldOf(head.columns, at.c) })
     hovered = at
     if (at) tell(at, x, y)
     else tip.hide()
@@ -401,6 +402,14 @@ function makeMasks(root) {
       paintOver()
       stage.dataset.painted = String(performance.now())
     },
+    remove: () => deaf(),
   }
+  const deaf = selection.onPoint(made, (fields) => {
+    const [r, c] = fields && head ? [placeIn(head.rows, fields), placeIn(head.columns, fields)] : [null, null]
+    const at = r !== null && c !== null ? { r, c } : null
+    if (!at && !elsewhere) return
+    elsewhere = at
+    if (place) paintOver()
+  })
   return made
 }

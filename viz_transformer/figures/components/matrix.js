@@ -5,10 +5,14 @@ import {
   areaWith,
   cellBeside,
   cellIn,
+  cellsInView,
   columnLabels,
   hasLabel,
   largestOf,
+  partSeen,
   rowLabels,
+  TALLEST,
+  WIDEST,
   wholeArea,
 } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
@@ -21,9 +25,10 @@ import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
 import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
-import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
+import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
+/** @import { Area } from "./parts/cells.js" */
 /** @import { MatrixHeader } from "./parts/types.js" */
 
 // A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
@@ -38,6 +43,8 @@ const SCALES = [
   ["map", "map", "Full colour is the largest weight of the map"],
 ]
 const HATCH = 5
+const LEAST = 18 // the side of a cell where some have to be scrolled to
+const SAVED = 3000 // pixels: cells of a saved picture that would be larger are smaller than that
 
 export default (component) => mount(component, "matrix", makeMatrix)
 
@@ -51,13 +58,25 @@ function makeMatrix(root) {
   choice.setAttribute("aria-label", "Colour scale")
   stage.tabIndex = 0
   stage.setAttribute("role", "application")
-  stage.append(base, over)
+  const scroller = element("div", "scroller")
+  const spacer = element("div")
+  scroller.tabIndex = -1
+  scroller.setAttribute("aria-hidden", "true")
+  scroller.append(spacer)
+  stage.append(base, over, scroller)
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
   /** @type {MatrixHeader} */
   let head
-  let values, mask, kept, rows, columns, area, place, pixels, painted
+  let values, mask, kept, rows, columns, place, pixels, painted
+  /** @type {Area} */
+  let area // what is zoomed to
+  /** @type {Area} */
+  let seen // what of it is not scrolled out of view
+  let first = { r: 0, c: 0 } // the cell in the corner of what is seen
+  let fitted = false // everything is made to fit, however small, and nothing has to be scrolled to
+  let revealed = "" // the cell that was scrolled to when it was chosen
   const mode = () => {
     const word = SCALES.some(([known]) => known === selection.chosen.scale) ? selection.chosen.scale : "fixed"
     return word === "fixed" && !head.bounded ? "map" : word
@@ -72,11 +91,16 @@ function makeMatrix(root) {
     button("quiet", text, title, () => selection.pick({ scale: word }, 150)),
   )
   choice.append(...scales)
+  const fit = button("quiet", "fit", "All cells at once, however small", () => {
+    fitted = !fitted
+    show()
+  })
   foot.append(
+    fit,
     choice,
     exports(root, {
-      draw: (context) => paintAll(context, true),
-      size: () => ({ width: root.clientWidth, height: tallness(root, head.height) }),
+      draw: (context) => unrolled(() => paintAll(context, true)),
+      size: () => unrolled(() => ({ width: place.width, height: place.height })),
       caption: () => head.caption,
       name: () => head.name,
     }),
@@ -111,7 +135,9 @@ function makeMatrix(root) {
 
   // ---- where things are
 
-  function measure(context) {
+  /** Where things are on the page, or where all have their place, as they are saved. */
+  function measure(whole = false) {
+    const context = base.getContext("2d")
     const z = zoom(root)
     const width = root.clientWidth
     const height = tallness(root, head.height)
@@ -133,32 +159,93 @@ function makeMatrix(root) {
     const m = area.r1 - area.r0
     const shown = head.columns.tokens.slice(area.c0, area.c1)
     const inner = Math.max(40, width - left - right)
-    const cell = Math.min(inner / n, 96 * z)
+    const across = cellsInView(n, inner, { least: fitted ? 0 : LEAST * z, most: WIDEST * z })
+    const scrolls = across.seen < n
+    const cell = whole && scrolls ? Math.min(across.size, SAVED / n) : across.size
     const widest = shown.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
-    const along = columnLabels(cell, widest, most, z, { upright: n > 200 || widest * 0.9 > cell })
-    const top = 66 * z + along.tall
-    const rowHeight = Math.min((height - top - bottom) / m, 52 * z)
+    const over = columnLabels(cell, widest, most, z, { upright: n > 200 || widest * 0.9 > cell })
+    const top = 66 * z + over.tall
+    const down = cellsInView(m, height - top - bottom, { least: fitted ? 0 : LEAST * z, most: TALLEST * z })
+    const long = down.seen < m
+    const rowHeight = whole && long ? Math.min(down.size, SAVED / m) : down.size
+    const [along, high] = whole ? [n, m] : [across.seen, down.seen]
     return {
       z,
-      width,
-      height,
+      width: whole && scrolls ? left + cell * n + right : width,
+      height: whole && long ? top + rowHeight * m + bottom : height,
+      scrolls: scrolls || long,
+      seen: { along, down: high },
       left,
       right,
       top,
       bottom,
-      upright: along.upright,
-      size: along.size,
-      tall: along.tall,
-      every: along.every,
+      upright: over.upright,
+      size: over.size,
+      tall: over.tall,
+      every: over.every,
       cell,
       rowHeight,
-      w: cell * n,
-      h: rowHeight * m,
+      w: cell * along,
+      h: rowHeight * high,
     }
   }
-  const xOf = (c) => place.left + (c - area.c0) * place.cell
-  const yOf = (r) => place.top + (r - area.r0) * place.rowHeight
-  const cellAt = (x, y) => cellIn(x, y, place, area)
+  const xOf = (c) => place.left + (c - seen.c0) * place.cell
+  const yOf = (r) => place.top + (r - seen.r0) * place.rowHeight
+  const cellAt = (x, y) => cellIn(x, y, place, seen)
+
+  /** Do something with all cells in their places, those that are scrolled out of view too. */
+  function unrolled(work) {
+    const kept = { place, seen, pixels }
+    place = measure(true)
+    seen = area
+    if (place.scrolls && !few()) pixels = cellsAt(2)
+    const made = work()
+    ;({ place, seen, pixels } = kept)
+    return made
+  }
+  const few = () => (seen.r1 - seen.r0) * (seen.c1 - seen.c0) <= 10_000
+
+  /** Scroll as little as brings this cell into view. */
+  function reveal({ r, c }) {
+    first = { r: seen.r0, c: seen.c0 }
+    const inside = { r: r ?? seen.r0, c: c ?? seen.c0 }
+    if (!areaHas(area, inside)) return
+    const { r0, c0 } = areaWith(seen, inside)
+    first = { r: r0, c: c0 }
+    seen = partSeen(area, first, place.seen)
+  }
+  const areaHas = ({ r0, r1, c0, c1 }, { r, c }) => r >= r0 && r < r1 && c >= c0 && c < c1
+
+  /** The scroll bars, beside and below the cells. */
+  function bars() {
+    const { top, h, cell, rowHeight, scrolls } = place
+    scroller.hidden = !scrolls
+    if (!scrolls) return
+    Object.assign(scroller.style, { top: `${top}px`, height: `${h + 10}px` })
+    spacer.style.width = `calc(100% + ${(area.c1 - area.c0 - place.seen.along) * cell}px)`
+    spacer.style.height = `calc(100% + ${(area.r1 - area.r0 - place.seen.down) * rowHeight}px)`
+    const { r, c } = scrolledTo()
+    if (r === seen.r0 && c === seen.c0) return // somebody may be scrolling
+    scroller.scrollTo({ left: (seen.c0 - area.c0) * cell, top: (seen.r0 - area.r0) * rowHeight, behavior: "instant" })
+  }
+  const scrolledTo = () => ({
+    r: area.r0 + Math.round(scroller.scrollTop / place.rowHeight),
+    c: area.c0 + Math.round(scroller.scrollLeft / place.cell),
+  })
+  let moving = false
+  scroller.onscroll = () => {
+    if (moving) return
+    moving = true
+    requestAnimationFrame(() => {
+      moving = false
+      const corner = scrolledTo()
+      if (!root.isConnected || (corner.r === seen.r0 && corner.c === seen.c0)) return
+      first = corner
+      hover(null)
+      made.draw()
+    })
+  }
+  scroller.onfocus = () => stage.focus({ preventScroll: true })
   const pooled = (ratio) => place.cell * ratio < 1 || place.rowHeight * ratio < 1
 
   // ---- the cells, pixel by pixel: where cells are smaller than pixels, a pixel shows the largest
@@ -176,8 +263,8 @@ function makeMatrix(root) {
     const pixels = new ImageData(Math.max(1, Math.round(place.w * ratio)), Math.max(1, Math.round(place.h * ratio)))
     const { width, height } = pixels
     const out = new Uint32Array(pixels.data.buffer)
-    const down = steps(height, area.r1 - area.r0, area.r0)
-    const across = steps(width, area.c1 - area.c0, area.c0)
+    const down = steps(height, seen.r1 - seen.r0, seen.r0)
+    const across = steps(width, seen.c1 - seen.c0, seen.c0)
     const [levels, strengths] = [new Float32Array(across.length), new Float32Array(across.length)]
     const [inks, masked, gone] = [
       new Uint32Array(across.length),
@@ -199,7 +286,7 @@ function makeMatrix(root) {
       for (let r = down.cells[i]; r < Math.min(down.cells[i + 1], last); r++) {
         const unit = full(r)
         if (!faint(r)) pale = false
-        for (let j = 0, cell = r * columns + area.c0; j < across.length; j++)
+        for (let j = 0, cell = r * columns + seen.c0; j < across.length; j++)
           for (const end = r * columns + across.cells[j + 1]; cell < end; cell++) {
             if (kept && !kept.values[cell]) continue
             gone[j] = 0
@@ -227,9 +314,9 @@ function makeMatrix(root) {
 
   function vectorCells(context, paper) {
     const palette = paper.scale(head.scale)
-    for (let r = area.r0; r < Math.min(area.r1, written()); r++) {
+    for (let r = seen.r0; r < Math.min(seen.r1, written()); r++) {
       context.globalAlpha = faint(r) ? FAINT : 1
-      for (let c = area.c0; c < area.c1; c++) {
+      for (let c = seen.c0; c < seen.c1; c++) {
         if (!there(r, c)) continue
         const value = at(r, c)
         const open = may(r, c)
@@ -280,14 +367,14 @@ function makeMatrix(root) {
       context.fillText(isolated(shorten(context, token.text, room - half)), x + sign * half, y)
     }
     const last = written()
-    for (let r = area.r0; r < area.r1; r++) {
+    for (let r = seen.r0; r < seen.r1; r++) {
       if (!hasLabel(r, every, bold.r)) continue
       context.globalAlpha = r < last && !faint(r) ? 1 : FAINT
       side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
       if (head.writes) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
     }
     context.globalAlpha = 1
-    for (let c = area.c0; c < area.c1; c++) {
+    for (let c = seen.c0; c < seen.c1; c++) {
       if (!hasLabel(c, place.every, bold.c)) continue
       context.globalAlpha = unwrittenKey(c) ? FAINT : 1
       const token = head.columns.tokens[c]
@@ -364,15 +451,17 @@ function makeMatrix(root) {
     context.font = sans(13 * z)
     const notes = [head.unit]
     if (written() < rows) notes.push("empty rows: not written yet")
-    if (pooled(window.devicePixelRatio || 1)) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
+    if (seen.r1 - seen.r0 < area.r1 - area.r0) notes.push(`rows ${seen.r0}–${seen.r1 - 1} of ${rows}`)
+    if (seen.c1 - seen.c0 < area.c1 - area.c0) notes.push(`keys ${seen.c0}–${seen.c1 - 1} of ${columns}`)
+    if (pooled(sharpness(root))) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
     context.fillText(shorten(context, notes.join(", "), place.width - x - 8), x, y)
     if (head.hidden?.some(isFaint)) context.fillText(shorten(context, FAINT_ROWS, place.width - 8), 0, y + 20 * z)
   }
 
   function marks(context, paper) {
     const { r, c } = chosen()
-    const row = r !== null && r >= area.r0 && r < area.r1
-    const column = c !== null && c >= area.c0 && c < area.c1
+    const row = r !== null && r >= seen.r0 && r < seen.r1
+    const column = c !== null && c >= seen.c0 && c < seen.c1
     if (row) ring(context, paper, place.left, yOf(r), place.w, Math.max(3, place.rowHeight))
     if (row && column) ring(context, paper, xOf(c), yOf(r), Math.max(3, place.cell), Math.max(3, place.rowHeight))
     if (column) {
@@ -388,24 +477,23 @@ function makeMatrix(root) {
 
   function paintAll(context, exported) {
     const paper = colours(root)
-    const small = (area.r1 - area.r0) * (area.c1 - area.c0) <= 10_000
-    if (exported && small) vectorCells(context, paper)
+    if (exported && few()) vectorCells(context, paper)
     else if (exported) {
       context.imageSmoothingEnabled = false
       context.drawImage(picture(pixels), place.left, place.top, place.w, place.h)
     } else {
-      const ratio = window.devicePixelRatio || 1
+      const ratio = sharpness(root)
       context.putImageData(pixels, Math.round(place.left * ratio), Math.round(place.top * ratio))
     }
-    const blank = Math.max(area.r0, written())
-    if (blank < area.r1) {
+    const blank = Math.max(seen.r0, written())
+    if (blank < seen.r1) {
       context.lineWidth = 1
       context.strokeStyle = paper.one("line")
       context.strokeRect(
         place.left + 0.5,
         yOf(blank) + 0.5,
         place.w - 1,
-        Math.max(1, place.rowHeight * (area.r1 - blank) - 1),
+        Math.max(1, place.rowHeight * (seen.r1 - blank) - 1),
       )
     }
     labels(context, paper, chosen())
@@ -516,6 +604,8 @@ function makeMatrix(root) {
   /** Zoom to these cells, kept inside the map; without any, to all of it. */
   function show(cells) {
     area = areaOnMap(cells ?? wholeArea(rows, columns), rows, columns)
+    first = { r: area.r0, c: area.c0 }
+    revealed = ""
     painted = null
     made.draw()
   }
@@ -568,6 +658,8 @@ function makeMatrix(root) {
     })
     if (to) {
       area = areaWith(area, to)
+      seen = partSeen(area, first, place.seen)
+      reveal(to)
       pick(to.r, to.c, 150)
       hovered = null
       tell(to.r, to.c, xOf(to.c) + place.cell / 2, yOf(to.r) + place.rowHeight / 2)
@@ -594,7 +686,12 @@ function makeMatrix(root) {
       ;[rows, columns] = values.shape
       tops = null
       painted = null
-      if (before !== `${rows} ${columns} ${head.name}`) area = wholeArea(rows, columns)
+      if (before !== `${rows} ${columns} ${head.name}`) {
+        area = wholeArea(rows, columns)
+        first = { r: 0, c: 0 }
+        fitted = false
+        revealed = ""
+      }
       hovered = null
       hush()
       choice.hidden = head.signed
@@ -606,8 +703,14 @@ function makeMatrix(root) {
     },
     draw() {
       const width = root.clientWidth
-      const probe = base.getContext("2d")
-      place = measure(probe)
+      place = measure()
+      seen = partSeen(area, first, place.seen)
+      const { r, c } = chosen()
+      if (place.scrolls && revealed !== `${r} ${c}`) reveal({ r, c })
+      revealed = `${r} ${c}`
+      fit.hidden = !place.scrolls && !fitted
+      fit.setAttribute("aria-pressed", String(fitted))
+      bars()
       stage.style.height = `${place.height}px`
       scales.forEach((each, i) => each.setAttribute("aria-pressed", String(SCALES[i][0] === mode())))
       const paper = colours(root)
@@ -617,11 +720,11 @@ function makeMatrix(root) {
         place.z,
         mode(),
         paper.one("page"),
-        window.devicePixelRatio,
-        JSON.stringify(area),
+        sharpness(root),
+        JSON.stringify(seen),
         written(),
       ].join()
-      if (painted !== state) pixels = cellsAt(window.devicePixelRatio || 1)
+      if (painted !== state) pixels = cellsAt(sharpness(root))
       painted = state
       paintAll(prepare(base, width, place.height), false)
       paintOver()
@@ -637,8 +740,7 @@ function makeMatrix(root) {
   }
   const deaf = selection.onPoint(made, (fields) => {
     const [r, c] = fields && head ? [placeIn(head.rows, fields), placeIn(head.columns, fields)] : [null, null]
-    const inside = r !== null && c !== null && r >= area.r0 && r < area.r1 && c >= area.c0 && c < area.c1
-    const cell = inside ? { r, c } : null
+    const cell = r !== null && c !== null && seen && areaHas(seen, { r, c }) ? { r, c } : null
     if (!cell && !elsewhere) return
     elsewhere = cell
     if (place) paintOver()

@@ -13,7 +13,7 @@ from viz_transformer.figures.components import payload
 from viz_transformer.model.kinds import KINDS, KindName, SideName
 
 Scale = KindName | Literal["derived", "diverging"]
-HEIGHT = 540
+HEIGHT = 660
 FILLS: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
 """What a config's mask fill puts in masked places, in words; one that is not here leaves them at 0."""
 

@@ -108,6 +108,14 @@ def pack(header: Mapping[str, Any], **arrays: Encoded) -> bytes:
     return len(text).to_bytes(4, "little") + text + bytes(body)
 
 
+def with_table(payload: bytes) -> bytes:
+    """The same, saying that Python has a table of the picture's numbers."""
+    start = 4 + int.from_bytes(payload[:4], "little")
+    text = payload[4:start].rstrip()[:-1] + b',"table":true}'
+    text += b" " * (-(len(text) + 4) % 8)
+    return len(text).to_bytes(4, "little") + text + payload[start:]
+
+
 def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of a payload, as the browser reads them: float32 values, whole numbers, or Booleans."""
     start = 4 + int.from_bytes(payload[:4], "little")

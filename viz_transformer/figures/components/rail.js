@@ -1,7 +1,7 @@
-import { button, element } from "./parts/elements.js"
+import { button, drawing, element } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
 import { placeRail } from "./parts/stacks.js"
-import { rootIn } from "./parts/stage.js"
+import { magnified, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
 /** @import { PlacedStack } from "./parts/stacks.js" */
@@ -13,18 +13,6 @@ import { rootIn } from "./parts/stage.js"
 // sub-layer reads from it and adds to it, its norm in front (pre) or on the line behind the sum (post). The decoder is
 // mirrored, so that the memory reaches its cross-attentions without crossing a stream.
 // data: {norm, stacks: [{name, ink, end, final, layers: [[{name, kinds, layer, part, cross, share, title}]]}]}
-const SVG = "http://www.w3.org/2000/svg"
-
-/**
- * @param {string} name
- * @param {Record<string, string | number>} attributes
- */
-const shape = (name, attributes) => {
-  const made = document.createElementNS(SVG, name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
-  return made
-}
-
 /** @param {SubLayer} node */
 const isChosen = (node) => {
   const { kind, layer, part } = selection.chosen
@@ -55,14 +43,14 @@ const drawStack = ({ boxes, marks }, { ink, root, lines }) => {
     if (node) nodes.push({ node, made })
   }
   for (const mark of marks)
-    if (mark.kind === "stream") lines.append(shape("path", { class: `stream ${ink}`, d: path(mark.points) }))
+    if (mark.kind === "stream") lines.append(drawing("path", { class: `stream ${ink}`, d: path(mark.points) }))
     else if (mark.kind === "branch") {
-      lines.append(shape("path", { class: "branch", d: path(mark.points) }))
-      lines.append(shape("path", { class: "tip", d: `M${mark.tip} l${mark.back},-3 v6 z` }))
+      lines.append(drawing("path", { class: "branch", d: path(mark.points) }))
+      lines.append(drawing("path", { class: "tip", d: `M${mark.tip} l${mark.back},-3 v6 z` }))
     } else {
       const [x, y] = mark.at
-      lines.append(shape("circle", { class: "sum", cx: x, cy: y, r: 6 }))
-      lines.append(shape("path", { class: "plus", d: `M${x - 3},${y} h6 M${x},${y - 3} v6` }))
+      lines.append(drawing("circle", { class: "sum", cx: x, cy: y, r: 6 }))
+      lines.append(drawing("path", { class: "plus", d: `M${x - 3},${y} h6 M${x},${y - 3} v6` }))
     }
   return nodes
 }
@@ -87,13 +75,13 @@ const choice = (node, className) => {
  * @param {RailData} data
  */
 const draw = (root, data) => {
-  const lines = shape("svg", { class: "lines", "aria-hidden": "true" })
+  const lines = drawing("svg", { class: "lines", "aria-hidden": "true" })
   root.replaceChildren(lines)
   const { width, height, stacks, memory } = placeRail(data)
   const columns = stacks.map((placed, i) => drawStack(placed, { ink: data.stacks[i].ink, root, lines }))
   if (memory) {
-    lines.append(shape("path", { class: "memory", d: memory.lines.map(path).join(" ") }))
-    for (const tip of memory.tips) lines.append(shape("path", { class: "memoryTip", d: `M${tip} l-5,-3 v6 z` }))
+    lines.append(drawing("path", { class: "memory", d: memory.lines.map(path).join(" ") }))
+    for (const tip of memory.tips) lines.append(drawing("path", { class: "memoryTip", d: `M${tip} l-5,-3 v6 z` }))
   }
   lines.setAttribute("viewBox", `0 0 ${width} ${height}`)
   lines.setAttribute("width", String(width))
@@ -139,9 +127,15 @@ const withKeys = (columns) => {
  */
 const reveal = (root, made) => {
   const [outer, inner] = [root.getBoundingClientRect(), made.getBoundingClientRect()]
-  if (inner.top < outer.top + 40) root.scrollTop -= outer.top + 40 - inner.top
-  else if (inner.bottom > outer.bottom - 40) root.scrollTop += inner.bottom - outer.bottom + 40
+  if (inner.top < outer.top + 40) root.scrollTop -= (outer.top + 40 - inner.top) / magnified(root)
+  else if (inner.bottom > outer.bottom - 40) root.scrollTop += (inner.bottom - outer.bottom + 40) / magnified(root)
 }
+
+/**
+ * Fade out at the lower edge where there is more below it.
+ * @param {HTMLElement} root
+ */
+const fade = (root) => root.classList.toggle("more", root.scrollHeight - root.clientHeight - root.scrollTop > 4)
 
 /** @param {Component} component */
 export default function ({ data, parentElement }) {
@@ -158,6 +152,7 @@ export default function ({ data, parentElement }) {
       made.tabIndex = chosen || (!any && i === 0) ? 0 : -1
       if (chosen) reveal(root, made)
     })
+    fade(root)
   }
   if (!known) {
     root.setAttribute("role", "group")
@@ -166,6 +161,9 @@ export default function ({ data, parentElement }) {
     parentElement.append(root)
     root.vt = { columns: [], given: "" }
     root.vt.deaf = selection.listen(() => root.vt.mark())
+    root.onscroll = () => fade(root)
+    root.vt.sizes = new ResizeObserver(() => fade(root))
+    root.vt.sizes.observe(root)
   }
   root.vt.mark = mark
   const given = JSON.stringify(data)
@@ -177,6 +175,7 @@ export default function ({ data, parentElement }) {
   mark()
   return () => {
     root.vt.deaf()
+    root.vt.sizes.disconnect()
     root.remove()
   }
 }

@@ -1,16 +1,17 @@
 import { colours } from "./parts/colours.js"
-import { button, element } from "./parts/elements.js"
+import { element } from "./parts/elements.js"
 import { save } from "./parts/exports.js"
-import { contextOf, rootIn } from "./parts/stage.js"
+import { pictureMenu } from "./parts/menu.js"
+import { asker, contextOf, rootIn } from "./parts/stage.js"
 import { sans, wrapped } from "./parts/text.js"
 
-/** @import { Component } from "./parts/stage.js" */
+/** @import { Component, Root } from "./parts/stage.js" */
 /** @import { SavingData } from "./parts/types.js" */
 
-/** @typedef {HTMLElement & {given: SavingData}} Saving */
+/** @typedef {Root & {given: SavingData}} Saving */
 
-// Two buttons that save the plotly chart beside them, as it stands there, in a margin and with a caption under it. data:
-// {chart: the class of the container that holds both, caption, name}. plotly draws its charts as SVG, maps as pictures in
+// The menu that saves the plotly chart beside it, as it stands there, in a margin and with a caption under it. data:
+// {chart: the class of the container that holds both, caption, name, table: whether it has one}. plotly draws its charts as SVG, maps as pictures in
 // it; so the chart is copied element by element, and nothing of it is drawn by us but the letters of a PNG: a picture
 // that is made from an SVG has no fonts but the computer's own.
 
@@ -18,17 +19,16 @@ const SVG = "http://www.w3.org/2000/svg"
 const [MARGIN, LINE, SIZE, RATIO] = [12, 17, 12, 2]
 
 /** @param {Component} component */
-export default function ({ parentElement, data }) {
+export default function (component) {
+  const { parentElement, data } = component
   const known = rootIn(parentElement, "saving")
   const root = /** @type {Saving} */ (known ?? element("div", "component saving"))
   if (!known) {
-    root.append(
-      button("quiet", "PNG", "Save this chart as PNG", () => png(root)),
-      button("quiet", "SVG", "Save this chart as SVG", () => svg(root)),
-    )
+    root.append(pictureMenu(root, { png: () => png(root), svg: () => svg(root) }))
     parentElement.append(root)
   }
   root.given = data
+  root.table = asker(component, data.table)
 }
 
 /**

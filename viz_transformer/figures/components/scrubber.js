@@ -3,11 +3,13 @@ import { playerControls } from "./parts/controls.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { hatch } from "./parts/marks.js"
+import { comeFrom, isStill } from "./parts/motion.js"
 import { exponential, number, share } from "./parts/numbers.js"
 import { makePlayer } from "./parts/player.js"
+import { placeSaved } from "./parts/saved_bars.js"
 import { selection } from "./parts/selection.js"
-import { mount, rootIn, zoom } from "./parts/stage.js"
-import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+import { magnified, mount, pointIn, rootIn, zoom } from "./parts/stage.js"
+import { isolated, mono, ofPlaces, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
 
 /** @import { ScrubberHeader, Token } from "./parts/types.js" */
 
@@ -16,19 +18,40 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 // [steps, most candidates], rest [steps]. Step s is the row first_row + s of the selection's field t. Where the strategy
 // is shown: strategy {name, reasons, removed: places in reasons from 1 on by step, ranks}, and the arrays
 // strategy_log_probs, strategy_rest, entropy. Where a candidate can be taken: ids, those of tokens; Python hears of it.
+// room: is kept for the buttons that the scrubber beside this one has.
 
 const SETTLE = 250
 const PLAY = 700
 const HATCH = 4
 const SIGN = 22
-const WIDE = 640 // from here on what a step reads and writes is one line, and the strategy's numbers stand beside the model's
+const WIDE = 640 // from here on what a step reads and writes is one line
+const BESIDE = 300 // from here on the strategy's numbers stand beside the model's
 const SIGNS = [
   ["raw", "model"],
   ["raw removed", "removed, and why"],
   ["final", "strategy"],
 ]
+const NARROW = 300 // below it the bars get what the tokens can spare
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
 const PADDING = "This row reads padding: it writes nothing of the answer."
+
+/** What waits for the page to hear where the steps rest. */
+let resting = 0
+
+/**
+ * While the steps are played the page's question is that of the first of them: it is not shown (page.css) before the page
+ * has heard of the last.
+ * @param {boolean} on
+ */
+function hideQuestion(on) {
+  clearTimeout(resting)
+  if (on) document.documentElement.toggleAttribute("data-vt-plays", true)
+  else
+    resting = setTimeout(() => {
+      if (document.querySelector("[data-test-script-state=running]")) hideQuestion(false)
+      else document.documentElement.toggleAttribute("data-vt-plays", false)
+    }, 600)
+}
 
 export default (component) => {
   const removed = mount(component, "scrubber", makeScrubber)
@@ -58,6 +81,9 @@ function makeScrubber(root) {
   let bars = []
   let rest = null
   let active = null // the candidate pointed at: {i}, by the pointer with its place {i, x, y}
+  let told = false // whether the page was told that this scrubber plays: another may stand beside it
+
+  let drawn = null // the step whose candidates are drawn
 
   const controls = playerControls(
     { back: "Previous step", play: "Play the steps", next: "Next step", slider: "Step" },
@@ -96,7 +122,7 @@ function makeScrubber(root) {
   const restText = (step) => share(rests.values[step])
   const othersText = (step) =>
     `other ${others(step).toLocaleString("en")} ${others(step) === 1 ? "token" : "tokens"} together`
-  const numberText = (step) => (steps === 1 ? "Step 0, the only one" : `Step ${step} of ${steps}`)
+  const numberText = (step) => (steps === 1 ? "Step 0, the only one" : `Step ${step} ${ofPlaces(steps)}`)
   const valueText = (step) => share(probability(step, head.written[step]))
   const isForced = (step) => head.forced.includes(step)
   const logText = (value) => (value === -Infinity ? "-∞" : number(value, 2))
@@ -206,6 +232,7 @@ function makeScrubber(root) {
   function point(i, x, y) {
     active = i === null ? null : { i, x, y }
     bars.forEach(({ row }, k) => row.classList.toggle("active", k === i))
+    selection.points(made, i === null ? null : { candidate: candidates(at())[i]?.text })
     if (i === null) {
       stage.removeAttribute("aria-activedescendant")
       tip.hide()
@@ -214,7 +241,12 @@ function makeScrubber(root) {
     const row = rowElement(i)
     stage.setAttribute("aria-activedescendant", row.id)
     const [box, outer] = [row.getBoundingClientRect(), root.getBoundingClientRect()]
-    tip.show(sentences(at(), i), x ?? box.left - outer.left + box.width / 2, y ?? box.top - outer.top + box.height / 2)
+    const k = magnified(root)
+    tip.show(
+      sentences(at(), i),
+      x ?? (box.left - outer.left + box.width / 2) / k,
+      y ?? (box.top - outer.top + box.height / 2) / k,
+    )
   }
   stage.onpointermove = (event) => {
     const found = /** @type {Element} */ (event.target).closest?.(".candidate, .rest")
@@ -222,9 +254,9 @@ function makeScrubber(root) {
       point(null)
       return
     }
-    const outer = root.getBoundingClientRect()
+    const { x, y } = pointIn(root, event)
     const i = found === rest.row ? head.candidates[at()].length : bars.findIndex(({ row }) => row === found)
-    point(i < rowsOf(at()) ? i : null, event.clientX - outer.left, event.clientY - outer.top)
+    point(i < rowsOf(at()) ? i : null, x, y)
   }
   stage.onpointerleave = () => point(null)
   stage.onblur = () => point(null)
@@ -338,7 +370,8 @@ function makeScrubber(root) {
       ...typed,
       element("span", "", "”,"),
     )
-    const odds = head.strategy
+    const short = head.strategy || root.clientWidth < NARROW * zoom(root) // the first bar says it
+    const odds = short
       ? [element("span", "", "”")]
       : [element("span", "", "”, probability "), element("span", "value", valueText(step))]
     writing.replaceChildren(element("span", "", "writes “"), token(written(step)), ...odds)
@@ -392,23 +425,52 @@ function makeScrubber(root) {
     rest.value.textContent = restText(step)
     rest.row.setAttribute("aria-label", sentences(step, shown.length).join(", "))
   }
+  /** Draw the bars of another step so that each candidate comes from where it was; one that was none fades in. */
+  function moveBars(step) {
+    const before = new Map(head.candidates[drawn].map((place, i) => [place, i]))
+    const line = bars[0].row.offsetHeight
+    const lengths = (i) => [bars[i].part, bars[i].after.part].map((part) => part.style.width)
+    const were = bars.map((_, i) => lengths(i))
+    const left = [rest.part.style.width, rest.after.part.style.width]
+    drawBars(step)
+    head.candidates[step].forEach((place, i) => {
+      const { row, part, after } = bars[i]
+      const from = before.get(place)
+      if (from === undefined) {
+        comeFrom(row, { opacity: 0 })
+        return
+      }
+      if (from !== i) comeFrom(row, { transform: `translateY(${(from - i) * line}px)` })
+      comeFrom(part, { width: were[from][0] })
+      comeFrom(after.part, { width: were[from][1] })
+    })
+    comeFrom(rest.part, { width: left[0] })
+    comeFrom(rest.after.part, { width: left[1] })
+  }
   function drawControls(step) {
     controls.show(step, steps, { playing: player.playing, text: sentenceText(step) })
     controls.disable(steps === 1 && writes(step))
     range.className = writes(step) ? "" : "outside"
   }
 
+  /** The pixels of the candidates' names: the longest has room where a third of the width is enough for it. */
+  function label() {
+    if (root.clientWidth < NARROW * zoom(root)) return 82 * zoom(root)
+    const longest = Math.max(...head.tokens.map(({ text, special }) => text.length * 8.4 + (special ? 18 : 0)))
+    return Math.round(Math.max(116 * zoom(root), Math.min(longest * zoom(root) + 2, 0.34 * root.clientWidth)))
+  }
+
   // ---- the picture that is saved
 
-  const heights = () => (head.strategy ? { HEADING: 108, LINE: 36 } : { HEADING: 60, LINE: 26 })
-  const drawnHeight = () => (heights().HEADING + heights().LINE * (most + 1) + 48) * zoom(root)
+  const places = () =>
+    placeSaved({ width: root.clientWidth, label: label(), most, strategy: head.strategy !== undefined, z: zoom(root) })
+  const drawnHeight = () => places().height
   function paint(context) {
     const paper = colours(root)
     const z = zoom(root)
-    const { HEADING, LINE } = heights()
+    const { left, right, top, bottom, line: tall, numbers, rows: middles, rest: ofRest, ticks, long } = places()
     const step = at()
     const width = root.clientWidth
-    const [left, right] = [132 * z, width - 84 * z]
     const write = (text, x, y, { font = sans(14 * z), ink = "text", align = "left", room = Infinity } = {}) => {
       context.font = font
       context.fillStyle = paper.one(ink)
@@ -438,40 +500,31 @@ function makeScrubber(root) {
       write(spreadText(step), 4, 62 * z, { ink: "muted", room: width - 8 })
       write(sumsText(step), 4, 86 * z, { ink: "muted", room: width - 8 })
     }
-    const [top, bottom] = [HEADING * z, (HEADING + LINE * (most + 1)) * z]
     context.fillStyle = paper.one("line")
-    for (const part of [0, 0.5, 1])
-      context.fillRect(Math.min(left + (right - left) * part, right - 1), top, 1, bottom - top)
+    for (const { x } of ticks) context.fillRect(Math.min(x, right - 1), top, 1, bottom - top)
     candidates(step).forEach((each, i) => {
-      const y = top + LINE * z * (i + 0.5)
+      const y = middles[i]
       const isWritten = i === head.written[step]
       const font = mono(14 * z, isWritten ? 600 : 400)
       const inset = each.special ? 8 * z : 0
-      const long = write(each.text, left - 8 * z - inset, y, {
+      const wide = write(each.text, left - 8 * z - inset, y, {
         font,
         ink: each.special ? "muted" : "target-ink",
         align: "right",
         room: left - 24 * z - 2 * inset,
       })
-      if (each.special) pill(context, paper, left - 8 * z - 2 * inset - long, y - 11 * z, long + 2 * inset, 22 * z)
-      const [raw, odds] = [(right - left) * (probability(step, i) || 0), share(probability(step, i))]
+      if (each.special) pill(context, paper, left - 8 * z - 2 * inset - wide, y - 11 * z, wide + 2 * inset, 22 * z)
+      const [raw, odds] = [long(probability(step, i)), share(probability(step, i))]
       if (head.strategy) {
         const why = reason(step, i)
         if (why === undefined) {
           bar(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
-          bar(
-            context,
-            paper.one("target-ink"),
-            left,
-            y + 3 * z,
-            (right - left) * (finalProbability(step, i) || 0),
-            6 * z,
-          )
+          bar(context, paper.one("target-ink"), left, y + 3 * z, long(finalProbability(step, i)), 6 * z)
         } else hatched(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
-        write(odds, width - 10 * z, y - 7 * z, { font: mono(14 * z), align: "right" })
+        write(odds, numbers, y - 7 * z, { font: mono(14 * z), align: "right" })
         write(
           finalText(step, i),
-          width - 10 * z,
+          numbers,
           y + 9 * z,
           why === undefined
             ? { font: mono(14 * z, 600), align: "right" }
@@ -479,36 +532,31 @@ function makeScrubber(root) {
         )
       } else {
         bar(context, paper.scale("decoder").css(0.5), left, y - 7 * z, raw, 14 * z)
-        write(odds, width - 10 * z, y, { font, align: "right" })
+        write(odds, numbers, y, { font, align: "right" })
       }
       if (!isWritten) return
       context.strokeStyle = paper.one("text")
       context.lineWidth = 2
-      context.strokeRect(1, y - (LINE * z) / 2 + 1, width - 2, LINE * z - 2)
+      context.strokeRect(1, y - tall / 2 + 1, width - 2, tall - 2)
     })
     if (others(step)) {
-      const y = top + LINE * z * (most + 0.5)
-      context.font = sans(14 * z)
-      context.fillStyle = paper.one("page")
-      const up = (head.strategy ? 7 : 2) * z
-      context.fillRect(10 * z, y - up - 8 * z, context.measureText(othersText(step)).width + 8 * z, 17 * z)
-      write(othersText(step), 10 * z, y - up, { ink: "muted" })
-      write(restText(step), width - 10 * z, y - up, { font: mono(14 * z), align: "right" })
-      bar(
-        context,
-        paper.scale("derived").css(0.5),
-        left,
-        y + (head.strategy ? 3 : 9) * z,
-        (right - left) * (rests.values[step] || 0),
-        4 * z,
-      )
+      const y = ofRest
+      const font = sans(13 * z)
+      context.font = font
+      const lines = wrappedTo(context, othersText(step), left - 16 * z, 2)
+      lines.forEach((each, i) => {
+        write(each, left - 8 * z, y + (i - (lines.length - 1) / 2) * 16 * z, { font, ink: "muted", align: "right" })
+      })
+      const [raw, final] = head.strategy ? [y - 9 * z, y + 9 * z] : [y, y]
+      write(restText(step), numbers, raw, { font: mono(14 * z), align: "right" })
+      bar(context, paper.scale("derived").css(0.5), left, raw - 2 * z, long(rests.values[step]), 4 * z)
       if (head.strategy) {
-        bar(context, paper.one("muted"), left, y + 10 * z, (right - left) * (finalRest(step) || 0), 4 * z)
-        write(share(finalRest(step)), width - 10 * z, y + 9 * z, { font: mono(14 * z, 600), align: "right" })
+        bar(context, paper.one("muted"), left, final - 2 * z, long(finalRest(step)), 4 * z)
+        write(share(finalRest(step)), numbers, final, { font: mono(14 * z, 600), align: "right" })
       }
     }
-    for (const part of [0, 0.5, 1])
-      write(String(part), left + (right - left) * part, bottom + 10 * z, {
+    for (const { part, x } of ticks)
+      write(String(part), x, bottom + 10 * z, {
         font: mono(12 * z),
         ink: "muted",
         align: "center",
@@ -519,11 +567,11 @@ function makeScrubber(root) {
     }
     let x = 4
     for (const [sign, words] of SIGNS) {
-      const long = SIGN * z
-      if (sign === "final") bar(context, paper.one("target-ink"), x, bottom + 27 * z, long, 6 * z)
-      else if (sign === "raw") bar(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, long, 12 * z)
-      else hatched(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, long, 12 * z)
-      x += long + 6 * z + write(words, x + long + 6 * z, bottom + 30 * z, { font: sans(13 * z), ink: "muted" }) + 14 * z
+      const wide = SIGN * z
+      if (sign === "final") bar(context, paper.one("target-ink"), x, bottom + 27 * z, wide, 6 * z)
+      else if (sign === "raw") bar(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, wide, 12 * z)
+      else hatched(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, wide, 12 * z)
+      x += wide + 6 * z + write(words, x + wide + 6 * z, bottom + 30 * z, { font: sans(13 * z), ink: "muted" }) + 14 * z
     }
   }
   function bar(context, ink, x, y, width, height) {
@@ -557,6 +605,7 @@ function makeScrubber(root) {
     /** @type {(taken: object) => void} */
     tell: () => {},
     update({ header, arrays }) {
+      drawn = null
       const other =
         !head ||
         JSON.stringify([head.reads, head.candidates, head.tokens]) !==
@@ -568,7 +617,7 @@ function makeScrubber(root) {
       ;[steps, most] = logProbs.shape
       strategies = arrays
       root.classList.toggle("strategy", head.strategy !== undefined)
-      root.classList.toggle("takes", head.ids !== undefined)
+      root.classList.toggle("takes", head.ids !== undefined || head.room === true)
       legend.hidden = !head.strategy
       legend.title = head.strategy?.name ?? ""
       axisTitle.textContent = `probability over the whole vocabulary${head.ids ? "; point at another token to take it instead" : ""}`
@@ -589,21 +638,39 @@ function makeScrubber(root) {
       const step = at()
       player.haltElsewhere()
       if (active !== null && active.i >= rowsOf(step)) point(null)
-      stage.classList.toggle("playing", player.playing)
-      selection.plays(player.playing)
+      const plays = selection.playing || player.playing // the last step is played, too
+      const moves = plays && step !== drawn && drawn !== null && writes(step) && !isStill()
+      if (told !== player.playing) {
+        told = player.playing
+        selection.plays(told)
+        hideQuestion(told)
+      }
       const broad = root.clientWidth >= WIDE * zoom(root)
+      root.classList.toggle("narrow", root.clientWidth < NARROW * zoom(root))
       root.classList.toggle("broad", broad)
+      root.style.setProperty("--label", `${label()}px`)
       root.classList.toggle("wide", broad && head.strategy !== undefined)
+      root.classList.toggle("beside", root.clientWidth >= BESIDE * zoom(root) && head.strategy !== undefined)
       drawSentence(step)
       drawControls(step)
-      drawBars(step)
+      if (moves) moveBars(step)
+      else drawBars(step)
+      drawn = writes(step) ? step : null
       if (active !== null) point(active.i, active.x, active.y)
       stage.dataset.painted = String(performance.now())
     },
     remove() {
       player.cancel()
-      selection.plays(false)
+      deaf()
+      if (told) {
+        selection.plays(false)
+        hideQuestion(false)
+      }
     },
   }
+  const deaf = selection.onPoint(made, (fields) => {
+    const shown = fields?.candidate !== undefined && writes(at()) ? candidates(at()) : []
+    bars.forEach(({ row }, k) => row.classList.toggle("twin", shown[k]?.text === fields?.candidate && k < shown.length))
+  })
   return made
 }

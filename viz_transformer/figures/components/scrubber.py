@@ -72,6 +72,7 @@ def scrubber_payload(
     special: Collection[int] = (),
     strategy: str | None = None,
     takes: bool = False,
+    room: bool = False,
 ) -> bytes:
     """What the browser gets: every step at once. Step s is the decoder row `first_row` + s.
 
@@ -80,7 +81,8 @@ def scrubber_payload(
     log_probs [steps, most candidates], NaN where a step has fewer; rest [steps], what is left to all other tokens,
     never below 0. With a `strategy`, its words, what it made of the probabilities is sent and
     shown: strategy_log_probs like log_probs, strategy_rest and entropy [steps]. With `takes` a person can take another
-    candidate instead of the one written. Raises ValueError for no steps, and for what does not fit together.
+    candidate instead of the one written; `room` is kept for that where the scrubber beside it `takes`, so that the bars
+    of both have one scale. Raises ValueError for no steps, and for what does not fit together.
     """
     if not steps:
         raise ValueError("a run has at least one step: there is nothing to scrub through")
@@ -121,6 +123,8 @@ def scrubber_payload(
     if strategy is not None:
         header["strategy"] = {"name": strategy, **_removals(shown)}
         arrays |= _left_by_strategy(steps, shown, most)
+    if room:
+        header["room"] = True
     if takes:
         header["ids"] = list(different)
     return payload.pack(header, **arrays)

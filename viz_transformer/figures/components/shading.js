@@ -6,7 +6,7 @@ import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidd
 import { hatch } from "./parts/marks.js"
 import { share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
-import { mount, zoom } from "./parts/stage.js"
+import { magnified, mount, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
 
 /** @import { ShadingHeader } from "./parts/types.js" */
@@ -233,8 +233,8 @@ function makeShading(root) {
       const n = picked[axis ?? active()]
       if (n === null || box.scrollHeight <= box.clientHeight) continue
       const [outer, inner] = [box.getBoundingClientRect(), cells[n].getBoundingClientRect()]
-      if (inner.top < outer.top) box.scrollTop += inner.top - outer.top - 8
-      else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 8
+      if (inner.top < outer.top) box.scrollTop += (inner.top - outer.top) / magnified(box) - 8
+      else if (inner.bottom > outer.bottom) box.scrollTop += (inner.bottom - outer.bottom) / magnified(box) + 8
     }
   }
 
@@ -282,7 +282,8 @@ function makeShading(root) {
   /** @returns {[number, number]} */
   const placeOf = (cell) => {
     const [outer, inner] = [root.getBoundingClientRect(), cell.getBoundingClientRect()]
-    return [inner.left - outer.left + inner.width / 2, inner.bottom - outer.top - 10]
+    const k = magnified(root)
+    return [(inner.left - outer.left + inner.width / 2) / k, (inner.bottom - outer.top) / k - 10]
   }
 
   function tell(paragraph, n) {

@@ -4,11 +4,12 @@ import { playerControls } from "./parts/controls.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { ramp } from "./parts/legend.js"
+import { nearestPoint, placeLosses } from "./parts/losses.js"
 import { ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
 import { makePlayer } from "./parts/player.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
-import { mount, pointIn, prepare, zoom } from "./parts/stage.js"
+import { magnified, mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
 /** @import { SnapshotsHeader } from "./parts/types.js" */
@@ -259,7 +260,7 @@ function makeSnapshots(root) {
     const widest = along.tokens.reduce((w, token) => Math.max(w, wide(token)), 0)
     const labels = columnLabels(cell, widest, most, z, { least: 8 })
     const top = 48 * z + labels.tall
-    const room = (large() ? Math.max(360, window.innerHeight - 300) : 520) - top - 40 * z
+    const room = (large() ? tallness(root, 520) - 130 : 520) - top - 40 * z
     const rowHeight = Math.min(room / m, 34 * z, Math.max(cell, 16 * z))
     const height = top + rowHeight * m + 40 * z
     return { z, width, height, left: l, right: r, top, cell, rowHeight, ...labels, n, m }
@@ -385,8 +386,8 @@ function makeSnapshots(root) {
       const [box, outer] = [stage.getBoundingClientRect(), root.getBoundingClientRect()]
       tip.show(
         cellSentences(cell.r, cell.c),
-        box.left - outer.left + xOf(cell.c) + place.cell / 2,
-        box.top - outer.top + yOf(cell.r) + place.rowHeight / 2,
+        (box.left - outer.left) / magnified(root) + xOf(cell.c) + place.cell / 2,
+        (box.top - outer.top) / magnified(root) + yOf(cell.r) + place.rowHeight / 2,
       )
     } else tip.hide()
     if (changed) drawMap()
@@ -426,30 +427,21 @@ function makeSnapshots(root) {
     const [width, height] = [right.clientWidth, CHART * z]
     const context = prepare(chart, width, height)
     const paper = colours(root)
-    const [l, r, top, bottom] = [56 * z, width - 12 * z, 24 * z, height - 26 * z]
-    const usable = [...losses.values].filter((loss) => loss > 0 && Number.isFinite(loss))
-    const [low, high] = usable.length ? [Math.log10(Math.min(...usable)), Math.log10(Math.max(...usable))] : [-1, 1]
-    const span = Math.max(high - low, 0.3)
-    const end = Math.log10(stepOf(count() - 1) + 1) || 1
-    const x = (step) => l + (Math.log10(step + 1) / end) * (r - l)
-    const y = (loss) => bottom - ((Math.log10(loss) - low + 0.06 * span) / (1.12 * span)) * (bottom - top)
-    plot = head.snapshots.map(({ step }, i) => ({ x: x(step), y: losses.values[i] > 0 ? y(losses.values[i]) : bottom }))
+    const steps = head.snapshots.map(({ step }) => step)
+    const given = { steps, losses: [...losses.values], width, height, z }
+    const { left: from, right: to, bottom, decades, ticks, points } = placeLosses(given)
+    plot = points
     context.font = mono(12 * z)
     context.textBaseline = "middle"
     context.textAlign = "right"
-    const decades = Math.ceil(span / 4)
-    for (let d = Math.ceil(low - 0.06 * span); d <= high + 0.06 * span; d += decades) {
+    for (const { text, y } of decades) {
       context.fillStyle = paper.one("line")
-      context.fillRect(l, y(10 ** d), r - l, 1)
+      context.fillRect(from, y, to - from, 1)
       context.fillStyle = paper.one("muted")
-      context.fillText(d < -4 ? `1e${d}` : String(Number((10 ** d).toPrecision(1))), l - 6 * z, y(10 ** d))
+      context.fillText(text, from - 6 * z, y)
     }
     context.textAlign = "center"
-    for (const step of [0, 1, 10, 100, 1000, 10_000, 100_000]) {
-      if (step > stepOf(count() - 1)) break
-      context.fillStyle = paper.one("muted")
-      context.fillText(step.toLocaleString("en"), x(step), bottom + 14 * z)
-    }
+    for (const { text, x } of ticks) context.fillText(text, x, bottom + 14 * z)
     context.textAlign = "left"
     context.font = sans(13 * z)
     context.fillText(shorten(context, "loss of the target by step", width - 8), 0, 9 * z)
@@ -467,12 +459,8 @@ function makeSnapshots(root) {
     context.strokeRect(plot[s].x - 7 * z, plot[s].y - 7 * z, 14 * z, 14 * z)
   }
   chart.onclick = (event) => {
-    const from = event.clientX - chart.getBoundingClientRect().left
-    const nearest = plot.reduce(
-      (best, point, i) => (Math.abs(point.x - from) < Math.abs(plot[best].x - from) ? i : best),
-      0,
-    )
-    player.choose(nearest)
+    const from = pointIn(chart, event).x
+    player.choose(nearestPoint(plot, from))
   }
 
   const made = {

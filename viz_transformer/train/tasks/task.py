@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -57,6 +57,9 @@ class Plan:
     save_every: int = 200
     sample: int = 512  # pairs of training and of validation data that the losses are measured on
     snapshots: tuple[int, ...] = ()
+    spread: int = 0  # so many more snapshots, from the first step to the last, ever further apart
+    watched: int = 0  # validation pairs that are answered at each snapshot, to see how many are right
+    threads: int | None = None  # of the processor; small matrices gain nothing from more than one
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -68,6 +71,11 @@ class Plan:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 0 and below 1")
         if not 0 <= self.consistency < math.inf:
             raise ValueError(f"consistency={self.consistency} must be at least 0 and finite")
+
+    def with_snapshots(self, length: int, kept: Iterable[int] = ()) -> Plan:
+        """The plan with the steps at which a training of this length keeps its weights; `kept`: did so already."""
+        spread = (round(length * (i / self.spread) ** 3) for i in range(self.spread + 1)) if self.spread else ()
+        return replace(self, snapshots=tuple(sorted({*self.snapshots, *spread, *kept})))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +98,9 @@ class Measure:
         named = asdict(self) | {"data_file": self.data}
         return {name: value for name, value in named.items() if value and name not in ("split", "data")}
 
-    def command(self, checkpoint: str) -> str:
-        """The command that measures it again."""
-        words = ["viz-transformer", "evaluate", checkpoint]
+    def command(self, *checkpoint: str) -> str:
+        """The command that measures it again: `checkpoint` is what names it, and maybe where its data are."""
+        words = ["viz-transformer", "evaluate", *checkpoint]
         for name in ("data", "limit", "beam", "bleu"):
             if (value := getattr(self, name)) is not None:
                 words += [f"--{name}", str(value)]
@@ -143,6 +151,8 @@ class Task:
     notes: tuple[str, ...] = ()
     notation: Notation | None = None  # how the sources of its training are written
     examples: int = 200
+    trained_by: tuple[str, ...] = ()  # what follows `viz-transformer train`; without it the name
+    evaluated_by: tuple[str, ...] = ()  # what follows `viz-transformer evaluate`; without it the name
 
     def prepare(self, folder: str | Path | None) -> Material:
         """Read the data and encode them. Raises ValueError for missing or bad data."""
@@ -254,8 +264,10 @@ class TextTask(Task):
     """Learns to go on writing: a decoder alone, on windows of a long text. Files are named as in the data folder."""
 
     train: str
-    held_out: int  # characters at the start of the training text that are for validation
+    validation: str | None = None
+    held_out: int = 0  # without such a file: characters at the start of the training text that are for validation
     test: str
+    skip: int = 0  # characters of the test file before those that are tested; if it is the training file, it ends there
     codec: Callable[[str], Codec]  # training text -> codec
     model: Callable[[Codec], ModelConfig]
     window: int
@@ -263,8 +275,11 @@ class TextTask(Task):
     def prepare(self, folder: str | Path | None) -> Material:
         found = find_data_folder(folder)
         text, test = (read_text(find_data_file(found, name)) for name in (self.train, self.test))
+        text, test = text[: self.skip] if self.train == self.test else text, test[self.skip :]
         codec = self.codec(text)
         parts = (text[self.held_out :], text[: self.held_out])
+        if self.validation is not None:
+            parts = (text, read_text(find_data_file(found, self.validation)))
         train, validation = (EncodedText(codec.encode(part).ids, self.window) for part in parts)
         samples = train.evenly(self.plan.sample), validation.evenly(self.plan.sample)
         tested = windows(test, self.window)
@@ -286,7 +301,8 @@ class TextTask(Task):
         )
 
     def evaluation(self) -> dict[str, Any]:
-        return super().evaluation() | {"data": self.test, "window": self.window}
+        skip = {"skip": self.skip} if self.skip else {}
+        return super().evaluation() | {"data": self.test, **skip, "window": self.window}
 
 
 def unlike(symmetry: Symmetry, train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
+from viz_transformer.figures.components.payload import with_table
+from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.source import javascript, style_sheet
+
+Asked = Callable[[], None]
+"""What is called when a picture's table is asked for; a picture that has none has no entry for it."""
 
 _TOKEN = "masks_token"
 _WRITTEN = ("text", "target")
 """The fields that a row of chips writes."""
 
 
-def matrix(data: bytes, *, key: str) -> None:
+def matrix(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
     """Draw what `matrix_payload` made. A picked cell goes into the selection of the page."""
-    _put("matrix", key, data)
+    _put("matrix", key, data, on_table)
 
 
 def lines(data: bytes, *, key: str) -> None:
@@ -25,14 +31,14 @@ def lines(data: bytes, *, key: str) -> None:
     _put("lines", key, data)
 
 
-def grid(data: bytes, *, key: str) -> None:
+def grid(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
     """Draw what `grid_payload` made. What is picked goes into the selection of the page: layer and heads."""
-    _put("grid", key, data)
+    _put("grid", key, data, on_table)
 
 
-def row(data: bytes, *, key: str) -> None:
+def row(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
     """Draw what `row_payload` made. A picked key, and a step to another query, goes into the selection of the page."""
-    _put("row", key, data)
+    _put("row", key, data, on_table)
 
 
 def shading(data: bytes, *, key: str) -> None:
@@ -40,14 +46,14 @@ def shading(data: bytes, *, key: str) -> None:
     _put("shading", key, data)
 
 
-def snapshots_view(data: bytes, *, key: str) -> None:
+def snapshots_view(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
     """Draw what `snapshots_payload` made. Snapshot, kind, layer, head and cell go into the selection of the page."""
-    _put("snapshots", key, data)
+    _put("snapshots", key, data, on_table)
 
 
-def beam_tree(data: bytes, *, key: str) -> None:
+def beam_tree(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
     """Draw what `beam_tree_payload` made. A picked hypothesis goes into the selection of the page as `dec_node`."""
-    _put("beam_tree", key, data)
+    _put("beam_tree", key, data, on_table)
 
 
 def architecture_view(data: bytes, *, key: str) -> None:
@@ -92,14 +98,20 @@ def masks(data: bytes, *, key: str, on_cells: Callable[[Sequence[str], Mapping[s
     _put("masks", key, data, on_cells_change=heard)
 
 
-def scrubber(data: bytes, *, key: str, on_take: Callable[[int, int], None] | None = None) -> None:
+def scrubber(
+    data: bytes,
+    *,
+    key: str,
+    on_take: Callable[[int, int], None] | None = None,
+    on_table: Asked | None = None,
+) -> None:
     """Draw what `scrubber_payload` made. The step's row goes into the selection of the page as its field `t`.
 
     `on_take` gets the step and the id of the token that is to be written there instead, if the payload `takes`.
     """
 
     if on_take is None:
-        _put("scrubber", key, data)
+        _put("scrubber", key, data, on_table)
         return
 
     def heard() -> None:
@@ -107,16 +119,62 @@ def scrubber(data: bytes, *, key: str, on_take: Callable[[int, int], None] | Non
         if isinstance(take, Mapping) and all(_is_place(take.get(name)) for name in ("step", "token_id")):
             on_take(take["step"], take["token_id"])
 
-    _put("scrubber", key, data, on_take_change=heard)
+    _put("scrubber", key, data, on_table, on_take_change=heard)
 
 
-def _put(name: str, key: str, data: bytes | dict[str, Any], **heard: Callable[[], None]) -> None:
+def slider(
+    value: float | None,
+    text: str,
+    *,
+    key: str,
+    on_number: Callable[[float, bool], None],
+    bounds: tuple[float, float],
+    step: float,
+    decimals: int,
+    label: str,
+) -> None:
+    """Draw a slider over the numbers within `bounds`, at `value`, which is written as `text`.
+
+    `on_number` gets the number under the thumb while it is dragged, and whether it has settled. The browser takes what
+    is drawn for the answer, so this comes last on a page.
+    """
+    count = f"{key}_count"
+
+    def heard() -> None:
+        told = st.session_state[key].number
+        if isinstance(told, Mapping) and _is_place(told.get("count")) and _is_number(told.get("value")):
+            st.session_state[count] = told["count"]
+            on_number(min(max(float(told["value"]), bounds[0]), bounds[1]), told.get("settled") is True)
+
+    data = slider_data(
+        value,
+        text,
+        label=label,
+        least=bounds[0],
+        most=bounds[1],
+        step=step,
+        decimals=decimals,
+        count=st.session_state.get(count, 0),
+    )
+    _put("slider", key, data, on_number_change=heard)
+
+
+def _put(
+    name: str, key: str, data: bytes | dict[str, Any], on_table: Asked | None = None, **heard: Callable[[], None]
+) -> None:
+    if on_table is not None:
+        assert isinstance(data, bytes)
+        data, heard["on_table_change"] = with_table(data), on_table
     _component(name)(key=key, data=data, **heard)
 
 
 @cache
 def _component(name: str) -> Any:
     return st.components.v2.component(f"viz_transformer_{name}", css=style_sheet(name), js=javascript(name))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_place(value: object) -> bool:

@@ -16,16 +16,21 @@ _KEY, _TOKEN = "selection_component", "selection_token"
 _selection = st.components.v2.component("viz_transformer_selection", js=javascript("selection"))
 
 
-def join_selection(chosen: Mapping[str, Any], on_pick: Callable[[Mapping[str, Any]], None]) -> None:
+def join_selection(
+    chosen: Mapping[str, Any], on_pick: Callable[[Mapping[str, Any]], None], on_loss: Callable[[], None]
+) -> None:
     """Tell the browser what is chosen, and hand on what is picked there as new values of some of the fields.
 
     The token of the pick that was heard last goes back with it, so that the browser knows when Python is behind.
+    `on_loss` is called before, where the connection was lost and is there again.
     """
 
     def picked() -> None:
         pick = st.session_state[_KEY].pick
         if isinstance(pick, Mapping) and isinstance(pick.get("fields"), Mapping):
             st.session_state[_TOKEN] = str(pick.get("token", ""))
+            if pick.get("again") is True:
+                on_loss()
             on_pick(pick["fields"])
 
     data = {"chosen": dict(chosen), "token": st.session_state.get(_TOKEN, "")}

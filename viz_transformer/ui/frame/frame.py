@@ -15,6 +15,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from viz_transformer import __version__, analysis
 from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
@@ -24,7 +25,7 @@ from viz_transformer.sentences import quoted
 from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
-from viz_transformer.ui.components.pictures import chip_rows
+from viz_transformer.ui.components.pictures import Asked, chip_rows
 from viz_transformer.ui.components.selection import join_selection
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from viz_transformer.ui.session.runs import Shown
 
 _STAGE, _RUN = "page_stage", "page_run"
+TABLE_ASKED, TABLE_OPEN = "table_asked", "table_open"
+"""Where the session keeps the key of the table that was asked for, until it is closed; whether this run shows it."""
 A_MOMENT = 0.06  # seconds: some frames of the browser
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
@@ -53,6 +56,7 @@ def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
     problems.begin()
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_STAGE, None)
+    st.session_state.pop(TABLE_OPEN, None)
     found = {summary.name: summary for summary in cached.summaries()}
     state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
 
@@ -90,8 +94,10 @@ def end() -> None:
     scenes, rows = take_scenes()
     with st.sidebar:
         keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
-        join_selection(state.picked(), state.pick)
+        join_selection(state.picked(), state.pick, state.keep_after_loss)
     state.end()
+    if TABLE_OPEN not in st.session_state:
+        st.session_state.pop(TABLE_ASKED, None)
     leave_new_imports_alone()
 
 
@@ -195,16 +201,24 @@ class Runs:
         return self.difference or self.beside
 
 
-def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "last") -> Runs | None:
+def runs(
+    status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "last", recording: str | None = None
+) -> Runs | None:
     """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why.
 
     rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
-    page has `passes.choice`, each step's own where these are chosen.
+    page has `passes.choice`, each step's own where these are chosen. recording: the sentence that says why the page has
+    nothing to show of a recording; None if it shows one.
     """
     summary = selected()
     if isinstance(summary, str):
         say(status, error=summary)
         return None
+    if isinstance(summary, RecordingSummary):
+        if recording is not None:
+            say(status, *state.remarks(), recorded(summary, recording))
+            return None
+        _keep_to(summary)
     chosen = state.selection()
     try:
         both = Runs(load("A", summary, chosen["text"], chosen["target"], _selected_how(summary, status), status))
@@ -216,7 +230,7 @@ def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "l
             return None
         both = Runs(instead)
     if chosen["pin_checkpoint"] is not None:
-        both = _with_pinned(both, status)
+        both = _with_pinned(both, status, recording)
     fit(both.main)
     if rows == "chosen" and chosen["rows"] == "own":
         b = None if both.b is None else passes.with_own_rows(both.b)
@@ -226,6 +240,24 @@ def runs(status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "l
         remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
     return both
+
+
+def is_recording() -> bool:
+    """Whether a recording of one call is selected, and no model."""
+    return isinstance(selected(), RecordingSummary)
+
+
+def recorded(summary: RecordingSummary, why: str) -> str:
+    """What a page says that has nothing to show of a recording."""
+    return f"{summary.name} is a recording of one call of a module. {why} Attention, Layers and Tensors show it."
+
+
+def _keep_to(summary: RecordingSummary) -> None:
+    """The text of a recording in the place of any other, and no way to write an answer."""
+    now = state.SHARED.now()
+    if now.text != summary.text or now.target is not None:
+        state.remark(f"{summary.name} is a recording: it cannot read another text, and has its own.")
+    state.correct(text=summary.text, target=None, branches=(), branch=0, branch_b=None)
 
 
 def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
@@ -256,11 +288,14 @@ def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
         return how_of(summary, state.selection(), branch, progress=progress)
 
 
-def _with_pinned(both: Runs, status: DeltaGenerator) -> Runs:
-    """The runs with B, or without it and a remark why."""
+def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None) -> Runs:
+    """The runs with B, or without it and a remark why; recording: as `runs` has it."""
     chosen = state.SHARED.now()
     found, name = {summary.name: summary for summary in cached.summaries()}, chosen.pin_checkpoint or ""
     summary = found.get(name)
+    if isinstance(summary, RecordingSummary) and recording is not None:
+        state.remark(f"B: {recorded(summary, recording)}")
+        return both
     try:
         if summary is None or isinstance(summary, Unreadable):
             raise ValueError(f"the model {quoted(name)} cannot be read")
@@ -316,18 +351,22 @@ def take_text(field: str, text: str) -> None:
     state.select(**{field: text})
 
 
-def strip(both: Runs) -> None:
-    """The run as chips, or of two the answers under each other, and the pin that keeps it as B."""
-    from viz_transformer.ui.frame.strip import chip_data, compared_data
+def strip(both: Runs, *, by_step: bool = False) -> None:
+    """The run as chips, or of two the answers under each other, and the pin that keeps it as B; `by_step`: of B the
+    token of A's step is marked, not that of A's row."""
+    from viz_transformer.ui.frame import comparing, strip
 
     left, right = strip_columns(pinned=both.b is not None)
     with left:
         chosen = state.selection()
-        if both.b is not None and both.compared:
-            rows = compared_data((both.a.ckpt, both.a.run), (both.b.ckpt, both.b.run), chosen["text"])
+        if both.main.recorded:
+            rows = strip.recorded_data(both.main.run)
+        elif both.b is not None and both.compared and not both.b.recorded:
+            pair = (both.a.ckpt, both.a.run), (both.b.ckpt, both.b.run)
+            rows = strip.compared_data(*pair, chosen["text"], by_step=by_step)
         else:
             written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
-            rows = chip_data(both.main.ckpt, both.main.run, **written)
+            rows = strip.chip_data(both.main.ckpt, both.main.run, **written)
         chip_rows(rows, key="run_strip", on_text=take_text)
     with right.container(key="pin"):
         if both.b is None:
@@ -339,6 +378,7 @@ def strip(both: Runs) -> None:
                 help="Keep this run, to compare others with it",
                 width="stretch",
             )
+            comparing.offer(both.a)
             return
         names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
         controls.buttons(
@@ -351,8 +391,7 @@ def strip(both: Runs) -> None:
             help=text.literal(f"{names}."),
         )
         with st.container(horizontal=True, vertical_alignment="center", key="pin_what"):
-            named = "" if both.b.summary.name == both.a.summary.name else f"{both.b.summary.name}, "
-            text.paragraph(f"B: {named}{both.b.words()}", style="vt-note vt-pinned")
+            text.paragraph(f"B: {comparing.what_b_is(both.a, both.b)}", style="vt-note vt-pinned")
             st.button("Unpin", key="pin_off", on_click=state.unpin, type="tertiary")
 
 
@@ -377,32 +416,48 @@ def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: 
 
 
 def chart(
-    figure: Figure, *, key: str, alt: str, caption: str | None = None, rows: str = "", grows: float = 1.0
+    figure: Figure,
+    *,
+    key: str,
+    alt: str,
+    caption: str | None = None,
+    rows: str = "",
+    grows: float = 1.0,
+    fills: bool = False,
+    on_table: Asked | None = None,
+    room: float = projector.ROOM,
 ) -> None:
     """A figure with its own colours, without plotly's tool bar, in a place that keeps its height.
 
-    On a projector it is enlarged so many times as it `grows`.
+    On a projector it is enlarged so many times as it `grows`, but not to be higher than the `room` for it. One that
+    `fills` is its page's picture: elsewhere it is as high as the window leaves it (page.css says how high), and at
+    least as its own height says.
 
-    Under it, but not on a projector, two small buttons save it with `caption`, which says of what it is; without one
-    that is the run that the page looks at. `rows`, the figure's title (`alt` where it has none) and the version are
-    added.
+    Under it, but not on a projector, a menu saves it with `caption`, which says of what it is; without one that is the
+    run that the page looks at. `rows`, the figure's title (`alt` where it has none) and the version are added. The menu
+    leads to its table where there is one: `on_table` is called when it is asked for.
 
     Streamlit makes a new chart of each new figure; for a moment there is none.
     """
-    buttons = not projector.is_on()
-    if grows != 1 and not buttons:
+    saved = not projector.is_on()
+    fills = fills and saved
+    if not saved:
         figure = enlarged(figure, grows)
-    height = int(figure.layout.height) + (saving.HEIGHT if buttons else 0)
+        figure.update_layout(height=min(figure.layout.height, room))
+    height = int(figure.layout.height) + (saving.HEIGHT if saved else 0)
     with st.container(key=key, height=height, border=False, gap=None):
+        if fills:
+            st.html('<i class="vt-anchor vt-fills"></i>')
         st.plotly_chart(
             figure,
+            height="stretch" if fills else "content",
             theme=None,
             key=f"{key}_figure",
             alt=alt,
             config={"displayModeBar": False, "doubleClick": False},
         )
-        if buttons:
+        if saved:
             title = html.unescape(figure.layout.title.text or alt)
             of = st.session_state.get(_RUN, "") if caption is None else caption
             said = f"{', '.join(filter(None, (of, title, rows)))} (Viz Transformer {__version__})"
-            saving.saving(key, caption=said, name=labels.file_name(of.split(",")[0], title))
+            saving.saving(key, caption=said, name=labels.file_name(of.split(",")[0], title), on_table=on_table)

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.session import state
 
 NOWHERE: Mapping[str, Path] = MappingProxyType({})
 """The other pages of a page that runs without the app around it: it leads nowhere."""
-_FILES = "links_files"
+_FILES, _TOUR = "links_files", "links_tour"
+TOUR_ON = "Run"
 
 
 def begin(files: Mapping[str, Path]) -> None:
@@ -30,9 +33,19 @@ def to(title: str, label: str, **fields: str) -> None:
         st.page_link(files[title], label=text.literal(label), query_params=fields or None)
 
 
+def address(**fields: str) -> str | None:
+    """Where *Run* shows these fields, as an address within the app; None for a text that is too long for one."""
+    if any(len(value) > state.LONGEST_LINKED_TEXT for value in fields.values()):
+        return None
+    known = state.fields()
+    return f"./?{urlencode({name: known[name].reading.write(value) for name, value in fields.items()})}"
+
+
 def to_next(title: str) -> None:
     """What stands at the end of the page of this title: the next page and what it asks; behind the last the first."""
     titles = [*st.session_state[_FILES]]
+    if title != TOUR_ON and st.session_state.get(_TOUR) == "offered":
+        st.session_state[_TOUR] = "over"
     if title in titles:
         following = titles[(titles.index(title) + 1) % len(titles)]
         with st.container(key="next"):
@@ -58,11 +71,18 @@ TOUR = (
 
 
 def tour() -> None:
-    """The same run in five stops: what a newcomer may follow."""
+    """The same run in five stops, for a newcomer: offered once, until it is sent away or the page is left."""
+    if st.session_state.setdefault(_TOUR, "offered") == "over":
+        return
     with st.container(horizontal=True, vertical_alignment="center", key="tour"):
         text.paragraph("This run in five stops:")
         for title, does in TOUR:
             to(title, does)
+        st.button("Not now", key="tour_over", on_click=_end_tour, type="tertiary")
+
+
+def _end_tour() -> None:
+    st.session_state[_TOUR] = "over"
 
 
 def from_cell(*, decoding: bool = True) -> None:

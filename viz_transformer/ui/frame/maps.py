@@ -230,6 +230,7 @@ def _of_view(
 ) -> Picture:
     rows, columns = axes(shown, view.kind)
     title = title or view.title
+    own = shown.trace.anatomy.config
     there = kept_cells(shown.trace, view.kind)
     return Picture(
         values=_or_zero(view.weights if values is None else values, there),
@@ -243,7 +244,7 @@ def _of_view(
         scale="derived" if view.derived else view.kind,  # grey for what is no head of its own
         unit=unit or view.scale_name,
         quantity="weight",
-        fill=FILLS.get(shown.trace.config.mask_fill, ""),
+        fill="" if own is None else FILLS.get(own.mask_fill, ""),  # what another model puts there it does not tell
         there=there,
     )
 
@@ -325,9 +326,12 @@ def _by_word(
 ) -> Picture:
     """Summed over the tokens of the word read, averaged over those of the word that reads.
 
-    Of lengths of vectors it is the vectors that are summed: `together` has the lengths of their sums.
+    Of lengths of vectors it is the vectors that are summed: `together` has the lengths of their sums. Where each word
+    is one token the map stays as it is, in its head's colour.
     """
     rows, columns = (_words(shown, axis) for axis in (made.rows, made.columns))
+    if len(rows) == made.values.shape[0] and len(columns) == made.values.shape[1]:
+        return replace(made, remarks=(*made.remarks, "Each word is one token here: nothing is added up or averaged."))
     merged = word_map(made.values, made.mask, rows, columns)
     values = merged.weights
     if together is not None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import text
+from viz_transformer.figures.components.matrix import HEIGHT
+from viz_transformer.ui.components.pictures import Asked, matrix
+from viz_transformer.ui.frame import projector, text
+from viz_transformer.ui.frame.frame import TABLE_ASKED, TABLE_OPEN
 from viz_transformer.ui.frame.number_columns import number_columns
 from viz_transformer.ui.session import state
 
@@ -21,17 +24,23 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.maps import Picture
 
+ACROSS, SMALL = 2, 330
+"""Maps of several heads in a row, and their height where there is more than one row."""
 MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
 
 
-def selected_picture(both: Runs, options: tuple[str, ...] | None = None) -> Picture:
-    """The map of what is selected, or the same with other options. Raises ValueError with one sentence for what is
-    undefined, or has no difference."""
+def selected_picture(
+    both: Runs, options: tuple[str, ...] | None = None, heads: tuple[int, ...] | None = None
+) -> Picture:
+    """The map of what is selected, or the same with other options or heads. Raises ValueError with one sentence for
+    what is undefined, or has no difference."""
     from viz_transformer.ui.frame import maps  # loads torch, which pages without a run have no need of
 
     chosen: Mapping[str, Any] = state.selection()
     if options is not None:
         chosen = {**chosen, "options": options}
+    if heads is not None:
+        chosen = {**chosen, "heads": heads}
     if not both.difference or both.b is None:
         return maps.picture(both.main, chosen)
     pictures = []
@@ -73,44 +82,82 @@ def side_by_side(both: Runs) -> tuple[Picture | str, ...]:
     return tuple(each if isinstance(each, str) else replace(each, most=most or None) for each in found)
 
 
-def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str) -> Picture | None:
-    """The maps of A and of B in two places, of which A's is returned; keys that nobody chose follow A's."""
+def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows: bool = False) -> Picture | None:
+    """The maps of A and of B in two places, of which A's is returned; keys that nobody chose follow A's. `grows` as
+    below."""
     found = side_by_side(both)
     for name, place, picture in zip("ab", places, found, strict=True):
         with place:
             if isinstance(picture, str):
                 text.paragraph(picture, tone="bad")
             else:
-                matrix_of(picture, key=key if name == "a" else f"{key}_b", follows=name == "a")
+                matrix_of(picture, key=key if name == "a" else f"{key}_b", grows=grows, follows=name == "a")
     return None if isinstance(found[0], str) else found[0]
 
 
-def matrix_of(picture: Picture, *, key: str, grows: bool = False, follows: bool = False) -> None:
-    """The map as a matrix, and the button to its table; if it `grows`, rows behind the selected one stay empty. It
-    `follows` if it is the page's own map: a key that nobody chose is that with most weight in the chosen row."""
-    matrix(picture.matrix(grows=grows, follows=follows), key=key)
-    table(picture.table, note=picture.note, name=picture.name, key=f"{key}_table")
+def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
+    """The maps of several heads, two in a row, all of one scale; the first is the page's own. Raises ValueError as
+    `selected_picture` does."""
+    made = [selected_picture(both, heads=(head,)) for head in heads]
+    made[1:] = [replace(each, remarks=()) for each in made[1:]]  # they hold for all
+    if not made[0].bounded:  # shares have one scale already
+        most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in made)
+        made = [replace(each, most=most or None) for each in made]
+    height = SMALL if len(made) > ACROSS else HEIGHT
+    for start in range(0, len(made), ACROSS):
+        columns = st.columns(ACROSS)
+        for index, picture in enumerate(made[start : start + ACROSS], start):
+            with columns[index - start]:
+                matrix_of(picture, key=f"{key}_{index}" if index else key, follows=not index, height=height)
+
+
+def matrix_of(picture: Picture, *, key: str, grows: bool = False, follows: bool = False, height: int = HEIGHT) -> None:
+    """The map as a matrix, with its table; if it `grows`, rows behind the selected one stay empty. It `follows` if it
+    is the page's own map: a key that nobody chose is that with most weight in the chosen row."""
+    asked = table(picture.table, note=picture.note, name=picture.name, key=key)
+    matrix(picture.matrix(height, grows=grows, follows=follows), key=key, on_table=asked)
     for remark in picture.remarks:
         text.paragraph(remark)
 
 
-def table(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, key: str) -> None:
-    """A button that opens the numbers of a picture as a table, with all of them as CSV. Made when it is opened."""
-    opened = st.popover("Table", type="tertiary", key=key, on_change="rerun")
-    if not opened.open:
-        return
-    frame = numbers()
-    with opened:
-        text.paragraph(note)
-        if frame.shape[0] <= MOST_ROWS and frame.shape[1] <= MOST_COLUMNS:
-            st.dataframe(frame, height=360, width="stretch", column_config=number_columns(frame))
-        else:
-            text.paragraph(f"{frame.shape[0]:,} rows and {frame.shape[1]:,} columns are too many to show here.")
-        st.download_button(
-            "Save as CSV",
-            data=lambda: frame.to_csv().encode("utf-8"),
-            file_name=f"{name}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key=f"{key}_csv",
-        )
+def table(
+    numbers: Callable[[], pd.DataFrame],
+    *,
+    note: str,
+    name: str,
+    key: str,
+    csv: Callable[[], bytes] | None = None,
+) -> Asked:
+    """What a picture's component, a chart or a button calls when its table is asked for; if it was, it opens here.
+
+    In a dialog, which the component's menu leads to: the numbers, made only then, and all of them as a CSV file, which
+    is `csv` or made of the numbers. It stays through other runs of the page until it is closed.
+    """
+    if st.session_state.get(TABLE_ASKED) == key:
+        st.session_state[TABLE_OPEN] = True
+        closed = partial(st.session_state.pop, TABLE_ASKED, None)
+        st.dialog("Table", width="large", on_dismiss=closed)(_opened)(numbers(), note, name, csv)
+    return lambda: st.session_state.update({TABLE_ASKED: key})
+
+
+def table_button(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, key: str) -> None:
+    """A button that opens a table that is of no picture, as `table` does; a projector has no room for it."""
+    asked = table(numbers, note=note, name=name, key=key)
+    if not projector.is_on():
+        st.button("Table and CSV", type="tertiary", key=f"{key}_button", on_click=asked)
+
+
+def _opened(frame: pd.DataFrame, note: str, name: str, csv: Callable[[], bytes] | None) -> None:
+    text.paragraph(note)
+    if frame.shape[0] <= MOST_ROWS and frame.shape[1] <= MOST_COLUMNS:
+        st.dataframe(frame, height=400, width="stretch", column_config=number_columns(frame))
+    else:
+        text.paragraph(f"{frame.shape[0]:,} rows and {frame.shape[1]:,} columns are too many to show here.")
+    st.download_button(
+        "Save as CSV",
+        data=csv or (lambda: frame.to_csv().encode("utf-8")),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        on_click="ignore",
+        key="table_csv",
+    )

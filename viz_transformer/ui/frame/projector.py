@@ -9,6 +9,10 @@ import streamlit as st
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import state
 
+ROOM = 470
+"""What a chart has of the 720 pixels that a projected page is laid out for, as `--vt-room` in page.css."""
+ROOM_ALONE = 600
+"""The same on a page without a strip."""
 COLUMNS, COLUMN = '[data-testid="stHorizontalBlock"]', '[data-testid="stColumn"]'
 
 
@@ -24,6 +28,10 @@ def scene(scenes: Sequence[str]) -> int:
 
 def show(scenes: Sequence[str], caption: str) -> None:
     """Leave only the chosen scene on the page, and say below it in words what is selected."""
+    st.html('<i class="vt-anchor vt-projector"></i>')
+    text.paragraph(caption, style="vt-caption")
+    if not scenes:
+        return
     shown = f".st-key-{scenes[scene(scenes)]}"
     others = ", ".join(f".st-key-{key}" for key in scenes if f".st-key-{key}" != shown)
     rules = [
@@ -34,5 +42,3 @@ def show(scenes: Sequence[str], caption: str) -> None:
         rules.append(f":is({others}) {{ display: none; }}")
         rules.append(f"{COLUMNS}:has({others}):not(:has({shown})) {{ display: none; }}")
     st.html(f"<style>{' '.join(rules)}</style>")
-    st.html('<i class="vt-anchor vt-projector"></i>')
-    text.paragraph(caption, style="vt-caption")

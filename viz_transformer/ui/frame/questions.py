@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import analysis
 from viz_transformer.figures import labels
 from viz_transformer.numerals import number, percent, significant
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.frame import problems, text
+from viz_transformer.ui.frame import frame, problems, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,9 +45,7 @@ class Question:
 
 def place() -> DeltaGenerator:
     """Where the line stands, under the title; its height is kept."""
-    container = st.container(key="question")
-    container.html('<i class="vt-anchor"></i>')
-    found = container.empty()
+    found = frame.place("question").empty()
     problems.told_in(found)
     return found
 

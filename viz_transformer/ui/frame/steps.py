@@ -13,10 +13,13 @@ from viz_transformer.running.strategies import Greedy
 from viz_transformer.ui.session.runs import Shown
 
 
-def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) -> bytes:
+def scrubber_data(
+    shown: Shown, *, strategy: bool = False, takes: bool = False, room: bool = False, first_row: int | None = None
+) -> bytes:
     """The payload of the scrubber: all steps with their candidates.
 
-    strategy: with what the strategy made of them; takes: another candidate can be taken there.
+    strategy: with what the strategy made of them; takes: another candidate can be taken there; room: is kept
+    for that, as the scrubber beside it does. first_row: the row that chooses step 0, where it is another run's.
     """
     anatomy, codec = shown.trace.anatomy, shown.ckpt.codec("target")
     assert anatomy.target_vocab_size is not None
@@ -27,7 +30,7 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
     special = {row - first for row in shown.target_special}
     return scrubber_payload(
         steps_of(shown.run, strategy=strategy),
-        first_row=first,
+        first_row=first if first_row is None else first_row,
         vocabulary=anatomy.target_vocab_size,
         reads=token_data(tokens, typed, special=special),
         caption=shown.caption("candidates"),
@@ -35,6 +38,7 @@ def scrubber_data(shown: Shown, *, strategy: bool = False, takes: bool = False) 
         special=codec.special_ids,
         strategy=strategy_words(shown) if strategy else None,
         takes=takes,
+        room=room,
     )
 
 

@@ -48,8 +48,32 @@ def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str |
     return [row.data() for row in rows]
 
 
-def compared_data(a: tuple[Checkpoint, Run], b: tuple[Checkpoint, Run], text: str) -> list[dict[str, Any]]:
-    """The answers of two runs under each other, with the tokens marked that differ; A's text can be written anew."""
+def recorded_data(run: Run) -> list[dict[str, Any]]:
+    """The texts of a recording: nothing was written, and no other can be read."""
+    sides = [(side, side.of(run.trace.src, run.trace.tgt)) for side in (SOURCE, TARGET)]
+    rows = [
+        ChipRow(
+            label=f"{side.name}" if len(run.trace.src) and len(run.trace.tgt) else "reads",
+            chips=[
+                Chip(token=token, original=token, side=side.name, position=position)
+                for position, token in enumerate(tokens.tokens)
+            ],
+            side=side.name,
+            field=side.field,
+        )
+        for side, tokens in sides
+        if len(tokens)
+    ]
+    return [row.data() for row in rows]
+
+
+def compared_data(
+    a: tuple[Checkpoint, Run], b: tuple[Checkpoint, Run], text: str, *, by_step: bool = False
+) -> list[dict[str, Any]]:
+    """The answers of two runs under each other, with the tokens marked that differ; A's text can be written anew.
+
+    by_step: of B the token of the same step is the chosen one, where A's row has another step in B.
+    """
     written = [written_chips(*each) for each in (a, b)]
     tokens = [[chip.token for chip in chips] for chips in written]
     different: tuple[list[bool], list[bool]] = ([], [])
@@ -58,6 +82,7 @@ def compared_data(a: tuple[Checkpoint, Run], b: tuple[Checkpoint, Run], text: st
         different[1].extend([not piece.same] * len(piece.written))
     rows = []
     for name, (ckpt, run), chips, marks in zip("AB", (a, b), written, different, strict=True):
+        first = step_row(a[1] if by_step else run, 0)
         rows.append(
             ChipRow(
                 label=f"{name} {writing(run)}",
@@ -65,7 +90,7 @@ def compared_data(a: tuple[Checkpoint, Run], b: tuple[Checkpoint, Run], text: st
                 side=TARGET.name,
                 at=step_row(run, 0) + 1,
                 field="t",
-                first=step_row(run, 0),
+                first=first,
                 letters=_letters(ckpt.codecs.get("target")),
                 edit=Editing(field="text", text=text, said="Edit the text of A") if name == "A" else None,
             )

@@ -14,15 +14,16 @@ Tone = Literal["plain", "bad", "warning", "ok"]
 _ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
 
 
-def paragraph(text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: str = "") -> None:
+def paragraph(text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: str = "", detail: str = "") -> None:
     """One paragraph; a tone other than plain has its icon in front, so that no meaning hangs on colour alone.
 
-    `lead` is text that comes first, in the muted colour.
+    `lead` is text that comes first, in the muted colour; `detail` is what a pointer over it is told.
     """
     icon = f'<span class="vt-icon" aria-hidden="true">{_ICONS[tone]}</span>' if _ICONS[tone] else ""
     role = ' role="status"' if tone == "bad" else ""
     first = f'<span class="vt-lead">{html.escape(lead)}</span>' if lead else ""
-    st.html(f'<p class="{style} vt-{tone}"{role}>{icon}{first}{html.escape(text)}</p>')
+    more = f' title="{html.escape(detail)}"' if detail else ""
+    st.html(f'<p class="{style} vt-{tone}"{role}{more}>{icon}{first}{html.escape(text)}</p>')
 
 
 def section(title: str) -> None:

@@ -17,6 +17,8 @@ import viz_transformer as vt
 from viz_transformer import analysis
 from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
 from viz_transformer.checkpoint import list_checkpoints
+from viz_transformer.checkpoint.own import own_checkpoints
+from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.ui.session import new_models
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.kept import kept, of_summary
@@ -35,9 +37,10 @@ MOST_RUNS = 24
 
 
 def summaries() -> tuple[Summary | Unreadable, ...]:
-    """The bundled checkpoints and the session's new models, without their weights; reads small JSON files only."""
+    """The person's own checkpoints, the bundled ones and the session's new models; reads small JSON files only."""
     bundled = list_checkpoints()
-    return (*bundled, *new_models.named(bundled))
+    own = own_checkpoints({each.name for each in bundled})
+    return (*own, *bundled, *new_models.named((*own, *bundled)))
 
 
 def is_warm() -> bool:
@@ -49,7 +52,7 @@ def warm_up() -> None:
     """Import what a run needs, on one thread of torch; the first call takes seconds."""
     import torch
 
-    import viz_transformer.running.decoding  # noqa: F401
+    import viz_transformer.running.recorded  # noqa: F401  # and with it what decodes
 
     torch.set_num_threads(1)
     leave_imports_alone()
@@ -59,9 +62,18 @@ def warm_up() -> None:
 def checkpoint(summary: Summary) -> Checkpoint:
     """The model, loaded. Raises CheckpointError with one sentence if it cannot be."""
     warm_up()
+    if isinstance(summary, RecordingSummary):
+        return _recording(summary)[0]
     if isinstance(summary, UntrainedSummary):
         return untrained(summary.recipe, vt.load(summary.path))
     return vt.load(summary.path)
+
+
+@kept(4)
+def _recording(summary: RecordingSummary) -> tuple[Checkpoint, Run]:
+    """What stands for the model of a recording, and its one run."""
+    warm_up()
+    return vt.running.recorded.open_recording(summary.path)
 
 
 def run(
@@ -71,17 +83,20 @@ def run(
     how: How = GREEDILY,
     progress: Progress | None = None,
 ) -> Run:
-    """The model's run on a text, written so, or the one in which it is given the target.
+    """The model's run on a text, written so, or the one in which it is given the target; of a recording its only one.
 
     `progress` hears of each step; a run that it ends by raising something is not kept. Raises ValueError with one
     sentence for what cannot be read, or cannot be written so.
     """
+    if isinstance(summary, RecordingSummary):
+        return _recording(summary)[1]
     key = (of_summary(summary), text, target, how)
     runs = _runs()
     if (found := runs.get(key)) is None:
         ckpt = checkpoint(summary)
+        edits = tuple(vt.edits.RemovePositions(stack) for stack in how.off)
         if target is not None:
-            found = vt.decode(ckpt, text, target=target, progress=progress)
+            found = vt.decode(ckpt, text, target=target, edits=edits, progress=progress)
         else:
             found = vt.decode(
                 ckpt,
@@ -90,6 +105,7 @@ def run(
                 prefix=how.prefix or None,
                 force=dict(how.force),
                 ban=how.ban,
+                edits=edits,
                 progress=progress,
             )
         runs.put(key, found)

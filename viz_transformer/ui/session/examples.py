@@ -9,6 +9,7 @@ from viz_transformer.checkpoint.contents import Summary, Unreadable
 
 NUMBER_LIMIT = 100_000.0
 NUMBER_STEP = 0.1
+NUMBER_DECIMALS = 2
 
 _ENGLISH = (
     "My favourite animal is the raccoon.",  # raccoon stands nowhere in the training sentences
@@ -103,7 +104,7 @@ def takes_numbers(task: object) -> bool:
 
 def number_text(value: float) -> str:
     """The number as the numbers data write it: thousands separators, two decimals, no negative zero."""
-    return f"{round(value, 1) + 0.0:,.2f}"
+    return f"{round(value, 1) + 0.0:,.{NUMBER_DECIMALS}f}"
 
 
 def number_of(text: str) -> float | None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import viz_transformer as vt
+from viz_transformer.model.kinds import StackName
 
 if TYPE_CHECKING:
     from viz_transformer.running.strategies import Strategy
 
+STACKS: tuple[StackName, ...] = get_args(StackName)
 STRATEGIES = ("greedy", "sampling", "beam")
 Sampled = tuple[float, int, float, float, float, int]
 """temperature, top-k (0 = off), top-p, min-p, repetition penalty, seed"""
@@ -41,7 +43,7 @@ class How:
     """A strategy with its settings, banned ids, what the answer begins with, and the tokens that a branch has to write.
 
     force: (step, id) in order. `branch` is what the branch is called, for captions; "" for the answer that the strategy
-    writes by itself.
+    writes by itself. off: the stacks whose positions are left out.
     """
 
     strategy: str = "greedy"
@@ -50,6 +52,7 @@ class How:
     prefix: str = ""
     force: tuple[tuple[int, int], ...] = ()
     branch: str = ""
+    off: tuple[StackName, ...] = ()
 
     def value(self) -> Strategy:
         """The strategy. Raises ValueError with one sentence for settings that cannot be."""
@@ -63,21 +66,27 @@ class How:
         parts += [f"{len(self.ban)} banned"] if self.ban else []
         parts += [f"begun with “{self.prefix}”"] if self.prefix else []
         parts += [f"branch “{self.branch}”"] if self.branch else []
-        return ", ".join(parts)
+        return ", ".join([*parts, *self.edits()])
+
+    def edits(self) -> list[str]:
+        """What a caption says of the changes to the model."""
+        return [f"without the positions of the {' and the '.join(self.off)}"] if self.off else []
 
     def text(self) -> str:
         """All of it in one line, as `parse_how` reads it."""
         numbers = (",".join(map(str, part)) for part in (self.settings, self.ban))
         forced = ",".join(f"{step}:{token}" for step, token in self.force)
-        return "|".join([self.strategy, *numbers, forced, self.branch, self.prefix])
+        strategy = "-without-".join([self.strategy, *self.off])
+        return "|".join([strategy, *numbers, forced, self.branch, self.prefix])
 
 
 def parse_how(given: str) -> How | None:
     """The How of such a line; None for any other text."""
     parts = given.split("|", 5)
-    if len(parts) != 6 or parts[0] not in STRATEGIES:
+    strategy, *off = parts[0].split("-without-")
+    if len(parts) != 6 or strategy not in STRATEGIES or len({*off} & {*STACKS}) < len(off):
         return None
-    strategy, settings, ban, force, branch, prefix = parts
+    _, settings, ban, force, branch, prefix = parts
     read = {"sampling": read_sampling, "beam": read_beam}.get(strategy, lambda text: () if text == "" else None)(
         settings
     )
@@ -87,7 +96,8 @@ def parse_how(given: str) -> How | None:
         return None
     if any(len(pair) != 2 for pair in pairs):
         return None
-    return How(strategy, read, banned, prefix, tuple(zip(forced[::2], forced[1::2], strict=True)), branch)
+    steps = tuple(zip(forced[::2], forced[1::2], strict=True))
+    return How(strategy, read, banned, prefix, steps, branch, tuple(stack for stack in STACKS if stack in off))
 
 
 def sampling(settings: Sampled) -> Strategy:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from viz_transformer import __version__
+from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.how import How
@@ -45,6 +46,11 @@ class Shown:
     own: bool = False
 
     @property
+    def recorded(self) -> bool:
+        """Whether it is a recording of one call, and no run of a model that is here."""
+        return isinstance(self.summary, RecordingSummary)
+
+    @property
     def trace(self) -> Trace:
         return self.run.own_rows if self.own else self.run.trace
 
@@ -74,7 +80,7 @@ class Shown:
             for text in (self.text, self.target or "")
         )
         if self.target is not None:
-            return f"{source} with the given target {target}"
+            return ", ".join([f"{source} with the given target {target}", *self.how.edits()])
         return ", ".join(filter(None, (source, self.how.words())))
 
 
@@ -87,10 +93,14 @@ def special_positions(side: Tokens, codec: TextCodec | None) -> frozenset[int]:
 
 
 def load(name: Name, summary: Summary, text: str, target: str | None, how: How, place: DeltaGenerator) -> Shown:
-    """The model's run of the text, written so, or with the target if one is given; `place` says what is waited for.
+    """The model's run of the text, written so, or with the target if one is given; a recording has a text of its own.
+
+    `place` says what is waited for.
 
     Raises ValueError with one sentence.
     """
+    if isinstance(summary, RecordingSummary):
+        text, target, how = summary.text, None, cached.GREEDILY
     with waiting("Loading the model ...", place):
         ckpt = cached.checkpoint(summary)
     with waiting("Running the model ...", place), Watched() as progress:
@@ -132,4 +142,4 @@ class Watched:
                 self._stop = st.empty()
                 self._stop.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
             self._bar = st.empty()
-        self._bar.progress(min(1.0, done / most), text=f"Step {done:,} of at most {most:,}")
+        self._bar.progress(min(1.0, done / most), text=f"{done:,} of at most {most:,} steps")

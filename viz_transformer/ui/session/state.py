@@ -109,7 +109,7 @@ PIN: Mapping[str, None] = dict.fromkeys(("pin_checkpoint", "pin_text", "pin_targ
 Offers = Callable[[str], Sequence[str]]
 """The texts that are offered for the model of this name."""
 
-_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWED = (
+_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWED, _PASSING, _LEFT = (
     "selection",
     "selection_model",
     "address_written",
@@ -119,6 +119,8 @@ _SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWE
     "selection_good",
     "selection_next",
     "selection_followed",
+    "selection_passing",
+    "selection_left",
 )
 
 
@@ -131,8 +133,10 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
     memory[_REMARKS], memory[_BEGUN] = [said] if (said := memory.pop(_NEXT, None)) else [], True
     first = _SELECTION not in memory
     memory[_SELECTION] = _with_all(memory.get(_SELECTION, {}))
+    memory.pop(_LEFT, None)
     address, given = st.query_params.to_dict(), dict[str, Any]()
     if not memory.pop(_TOUCHED, False) and address and address != memory.get(_WRITTEN):
+        memory[_LEFT] = None if first else (memory[_SELECTION], memory[_MODEL], followed())
         given = _understood(address)
         named = "checkpoint" in given
         linked = {name: field.in_a_link for name, field in _fields.items() if field.in_a_link is not None}
@@ -159,7 +163,7 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
 def end() -> None:
     """Write the selection into the address; called once at the end of each run."""
     _write()
-    st.session_state[_BEGUN] = False
+    st.session_state[_BEGUN] = st.session_state[_PASSING] = False
 
 
 def begun() -> bool:
@@ -207,7 +211,12 @@ def select(**changes: Any) -> None:
         changes |= forgotten
     _change(changes)
     st.session_state[_FOLLOWED] = following
-    st.session_state[_TOUCHED] = True
+    st.session_state[_TOUCHED], st.session_state[_PASSING] = True, False
+
+
+def pass_through() -> None:
+    """What was selected now is only passed on the way to something else: the address leaves out the next run."""
+    st.session_state[_PASSING] = True
 
 
 def correct(**values: Any) -> None:
@@ -262,6 +271,17 @@ def last_good() -> Mapping[str, Any] | None:
 def keep_good() -> None:
     """Keep the fields that decide what is run: this run could be made."""
     st.session_state[_GOOD] = {name: value for name, value in selection().items() if _fields[name].brought_back}
+
+
+def keep_after_loss() -> None:
+    """The connection was lost and is there again: what was selected stays; in a callback.
+
+    The new address may be among what was lost. Then Streamlit has asked for the page with the one before, as if a
+    person had gone back: that run's answer to it is taken back.
+    """
+    if left := st.session_state.get(_LEFT):
+        st.session_state[_SELECTION], st.session_state[_MODEL], st.session_state[_FOLLOWED] = left
+    st.session_state[_TOUCHED] = True
 
 
 def stop() -> None:
@@ -393,6 +413,8 @@ def _follow_model(before: str | None, offers: Offers, given: Mapping[str, Any]) 
 
 
 def _write() -> None:
+    if st.session_state.get(_PASSING):
+        return
     following = followed()
     stated = {
         name: value

@@ -41,7 +41,7 @@ def test_equations_have_the_numbers_of_the_ladder():
     dot, score = found.lines["products"].scalars["dot"], found.lines["divisor"].scalars["s"]
     assert lines["divisor"].equation == rf"s = \frac{{{dot:.6g}}}{{2}} = {score:.6g}"
     assert lines["weight"].equation == f"w_{{2,1}} = {found.weight:.6g}"
-    assert lines["products"].equation.endswith(f" = {dot:.6g}")
+    assert rf"\\ &= {dot:.6g} \end" in lines["products"].equation  # the sum on a line of its own
     assert lines["products"].equation.count(" + ") == 3  # three products and dots: a fourth runs out of the panel
     assert lines["products"].result == f"{dot:.4g}"
 

@@ -20,13 +20,51 @@ export function cellIn(x, y, { left, top, cell, rowHeight }, { r0, r1, c0, c1 })
   return c >= c0 && r >= r0 && c < c1 && r < r1 ? { r, c } : null
 }
 
+const [LONG, LONGEST] = [55, 512]
+/** The sides of a cell of a matrix with few of them, in pixels: a map of a short text fills its room. */
+export const [WIDEST, TALLEST] = [128, 96]
+
+/**
+ * How many of so many cells are seen at once in a room of so many pixels, and how large each is. Where a side is long, cells
+ * keep the least size and the rest is scrolled to; where it is longer than that helps, or short, all share the room.
+ * @param {number} count
+ * @param {number} room
+ * @param {{least: number, most: number}} sizes
+ */
+export function cellsInView(count, room, { least, most }) {
+  if (count < LONG || count > LONGEST || count * least <= room)
+    return { seen: count, size: Math.min(room / count, most) }
+  return { seen: Math.max(1, Math.floor(room / least)), size: least }
+}
+
+/**
+ * The part of an area that is seen: so many rows and columns of it from a first cell, moved as little as keeps it inside.
+ * @param {Area} area
+ * @param {Cell} first
+ * @param {{down: number, along: number}} seen
+ * @returns {Area}
+ */
+export function partSeen({ r0, r1, c0, c1 }, { r, c }, { down, along }) {
+  const top = Math.min(Math.max(r, r0), r1 - down)
+  const left = Math.min(Math.max(c, c0), c1 - along)
+  return { r0: top, r1: top + down, c0: left, c1: left + along }
+}
+
+/** On a projector, where a pixel is more than one, no letter is smaller: so many pixels are 1/45 of the height. */
+const LEAST_SEEN = 11.5
+/**
+ * @param {number} least
+ * @param {number} z
+ */
+const readable = (least, z) => (z > 1 ? Math.max(least, LEAST_SEEN) : least) * z
+
 /**
  * The size of the letters beside rows so high; where rows are lower than letters, each `every`-th has a label.
  * @param {number} rowHeight
  * @param {number} z
  */
 export function rowLabels(rowHeight, z, least = 9) {
-  const size = Math.max(least * z, Math.min(14 * z, rowHeight * 0.82))
+  const size = Math.max(readable(least, z), Math.min(14 * z, rowHeight * 0.82))
   return { size, every: Math.max(1, Math.ceil((size + 1) / rowHeight)) }
 }
 
@@ -39,7 +77,7 @@ export function rowLabels(rowHeight, z, least = 9) {
  * @param {number} z
  */
 export function columnLabels(cell, widest, most, z, { upright = widest * 0.9 > cell, least = 9 } = {}) {
-  const size = upright ? Math.max(least * z, Math.min(14 * z, cell * 0.82)) : 13 * z
+  const size = upright ? Math.max(readable(least, z), Math.min(14 * z, cell * 0.82)) : 13 * z
   const tall = upright ? Math.min(most, widest) * (size / (14 * z)) + 8 : 20 * z
   return { upright, size, tall, every: upright ? Math.max(1, Math.ceil((size + 1) / cell)) : 1 }
 }

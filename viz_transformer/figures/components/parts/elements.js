@@ -5,21 +5,28 @@ const ICONS = {
   next: "M11 2h2v12h-2zM2 2v12l8-6z",
   play: "M3 1v14l11-7z",
   pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z",
+  more: "M3 6.4a1.6 1.6 0 1 1 0 3.2 1.6 1.6 0 0 1 0-3.2zM8 6.4a1.6 1.6 0 1 1 0 3.2 1.6 1.6 0 0 1 0-3.2zM13 6.4a1.6 1.6 0 1 1 0 3.2 1.6 1.6 0 0 1 0-3.2z",
   edit: "M2 11.2 9.6 3.6l2.8 2.8L4.8 14H2zM10.5 2.7 12 1.2 14.8 4l-1.5 1.5z",
 }
 
 /**
- * The sign of a button: back, next, play, pause or edit.
+ * An element of SVG.
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ */
+export function drawing(name, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
+  return made
+}
+
+/**
+ * The sign of a button: back, next, play, pause, more or edit.
  * @param {keyof typeof ICONS} name
  */
 export function icon(name) {
-  const space = "http://www.w3.org/2000/svg"
-  const picture = document.createElementNS(space, "svg")
-  const path = document.createElementNS(space, "path")
-  picture.setAttribute("viewBox", "0 0 16 16")
-  picture.setAttribute("aria-hidden", "true")
-  path.setAttribute("d", ICONS[name])
-  picture.append(path)
+  const picture = drawing("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" })
+  picture.append(drawing("path", { d: ICONS[name] }))
   return picture
 }
 

@@ -1,5 +1,6 @@
 import { colours } from "./colours.js"
-import { button, element } from "./elements.js"
+import { element } from "./elements.js"
+import { pictureMenu } from "./menu.js"
 import { contextOf, zoom } from "./stage.js"
 import { SvgContext } from "./svg.js"
 import { sans, wrapped } from "./text.js"
@@ -9,13 +10,12 @@ import { sans, wrapped } from "./text.js"
 // Pictures to save: what is drawn is drawn once more, on a canvas of its own or as SVG, with the caption under it.
 
 /**
- * Two buttons that save what draw(context) draws, `size()` pixels large, in a margin, with the caption under it.
+ * The menu that saves what draw(context) draws, `size()` pixels large, in a margin, with the caption under it.
  * @param {HTMLElement} root
  * @param {{draw: (context: any) => void, size: () => {width: number, height: number}, caption: () => string,
  *   name: () => string}} given
  */
 export function exports(root, { draw, size, caption, name }) {
-  const box = element("span", "exports")
   const layout = () => {
     const [margin, line] = [12 * zoom(root), 17 * zoom(root)]
     const picture = size()
@@ -60,11 +60,7 @@ export function exports(root, { draw, size, caption, name }) {
     paint(/** @type {Context} */ (context), laid)
     save(new Blob([context.text()], { type: "image/svg+xml" }), `${name()}.svg`)
   }
-  box.append(
-    button("quiet", "PNG", "Save this picture as PNG", png),
-    button("quiet", "SVG", "Save this picture as SVG", svg),
-  )
-  return box
+  return pictureMenu(root, { png, svg })
 }
 
 /**

@@ -8,7 +8,8 @@
  * @typedef {Record<string, any>} Fields
  * What the chosen row looks at: the weight of each position of a side, by its ink, in the colours of a kind of attention.
  * @typedef {{ink: string, kind: string, weights: Record<number, number>}} Look
- * @typedef {{token: string, fields: Fields}} Picked
+ * What Python hears: `again` where the connection was lost and is there again.
+ * @typedef {{token: string, fields: Fields, again?: boolean}} Picked
  */
 
 const makeSelection = () => {
@@ -31,13 +32,15 @@ const makeSelection = () => {
     playing: false,
   }
   const tell = () => changes.dispatchEvent(new Event("change"))
-  const flush = () => {
-    if (!store.send || !Object.keys(store.pending).length) return
+  const send = (/** @type {{again?: boolean}} */ more) => {
     store.token = Math.random().toString(36).slice(2)
     store.sentAt = performance.now()
     store.unheard = { ...store.unheard, ...store.pending } // of two picks that wait, Python hears only the later
     store.pending = {}
-    store.send({ token: store.token, fields: store.unheard })
+    store.send?.({ token: store.token, fields: store.unheard, ...more })
+  }
+  const flush = () => {
+    if (store.send && Object.keys(store.pending).length) send({})
   }
   return {
     get chosen() {
@@ -100,6 +103,14 @@ const makeSelection = () => {
     },
     connect(/** @type {(pick: Picked) => void} */ send) {
       store.send = send
+    },
+    get connected() {
+      return store.send !== null
+    },
+    /** The connection was lost: Python is asked for the page again, and told what it may not have heard of. */
+    again() {
+      clearTimeout(store.timer)
+      send({ again: true })
     },
     listen(/** @type {() => void} */ callback) {
       changes.addEventListener("change", callback)

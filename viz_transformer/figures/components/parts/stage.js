@@ -7,7 +7,8 @@ import { selection } from "./selection.js"
 /** @typedef {{parentElement: ParentNode, data: any, setTriggerValue: (name: string, value: unknown) => void}} Component */
 /**
  * The element of a component, which keeps what an earlier call made.
- * @typedef {HTMLElement & {vt?: any, given?: any}} Root
+ * `table` asks Python for the table of its numbers, where there is one.
+ * @typedef {HTMLElement & {vt?: any, given?: any, table?: () => void}} Root
  */
 
 // Where a component stands and draws. Its function is called anew with each new data, on the same element.
@@ -45,6 +46,7 @@ export function mount(component, className, make) {
     }
     const sizes = new ResizeObserver(draw)
     sizes.observe(root)
+    window.addEventListener("resize", draw) // magnified it keeps its size in its own pixels
     const deaf = selection.listen(draw)
     const theme = element("span", "theme")
     theme.setAttribute("aria-hidden", "true")
@@ -56,6 +58,7 @@ export function mount(component, className, make) {
       draw,
       stop() {
         sizes.disconnect()
+        window.removeEventListener("resize", draw)
         deaf()
         document.fonts.removeEventListener("loadingdone", draw)
       },
@@ -69,7 +72,9 @@ export function mount(component, className, make) {
       document.fonts.load(font).then((loaded) => loaded.length && draw())
   }
   const { made, draw, stop } = root.vt
-  made.update(unpack(data))
+  const payload = unpack(data)
+  root.table = asker(component, payload.header.table)
+  made.update(payload)
   made.ready = true
   if (root.clientWidth) made.draw()
   else draw()
@@ -81,19 +86,44 @@ export function mount(component, className, make) {
 }
 
 /**
+ * What asks Python for the table of a picture, if it has one.
+ * @param {Component} component
+ * @param {boolean} [has]
+ */
+export const asker = ({ setTriggerValue }, has) => (has ? () => setTriggerValue("table", true) : undefined)
+
+/**
  * Text sizes follow the projector switch: a pixel here is this many of the screen's.
  * @param {Element} root
  */
-export const zoom = (root) => Number(getComputedStyle(root).getPropertyValue("--vt-zoom")) || 1
-const ABOVE = 300 // pixels of a page above its picture
+export const zoom = (root) => setting(root, "--vt-zoom") || 1
 /**
- * The height in the screen's pixels: the whole picture has to be in view, on a projector between the answer and the
- * caption, else below the strip. It has the height that it asks for where the window is high enough.
+ * What the page's style says of a component, as a number.
+ * @param {Element} root
+ * @param {string} name
+ */
+const setting = (root, name) => Number(getComputedStyle(root).getPropertyValue(name))
+const ABOVE = 300 // pixels of a page above its picture, if its style does not say otherwise
+/**
+ * On a projector the whole page grows with the window: a pixel here is this many of the window's.
+ * @param {Element} part
+ */
+export const magnified = (part) => part.currentCSSZoom ?? 1
+/**
+ * Pixels of the screen to one of this element's.
+ * @param {Element} part
+ */
+export const sharpness = (part) => (window.devicePixelRatio || 1) * magnified(part)
+/**
+ * The height in pixels: the whole picture has to be in view, on a projector in the room that the page's style leaves
+ * it, else below the strip. It has the height that it asks for where the window is high enough.
  * @param {Element} root
  * @param {number} height
  */
 export const tallness = (root, height) =>
-  zoom(root) > 1 ? Math.max(360, window.innerHeight - 190) : Math.min(height, Math.max(320, window.innerHeight - ABOVE))
+  zoom(root) > 1
+    ? setting(root, "--vt-room") || 500
+    : Math.min(height, Math.max(320, window.innerHeight - (setting(root, "--vt-above") || ABOVE)))
 /**
  * What one draws with on a canvas.
  * @param {HTMLCanvasElement} canvas
@@ -106,7 +136,7 @@ export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (ca
  * @param {number} height
  */
 export function prepare(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1
+  const ratio = sharpness(canvas)
   const w = Math.max(1, Math.round(width * ratio))
   const h = Math.max(1, Math.round(height * ratio))
   if (canvas.width !== w || canvas.height !== h) {
@@ -128,5 +158,6 @@ export function prepare(canvas, width, height) {
  */
 export function pointIn(stage, event) {
   const box = stage.getBoundingClientRect()
-  return { x: event.clientX - box.left, y: event.clientY - box.top }
+  const k = magnified(stage)
+  return { x: (event.clientX - box.left) / k, y: (event.clientY - box.top) / k }
 }

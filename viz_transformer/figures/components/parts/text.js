@@ -11,6 +11,8 @@ export const quoted = (token) => {
   const read = `“${isolated(token.text)}”`
   return token.note === undefined ? read : `${read}, typed “${isolated(token.note)}”`
 }
+/** Of which steps, rows or ranks one is: all of them count from 0. */
+export const ofPlaces = (/** @type {number} */ count) => `of 0 to ${count - 1}`
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
 /**

@@ -17,7 +17,10 @@
  *   x: number, y: number, width: number, height: number) => void}} Context
  * @typedef {{font: string, measureText: (text: string) => {width: number}}} Ruler
  */
-/** @typedef {{header: any, arrays: Record<string, Numbers>}} Payload */
+/**
+ * Beside what its component reads, `header.table` says whether Python has a table of the numbers.
+ * @typedef {{header: any, arrays: Record<string, Numbers>}} Payload
+ */
 /**
  * What mount makes of a component; draw is called once it has data, also after a change of size, theme or selection.
  * @typedef {{update: (payload: Payload) => void, draw: () => void, ready?: boolean, tell?: (given: object) => void,
@@ -39,7 +42,8 @@
  * @typedef {{name: string, explanation: string, order: number[], short: string[], values: string[], baselines: ?string[],
  *   n: number[]}} Score
  * @typedef {{most: number, wanted: number, gap: number, area: number, least: number, top: number, bottom: number,
- *   line: number, margin: number, between: number, inset: number, caption: number, caption_width: number}} GridSizes
+ *   line: number, margin: number, between: number, inset: number, caption: number, caption_width: number,
+ *   width: number}} GridSizes
  * @typedef {Picture & {title: string, label: string, kind: string, unit: string, blank: string, full: number,
  *   tokens: number[], scores: Score[], most_heads: number, compact: boolean, most: number, sizes: GridSizes,
  *   height: number}} GridHeader
@@ -59,7 +63,8 @@
 /**
  * @typedef {{name: string, reasons: string[], removed: number[][], ranks: number[][]}} Strategy
  * @typedef {Picture & {first_row: number, vocabulary: number, reads: Token[], tokens: Token[], candidates: number[][],
- *   written: number[], unlisted: number[], forced: number[], strategy?: Strategy, ids?: number[]}} ScrubberHeader
+ *   written: number[], unlisted: number[], forced: number[], strategy?: Strategy, ids?: number[],
+ *   room?: boolean}} ScrubberHeader
  */
 /**
  * @typedef {{step: number, text: string, complete: boolean, right: boolean}} Snapshot
@@ -95,7 +100,11 @@
  * @typedef {{name: string, ink: string, layers: SubLayer[][], final: ?SubLayer, end: string}} Stack
  * @typedef {{norm: string, stacks: Stack[]}} RailData
  */
-/** @typedef {Picture & {chart: string}} SavingData */
+/** @typedef {Picture & {chart: string, table: boolean}} SavingData */
+/**
+ * @typedef {{label: string, value: ?number, text: string, least: number, most: number, step: number, decimals: number,
+ *   count: number}} SliderData
+ */
 /**
  * `rows` is the first and the last target position with a step.
  * @typedef {{projector: boolean, scene: number, scenes: number, rows: ?[number, number], guide: [string, string][],

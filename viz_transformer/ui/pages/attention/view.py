@@ -64,20 +64,23 @@ def choices(both: Runs) -> None:
                 controls.switch(label, option, "options", OPTIONS, key=f"attention_{option}", help=explained)
 
 
-def head_grid(shown: Shown) -> None:
-    """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these."""
+def head_grid(shown: Shown, of: str = "") -> None:
+    """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these.
+
+    `of` is the run's letter, where there are two.
+    """
     kind = state.SHARED.now().kind
-    grid(_grid(shown, kind), key="attention_grid")
-    pictures.table(
+    asked = pictures.table(
         lambda: score_table(_scores(shown, kind)),
         note=f"{_caption(shown, 'head scores', kind)}. Beside each score stands that of an even head.",
         name=labels.file_name(shown.summary.name, "scores", kind),
-        key="attention_grid_table",
+        key="attention_grid",
     )
+    grid(_grid(shown, kind, f" of {of}" if of else ""), key="attention_grid", on_table=asked)
 
 
 @kept(32)
-def _grid(shown: Shown, kind: KindName) -> bytes:
+def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
     """The payload of the grid."""
     layers = _as_many_heads(
         [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
@@ -90,7 +93,7 @@ def _grid(shown: Shown, kind: KindName) -> bytes:
         mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
         blank="not a number" if there is None else "not there",
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
-        title=f"All heads, {KINDS[kind].words}",
+        title=f"All heads{of}, {KINDS[kind].words}",
         caption=_caption(shown, "all heads", kind),
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
@@ -179,8 +182,8 @@ def _other_map(both: Runs) -> None:
     pictures.matrix_of(other, key="attention_beside")
 
 
-def scores(shown: Shown) -> None:
-    """The selected head's scores, each beside what an even head would have, and the rows behind it."""
+def scores(shown: Shown, of: str = "") -> None:
+    """The selected head's scores, each beside what an even head would have, and the rows behind it; `of` as above."""
     chosen = state.SHARED.now()
     heads, layer = chosen.heads, chosen.layer
     if isinstance(heads, str):
@@ -196,7 +199,7 @@ def scores(shown: Shown) -> None:
             )
         else:
             rows.append((score.name, "no row can have it here"))
-    text.section(f"Scores of layer {layer}, head {head}")
+    text.section(f"Scores of {f'{of}, ' if of else ''}layer {layer}, head {head}")
     text.definitions(rows)
     text.paragraph(
         "n: rows of this text that a score is worked out from, as their mean; monotonicity is Kendall’s tau of their"

@@ -43,15 +43,15 @@ def show(shown: Shown, on_continue: Callable[[int], None], site: Callable[[], No
     text.paragraph(
         f"{_worked_out(tree, answer)}, |Y| = {answer.length}", lead="The answer: score = ", style="vt-beam-sum"
     )
-    with st.container(key="beam_tree"):
-        beam_tree(_payload(shown), key="beam_tree_picture")
-    pictures.table(
+    asked = pictures.table(
         lambda: table(shown, tree),
         note=f"{shown.caption('beam tree')}. Logarithms are natural; the margin is by how much a hypothesis was beaten,"
         " as log-probability if it was pruned, else as score.",
         name=labels.file_name(shown.summary.name, "beam-tree"),
-        key="beam_tree_table",
+        key="beam_tree_picture",
     )
+    with st.container(key="beam_tree"):
+        beam_tree(_payload(shown), key="beam_tree_picture", on_table=asked)
     left, right = st.columns([5, 4], gap="medium")
     with left, st.container(key="beam_tree_hypothesis"):
         _hypothesis(shown, tree, picked, on_continue)

@@ -23,6 +23,7 @@ from viz_transformer.figures.branches import branch_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.sentences import capitalised
+from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -121,14 +122,14 @@ def _curves(found: Comparison, a: Shown, b: Shown) -> None:
         theme=frame.theme(),
     )
     alt = "Log-probability of each step of A and B, and their sums so far"
-    frame.chart(figure, key="branch_curves", alt=alt, grows=1.4)
-    pictures.table(
+    asked = pictures.table(
         lambda: curve_table(found, a, b),
         note=f"{_caption(a, b, 'log-probabilities')}. Natural logarithms, over the whole vocabulary, before the"
         " strategy.",
         name=labels.file_name(a.summary.name, "branches"),
-        key="branch_curves_table",
+        key="branch_curves",
     )
+    frame.chart(figure, key="branch_curves", alt=alt, grows=1.4, on_table=asked)
 
 
 def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
@@ -158,14 +159,15 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(attention_sentences(found, a)))
     chosen = _selected(found)
-    if found.largest.value > ROUNDING:
-        _heatmap(found, chosen, a)
-    pictures.table(
+    drawn = found.largest.value > ROUNDING
+    asked = (pictures.table if drawn else pictures.table_button)(
         lambda: variation_table(found, a),
         note=f"{_caption(a, b, 'attention', rows=True)}. {DEFINITION}",
         name=labels.file_name(a.summary.name, "total-variation"),
-        key="branch_variation_table",
+        key="branch_variation",
     )
+    if drawn:
+        _heatmap(found, chosen, a, asked)
 
 
 def attention_sentences(found: Comparison, a: Shown) -> list[str]:
@@ -202,7 +204,7 @@ def attention_sentences(found: Comparison, a: Shown) -> list[str]:
     return sentences
 
 
-def _heatmap(found: Comparison, chosen: Variation, a: Shown) -> None:
+def _heatmap(found: Comparison, chosen: Variation, a: Shown, asked: Asked | None) -> None:
     heads, rows = chosen.values.shape
     figure = tensor_heatmap(
         chosen.values,
@@ -216,7 +218,7 @@ def _heatmap(found: Comparison, chosen: Variation, a: Shown) -> None:
         height=160 + 34 * heads,
     )
     alt = "Total variation of each head and row, from 0 to 1"
-    frame.chart(figure, key="branch_variation", alt=alt, rows=a.whose_rows, grows=1.4)
+    frame.chart(figure, key="branch_variation", alt=alt, rows=a.whose_rows, grows=1.4, on_table=asked)
 
 
 def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:

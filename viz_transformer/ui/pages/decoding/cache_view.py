@@ -23,6 +23,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.caching import work_curves
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.joined import JoinedSteps
+from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
@@ -64,13 +65,13 @@ def _step(steps: Sequence[CacheStep], index: int, shown: Shown) -> None:
         st.html(work_html(steps, index))
         text.paragraph(counted)
     with right:
-        _curves(steps, index)
-        pictures.table(
+        asked = pictures.table(
             lambda: cache_table(steps, shown.run),
             note=f"{shown.caption('cache')}. {counted}",
             name=labels.file_name(shown.summary.name, "cache"),
-            key="cache_table",
+            key="cache_curves",
         )
+        _curves(steps, index, asked)
 
 
 def no_cache(run: Run) -> str:
@@ -193,7 +194,7 @@ def work_html(steps: Sequence[CacheStep], index: int) -> str:
     return text.table(rows, head=head, style="vt-kv-work", styles=[*[""] * parts, "vt-kv-total", "vt-kv-total"])
 
 
-def _curves(steps: Sequence[CacheStep], index: int) -> None:
+def _curves(steps: Sequence[CacheStep], index: int, asked: Asked) -> None:
     figure = work_curves(
         [step.cached.total for step in steps],
         [step.whole.total for step in steps],
@@ -202,7 +203,7 @@ def _curves(steps: Sequence[CacheStep], index: int) -> None:
         theme=frame.theme(),
     )
     alt = "Multiply-adds of each step, with the cache and as a whole pass"
-    frame.chart(figure, key="cache_curves", alt=alt, grows=1.4)
+    frame.chart(figure, key="cache_curves", alt=alt, grows=1.4, on_table=asked)
 
 
 def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
@@ -255,11 +256,11 @@ def _without(shown: Shown) -> None:
     with waiting("Running every step as a whole pass ...", st.empty()):
         found = _difference(name, shown)
     text.paragraph(" ".join(difference_sentences(found, shown.run)))
-    pictures.table(
+    pictures.table_button(
         lambda: difference_table(found, shown.run),
         note=f"{shown.caption('logits without a cache')}. Largest absolute difference and largest absolute logit.",
         name=labels.file_name(shown.summary.name, "without-cache"),
-        key="cache_without_table",
+        key="cache_without",
     )
 
 

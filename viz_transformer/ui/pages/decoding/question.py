@@ -10,6 +10,21 @@ from viz_transformer.ui.session.runs import Shown
 OTHERS = 2
 
 
+def compared(a: Shown, b: Shown, position: int) -> Question | None:
+    """What both runs wrote at the step that this row of A wrote."""
+    at = max(0, position - step_row(a.run, 0))
+    if not a.run.steps:
+        return None
+    at = min(at, len(a.run.steps) - 1)
+    said = [
+        f"{shown.name} {cited(shown.run.steps[at].token)}, {percent(exponential(shown.run.steps[at].log_prob))}"
+        if at < len(shown.run.steps)
+        else f"{shown.name} nothing: it had ended after {len(shown.run.steps)} tokens"
+        for shown in (a, b)
+    ]
+    return Question(f"What did A and B write at step {at}?", f"{'; '.join(said)}.")
+
+
 def question(shown: Shown, position: int) -> Question | None:
     """The token of the step that this row wrote, and the ones that the model found most probable beside it."""
     steps, at = shown.run.steps, position - step_row(shown.run, 0)

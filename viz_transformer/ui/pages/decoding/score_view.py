@@ -39,7 +39,7 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
         st.html(tokens_html(found, scored))
         if len(found.tokens) > MOST_ROWS:
             text.paragraph(f"The first {MOST_ROWS} of {len(found.tokens)} tokens are shown; the table has all.")
-        pictures.table(
+        pictures.table_button(
             lambda: score_table(found),
             note=f"{scored.caption('scored')}. Natural logarithms, over the whole vocabulary; rank 0: most probable.",
             name=labels.file_name(scored.summary.name, "scored"),

@@ -43,26 +43,33 @@ def _strategy(chosen: str) -> str:
     return chosen
 
 
-def settings(codec: TextCodec | None) -> None:
-    """The strategy's formula with all that stands in it. `codec` is the target's; None before there is one."""
+def formula() -> None:
+    """The strategy's formula, with all that stands in it."""
     if state.SHARED.now().target is not None:
         return
-    with st.container(key="decoding_settings"):
-        try:
-            formula = state.how().value().formula()
-        except ValueError as error:
-            text.paragraph(f"{error}.", tone="bad")
-        else:
-            text.paragraph(formula, style="vt-formula")
+    try:
+        written = state.how().value().formula()
+    except ValueError as error:
+        text.paragraph(f"{error}.", tone="bad")
+    else:
+        text.paragraph(written, style="vt-formula")
+
+
+def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None:
+    """What the strategy's formula depends on. `codec` is the target's; None before there is one."""
+    if state.SHARED.now().target is not None:
+        return
+    with st.container(key="decoding_settings", horizontal=not below_each_other, vertical_alignment="bottom"):
         strategy = state.SHARED.now().strategy
         if strategy in _SETTINGS:
             with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
                 _SETTINGS[strategy]()
         with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
             st.text_input(
-                "The answer begins with",
+                "Begins with",
                 autocomplete="off",
                 width=200,
+                help="What the answer begins with",
                 **state.bind("prefix", key="decoding_prefix"),
             )
             if codec is not None:

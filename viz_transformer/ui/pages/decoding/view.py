@@ -37,19 +37,31 @@ def unread(shown: Shown) -> list[str]:
 
 
 def step(both: Runs) -> None:
-    """The chosen step: what the model made of each token, what the strategy left of it, and another token to take."""
-    shown = both.main
-    takes = shown.target is None and not both.difference and shown is both.a
-    scrubber(
-        steps.scrubber_data(shown, strategy=True, takes=takes),
-        key="decoding_steps",
-        on_take=(lambda step, token: take(shown, step, token)) if takes else None,
-    )
-    pictures.table(
+    """The chosen step: what the model made of each token, what the strategy left of it, and another token to take; of
+    two runs the same step of both."""
+    if not both.beside or both.b is None:
+        _step(both.main, takes=both.main.target is None and not both.difference and both.main is both.a)
+        return
+    first, takes = step_row(both.a.run, 0), both.a.target is None
+    for shown, column in zip((both.a, both.b), st.columns(2, gap="medium"), strict=True):
+        with column:
+            text.paragraph(f"{shown.name}: {shown.summary.name}, {shown.words()}", style="vt-note vt-pinned")
+            _step(shown, takes=takes and shown is both.a, room=takes, first_row=first)
+
+
+def _step(shown: Shown, *, takes: bool, room: bool = False, first_row: int | None = None) -> None:
+    key = "decoding_steps_b" if shown.name == "B" and first_row is not None else "decoding_steps"
+    asked = pictures.table(
         lambda: steps.candidate_table(shown),
         note=f"{shown.caption('candidates')}. Probabilities are over the whole vocabulary.",
         name=labels.file_name(shown.summary.name, "candidates"),
-        key="decoding_steps_table",
+        key=key,
+    )
+    scrubber(
+        steps.scrubber_data(shown, strategy=True, takes=takes, room=room, first_row=first_row),
+        key=key,
+        on_take=(lambda step, token: take(shown, step, token)) if takes else None,
+        on_table=asked,
     )
 
 
@@ -63,9 +75,20 @@ def take(shown: Shown, step: int, token_id: int) -> None:
 
 
 def looked(both: Runs) -> None:
-    """Where the chosen head looked: the source and the answer so far as shaded text, and the map growing row by row."""
-    shown, chosen = both.main, state.selection()
-    which = "" if both.b is None else f" ({shown.name})"
+    """Where the chosen head looked: the source and the answer so far as shaded text; of two runs in two columns."""
+    if not both.beside or both.b is None:
+        _looked(both.main, "" if both.b is None else f" ({both.main.name})")
+        return
+    begins = step_row(both.b.run, 0)
+    if begins != step_row(both.a.run, 0):
+        text.paragraph(f"Texts and maps show one position of both; the answer of B begins with its row {begins}.")
+    for shown, column, own in zip((both.a, both.b), st.columns(2, gap="medium"), ("", "_b"), strict=True):
+        with column:
+            _looked(shown, f" ({shown.name})", own)
+
+
+def _looked(shown: Shown, which: str, own: str = "") -> None:
+    chosen = state.selection()
     kinds = (["cross"] if shown.trace.anatomy.has_encoder else []) + ["decoder"]
     for kind in kinds:
         try:
@@ -73,13 +96,17 @@ def looked(both: Runs) -> None:
         except ValueError as error:
             text.paragraph(f"{error}.", tone="bad")
             continue
-        with st.container(key=f"decoding_text_{kind}"):
-            shading(picture.shading(_TITLES[kind] + which, grows=True), key=f"decoding_shading_{kind}")
+        with st.container(key=f"decoding_text_{kind}{own}"):
+            shading(picture.shading(_TITLES[kind] + which, grows=True), key=f"decoding_shading_{kind}{own}")
 
 
 def growing(both: Runs) -> None:
-    """The selected map; rows that are not written yet at the chosen step stay empty."""
-    pictures.selected_map(both, key="decoding_matrix", grows=KINDS[state.SHARED.now().kind].writes)
+    """The selected map, or those of two runs; rows that are not written yet at the chosen step stay empty."""
+    grows = KINDS[state.SHARED.now().kind].writes
+    if both.beside:
+        pictures.maps_beside(both, st.columns(2, gap="medium"), key="decoding_matrix", grows=grows)
+    else:
+        pictures.selected_map(both, key="decoding_matrix", grows=grows)
 
 
 def tabs() -> None:
@@ -91,6 +118,8 @@ def below(both: Runs) -> None:
     """The tab that is selected, and no other, is worked out; beside the step, on a projector, that is the branches."""
     tab = FIELDS.now().dec_tab
     with st.container(key="decoding_below"):
+        if both.compared and not projector.is_on():
+            text.paragraph("Below stands A alone: the step shows A and B, and B above shows the same of B.")
         {"tree": _tree, "cache": _cache, "score": _score}.get(tab, _branches)(both)
 
 

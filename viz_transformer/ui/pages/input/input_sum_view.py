@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
 from viz_transformer.analysis.inputs.embeddings import (
@@ -22,6 +23,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, input_strips
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
+from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
@@ -32,14 +34,15 @@ from viz_transformer.ui.session.runs import Shown
 ROWS = {"one": "One token", "all": "All tokens"}
 
 
-def strips(both: Runs, side: SideName) -> None:
-    """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B."""
+def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
+    """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B. Their means
+    and variances, and whether the sum is exact, stand in `numbers`."""
     text.section("Embedding × scale + position = input")
     row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
     if both.compared and both.b is not None:
-        _two_runs(both.a, both.b, side, row)
+        _two_runs(both.a, both.b, side, row, numbers)
     else:
-        _one_run(both.main, side, row)
+        _one_run(both.main, side, row, numbers)
 
 
 def row_choice(shown: Shown, side: SideName) -> None:
@@ -57,7 +60,7 @@ def row_choice(shown: Shown, side: SideName) -> None:
         )
 
 
-def _one_run(shown: Shown, side: SideName, row: int | None) -> None:
+def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
     """The strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
     parts = [(scaled_name(made.scale), made.scaled)]
@@ -65,15 +68,15 @@ def _one_run(shown: Shown, side: SideName, row: int | None) -> None:
         parts.append(("+ position", made.position))
     parts.append(("= input", made.out))
     names = [tokens_of(shown, side).tokens[position] for position in made.rows]
-    _draw(parts, names, made.rows, side, row)
-    st.html(_spread_table(_spread_rows(made)))
-    _verdict(made)
+    asked = None if row is None else _table(shown, side, row, lambda: _strip_table(made))
+    _draw(parts, names, made.rows, side, row, asked)
+    with numbers:
+        st.html(_spread_table(_spread_rows(made)))
+        _verdict(made)
     if made.position is None:
         acts = shown.trace.config.encoding.acts
         instead = f" Its self-attention {acts}: see Positions." if acts else ""
         text.paragraph(f"This model adds no positions: the scaled embedding is its input.{instead}")
-    if row is not None:
-        _table(shown, side, row, lambda: _strip_table(made))
 
 
 def _draw(
@@ -82,11 +85,12 @@ def _draw(
     rows: Sequence[int],
     side: SideName,
     row: int | None,
+    asked: Asked | None = None,
     *,
     compared: str | None = None,
     scale: float = 0.0,
 ) -> None:
-    """The figure; `compared` names both runs where the strips are those of A − B."""
+    """The figure, whose table opens when it is `asked` for; `compared` names both runs where the strips are A − B."""
     where = f"position {row}" if row is not None else f"{len(rows)} positions"
     where += ", A − B" if compared else ""
     figure = input_strips(
@@ -99,23 +103,25 @@ def _draw(
         theme=frame.theme(),
     )
     alt = f"Embedding, position and input of {where} on one scale"
-    frame.chart(figure, key="input_strips", alt=alt, caption=compared, grows=PROJECTED)
+    frame.chart(
+        figure, key="input_strips", alt=alt, caption=compared, grows=PROJECTED, fills=True, on_table=asked, room=420
+    )
 
 
-def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> None:
+def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> Asked:
     stack = SIDES[side].stack
-    pictures.table(
+    return pictures.table(
         numbers,
         note=f"{said}{shown.caption(f'{stack}.embed, position {row}')}. A row for each feature.",
         name=labels.file_name("a-minus-b" if said else "", shown.summary.name, stack, "embed", str(row)),
-        key="input_table",
+        key="input_strips",
     )
 
 
 # --- two runs
 
 
-def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None) -> None:
+def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
     """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both."""
     first, why = _input_sum(a, side, row), "There is no A − B here, since B has no such input: "
     try:
@@ -136,18 +142,19 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None) -> None:
     if row is not None:
         strips_of_all = [(name, np.concatenate(three)) for name, three in drawn]
         names = [*(f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)), "A−B"]
-        _draw(strips_of_all, names, [row] * 3, side, row, compared=runs)
+        said = f"A − B. B: {b.caption('the same position')}. A: "
+        asked = _table(a, side, row, lambda: _difference_table(found), said)
+        _draw(strips_of_all, names, [row] * 3, side, row, asked, compared=runs)
     else:
         differences = [(name, three[2]) for name, three in drawn]
         names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
         scale = max(first.largest, second.largest)
         _draw(differences, names, found.a.rows, side, row, compared=runs, scale=scale)
     rows = [(f"{name.lstrip('+= ')}, A − B", three[2]) for name, three in drawn]
-    st.html(_spread_table([("input of A", first.out), ("input of B", second.out), *rows]))
-    for sentence in difference_in_words(found, a, b, side):
-        text.paragraph(sentence)
-    if row is not None:
-        _table(a, side, row, lambda: _difference_table(found), f"A − B. B: {b.caption('the same position')}. A: ")
+    with numbers:
+        st.html(_spread_table([("input of A", first.out), ("input of B", second.out), *rows]))
+        for sentence in difference_in_words(found, a, b, side):
+            text.paragraph(sentence)
 
 
 def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: SideName) -> list[str]:

@@ -17,7 +17,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.text.codec import TextCodec
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import is_missing
@@ -28,6 +28,7 @@ from viz_transformer.ui.session.waiting import waiting
 
 MOST_LISTED = 500
 NEAREST = 12
+MOST_ON_A_PROJECTOR = 8
 _ENTRY_AT = "input_entry_at"
 
 
@@ -190,7 +191,10 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
         return
     ids, cosines = [each.id for each in found.nearest], [each.cosine for each in found.nearest]
     with st.container(key="input_nearest"):
-        _entry_table(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
+        if projector.is_on():
+            _nearest_in_large(codec, ids, cosines)
+        else:
+            _entry_table(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
     times = "" if seen is None else f" It stands {seen:,} times in the training texts."
     text.paragraph(
@@ -198,6 +202,19 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
         f" {numerals.share(found.mean, 3)}, deviation {numerals.number(found.deviation, 3)}."
         f" The embedding is {numerals.number(found.length, 3)} long.{times}"
     )
+
+
+def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[float]) -> None:
+    """The nearest entries as a room reads them."""
+    rows = [
+        (
+            str(token_id),
+            labels.isolated(labels.shorten(labels.visible(codec.names[token_id]), 30)),
+            numerals.number(cosine, 3),
+        )
+        for token_id, cosine in zip(ids, cosines, strict=True)
+    ]
+    st.html(text.table(rows[:MOST_ON_A_PROJECTOR], head=("id", "token", "cosine"), style="vt-measured"))
 
 
 @kept(64)

@@ -48,12 +48,12 @@ def lens_panel(shown: Shown) -> None:
     found = _lens(shown)
     text.paragraph(" ".join(lens_remarks(anatomy)))
     _lens_html(shown, read, found)
-    pictures.table(
+    pictures.table_button(
         lambda: lens_table(shown, read, found),
         note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the distribution of the"
         f" {'last pass' if _has_own(found) else 'last layer'}, in nats; rank 0: most probable.",
         name=labels.file_name(shown.summary.name, "logit-lens"),
-        key="layers_lens_table",
+        key="layers_lens",
     )
     text.paragraph(lens_words(shown, read, found))
 

@@ -97,11 +97,11 @@ def sublayer(shown: Shown, place: sublayers.Place) -> None:
         blank = [labels.number(flow.baseline, 3) if name == "cosine" else "" for name, _, _ in columns]
         foot.append(("random pairs", blank))
     token_table(shown, place.stack, [(name, values, digits) for name, values, digits in columns], foot=foot)
-    pictures.table(
+    pictures.table_button(
         lambda: flow_table(shown, place.stack, [(name, values) for name, values, _ in columns]),
         note=f"{shown.caption(place.title, rows=place.stack == 'decoder')}. Lengths are Euclidean norms.",
         name=labels.file_name(shown.summary.name, place.short, "flow"),
-        key="layers_flow_table",
+        key="layers_flow",
     )
     if flow.pairs:
         text.paragraph(
@@ -155,11 +155,11 @@ def norm_panel(shown: Shown, place: sublayers.Place | None, stack: StackName) ->
     with left:
         columns = norm_columns(view)
         token_table(shown, stack, [(name, values, 3) for name, values in columns])
-        pictures.table(
+        pictures.table_button(
             lambda: flow_table(shown, stack, columns),
             note=f"{shown.caption(view.title, rows=stack == 'decoder')}. Before: {view.reads}; after: {view.gives}.",
             name=labels.file_name(shown.summary.name, view.title),
-            key="layers_norm_table",
+            key="layers_norm",
         )
     with right:
         figure = gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
@@ -225,14 +225,15 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
         theme=frame.theme(),
     )
     alt = f"Length of the {stack}'s stream, share added and cosine at each sub-layer"
-    frame.chart(figure, key="layers_stream", alt=alt, rows=shown.whose_rows if stack == "decoder" else "")
-    pictures.table(
+    asked = pictures.table(
         lambda: stream_table(shown, stack, found),
         note=f"{shown.caption(f'the stream of the {stack}', rows=stack == 'decoder')}. All numbers of all tokens and"
         " sub-layers.",
         name=labels.file_name(shown.summary.name, stack, "stream"),
-        key="layers_stream_table",
+        key="layers_stream",
     )
+    rows = shown.whose_rows if stack == "decoder" else ""
+    frame.chart(figure, key="layers_stream", alt=alt, rows=rows, on_table=asked)
     if shown.trace.anatomy.norm == "post":
         over_positions = shown.trace.config.norm_kind == "positions-and-features"
         text.paragraph(POST_NORM_OVER_POSITIONS if over_positions else POST_NORM)
@@ -242,7 +243,7 @@ def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) 
     """The flows of B where both are looked at and both models have the same sub-layers; else a remark says why not."""
     if not both.compared or both.b is None:
         return None
-    if stack in stacks_of(both.b.trace.anatomy):
+    if stack in stacks_of(both.b.trace.anatomy) and not both.b.recorded:
         other = flows_of(both.b, stack)
         if [flow.place.site for flow in other] == [flow.place.site for flow in found]:
             text.paragraph("The curves have the means of A and of B on one scale; tables and tokens are those of A.")

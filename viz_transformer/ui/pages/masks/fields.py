@@ -9,6 +9,7 @@ from viz_transformer.model.kinds import KINDS, KindName, SideName
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, Reading, declared, one_of, text_of_at_most
 
+VIEWS = ("masks", "weights")
 SWAPPED: tuple[SideName, ...] = ("target", "source")
 MASKS_OF = ("texts", "size")
 PADDING_RULES = ("", "key", "key-or-query", "key-or-query-swapped-cross")
@@ -29,7 +30,8 @@ _CELLS = Reading(cells, f"at most {MOST_CELLS} cells such as d3.5, or rows such 
 
 @dataclass(frozen=True, kw_only=True)
 class Masks:
-    """mask_of: masks of texts or of a plain size; mask_kind: the kind of attention, None before the page was seen.
+    """mask_view: what stands on top, masks or weights. mask_of: masks of texts or of a plain size; mask_kind: the kind
+    of attention, None before the page was seen.
 
     mask_batch: the other texts of the batch, one a line, None for some of the examples; mask_text: which of them is
     looked at, 0 is the run's. mask_size, mask_padded: of a plain mask. mask_padding, mask_fill: rule and fill, "" for
@@ -37,6 +39,7 @@ class Masks:
     the run; mask_swap: the side whose tokens are swapped.
     """
 
+    mask_view: str = declared("masks", one_of(VIEWS))
     mask_of: str = declared("texts", one_of(MASKS_OF))
     mask_kind: KindName | None = declared(None, one_of(tuple(KINDS)))
     mask_batch: str | None = declared(None, text_of_at_most(LONGEST_BATCH))

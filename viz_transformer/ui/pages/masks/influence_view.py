@@ -57,10 +57,10 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
     with left:
         picture = influence_picture(compared, found)
         height = min(HEIGHT, 180 + 52 * len(found.rows))
-        matrix(picture.matrix(height), key="masks_influence_map")
         every = replace(picture, mask=np.ones_like(picture.mask))
         note = f"{picture.caption}. A number is the {picture.quantity}; 0 is exact: not one bit changed."
-        pictures.table(every.table, note=note, name=picture.name, key="masks_influence_table")
+        asked = pictures.table(every.table, note=note, name=picture.name, key="masks_influence_map")
+        matrix(picture.matrix(height), key="masks_influence_map", on_table=asked)
     with right:
         _verdict(found, plan, compared)
 

@@ -116,17 +116,21 @@ def kind_of(shown: Shown) -> KindName:
 
 
 def choices(shown: Shown, kind: KindName) -> None:
-    """Whose masks, which kind, and which padding rule."""
+    """What is shown of which kind of attention, and by which padding rule or of which layer and head."""
     config = shown.trace.config
     rules = [*dict.fromkeys(["key", "key-or-query", config.padding_mask])]
     if FIELDS.now().mask_padding not in ("", *rules):
         state.remark(f"{shown.summary.name} cannot mask padding by that rule: its own is shown.")
         state.correct(mask_padding="")
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-        controls.buttons("Masks of", {"texts": "Texts", "size": "Plain size"}, "mask_of", key="masks_of")
+        controls.buttons("Shown", {"masks": "Masks", "weights": "Weights"}, "mask_view", key="masks_view", hidden=True)
         names = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
-        controls.buttons("Kind", names, "mask_kind", key="masks_kind", value=kind)
-        _own_or("Padding", rules, RULE_NAMES, "mask_padding", FIELDS.now().mask_padding, config.padding_mask)
+        controls.buttons("Kind", names, "mask_kind", key="masks_kind", value=kind, hidden=True)
+        if FIELDS.now().mask_view == "masks":
+            _own_or("Padding", rules, RULE_NAMES, "mask_padding", FIELDS.now().mask_padding, config.padding_mask)
+        elif FIELDS.now().mask_of == "texts":
+            controls.number("Layer", KINDS[kind].layers(config), **state.bind("layer", key="masks_layer"))
+            controls.heads(config.n_heads, key="masks_heads", words=("mean", "max"))
 
 
 def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field: str, chosen: str, own: str) -> None:
@@ -146,6 +150,8 @@ def looked_at(shown: Shown, kind: KindName, place: DeltaGenerator) -> Looked:
     sentence."""
     with st.container(key="masks_beside_controls"):
         left, right = st.columns([5, 7])
+    with left:
+        controls.buttons("Masks of", {"texts": "Texts", "size": "Plain size"}, "mask_of", key="masks_of")
     with right:
         fill, own = FIELDS.now().mask_fill, shown.trace.config.mask_fill
         _own_or("Fill of closed cells", [*FILL_NAMES], FILL_NAMES, "mask_fill", fill, own)
@@ -228,9 +234,13 @@ def _of_text(shown: Shown, kind: KindName, batch: list[Shown], index: int) -> Lo
     parts, compared = _two_passes(looked, kind, batch_lengths([each.trace for each in batch]))
     _say_left_out(compared.key[-1], looked)
     before = compared.before.trace
-    rows, columns = maps.axes(compared.before, kind)
     elsewhere = index > 0 or (before.src_ids, before.tgt_ids) != (shown.trace.src_ids, shown.trace.tgt_ids)
-    if elsewhere:
+    return _made(looked, kind, parts, replace(compared, elsewhere=elsewhere))
+
+
+def _made(shown: Shown, kind: KindName, parts: MaskParts, compared: Compared) -> Looked:
+    rows, columns = maps.axes(compared.before, kind)
+    if compared.elsewhere:
         rows, columns = of_no_run(rows, columns)
     return Looked(
         kind=kind,
@@ -240,8 +250,8 @@ def _of_text(shown: Shown, kind: KindName, batch: list[Shown], index: int) -> Lo
         fill=compared.ckpt.config.mask_fill,
         rule=compared.ckpt.config.padding_mask,
         name=labels.file_name(shown.summary.name, "masks", kind),
-        caption=looked.caption(f"masks of {KINDS[kind].words}"),
-        compared=replace(compared, elsewhere=elsewhere),
+        caption=shown.caption(f"masks of {KINDS[kind].words}"),
+        compared=compared,
     )
 
 
@@ -264,20 +274,22 @@ def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tupl
     return parts, Compared(first, second, ckpt, (before.id, fill, rule, words), same, elsewhere=False)
 
 
-def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Compared:
-    """B's run, padded as A's is in its batch, with its own masks and with the chosen ones.
+def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Looked:
+    """B's masks and run, padded as A's is in its batch, with its own masks and with the chosen ones.
 
-    Raises ValueError with one sentence where there is nothing to subtract from A.
+    Raises ValueError with one sentence where there is nothing to compare A with.
     """
     assert both.b is not None
+    sign = "A − B" if both.difference else "A | B"
     if looked.compared is None:
-        raise ValueError("A plain size has no runs: A − B is there for texts")
+        raise ValueError(f"A plain size has no runs: {sign} is there for texts")
     if FIELDS.now().mask_text > 0:
-        raise ValueError("A − B is that of the two runs: choose text 0 of the batch to see it")
+        raise ValueError(f"{sign} is that of the two runs: choose text 0 of the batch to see it")
     trace = looked.compared.before.trace
     try:
         with waiting("Running B with these masks ...", place):
-            return _two_passes(both.b, looked.kind, (len(trace.src), len(trace.tgt)))[1]
+            parts, compared = _two_passes(both.b, looked.kind, (len(trace.src), len(trace.tgt)))
+            return _made(both.b, looked.kind, parts, replace(compared, elsewhere=looked.compared.elsewhere))
     except ValueError as error:
         raise ValueError(f"B cannot be shown so: {error}") from None
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
 from viz_transformer.analysis.masks.parts import (
@@ -24,13 +25,12 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
-from viz_transformer.ui.frame import controls, maps, pictures, text
+from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
 from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Compared, Looked
 from viz_transformer.ui.session import state
 
-WEIGHTS_HEIGHT = 440
 FILL_MEANINGS = {
     "zero-rows": "closed keys are left out of the softmax; a row without any key is all zeros",
     "-inf": "closed scores become −inf",
@@ -46,8 +46,9 @@ RULE_NOTES = {
 _WHEN = ("before", "after")
 
 
-def before_and_after(looked: Looked) -> None:
-    """Padding and causal, and both of them before and after what was changed."""
+def before_and_after(looked: Looked, own: str = "") -> None:
+    """Padding and causal, and both of them before and after what was changed. own: behind the key of the second of
+    two."""
     parts = looked.parts
     masks(
         masks_payload(
@@ -68,7 +69,7 @@ def before_and_after(looked: Looked) -> None:
             caption=looked.caption,
             name=looked.name,
         ),
-        key="masks_four",
+        key=f"masks_four{own}",
         on_cells=_turned,
     )
 
@@ -136,17 +137,6 @@ def _close_row(word: str, close: bool) -> None:
 # --- weights before and after
 
 
-def weight_controls(looked: Looked) -> None:
-    """Layer and head of the weights."""
-    compared = looked.compared
-    if compared is None:
-        return
-    config = compared.before.trace.config
-    with st.container(horizontal=True, vertical_alignment="bottom", key="masks_beside_head"):
-        controls.number("Layer", KINDS[looked.kind].layers(config), **state.bind("layer", key="masks_layer"))
-        controls.heads(config.n_heads, key="masks_heads", words=("mean", "max"))
-
-
 def two_weights(looked: Looked, other: Compared | None = None) -> None:
     """The weights before and after, as two maps on one scale; with `other`, those of A less those of B."""
     try:
@@ -159,10 +149,32 @@ def two_weights(looked: Looked, other: Compared | None = None) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    for column, picture, key in zip(st.columns(2, gap="medium"), drawn, _WHEN, strict=True):
+    _put(st.columns(2, gap="medium"), drawn)
+
+
+def weights_beside(looked: Looked, other: Looked) -> None:
+    """The weights of A and of B with their masks as they are now, and before that where they were changed."""
+    shown = []
+    for each, name in ((looked, "A"), (other, "B")):
+        assert each.compared is not None
+        try:
+            before, after = _pictures_of(each, each.compared)
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be shown so: {error}") from None
+        if each.compared.own:
+            shown.append([replace(after, title=f"{name}: the model’s own masks")])
+        else:
+            shown.append([replace(p, title=f"{name}: {when}") for p, when in ((before, "before"), (after, "after"))])
+    columns = iter(st.columns(sum(map(len, shown)), gap="small"))
+    for drawn, own in zip(shown, ("", "_b"), strict=True):
+        _put([next(columns) for _ in drawn], drawn, own)
+
+
+def _put(columns: Sequence[DeltaGenerator], drawn: Sequence[Picture], own: str = "") -> None:
+    for column, picture, key in zip(columns, drawn, _WHEN[-len(drawn) :], strict=True):
         with column:
-            matrix(picture.matrix(WEIGHTS_HEIGHT), key=f"masks_{key}")
-            pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{key}_table")
+            asked = pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{key}{own}")
+            matrix(picture.matrix(), key=f"masks_{key}{own}", on_table=asked)
 
 
 def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
@@ -170,7 +182,7 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     chosen = state.selection()
     if chosen["heads"] == "rollout":
         raise ValueError("Rollout joins all layers and is not one head's map: choose a head, the mean or the maximum")
-    after = "After: nothing is changed yet" if compared.own else "After: the masks above"
+    after = "After: nothing is changed yet" if compared.own else "After: the chosen masks"
     titles = ("Before: the model's own masks", after)
     made = []
     for shown, title, when in zip((compared.before, compared.after), titles, _WHEN, strict=True):
@@ -238,7 +250,7 @@ def effect(looked: Looked) -> None:
     names = compared.ckpt.codec("target").names
     effects = row_effects(compared.before.trace, compared.after.trace, names)
     text.paragraph(effect_in_words(effects))
-    pictures.table(
+    pictures.table_button(
         lambda: effect_table(effects),
         note=f"{looked.caption}. Each row of the decoder with its most probable next token before and after.",
         name=f"{looked.name}-effect",

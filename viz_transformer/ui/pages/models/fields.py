@@ -8,14 +8,15 @@ from typing import Literal, get_args
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, declared, matching, one_of, text_of_at_most
 
-TABS = ("card", "architecture", "curves", "data", "errors", "doctor", "new", "training")
+TABS = ("card", "architecture", "curves", "data", "errors", "doctor", "open", "train", "new", "training")
 Answers = Literal["all", "wrong", "right"]
-LONGEST_FIND = 100
+LONGEST_FIND, LONGEST_NAME = 100, 300
 
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """model_tab: what of the model is shown; model_answers, model_find: which of its answers.
+    """model_tab: what of the model is shown; model_answers, model_find: which of its answers;
+    model_other: the model whose answers stand beside, by its name, "" for the pinned run's.
 
     model_recipe: the new model that is being put together, by its name; model_snapshot: a training step, None for the
     last.
@@ -24,6 +25,7 @@ class Models:
     model_tab: str = declared("card", one_of(TABS))
     model_answers: Answers = declared("all", one_of(get_args(Answers)))
     model_find: str = declared("", text_of_at_most(LONGEST_FIND))
+    model_other: str = declared("", text_of_at_most(LONGEST_NAME))
     model_recipe: str = declared("", matching(r"(new:[^:]{1,100}:[a-z0-9:-]{1,80})?", "the name of a new model"))
     model_snapshot: int | None = declared(None, NUMBER, picked=True)
 

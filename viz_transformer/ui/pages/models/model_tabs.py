@@ -6,7 +6,7 @@ import contextlib
 import html
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +18,15 @@ from viz_transformer.analysis.models.parameters import parameter_rows
 from viz_transformer.analysis.models.training import best_validation, loss_history, rate_history, time_history
 from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
+from viz_transformer.checkpoint.contents import Unreadable
+from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.figures.architecture import architecture as drawn
 from viz_transformer.figures.architecture import norm_places
 from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.curves import loss_curves
 from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import architecture_view
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.pages.models import view
@@ -34,11 +37,13 @@ from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
+    from viz_transformer.analysis.models.answers import PairAnswer
     from viz_transformer.analysis.models.doctor import Check
     from viz_transformer.analysis.models.parameters import Row
     from viz_transformer.analysis.models.training import Best, Time
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.measuring.comparing import Both
     from viz_transformer.model.config import ModelConfig
     from viz_transformer.ui.pages.models.card_rows import Measured
 
@@ -49,13 +54,15 @@ NAMES = {
     "data": "Data",
     "errors": "Errors",
     "doctor": "Doctor’s checks",
+    "open": "Open a model",
+    "train": "Train on your data",
     "new": "New model",
     "training": "Training",
 }
 SCENES = {
     "card": ("cards", "model_measured", "model_origin", "model_settings"),
     "architecture": ("model_drawing", "model_norms", "model_settings", "model_parameters"),
-    "curves": ("loss", "loss_words"),
+    "curves": ("loss",),
     "data": ("model_data", "model_pairs"),
     "errors": ("model_answers", "model_confused", "model_counts"),
     "doctor": ("doctor",),
@@ -72,7 +79,8 @@ READS_THE_ANSWER = (
 EXAMPLES = 200
 MOST_COLUMNS = 4
 """Measurements that have a column each; more have a row each, with their commands folded away."""
-SHOWN, LISTED, CONFUSED = 6, 60, 8
+SHOWN, LISTED, CONFUSED, MORE = 6, 60, 8, 200
+NO_OTHER = "no other model"
 PROJECTED, LOW, WIDE = 1.4, 305, 136
 """By how much a chart grows on a projector, its height before without the learning rate, and its left margin then."""
 _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
@@ -239,7 +247,16 @@ def curves(summary: Summary) -> None:
         alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
         if projector.is_on():
             figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
-        frame.chart(figure, key="models_loss", alt=alt, caption=", ".join(filter(None, (summary.name, losses))))
+            figure.update_layout(yaxis_title_text="nats per token")  # the whole name is longer than its axis
+        asked = pictures.table(
+            lambda: history_table(rows),
+            note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing"
+            f"{f': {losses}' if losses else ''}.",
+            name=f"{summary.name}-history",
+            key="models_loss",
+        )
+        caption = ", ".join(filter(None, (summary.name, losses)))
+        frame.chart(figure, key="models_loss", alt=alt, caption=caption, on_table=asked, room=projector.ROOM_ALONE)
     with st.container(key="loss_words"):
         if best is not None:
             exported = card.get("exported_step")
@@ -256,13 +273,6 @@ def curves(summary: Summary) -> None:
             text.paragraph(READS_THE_ANSWER, tone="warning")
         elif causal is not True and summary.anatomy.has_decoder:
             text.paragraph("Whether its decoder reads the answer is not stated; the Doctor tries it.")
-    pictures.table(
-        lambda: history_table(rows),
-        note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing"
-        f"{f': {losses}' if losses else ''}.",
-        name=f"{summary.name}-history",
-        key="models_history",
-    )
 
 
 def trained_in(time: Time | None, best: Best | None) -> str:
@@ -334,7 +344,7 @@ def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def errors(summary: Summary) -> None:
     """Test pairs that the model is run on now, aligned with what was asked for; a filter, and what is confused."""
-    from viz_transformer.analysis.models.answers import confusions, matching
+    from viz_transformer.analysis.models.answers import both_answers, confusions, matching
 
     place = frame.place("examples")
     status = place.empty()
@@ -360,11 +370,84 @@ def errors(summary: Summary) -> None:
             text.paragraph("No answer is of that kind and holds these words.")
         left, right = st.columns([5, 2], gap="medium")
         with left, st.container(key="model_answers"):
-            view.answer_tables(found, LISTED if narrowed else SHOWN, translates=translates)
+            _answer_list(found, LISTED if narrowed else SHOWN, translates, summary.name)
+            _beside(summary, available, both_answers)
         with right, st.container(key="model_confused"):
             _confused(confusions(found), translates)
         with right, st.container(key="model_counts"):
             _counts(summary, available)
+
+
+@kept(8)
+def _both(summary: Summary, other: Summary, count: int, _answers: Callable[..., Both]) -> Both:
+    """What this model and another one write for the first `count` of its own example pairs."""
+    return _answers(cached.checkpoint(summary), cached.checkpoint(other), summary.examples()[:count])
+
+
+def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
+    """Where another model writes something else for the same pairs: the one that was chosen, else the pinned run's."""
+    others = {
+        each.name: each
+        for each in cached.summaries()
+        if not isinstance(each, Unreadable | RecordingSummary)
+        and each.name != summary.name
+        and each.anatomy.kind == "encoder-decoder"
+    }
+    if not others:
+        return
+    pinned = state.SHARED.now().pin_checkpoint
+    chosen = next((name for name in (FIELDS.now().model_other, pinned) if name in others), NO_OTHER)
+    text.section("Beside another model")
+    st.selectbox(
+        "Another model",
+        [NO_OTHER, *others],
+        width=340,
+        label_visibility="collapsed",
+        **state.bind("model_other", key="models_other", value=chosen, taken=lambda new: "" if new == NO_OTHER else new),
+    )
+    if chosen not in others:
+        return
+    status = st.empty()
+    try:
+        with waiting(f"Running both on {count} test pairs ...", status):
+            both = _both(summary, others[chosen], count, answers)
+    except ValueError as error:
+        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        return
+    found = both.differences()
+    exact = both.judged()["exact_match"]
+    text.paragraph(
+        f"Both right: {exact['both']}, only {both.names[0]}: {exact['only_first']}, only {both.names[1]}:"
+        f" {exact['only_second']}, neither: {exact['neither']}. That the two are equally good would give a difference"
+        f" like this with p = {numerals.share(exact['p'])} (McNemar’s exact test)."
+    )
+    if not found:
+        text.paragraph("They write the same for each pair.")
+        return
+    of, key = (summary.name, chosen), "models_more_beside"
+    listed = LISTED + MORE * _clicks(of, key)
+    st.html(view.differences_table(found[:listed], both.names, len(found)))
+    _more_button(of, len(found) - listed, key)
+
+
+def _answer_list(found: Sequence[PairAnswer], shown: int, translates: bool, model: str) -> None:
+    """The first answers of each kind, and a button for MORE of each as long as there are any."""
+    chosen = FIELDS.now()
+    of = (model, chosen.model_answers, chosen.model_find)
+    listed = shown + MORE * _clicks(of, "models_more")
+    _more_button(of, view.answer_tables(found, listed, translates=translates, model=model), "models_more")
+
+
+def _clicks(of: tuple[str, ...], key: str) -> int:
+    """How often more was asked for in this very list."""
+    kept_of, clicks = st.session_state.get(f"{key}_of", (of, 0))
+    return clicks if kept_of == of else 0
+
+
+def _more_button(of: tuple[str, ...], left: int, key: str) -> None:
+    if left > 0:
+        kept_as = (f"{key}_of", (of, _clicks(of, key) + 1))
+        st.button(f"{min(left, MORE):,} more", key=key, on_click=st.session_state.__setitem__, args=kept_as)
 
 
 def _filter(translates: bool) -> Any:

@@ -44,14 +44,14 @@ def training(summary: Summary) -> None:
     frame.fit(shown)
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:
-        with st.container(key="training_slider"):
-            snapshots_view(_payload(shown, series), key="snapshots")
-        pictures.table(
+        asked = pictures.table(
             lambda: table(series),
             note=f"{shown.caption('at every snapshot')}. Loss: nats per token of “{series.target}”.",
             name=f"{summary.name}-snapshots",
-            key="snapshots_table",
+            key="snapshots",
         )
+        with st.container(key="training_slider"):
+            snapshots_view(payload(shown, series), key="snapshots", on_table=asked)
         text.paragraph(
             f"{_said(series)} The sentence is that of the whole app: another one is typed on the Run page. Every"
             " snapshot writes its own answer; loss and maps are of one target,"
@@ -96,7 +96,9 @@ def _series(ckpt: Checkpoint, source: str, target: str | None) -> SnapshotSeries
 
 
 @kept(4)
-def _payload(shown: Shown, _series: SnapshotSeries) -> bytes:
+def payload(shown: Shown, _series: SnapshotSeries) -> bytes:
+    """What the replay draws; `shown` is the run at its last snapshot."""
+
     def of(kind: Any) -> MapsOfKind:
         drawn = maps.picture(shown, {"kind": kind, "layer": 0, "heads": (0,), "options": ()})
         return MapsOfKind(

@@ -13,13 +13,19 @@ from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
+from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.measuring.app_links import both_shown
 from viz_transformer.model.kinds import SIDE_OF, stacks_of
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import links, text
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 
+IMPORTED = "imported"
+"""The entry of a card that an import writes."""
+
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import PairAnswer
+    from viz_transformer.measuring.comparing import Difference
     from viz_transformer.model.config import ModelConfig
 
 
@@ -35,7 +41,8 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
     """
     lines: list[tuple[str, str]] = []
     if not isinstance(summary, Unreadable):
-        task = str(summary.card.get("title") or summary.card.get("task") or "task not stated")
+        recorded = f"Recording: {summary.text}" if isinstance(summary, RecordingSummary) else "task not stated"
+        task = str(summary.card.get("title") or summary.card.get("task") or recorded)
         value, *what = ((style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2])
         left_out = [("vt-card-what", line) for line in too_long_lines(summary.card)]
         lines = [value, ("vt-card-task", task), *what, *left_out, ("vt-card-size", size_line(summary))]
@@ -47,7 +54,7 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
             st.html(f'<div class="vt-card">{body}</div>')
             text.paragraph(summary.error, tone="bad")
             return
-        st.html(f'<div class="vt-card">{body}{_badge(summary)}</div>')
+        st.html(f'<div class="vt-card">{body}{_read_right(summary)}{_badge(summary)}</div>')
         st.button(
             f"{'Selected' if selected else 'Select'}: {text.literal(summary.name)}",
             key=f"select_{summary.name}",
@@ -61,6 +68,8 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
 def size_line(summary: Summary) -> str:
     """Parameters and bytes on the disk; that they are not known where the file cannot be read."""
     try:
+        if isinstance(summary, RecordingSummary):
+            return f"no parameters, {file_size(summary.path.stat().st_size)}"
         count = f"{summary.parameter_count:,} parameters"
         if isinstance(summary, UntrainedSummary):
             return f"{count}, in memory"
@@ -73,10 +82,33 @@ def _badge(summary: Summary) -> str:
     """That the files are what the card says, which is no word about the model's quality; or what is wrong with them."""
     if isinstance(summary, UntrainedSummary):
         return '<div class="vt-card-badge">new: never trained</div>'
+    if isinstance(summary, RecordingSummary):
+        return '<div class="vt-card-badge">a recording of one call</div>'
     wrong = _changed(str(summary.path), _times(summary), summary)
     tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "files as its card says")
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'
     return f'<div class="vt-card-badge vt-{tone}">{icon}{html.escape(words)}</div>'
+
+
+_GRADES: Mapping[str, tuple[text.Tone, str, str]] = {
+    "failed": ("bad", "✕", "not read as it was trained"),
+    "proved": ("ok", "✓", "read right: proved by a sample"),
+    "doubtful": ("warning", "!", "read right? its texts are no likelier than shuffled ones"),
+    "plausible": ("plain", "", "read right: plausible, its texts are likelier than shuffled ones"),
+    "consistent": ("plain", "", "consistent, which proves no guess"),
+    "not verified": ("plain", "", "read right? not verified"),
+}
+
+
+def _read_right(summary: Summary) -> str:
+    """How well it is known that an imported model is read as it was trained; nothing of one that was trained here."""
+    if IMPORTED not in summary.card:
+        return ""
+    grade, sentence = describe.verified(summary.card) or ("not verified", "No sample was given to compare with.")
+    tone, sign, words = _GRADES.get(grade, _GRADES["not verified"])
+    icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>' if sign else ""
+    hint = html.escape(sentence)
+    return f'<div class="vt-card-badge vt-{tone}" title="{hint}">{icon}{html.escape(words)}</div>'
 
 
 def _times(summary: Summary) -> tuple[float, ...]:
@@ -219,22 +251,27 @@ def answer_lines(answers: Sequence[PairAnswer], *, translates: bool) -> str:
     return f"{run}: {right} equal the reference letter by letter{case}, {wrong} differ."
 
 
-def answer_tables(answers: Sequence[PairAnswer], shown: int, *, translates: bool) -> None:
-    """The first answers of each kind; of a translator all, to be read: one that is not the reference may be as good."""
+def answer_tables(answers: Sequence[PairAnswer], shown: int, *, translates: bool, model: str) -> int:
+    """The first answers of each kind; of a translator all, to be read: one that is not the reference may be as good.
+
+    Each row leads to *Run*, where the model reads its source. Returns how many are left out.
+    """
     right = [answer for answer in answers if answer.right]
     wrong = [answer for answer in answers if not answer.right]
     if translates:
-        _answer_table("Different from the reference", wrong, len(wrong), sides=("reference", "written"))
-        _answer_table("Equal to the reference", right, len(right))
-    else:
-        _answer_table("Wrong", wrong[:shown], len(wrong), tone="bad", sides=("asked for", "written"))
-        _answer_table("Right", right[:shown], len(right), tone="ok")
+        _answer_table("Different from the reference", wrong, len(wrong), model, sides=("reference", "written"))
+        _answer_table("Equal to the reference", right, len(right), model)
+        return 0
+    _answer_table("Wrong", wrong[:shown], len(wrong), model, tone="bad", sides=("asked for", "written"))
+    _answer_table("Right", right[:shown], len(right), model, tone="ok")
+    return sum(max(len(each) - shown, 0) for each in (wrong, right))
 
 
 def _answer_table(
     title: str,
     answers: Sequence[PairAnswer],
     total: int,
+    model: str,
     *,
     tone: text.Tone = "plain",
     sides: tuple[str, str] | None = None,
@@ -242,7 +279,7 @@ def _answer_table(
     """Sources with their answers; with `sides`, what was asked for stands above the answer, differences marked."""
     if not answers:
         return
-    rows = "".join(_answer_row(answer, sides) for answer in answers)
+    rows = "".join(_answer_row(answer, sides, model) for answer in answers)
     shown = f"{len(answers)} of {total}" if len(answers) < total else str(total)
     sign = {"ok": "✓", "bad": "✕"}.get(tone)
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>' if sign else ""
@@ -252,8 +289,31 @@ def _answer_table(
     )
 
 
-def _answer_row(answer: PairAnswer, sides: tuple[str, str] | None) -> str:
-    source = f"<th>{html.escape(answer.source)}</th>"
+def source_cell(source: str, **fields: str) -> str:
+    """A source that leads to *Run* with these fields, as the first cell of a row."""
+    return f"<th>{linked(source, **fields)}</th>"
+
+
+def linked(source: str, **fields: str) -> text.Html:
+    """A source that leads to *Run* with these fields; one that is too long for an address stands there alone."""
+    where, words = links.address(**{"text": source, **fields}), html.escape(source)
+    return text.Html(words if where is None else f'<a href="{html.escape(where)}">{words}</a>')
+
+
+def differences_table(found: Sequence[Difference], names: tuple[str, str], total: int) -> str:
+    """Sources to which two models wrote different texts, with the reference; a right one has its mark in front."""
+    rows = []
+    for each in found:
+        written = zip(each.texts, each.right, strict=True)
+        texts = [f"{'✓ ' if right else ''}{words or '(nothing)'}" for words, right in written]
+        rows.append((linked(each.source, **both_shown(*names, each.source)), each.target, *texts))
+    shown = f"{len(found):,} of {total:,}" if len(found) < total else f"{total:,}"
+    caption = f"Different answers, {shown} shown; ✓ is an exact match"
+    return text.table(rows, head=("", "reference", *names), style="vt-answers vt-differences", caption=caption)
+
+
+def _answer_row(answer: PairAnswer, sides: tuple[str, str] | None, model: str) -> str:
+    source = source_cell(answer.source, checkpoint=model)
     if sides is None:
         return f"<tr>{source}<td>{html.escape(answer.written)}</td></tr>"
     wanted = "".join(_marked("".join(piece.wanted), "del", piece.same) for piece in answer.pieces)

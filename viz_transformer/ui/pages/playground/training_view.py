@@ -23,6 +23,7 @@ from viz_transformer.analysis.playground.experiments import (
     new_rebuild,
 )
 from viz_transformer.figures.playground import Curve, curves, map_row, rebuilt_row
+from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import question, view
@@ -177,14 +178,17 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
         ]
         title = "Loss" if step == 1 else f"Loss, one step in {step}"
         alt = "Loss of one head and of several heads against steps"
-        _draw_losses(lines, work.losses[:, at], work.total, title=title, unit="mean squared error", alt=alt)
+        losses = {name: work.losses[place, :done] for place, name in enumerate(work.names)}
+        note = "The loss before each step, of every step."
+        asked = None if going else _loss_asked(losses, "rebuild", note)
+        _draw_losses(lines, work.losses[:, at], work.total, asked, title=title, unit="mean squared error", alt=alt)
     with st.container(key="play_rest"):
         _rebuilt_rest(work, going)
 
 
 def _rebuilt_rest(work: Rebuild, going: bool) -> None:
-    """Output beside input, and when it has ended the maps and the table."""
-    done, now = work.done, work.now
+    """Output beside input, and when it has ended the maps."""
+    now = work.now
     names = [f"x{i}" for i in range(len(work.x))]
     outputs = [(f"{name}: {each.loss:.1e}", each.output) for name, each in zip(work.names, now, strict=True)]
     figure = rebuilt_row(
@@ -199,13 +203,11 @@ def _rebuilt_rest(work: Rebuild, going: bool) -> None:
         title = "Attention maps before training" if moment == "before" else f"The same after {found[0].step:,} steps"
         figure = map_row(maps, names=names, kind="encoder", title=title, theme=frame.theme())
         view.chart(figure, key=f"play_maps_{moment}", alt=title)
-    if done:
-        pictures.table(
-            lambda: loss_table({name: work.losses[place, :done] for place, name in enumerate(work.names)}),
-            note="The loss before each step, of every step.",
-            name="playground-rebuild",
-            key="play_loss_table",
-        )
+
+
+def _loss_asked(columns: dict[str, Any], name: str, note: str) -> Asked:
+    """What opens the losses as a table."""
+    return pictures.table(lambda: loss_table(columns), note=note, name=f"playground-{name}", key="play_loss")
 
 
 def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
@@ -215,7 +217,17 @@ def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
     return made
 
 
-def _draw_losses(lines: list[Curve], values: Any, steps: int, *, title: str, unit: str, alt: str, **more: Any) -> None:
+def _draw_losses(
+    lines: list[Curve],
+    values: Any,
+    steps: int,
+    asked: Asked | None,
+    *,
+    title: str,
+    unit: str,
+    alt: str,
+    **more: Any,
+) -> None:
     """Losses against steps, of which there will be `steps`; `values` are all that the lines have."""
     figure = curves(
         lines,
@@ -229,7 +241,7 @@ def _draw_losses(lines: list[Curve], values: Any, steps: int, *, title: str, uni
         **more,
     )
     with st.container(key="play_picture"):
-        view.chart(figure, key="play_loss", alt=alt)
+        view.chart(figure, key="play_loss", alt=alt, on_table=asked)
 
 
 def _decades(values: Any) -> tuple[float, float]:
@@ -279,10 +291,12 @@ def _copied(work: Copying, going: bool) -> None:
             for kind, what in enumerate(LETTERS_COUNTED)
             for place, name in enumerate(work.names)
         ]
+        note = "The loss before each step, in nats per letter, of every step."
         _draw_losses(
             lines,
             work.losses[:, :, :done],
             work.total,
+            None if going else _loss_asked(_losses_of(work), "copy", note),
             title="Loss while the right letters are given",
             unit="nats per letter",
             alt="Loss of both decoders against steps",
@@ -293,8 +307,17 @@ def _copied(work: Copying, going: bool) -> None:
             _copied_rest(work)
 
 
+def _losses_of(work: Copying) -> dict[str, Any]:
+    """The losses of both decoders on both halves, by name."""
+    return {
+        f"{what}, {name}": work.losses[place, kind, : work.done]
+        for kind, what in enumerate(LETTERS_COUNTED)
+        for place, name in enumerate(work.names)
+    }
+
+
 def _copied_rest(work: Copying) -> None:
-    """What both have learned, in numbers, examples and maps, and the table of losses."""
+    """What both have learned, in numbers, examples and maps."""
     done = work.done
     letters = ALPHABET[: work.settings.letters] + "|"
     copy_facts(work, letters)
@@ -310,18 +333,6 @@ def _copied_rest(work: Copying) -> None:
     text.paragraph(
         "Rows read, columns are read; the row of a letter writes the next one. Below the diagonal stands what is"
         " already written, above it what is still to come: the answer."
-    )
-    pictures.table(
-        lambda: loss_table(
-            {
-                f"{what}, {name}": work.losses[place, kind, :done]
-                for kind, what in enumerate(LETTERS_COUNTED)
-                for place, name in enumerate(work.names)
-            }
-        ),
-        note="The loss before each step, in nats per letter, of every step.",
-        name="playground-copy",
-        key="play_loss_table",
     )
 
 

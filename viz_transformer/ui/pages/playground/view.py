@@ -17,6 +17,7 @@ from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.playground import Curve, Dot, attention_row, curves, norm_row
 from viz_transformer.figures.playground import simplex as drawn_simplex
 from viz_transformer.numerals import significant
+from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import number_editor, question
@@ -34,9 +35,9 @@ PARTS = {
 }
 MASKS = {"none": "No mask", "causal": "Causal", "padding": "Padding at the end", "own": "Own"}
 NORM_NAMES = {"layer": "layer norm", "batch": "batch norm", "positions-and-features": "positions and features"}
-PROJECTED, WIDER = 1.35, 1.2
+PROJECTED, WIDER = 1.35, 1.25
 """By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
-TALLEST = 600
+TALLEST = 560
 """The height of a picture on a projector, in pixels: as much as leaves room for a sentence and the caption."""
 LARGEST_SEED = 999_999_999
 
@@ -104,20 +105,21 @@ def size_boxes() -> None:
 
 
 def project() -> None:
-    """On a projector one scene of the part: its picture, or what stands below."""
+    """On a projector one scene of the part: its picture, or what stands below; cells are not edited there."""
     chosen = FIELDS.now()
+    below = () if chosen.play in ("attention", "simplex") else ("play_rest",)
     caption = f"Playground: {PARTS[chosen.play].lower()}, seed {chosen.play_seed}"
-    frame.scenes_of_page(("play_picture", "play_rest"), caption)
+    frame.scenes_of_page(("play_picture", *below), caption)
 
 
-def chart(figure: Figure, *, key: str, alt: str) -> None:
+def chart(figure: Figure, *, key: str, alt: str, on_table: Asked | None = None) -> None:
     """A figure in its place; on a projector higher and with larger type."""
     if projector.is_on():
         figure = enlarged(figure, PROJECTED)
-        figure.update_layout(height=min(figure.layout.height, TALLEST))
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
-    frame.chart(figure, key=key, alt=alt, caption=f"Playground, seed {FIELDS.now().play_seed}")
+    caption = f"Playground, seed {FIELDS.now().play_seed}"
+    frame.chart(figure, key=key, alt=alt, caption=caption, on_table=on_table, room=TALLEST)
 
 
 def sizes() -> by_hand.Sizes:
@@ -157,15 +159,16 @@ def attention() -> Question:
         title=title,
         theme=frame.theme(),
     )
+    asked = pictures.table(
+        lambda: attention_table(found),
+        note="Every number of the row of tables, in float64.",
+        name="playground-attention",
+        key="play_row",
+    )
     with st.container(key="play_picture"):
-        chart(figure, key="play_row", alt=f"{title}: Q, K, products, scores, weights, V and output as tables")
+        alt = f"{title}: Q, K, products, scores, weights, V and output as tables"
+        chart(figure, key="play_row", alt=alt, on_table=asked)
     with st.container(key="play_rest"):
-        pictures.table(
-            lambda: attention_table(found),
-            note="Every number of the row of tables, in float64.",
-            name="playground-attention",
-            key="play_table",
-        )
         if own:
             text.paragraph(alignment_sentence(found))
         _attention_editors(own)
@@ -338,6 +341,12 @@ def scaling() -> Question:
         seed_box()
         _size("Keys", 1, keys)
     found = _growth(FIELDS.now().play_seed, keys)
+    asked = pictures.table(
+        lambda: growth_table(found),
+        note=f"Means of {found.rows:,} random rows over {found.keys} keys.",
+        name="playground-scaling",
+        key="play_growth",
+    )
     with st.container(key="play_picture"):
         left, right = st.columns(2, gap="medium")
     with left:
@@ -354,7 +363,12 @@ def scaling() -> Question:
             y_range=(-0.05 * max(found.even, 1.0), 1.12 * max(found.even, 1.0)),
             theme=frame.theme(),
         )
-        chart(figure, key="play_entropy", alt="Entropy of softmax rows against d_k, with and without scaling")
+        chart(
+            figure,
+            key="play_entropy",
+            alt="Entropy of softmax rows against d_k, with and without scaling",
+            on_table=asked,
+        )
     with right:
         figure = curves(
             [
@@ -369,15 +383,9 @@ def scaling() -> Question:
             log_y=True,
             theme=frame.theme(),
         )
-        chart(figure, key="play_variance", alt="Variance of products and of scores against d_k")
+        chart(figure, key="play_variance", alt="Variance of products and of scores against d_k", on_table=asked)
     with st.container(key="play_rest"):
         growth_facts(found)
-        pictures.table(
-            lambda: growth_table(found),
-            note=f"Means of {found.rows:,} random rows over {found.keys} keys.",
-            name="playground-scaling",
-            key="play_growth_table",
-        )
     return question.scaling(found)
 
 
@@ -427,7 +435,14 @@ def norms() -> Question:
     found = [by_hand.normalised(x, norm, affine) for norm in by_hand.AXES]
     with st.container(key="play_picture"):
         figure = norm_row(found, title="What shares one mean and one variance is framed", theme=frame.theme())
-        chart(figure, key="play_norms", alt="Numbers of two texts before and after layer norm, batch norm and a third")
+        asked = pictures.table(
+            lambda: norm_table(found),
+            note="Every number before and after each norm, with the mean and the variance that it was given.",
+            name="playground-norms",
+            key="play_norms",
+        )
+        alt = "Numbers of two texts before and after layer norm, batch norm and a third"
+        chart(figure, key="play_norms", alt=alt, on_table=asked)
     with st.container(key="play_rest"):
         _norm_rest(found, seed)
     return question.norms(found, [NORM_NAMES[each.norm] for each in found])
@@ -443,12 +458,6 @@ def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
         "Moved by: how far the first number of text 0, token 0 goes when one other number is raised by 1: the next"
         " feature of the same token, the same feature of the next token, or that of the other text. 0 is exact."
         " After: behind gain and offset. Batch norm is as in training; in use it takes averages from training."
-    )
-    pictures.table(
-        lambda: norm_table(found),
-        note="Every number before and after each norm, with the mean and the variance that it was given.",
-        name="playground-norms",
-        key="play_norm_table",
     )
     left, right = st.columns([1, 1], gap="medium")
     rows, features = x.shape[0] * x.shape[1], x.shape[2]

@@ -108,13 +108,14 @@ def _rotation(at: Place) -> None:
             theme=frame.theme(),
             height=height(460),
         )
-        chart(figure, key="pos_rotated", alt=f"Query {query} times key {key} by the distance between them")
-        pictures.table(
+        asked = pictures.table(
             lambda: _products_frame(found),
             note=f"{shown.caption(f'{site}, head {head}: query {query} times key {key}, by distance')}. Undivided.",
             name=labels.file_name(shown.summary.name, site, "rotated products"),
-            key="pos_rotated_table",
+            key="pos_rotated",
         )
+        alt = f"Query {query} times key {key} by the distance between them"
+        chart(figure, key="pos_rotated", alt=alt, on_table=asked)
     with right, st.container(key="pos_curves"):
         length = max(2, len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)))
         figure = wavelength_curves(
@@ -201,13 +202,14 @@ def _bias(at: Place) -> None:
             theme=frame.theme(),
             height=height(540),
         )
-        chart(figure, key="pos_bias", alt=f"The bias of {site}, head {head}: rows are queries, columns are keys")
-        pictures.table(
+        asked = pictures.table(
             lambda: _bias_frame(bias),
             note=f"{shown.caption(f'{site}, head {head}: bias')}. A row is a query, a column a key.",
             name=labels.file_name(shown.summary.name, site, "bias"),
-            key="pos_bias_table",
+            key="pos_bias",
         )
+        alt = f"The bias of {site}, head {head}: rows are queries, columns are keys"
+        chart(figure, key="pos_bias", alt=alt, on_table=asked)
 
 
 def _slopes(at: Place) -> None:

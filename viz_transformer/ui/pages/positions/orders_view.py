@@ -21,9 +21,10 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import StackName
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import controls, text
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
@@ -75,11 +76,13 @@ def _removed(options: Sequence[tuple[StackName, ...]]) -> tuple[StackName, ...]:
     chosen = asked if asked in words else next(iter(words), "")
     if len(words) > 1:
         first = next(iter(words))
-        st.segmented_control(
+        controls.buttons(
             "Positions left out",
-            [*words],
-            required=True,
-            **state.bind("pos_off", key="pos_off", value=chosen, taken=lambda new: "" if new == first else new),
+            {word: word for word in words},
+            "pos_off",
+            key="pos_off",
+            value=chosen,
+            taken=lambda new: "" if new == first else new,
         )
     return words.get(chosen, ())
 
@@ -88,7 +91,7 @@ def _turn_round() -> None:
     state.select(pos_order=None)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept(16)
 def _two_orders(
     weights: str, name: str, a: str, b: str, removed: tuple[StackName, ...], _ckpt: Checkpoint
 ) -> TwoOrders:

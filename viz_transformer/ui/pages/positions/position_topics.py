@@ -31,7 +31,7 @@ from viz_transformer.figures.distances import product_curves, turned_pairs, wave
 from viz_transformer.figures.positions import row_lengths, tables_beside
 from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.numerals import scientific
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.pages.positions.view import NAMES, Table, chart, height, numbers_frame, short
@@ -52,14 +52,7 @@ def topic_control() -> str:
     """What stands below the picture."""
     chosen: str = FIELDS.now().pos_topic
     with st.container(key="pos_topics"):
-        st.segmented_control(
-            "Topic",
-            [*TOPICS],
-            required=True,
-            format_func=TOPICS.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("pos_topic", key="pos_topic"),
-        )
+        controls.buttons("Topic", TOPICS, "pos_topic", key="pos_topic", hidden=True)
     return chosen
 
 
@@ -105,7 +98,7 @@ def steps(table: Table) -> None:
     columns = [*range(width)] if width <= ALL_COLUMNS else [*table.picked]
     rows = listed(position, len(table.values))
     st.html(steps_html(derived, columns, rows, position))
-    pictures.table(
+    pictures.table_button(
         lambda: numbers_frame(derived.argument),
         note="Step 4, the argument in radians: a row is a position, a column a dimension. Step 5 is the table above.",
         name=labels.file_name("positions", "argument", table.scheme, str(width)),
@@ -222,7 +215,13 @@ def distance(table: Table) -> None:
         theme=frame.theme(),
         height=height(400),
     )
-    chart(figure, key="pos_products", alt="Products of rows of the table against their distance")
+    asked = pictures.table(
+        lambda: _products_frame(found),
+        note=f"{table.shown.caption(f'products with position {found.position}')}.",
+        name=labels.file_name(table.shown.summary.name, "position", "products"),
+        key="pos_products",
+    )
+    chart(figure, key="pos_products", alt="Products of rows of the table against their distance", on_table=asked)
     if found.error is None:
         text.paragraph(
             f"In a {_kind(table)} two pairs at the same distance need not agree: here their products differ by up to"
@@ -234,12 +233,6 @@ def distance(table: Table) -> None:
             f" not the place. Over all pairs of rows the largest difference from that sum is {scientific(found.error)}."
             f" At distance 0 it is d_model / 2 = {table.values.shape[1] // 2}."
         )
-    pictures.table(
-        lambda: _products_frame(found),
-        note=f"{table.shown.caption(f'products with position {found.position}')}.",
-        name=labels.file_name(table.shown.summary.name, "position", "products"),
-        key="pos_products_table",
-    )
 
 
 def _kind(table: Table) -> str:

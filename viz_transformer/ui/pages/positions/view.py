@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
@@ -32,7 +33,10 @@ from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, pictures, projector
+from viz_transformer.ui.components.pictures import Asked
+from viz_transformer.ui.components.twins import twins
+from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame.controls import buttons
 from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -40,6 +44,7 @@ from viz_transformer.ui.session.runs import Shown
 NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent"}
 """Tables that a formula makes: any of them can be set beside the model's own."""
 USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
+A_ALONE = "A’s positions act in its self-attention: there is no table that B’s could stand beside. B above shows B’s."
 TALL, PICK = 400, 48  # the picture, and what picks the curves beside it
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
 
@@ -108,8 +113,15 @@ def controls(shown: Shown) -> Table:
 
 
 def _table(
-    shown: Shown, stack: StackName, chosen: Scheme, size: tuple[int, int], position: int, own: Float32 | None
+    shown: Shown,
+    stack: StackName,
+    chosen: Scheme,
+    size: tuple[int, int],
+    position: int,
+    own: Float32 | None,
+    wanted: tuple[int, ...] | None = None,
 ) -> Table:
+    """wanted: the dimensions that are picked where the address does not say which."""
     length, width = size
     own_scheme = scheme(shown.trace.config)
     if chosen not in NAMES:
@@ -123,7 +135,10 @@ def _table(
     trained = 0 if isinstance(shown.summary, UntrainedSummary) else trained_rows(shown.summary.card, stack)
     marks = Marks(position=position, read=read, trained=trained)
     added = added_rows(shown.trace, stack)
-    picked = _picked(values.shape[1], None if derived is None else derived.frequency, length)
+    if wanted is None:
+        picked = _picked(values.shape[1], None if derived is None else derived.frequency, length)
+    else:
+        picked = tuple(column for column in wanted if column < values.shape[1])
     return Table(shown, stack, chosen, values, derived, own_scheme, own, added, picked, marks)
 
 
@@ -133,7 +148,7 @@ def stack_choice(shown: Shown) -> StackName:
     if chosen and chosen != stack:
         state.remark(f"{shown.summary.name} has no {chosen}, so the {stack} is shown.")
     if len(stacks) > 1:
-        st.segmented_control("Stack", stacks, required=True, **state.bind("pos_stack", key="pos_stack", value=stack))
+        buttons("Stack", {each: each for each in stacks}, "pos_stack", key="pos_stack", value=stack)
     return stack
 
 
@@ -152,13 +167,8 @@ def _scheme(shown: Shown, own: Scheme) -> Scheme:
     if asked and asked not in options:
         state.remark(f"This model has no {asked} table, so the {NAMES.get(usual, usual)} one is shown.")
     chosen: Scheme = asked if asked in options else usual
-    st.segmented_control(
-        "Table",
-        options,
-        required=True,
-        format_func=lambda each: each + (" (model’s)" if each == own else ""),
-        **state.bind("pos_table", key="pos_table", value=chosen, taken=lambda new: "" if new == usual else new),
-    )
+    names = {each: each + (" (model’s)" if each == own else "") for each in options}
+    buttons("Table", names, "pos_table", key="pos_table", value=chosen, taken=lambda new: "" if new == usual else new)
     return chosen
 
 
@@ -272,21 +282,70 @@ def _trained_sentence(table: Table) -> str:
 # --- the picture
 
 
-def heatmap(table: Table) -> None:
-    """The table as a picture, and its numbers."""
-    marks, picked = table.marks, table.picked
+def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = "") -> None:
+    """The table as a picture, and its numbers. called: before its title; `largest`: what its colours reach to at least.
+
+    own: behind the keys of the second of two.
+    """
+    marks, picked, title = table.marks, table.picked, f"{called}{table.title}"
     if not table.is_trained:
         marks = _untrained_unmarked(marks)
     figure = position_heatmap(
-        table.values, marks, picked=picked, title=table.title, theme=frame.theme(), height=height(TALL)
+        table.values, marks, picked=picked, title=title, largest=largest, theme=frame.theme(), height=height(TALL)
     )
-    chart(figure, key="pos_heatmap", alt=f"{table.title}: rows are positions, columns are dimensions")
-    pictures.table(
+    asked = pictures.table(
         lambda: numbers_frame(table.values),
-        note=f"{table.shown.caption('positions')}. A row is a position, a column a dimension.",
-        name=labels.file_name(table.shown.summary.name, "positions", table.stack, table.scheme),
-        key="pos_numbers",
+        note=f"{called}{table.shown.caption('positions')}. A row is a position, a column a dimension.",
+        name=labels.file_name(called.strip(" :"), table.shown.summary.name, "positions", table.stack, table.scheme),
+        key=f"pos_heatmap{own}",
     )
+    of = f"{table.shown.summary.name}, {table.shown.words()}" if called else None
+    alt = f"{title}: rows are positions, columns are dimensions"
+    chart(figure, key=f"pos_heatmap{own}", alt=alt, caption=of, fills=True, on_table=asked)
+
+
+def of_b(table: Table, b: Shown) -> Table | str:
+    """B's own table, for the stack of A's, or the sentence that stands in its place: there is none, or it is A's."""
+    config, stack = b.trace.config, table.stack
+    if stack not in stacks_of(config):
+        return f"B has no {stack}: what stands here is A’s table."
+    if config.encoding.in_attention:
+        return f"B has {config.encoding.noun}, which act in its self-attention: there is no table beside A’s."
+    own = own_table(b.ckpt.model, stack)
+    if own is None:
+        return "B adds no positions: there is no table beside A’s."
+    rows = min(len(own), USUAL_LENGTH)
+    read = min(len(SIDE_OF[stack].of(b.trace.src, b.trace.tgt)), rows)
+    position = min(table.marks.position, rows - 1)
+    found = _table(b, stack, scheme(config), (rows, own.shape[1]), position, own, table.picked)
+    if not table.is_own or table.own is None:
+        return found
+    alike = min(len(own), len(table.own))
+    if own.shape[1] != table.own.shape[1] or not np.array_equal(own[:alike], table.own[:alike]):
+        return found
+    return (
+        f"A and B read the same table, {alike:,} rows of {own.shape[1]} equal numbers: A its rows 0 to"
+        f" {table.marks.read - 1}, B 0 to {read - 1}."
+    )
+
+
+def heatmaps(table: Table, b: Table) -> None:
+    """A's table and B's on one scale."""
+    largest = max(float(np.abs(each.values).max()) for each in (table, b))
+    for each, name, own, column in zip((table, b), "AB", ("", "_b"), st.columns(2, gap="medium"), strict=True):
+        with column:
+            heatmap(each, called=f"{name}: ", largest=largest, own=own)
+    twins("pos_heatmap", "pos_heatmap_b")
+
+
+def difference(table: Table, b: Table) -> None:
+    """A's table less B's, or why there is none."""
+    if table.values.shape == b.values.shape:
+        heatmap(replace(table, values=table.values - b.values), called=f"A − B ({b.shown.summary.name}): ")
+        return
+    sizes = [f"{rows} × {columns}" for rows, columns in (table.values.shape, b.values.shape)]
+    text.paragraph(f"A has {sizes[0]} numbers and B {sizes[1]}: only tables of one size can be subtracted.")
+    heatmap(table)
 
 
 def _untrained_unmarked(marks: Marks) -> Marks:
@@ -314,7 +373,8 @@ def curves(table: Table) -> None:
     figure = dimension_curves(
         table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(TALL - PICK)
     )
-    chart(figure, key="pos_curves_figure", alt=f"Dimensions {', '.join(map(str, picked))} over the positions")
+    said = f"Dimensions {', '.join(map(str, picked))} over the positions"
+    chart(figure, key="pos_curves_figure", alt=said, fills=True)
 
 
 def _points(table: Table) -> int:
@@ -322,9 +382,18 @@ def _points(table: Table) -> int:
     return min(2400, 12 * len(table.values))
 
 
-def chart(figure: Figure, *, key: str, alt: str) -> None:
+def chart(
+    figure: Figure,
+    *,
+    key: str,
+    alt: str,
+    caption: str | None = None,
+    fills: bool = False,
+    on_table: Asked | None = None,
+) -> None:
     """A figure in its place, enlarged on a projector."""
-    frame.chart(enlarged(figure, PROJECTED) if projector.is_on() else figure, key=key, alt=alt)
+    shown = enlarged(figure, PROJECTED) if projector.is_on() else figure
+    frame.chart(shown, key=key, alt=alt, caption=caption, fills=fills, on_table=on_table)
 
 
 def height(usual: int) -> int:

@@ -70,11 +70,16 @@ class Looked:
         return f"{self.name} − {self.second_name}"
 
     @property
+    def cited(self) -> str:
+        """Checkpoint and id of what is looked at."""
+        return " − ".join(map(_cited, self.traces))
+
+    @property
     def caption(self) -> str | None:
         """Whose numbers a saved picture has, by checkpoint and id; None for those of the run that the page shows."""
-        if self.second is None and not self.is_file and training_seed(self.trace) is None:
+        if self.name == RUN and self.second is None and training_seed(self.trace) is None:
             return None
-        return " − ".join(map(_cited, self.traces))
+        return self.cited
 
     def rows_of(self, name: str) -> str:
         """Of which pass the rows of a point are, where that has to be said."""
@@ -129,7 +134,15 @@ def looked_at(both: Runs) -> Looked:
     if both.difference and both.b is not None:
         second, second_key = _of_run(both.b, seed)
         return Looked(main, "A", f"{key}-{second_key}", vocabulary, second, "B")
-    return Looked(main, RUN, key, vocabulary)
+    return Looked(main, "A" if both.beside else RUN, key, vocabulary)
+
+
+def beside(both: Runs, looked: Looked) -> Looked | None:
+    """B's trace, where it stands beside A's; None where one thing alone is looked at."""
+    if both.b is None or not both.beside or looked.name != "A" or looked.second is not None:
+        return None
+    trace, key = _of_run(both.b, FIELDS.now().seed)
+    return Looked(trace, "B", key, _vocabulary(both, trace))
 
 
 def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:

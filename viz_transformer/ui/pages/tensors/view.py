@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
+import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
@@ -19,7 +21,10 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.frame import controls, frame, projector, text
+from viz_transformer.ui.components.pictures import Asked
+from viz_transformer.ui.components.reveal import reveal
+from viz_transformer.ui.components.twins import twins
+from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
@@ -30,7 +35,9 @@ from viz_transformer.ui.session.waiting import waiting
 MOST_LISTED = 200
 TREE_HEIGHT = 330
 SCENES = ("tensors_picture", "tensors_facts")
-PROJECTED, TALL, LOW = 1.55, 410, 380  # on a projector the smallest type, of 13 pixels, is 20 and the figure fits
+PROJECTED, TALL, HALF = 1.55, 410, 320  # on a projector letters of 13 pixels have 20
+LOW, LEAST_LETTERS = int(projector.ROOM / PROJECTED), 10.5  # there the figure fits, and letters have 16 pixels or more
+BESIDE, SHORT = ("A", "B"), {"weights": "weight"}
 CHARTS = {"heatmap": "Heatmap", "histogram": "Histogram", "points": "All points"}
 _ORIGINS = {False: "recorded", True: "derived"}
 _SITE = "tensors_site"
@@ -150,13 +157,15 @@ def _points(shown: Sequence[points.Entry], selected: str, *, whole_names: bool) 
             label_visibility="collapsed",
             width="stretch",
         )
+    reveal("tensors_tree", selected)
 
 
 # --- a point's numbers
 
 
-def point_panel(looked: Looked, name: str, boxes: DeltaGenerator, status: DeltaGenerator) -> None:
-    """One point: in `boxes` what chooses its picture, then the picture, and below it its facts.
+def point_panel(looked: Looked, other: Looked | None, name: str, boxes: DeltaGenerator, status: DeltaGenerator) -> None:
+    """One point: in `boxes` what chooses its picture, then the picture, and below it its facts; of two runs the same
+    point of `other` beside it, where that has it.
 
     Raises ValueError if it cannot be shown.
     """
@@ -164,17 +173,60 @@ def point_panel(looked: Looked, name: str, boxes: DeltaGenerator, status: DeltaG
     with boxes:
         shown = points.shown_slice(view, index_boxes(view, own_heads=looked.is_file))
         chart = chart_control()
-        if chart != "points":
-            csv_button(view, shown)
+    drawn = Drawn(looked, view, shown, whole)
+    second = None if other is None else _second(other, name, shown.at)
     with st.container(key="tensors_picture"):
-        if chart == "heatmap":
-            heatmap(looked, view, shown, whole)
-        elif chart == "histogram":
-            bars(looked, view, shown)
-        else:
+        if chart == "points":
             all_points(looked, status)
+            if other is not None:
+                text.paragraph("These are A’s points: B above shows B’s, and A − B how far apart they are.")
+        elif second is None:
+            (heatmap if chart == "heatmap" else bars)(drawn)
+        else:
+            _beside(drawn, second, chart)
     with st.container(key="tensors_facts"):
-        point_facts(looked, view, whole, shown, points.statistics(shown.values))
+        point_facts(drawn, *(second,) if isinstance(second, Drawn) else ())
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What is drawn of a point: a slice of it, and the statistics of the whole."""
+
+    looked: Looked
+    view: points.PointView
+    shown: points.Slice
+    whole: points.Statistics
+
+
+def _second(other: Looked, name: str, at: Sequence[int]) -> Drawn | str:
+    """The same slice of the same point of the run beside, or the sentence that says why there is none."""
+    if name not in other.trace:
+        missing = other.trace.anatomy.missing.get(name)
+        return f"{other.name} has no {name}{'' if missing is None else f': {missing}'}."
+    try:
+        view, whole = viewed(other, name)
+    except ValueError as error:
+        return f"{other.name} cannot be shown so: {error}."
+    for place, axis in zip(at, view.leading, strict=True):
+        if place >= axis.size:
+            return f"{other.name} has no {axis.name} {place} here: its last is {axis.size - 1}."
+    return Drawn(other, view, points.shown_slice(view, at), whole)
+
+
+def _beside(a: Drawn, b: Drawn | str, chart: Literal["heatmap", "histogram"]) -> None:
+    """Both slices on one scale, or A's and why there is none of B; below them why they cannot be subtracted."""
+    draw = heatmap if chart == "heatmap" else bars
+    left, right = st.columns(2, gap="small")
+    with left:
+        draw(a, beside=None if isinstance(b, str) else b)
+    with right:
+        if isinstance(b, str):
+            text.paragraph(b)
+            return
+        draw(b, beside=a)
+    twins(f"tensors_{chart}", f"tensors_{chart}_b")
+    if a.view.values.shape != b.view.values.shape:
+        text.paragraph(f"A − B needs one shape: this point is {a.view.sizes} in A and {b.view.sizes} in B.")
 
 
 def viewed(looked: Looked, name: str) -> tuple[points.PointView, points.Statistics]:
@@ -190,18 +242,21 @@ def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tupl
     return view, points.statistics(view.values)
 
 
-def point_facts(
-    looked: Looked, view: points.PointView, whole: points.Statistics, shown: points.Slice, part: points.Statistics
-) -> None:
-    """Name, meaning, and a row of statistics for the whole point and for what is drawn of it."""
-    origin = {"recorded": "recorded", "derived": "derived from recorded points", "difference": looked.minus}
+def point_facts(*drawn: Drawn) -> None:
+    """Name, meaning, and a row of statistics for the whole point and for what is drawn of it; of two runs for both."""
+    view = drawn[0].view
+    origin = {"recorded": "recorded", "derived": "derived from recorded points", "difference": drawn[0].looked.minus}
     st.html(
         f'<h2 class="vt-point">{html.escape(view.name)} <span>{origin[view.origin]}</span></h2>'
         f'<p class="vt-note">{html.escape(view.meaning)}</p>'
     )
-    rows = [("whole", view.letters, view.sizes, whole)]
-    if part.count < whole.count:
-        rows.append(("picture", shown.letters, shown.sizes, part))
+    rows = []
+    for each in drawn:
+        of = f", {each.looked.name}" if len(drawn) > 1 else ""
+        part = points.statistics(each.shown.values)
+        rows.append((f"whole{of}", each.view.letters, each.view.sizes, each.whole))
+        if part.count < each.whole.count:
+            rows.append((f"picture{of}", each.shown.letters, each.shown.sizes, part))
     columns = _MASK_COLUMNS if view.scale == "mask" else _COLUMNS
     body = [
         (
@@ -214,7 +269,7 @@ def point_facts(
     ]
     table = text.table(body, head=("", "shape", "type", *columns), style="vt-facts")
     st.html(f'<div class="vt-wide">{table}</div>')
-    if whole.finite < whole.count:
+    if any(each.whole.finite < each.whole.count for each in drawn):
         text.paragraph("Minimum, mean, maximum and variance leave out what is NaN or infinite.")
 
 
@@ -276,61 +331,105 @@ def chart_control() -> Literal["heatmap", "histogram", "points"]:
     return chosen
 
 
-def csv_button(view: points.PointView, shown: points.Slice) -> None:
-    """The slice that is drawn as CSV, made when it is asked for."""
+def slice_asked(drawn: Drawn, key: str) -> Asked:
+    """What opens the slice that is drawn as a table."""
+    view, shown = drawn.view, drawn.shown
+    note = f"{drawn.looked.cited}, {_title(drawn)}. Rows: {shown.rows.title}; columns: {shown.columns.title}."
+    return pictures.table(
+        lambda: slice_table(shown),
+        note=note,
+        name=file_name("-".join([view.name, *map(str, shown.at)])),
+        key=key,
+        csv=lambda: points.slice_csv(shown).encode("utf-8", "backslashreplace"),  # half an emoji, which UTF-8 lacks
+    )
 
-    def made() -> bytes:
-        return points.slice_csv(shown).encode("utf-8", "backslashreplace")  # half an emoji, which UTF-8 cannot write
 
-    name = file_name("-".join([view.name, *map(str, shown.at)])) + ".csv"
-    st.download_button("CSV", made, name, "text/csv", key="tensors_csv", on_click="ignore")
+def slice_table(shown: points.Slice) -> pd.DataFrame:
+    """The numbers of a slice, its rows and columns named by position and token."""
+
+    def named(axis: points.Axis) -> list[str]:
+        tokens = [""] * axis.size if axis.labels is None else map(labels.visible, axis.labels)
+        return [f"{place} {token}".rstrip() for place, token in enumerate(tokens)]
+
+    return pd.DataFrame(shown.values, index=named(shown.rows), columns=named(shown.columns))
 
 
-def heatmap(looked: Looked, view: points.PointView, shown: points.Slice, whole: points.Statistics) -> None:
-    """The slice, on the scale of the whole point, so that its heads can be compared."""
+def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
+    """The slice, on the scale of the whole point, so that its heads can be compared, and of both where two stand
+    beside each other."""
+    looked, view, shown = drawn.looked, drawn.view, drawn.shown
     figure = tensor_heatmap(
         shown.values,
         _axis(shown, "rows"),
         _axis(shown, "columns"),
-        title=_title(looked, view, shown),
+        title=_title(drawn),
         scale=view.scale,
-        scale_name=looked.minus if view.origin == "difference" else None,
-        largest=whole.largest,
+        scale_name=looked.minus if view.origin == "difference" else None if _alone(drawn) else SHORT.get(view.scale),
+        largest=max(each.whole.largest for each in (drawn, beside) if each is not None),
+        **({} if _alone(drawn) else {"width": HALF}),
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
-        height=LOW if projector.is_on() else TALL,
+        **({"height": LOW, "least_letters": LEAST_LETTERS} if projector.is_on() else {"height": TALL}),
     )
     alt = f"Heatmap of {view.name}: rows are {shown.rows.title}, columns are {shown.columns.title}"
-    _chart(looked, view, figure, key="tensors_heatmap", alt=alt)
+    _chart(drawn, figure, key="tensors_heatmap", alt=alt)
 
 
-def bars(looked: Looked, view: points.PointView, shown: points.Slice) -> None:
-    """How often which values occur in the slice."""
+def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
+    """How often which values occur in the slice; between the same ends as in the one beside it."""
+    view, shown = drawn.view, drawn.shown
     counted = points.histogram(shown.values)
     figure = value_histogram(
         counted.counts,
         counted.edges,
         left_out=counted.left_out,
         names=("False", "True") if view.scale == "mask" else None,
-        title=_title(looked, view, shown),
+        title=_title(drawn),
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
         height=LOW if projector.is_on() else TALL,
     )
-    _chart(looked, view, figure, key="tensors_histogram", alt=f"Histogram of {view.name}")
+    if beside is not None:
+        other = points.histogram(beside.shown.values)
+        edges = [float(edge) for each in (counted, other) for edge in (each.edges[0], each.edges[-1])]
+        most = max(int(each.counts.max(initial=0)) for each in (counted, other))
+        figure.update_xaxes(range=[min(edges), max(edges)]).update_yaxes(range=[0, 1.05 * max(1, most)])
+    _chart(drawn, figure, key="tensors_histogram", alt=f"Histogram of {view.name}")
 
 
-def _chart(looked: Looked, view: points.PointView, figure: Figure, *, key: str, alt: str) -> None:
+def _alone(drawn: Drawn) -> bool:
+    """Whether it is not one of two that stand beside each other."""
+    return drawn.looked.name not in BESIDE or drawn.looked.second is not None
+
+
+def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
-    rows = looked.rows_of(view.name)
-    frame.chart(figure, key=key, alt=alt, caption=looked.caption, rows=rows, grows=PROJECTED)
+    looked, name = drawn.looked, drawn.view.name
+    alone = _alone(drawn)
+    rows = ", ".join(filter(None, ("" if alone else name, looked.rows_of(name))))
+    place = key if alone or looked.name == "A" else f"{key}_b"
+    asked = slice_asked(drawn, place)
+    frame.chart(
+        figure,
+        key=place,
+        alt=alt,
+        caption=looked.caption,
+        rows=rows,
+        grows=PROJECTED,
+        fills=True,
+        on_table=asked,
+    )
 
 
-def _title(looked: Looked, view: points.PointView, shown: points.Slice) -> str:
-    name = f"{looked.minus}, {view.name}" if view.origin == "difference" else view.name
-    return f"{name}[{', '.join([*map(str, shown.at), ':', ':'])}]"
+def _title(drawn: Drawn) -> str:
+    looked, name = drawn.looked, drawn.view.name
+    if drawn.view.origin == "difference":
+        name = f"{looked.minus}, {name}"
+    elif not _alone(drawn):
+        name = f"{looked.name}: {name.split('.', 2)[-1]}"
+    return f"{name}[{', '.join([*map(str, drawn.shown.at), ':', ':'])}]"
 
 
 def _axis(shown: points.Slice, side: Literal["rows", "columns"]) -> AxisLabels:

@@ -6,7 +6,7 @@ import numpy as np
 
 from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.numerals import number, percent, significant
+from viz_transformer.numerals import number, percent, scientific, significant
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.session.runs import Shown
 
@@ -31,7 +31,7 @@ def question(shown: Shown, found: Ladder) -> Question:
     if gap == 0:
         return Question(asks, f"Because its score, {significant(score)}, is exactly that of {other}.")
     times = float(significant(np.exp(abs(gap)), 3))
-    ratio = number(times, 0, ",") if 100 <= times < 1e9 else significant(times, 3)
+    ratio = scientific(times) if times >= 1e9 else number(times, 0, ",") if times >= 100 else significant(times, 3)
     more, who = ("above", "so it") if gap > 0 else ("below", "which")
     said = f"Its score, {significant(score, 3)}, is {significant(abs(gap), 3)} {more} that of {other}, {who} gets"
     return Question(asks, f"{said} e^{significant(abs(gap), 3)} = {ratio} times as much.")

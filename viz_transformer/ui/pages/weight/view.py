@@ -27,7 +27,7 @@ from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.one_weight import bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.numerals import significant
+from viz_transformer.numerals import SMALL, in_words, number, significant
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import row as draw
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
@@ -45,6 +45,8 @@ NO_FILE = (
     "A trace holds no parameters. This model has no file of its own, it was made from its name: “Save the model” writes"
     " its random parameters as one, in float32."
 )
+MOST_ON_A_PROJECTOR = 6
+"""Rows of a table that a room reads at once."""
 BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
 _NOT_RECORDED = {
     "products": "A run records no undivided score: the next line compares the divided one.",
@@ -112,13 +114,13 @@ def row(shown: Shown, found: Ladder) -> None:
         scale=cell.kind,
         fill=maps.FILLS.get(shown.trace.config.mask_fill, ""),
     )
-    draw(data, key="weight_row_strips")
-    pictures.table(
+    asked = pictures.table(
         lambda: row_table(shown, found),
         note=f"{caption}. Scores are worked out in float64 from the recorded query and keys.",
         name=name,
-        key="weight_row_table",
+        key="weight_row_strips",
     )
+    draw(data, key="weight_row_strips", on_table=asked)
 
 
 def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
@@ -139,17 +141,19 @@ def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
 
 
 def cell_sentence(shown: Shown, found: Ladder) -> None:
-    """The cell in words, with its weight as recorded."""
+    """The cell in words, with its weight as recorded; a small one has its digits under the pointer."""
     cell = found.cell
     queries, keys = KINDS[cell.kind].sides(shown.trace.src_tokens, shown.trace.tgt_tokens)
     query, key = (labels.isolated(labels.visible(side[at])) for side, at in ((queries, cell.query), (keys, cell.key)))
-    recorded = str(found.row.weights[cell.key])  # the fewest digits that give the same float32
+    weight = found.row.weights[cell.key]
+    exact = str(weight)  # the fewest digits that give the same float32
+    recorded = in_words(float(weight)) if 0 < abs(weight) < SMALL else exact
     masked = "" if found.row.mask[cell.key] else " The cell is masked."
     words = f"Query {cell.query} “{query}” gives key {cell.key} “{key}” the weight {recorded}.{masked}"
     if (own := own_weights(shown, cell)) is not None:
         in_step = "the key was not there yet" if own[cell.key] is None else f"it was {own[cell.key]}"
         words += f" In the query's own step {in_step}."
-    text.paragraph(words, style="vt-cell")
+    text.paragraph(words, style="vt-cell", detail="" if recorded == exact else f"exactly {exact}")
 
 
 def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
@@ -197,12 +201,24 @@ def line_panel(shown: Shown, found: Ladder) -> None:
     for sentence in said.sentences:
         text.paragraph(sentence)
     st.latex(said.equation or said.formula, width="stretch")
-    if (figure := _picture(shown, found, name)) is not None:
+    figure = _picture(shown, found, name)
+    asked = None
+    if line.vectors:
+        title = f"{_place(found.cell)}, query {found.cell.query}, key {found.cell.key}: {said.title}"
+        ask = pictures.table_button if figure is None else pictures.table
+        asked = ask(
+            lambda: line_table(line),
+            note=f"{shown.caption(title, rows=KINDS[found.cell.kind].writes)}. In float64, beside what was recorded"
+            " where it was.",
+            name=labels.file_name(shown.summary.name, title),
+            key="weight_picture",
+        )
+    if figure is not None:
         alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
         of = f"{shown.summary.name}, {shown.words()}, {_place(found.cell)}"
         at = f"query {found.cell.query}, key {found.cell.key}"
         rows = shown.whose_rows if KINDS[found.cell.kind].writes else ""
-        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows)
+        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows, on_table=asked, room=300)
     if line.shapes:
         shapes = [(each.name, each.letters, each.sizes) for each in line.shapes]
         st.html(text.table(shapes, style="vt-definitions vt-mono vt-shapes"))
@@ -210,15 +226,6 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         check_table(line.checks)
     elif name in _NOT_RECORDED:
         text.paragraph(_NOT_RECORDED[name])
-    if line.vectors:
-        title = f"{_place(found.cell)}, query {found.cell.query}, key {found.cell.key}: {said.title}"
-        pictures.table(
-            lambda: line_table(line),
-            note=f"{shown.caption(title, rows=KINDS[found.cell.kind].writes)}. In float64, beside what was recorded"
-            " where it was.",
-            name=labels.file_name(shown.summary.name, title),
-            key="weight_line_table",
-        )
 
 
 def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
@@ -337,6 +344,9 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
         "A torch layer with this attention's W_Q, W_K, W_V and W_O reads the recorded input and mask. Largest"
         f" difference in all heads, queries and keys: weights {_largest(comparison.weights)}{output}."
     )
+    if projector.is_on():
+        _largest_beside_torch(torch_table(shown, found, comparison, "weights"))
+        return
     controls.buttons("Compared", BESIDE, "weight_beside", key="weight_beside", hidden=True)
     if FIELDS.now().weight_beside == "out" and comparison.out is None:
         text.paragraph(f"The output does not compare with nn.MultiheadAttention: {comparison.out_reason}.")
@@ -367,6 +377,17 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
         text.paragraph(
             f"Largest difference in this table: {_gap(largest)}. Both are float32 arithmetic, in another order."
         )
+
+
+def _largest_beside_torch(numbers: pd.DataFrame) -> None:
+    """The largest weights of the row, ours and torch's: what a room reads of the table."""
+    largest = numbers.nlargest(MOST_ON_A_PROJECTOR, "ours").sort_index()
+    columns = (largest[name].tolist() for name in ("token", "ours", "torch", "difference"))
+    rows = [
+        (f"{key}: {token}", number(ours, 7), number(theirs, 7), _gap(difference))
+        for key, token, ours, theirs, difference in zip(largest.index, *columns, strict=True)
+    ]
+    st.html(text.table(rows, head=("key", "ours", "torch", "difference"), style="vt-measured"))
 
 
 def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:

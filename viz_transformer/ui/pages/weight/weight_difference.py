@@ -15,6 +15,7 @@ from viz_transformer.figures.one_weight import two_rows as draw
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import capitalised
+from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session.runs import Shown
 
@@ -31,21 +32,21 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
         return
     first, *others = in_words(found, a, b, cell)
     text.paragraph(first)
-    for column, quantity in zip(st.columns(2, gap="medium"), (WEIGHTS, SCORES), strict=True):
-        with column:
-            _chart(found, a, b, cell, quantity)
-    text.paragraph(" ".join(others))
     title = f"{cell.site}, head {cell.head}, query {cell.query}"
     captions = "; ".join(f"{each.name}: {each.caption(title, rows=KINDS[cell.kind].writes)}" for each in (a, b))
-    pictures.table(
+    asked = pictures.table(
         lambda: difference_table(found, a, b, cell),
         note=f"{captions}. Scores are taken from the largest open one of their row.",
         name=labels.file_name("a-minus-b", a.summary.name, title),
-        key="weight_difference_table",
+        key="weight_difference",
     )
+    for column, quantity in zip(st.columns(2, gap="medium"), (WEIGHTS, SCORES), strict=True):
+        with column:
+            _chart(found, a, b, cell, quantity, asked)
+    text.paragraph(" ".join(others))
 
 
-def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str) -> None:
+def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str, asked: Asked) -> None:
     first, second = (row.weights if quantity == WEIGHTS else below_largest(row) for row in (found.a, found.b))
     tokens = [keys_of(shown, cell) for shown in (a, b)]
     figure = draw(
@@ -67,6 +68,7 @@ def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str) 
         key=f"weight_difference_{what}",
         alt=f"The {what} of this row in A, in B, and A − B",
         caption=f"{runs}; {cell.site}, head {cell.head}, query {cell.query}",
+        on_table=asked,
     )
 
 

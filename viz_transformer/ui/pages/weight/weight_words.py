@@ -10,7 +10,7 @@ from viz_transformer.analysis.weight.told import digits
 from viz_transformer.analysis.weight.told_weight import FILLS
 from viz_transformer.analysis.weight.weight_numbers import Cell, Line
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.numerals import share, significant
+from viz_transformer.numerals import in_words, share, significant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +30,9 @@ def words(ladder: Ladder, config: ModelConfig, name: str) -> Words:
     return _WORDS[name](ladder.lines[name], ladder.cell, config)
 
 
-def _math(value: float) -> str:
-    """The number for LaTeX, six significant digits, in parentheses if it is below 0."""
-    text = digits(value)
+def _math(value: float, size: int = 6) -> str:
+    """The number for LaTeX, so many significant digits, in parentheses if it is below 0."""
+    text = digits(value) if size == 6 else significant(value, size)
     if "e" in text:
         mantissa, exponent = text.split("e")
         text = rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
@@ -169,12 +169,12 @@ def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], W
 def _products(line: Line, cell: Cell, config: ModelConfig) -> Words:
     dot = line.scalars["dot"]
     values = line.vectors[2].values
-    terms = " + ".join(map(_math, values[:3])) + (r" + \dots" if len(values) > 3 else "")
+    terms = " + ".join(_math(value, 4) for value in values[:3]) + (r" + \dots" if len(values) > 3 else "")
     return Words(
         title="Products that add up",
         formula=r"q \cdot k = \textstyle\sum_d q_d\,k_d",
         result=significant(dot),
-        equation=rf"q \cdot k = {terms} = {_plain(dot)}",
+        equation=rf"\begin{{aligned}} q \cdot k &= {terms} \\ &= {_plain(dot)} \end{{aligned}}",
         sentences=(
             f"{config.head_dim} products, one for each dimension of the head, add up to one number. A change of basis"
             " leaves the sum as it is and changes every product: single dimensions are arithmetic, not meaning.",
@@ -248,12 +248,12 @@ def _weight(line: Line, cell: Cell, config: ModelConfig) -> Words:
     rank = "" if w != w else f"Number {int(line.scalars['rank'])} of its row."
     beside = "The row may read no key."
     if even == even:
-        beside = f"An even head would give {significant(even)} to each key that it may read; this is"
-        beside += f" {significant(w / even)} times as much."
+        beside = f"An even head would give {in_words(even)} to each key that it may read; this is"
+        beside += f" {in_words(w / even)} times as much."
     return Words(
         title="The weight",
         formula=rf"w_{{{cell.query},{cell.key}}}",
-        result=significant(w),
+        result=in_words(w),
         equation=rf"w_{{{cell.query},{cell.key}}} = {_plain(w)}",
         sentences=(f"{rank} {beside}".strip(),),
     )
@@ -265,7 +265,7 @@ def _value(line: Line, cell: Cell, config: ModelConfig) -> Words:
     return Words(
         title="Weight times value",
         formula=rf"w\,v,\quad v = W_V\,{_read_symbol(cell)}{bias}",
-        result=f"‖wv‖ {significant(after)}",
+        result=f"‖wv‖ {in_words(after)}",
         equation=rf"\lVert v \rVert = {_plain(before)},\quad \lVert w\,v \rVert = {_plain(after)}",
         sentences=(
             "What the key offers, and what the weight lets through. A large weight on a tiny value moves nothing.",

@@ -1,0 +1,179 @@
+"""On a projector the whole page grows with the window: each scene is in view, nothing is cut, every letter is large."""
+
+from __future__ import annotations
+
+import pytest
+from browser.boxes import LETTERS, NOTES, PICTURES
+from browser.driving import drawn, expect_tooltip, opened, survey
+from playwright.sync_api import Page, expect
+
+SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
+SMALLEST = 1 / 45  # of the height: letters that the last row can read
+# path -> what the address says besides: a scene is a picture or a table of one page, and some tabs are pages
+TOURS = (
+    ("", {}),
+    ("decoding", {}),
+    ("input", {}),
+    ("positions", {}),
+    ("attention", {}),
+    ("weight", {}),
+    ("layers", {}),
+    ("tensors", {}),
+    ("masks", {}),
+    ("playground", {"play": "attention"}),
+    ("playground", {"play": "norms"}),
+    ("models", {"model_tab": "card"}),
+    ("models", {"model_tab": "architecture"}),
+    ("models", {"model_tab": "curves"}),
+)
+# Two frames after the letters have come and every picture in view was painted since then.
+_PAINTED = """async (stages, since) => {
+  const frame = () => new Promise((go) => requestAnimationFrame(go))
+  const late = () => stages.filter((each) => each.checkVisibility() && Number(each.dataset.painted ?? 0) < since)
+  await document.fonts.ready
+  for (let n = 0; n < 600 && late().length; n++) await frame()
+  if (late().length) throw new Error(`not painted: ${late().map((each) => each.parentElement.className)}`)
+  await frame()
+  await frame()
+}"""
+# Whether a pointer over the middle of a chart is told of it.
+_UNDER_THE_POINTER = """(chart) => {
+  const { left, top, width, height } = chart.getBoundingClientRect()
+  return chart.contains(document.elementFromPoint(left + width / 2, top + Math.min(height, 300) / 2))
+}"""
+_EDGES = """() => {
+  const main = document.querySelector("[data-testid=stMain]")
+  const question = document.querySelector(".vt-question").getBoundingClientRect()
+  const caption = document.querySelector(".vt-caption").getBoundingClientRect()
+  const strip = document.querySelector(".st-key-strip")?.getBoundingClientRect() ?? question
+  const sideways = main.scrollWidth - main.clientWidth
+  return { question: question.top, above: strip.bottom, caption: caption.top, end: caption.bottom, sideways }
+}"""
+
+
+def painted(page: Page, since: float = 1) -> None:
+    page.locator(".component .stage").evaluate_all(_PAINTED, since)
+
+
+def resized(page: Page, width: int, height: int) -> None:
+    if page.viewport_size == {"width": width, "height": height}:
+        return
+    now = page.evaluate("performance.now()")
+    page.set_viewport_size({"width": width, "height": height})
+    painted(page, now)
+
+
+def scene(page: Page, number: int) -> int:
+    """Wait until this scene is there; how many the page has."""
+    keys = page.locator(".component.keys")
+    expect(keys).to_be_attached()
+    keys.evaluate(
+        """async (keys, number) => {
+          for (let n = 0; n < 1200 && keys.vt.data.scene !== number; n++)
+            await new Promise((go) => requestAnimationFrame(go))
+          if (keys.vt.data.scene !== number) throw new Error(`scene ${keys.vt.data.scene}, not ${number}`)
+        }""",
+        number,
+    )
+    expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
+    expect(page.locator(".stPlotlyChart:not(:has(.main-svg))")).to_have_count(0)
+    painted(page)
+    count: int = keys.evaluate("(keys) => keys.vt.data.scenes")
+    return count
+
+
+def problems(page: Page, width: int, height: int) -> list[str]:
+    """What is wrong with the scene that is shown, in a window of this size."""
+    resized(page, width, height)
+    edges, found = page.evaluate(_EDGES), []
+    if not (0 <= edges["question"] < edges["caption"] and edges["end"] <= height + 1):
+        found.append(f"question and caption are at {edges}")
+    if edges["caption"] - edges["above"] < 0.08 * height:
+        found.append(f"there is nothing: {edges}")
+    if edges["sideways"] > 1:
+        found.append(f"it is {edges['sideways']} pixels too wide")
+    small = [f"{text!r} {size:.1f}" for text, size in page.evaluate(LETTERS) if size < SMALLEST * height - 0.1]
+    if small:
+        found.append(f"too small: {small[:6]}")
+    for n, (name, left, top, right, bottom) in enumerate(page.evaluate(PICTURES)):
+        if left < -1 or right > width + 1:
+            found.append(f"{name} from {left} to {right} of {width}")
+        if n == 0 and top < 0.5 * height and bottom > edges["caption"] + 4:
+            found.append(f"{name} ends at {bottom}, the caption begins at {edges['caption']}")
+        if bottom - top > 0.88 * height:
+            found.append(f"{name} is {bottom - top} pixels high")
+    return [f"{width}x{height}: {each}" for each in found]
+
+
+@pytest.mark.parametrize(("path", "fields"), TOURS, ids=["-".join([path or "run", *f.values()]) for path, f in TOURS])
+def test_every_scene_is_in_view_with_large_letters_at_three_sizes(app_server, browser, path, fields):
+    fields = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", **fields}
+    wrong, number, count = {}, 0, 1
+    with opened(browser, app_server, f"/{path}", script=NOTES, **fields) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        while number < count:
+            count = scene(page, number)
+            found = [each for size in SIZES[:: -1 if number % 2 else 1] for each in problems(page, *size)]
+            if found:
+                wrong[number] = found
+            number += 1
+            if number < count:
+                page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, main.scrollHeight)")
+                page.keyboard.press("PageDown")
+    assert wrong == {}
+
+
+def test_on_a_large_projector_the_pointer_finds_cells_and_a_chart_is_whole(app_server, browser):
+    view = {"checkpoint": "numbers-any", "text": "42", "projector": "on"}
+    with opened(browser, app_server, "/attention", **view) as page:
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        stage = drawn(page, ".matrix .stage")
+        painted(page)
+        where, box = survey(stage), stage.bounding_box()
+        assert max(where.columns.values()) < box["width"]
+        page.mouse.click(box["x"] + where.columns[2], box["y"] + where.rows[1])
+        page.wait_for_url(lambda url: "i=2" in url and "t=1" in url)
+        expect_tooltip(stage, where.at(1, 2), "key 2")
+    with opened(browser, app_server, "/tensors", **view) as page:
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        plot = page.locator(".js-plotly-plot .main-svg").first
+        expect(plot).to_be_visible()
+        assert 1500 < plot.bounding_box()["width"] <= 1920
+        under = page.locator(".js-plotly-plot").first.evaluate(_UNDER_THE_POINTER)
+        assert not under  # no hint, rather than a wrong one
+
+
+def test_tools_are_left_out_and_long_tables_are_as_long_as_they_are(app_server, browser):
+    view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on"}
+    for panel, tool in (("lines", ".lines .threshold"), ("text", ".shading .choice .quiet")):
+        with opened(browser, app_server, "/attention", panel=panel, scene=1, **view) as page:
+            scene(page, 1)
+            expect(page.locator(f".{tool.split()[0][1:]} .stage").first).to_be_visible()
+            expect(page.locator(tool).first).to_be_attached()
+            expect(page.locator(f"{tool}:visible")).to_have_count(0)
+            expect(page.locator(".st-key-attention_panel")).to_be_hidden()
+    with opened(browser, app_server, "/layers", **view) as page:
+        scene(page, 0)
+        table = page.locator(".st-key-layers_top .vt-ly-scroll")
+        assert table.evaluate("(table) => table.scrollHeight - table.clientHeight") <= 1
+
+
+@pytest.mark.parametrize(
+    ("path", "number", "place", "said"),
+    [
+        ("input", 3, ".st-key-input_nearest table", "cosine"),
+        ("weight", 3, ".st-key-weight_torch table", "torch"),
+    ],
+)
+def test_nearest_tokens_and_torchs_own_attention_are_scenes(app_server, browser, path, number, place, said):
+    view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", "scene": number}
+    with opened(browser, app_server, f"/{path}", **view) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        assert scene(page, number) == number + (2 if path == "input" else 1)
+        expect(page.locator(place)).to_contain_text(said)
+        assert problems(page, 1280, 720) == []
+
+
+def test_without_snapshots_the_training_tab_is_there_on_a_projector(app_server, browser):
+    with opened(browser, app_server, "/models", checkpoint="numbers", model_tab="training", projector="on") as page:
+        expect(page.locator(".vt-caption")).to_contain_text("numbers, training")

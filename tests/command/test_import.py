@@ -1,0 +1,195 @@
+"""`viz-transformer import`: a stranger's file becomes a checkpoint folder, or one sentence says why not."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from strangers import SRC, TGT, Gpt, Lab
+
+import viz_transformer as vt
+
+CHARACTERS = "\n abcdefghijk"
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "viz_transformer.command", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def nano(tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    stoi = {sign: id for id, sign in enumerate(CHARACTERS)}
+    content = {"model": Gpt(mini=False).state_dict(), "model_args": {"n_head": 3, "block_size": 16}, "iter_num": 2}
+    torch.save(content, tmp_path / "ckpt.pt")
+    (tmp_path / "meta.pkl").write_bytes(pickle.dumps({"vocab_size": 13, "stoi": stoi}))
+    return tmp_path
+
+
+def test_a_nanogpt_and_its_characters_are_imported_and_run(nano: Path) -> None:
+    done = run("import", nano / "ckpt.pt", "--out", nano / "out", "--target-vocab", nano / "meta.pkl")
+    assert done.returncode == 0, done.stderr
+    assert "n_heads          3 (from the file)" in done.stdout
+    assert (
+        "activation       gelu (usual answer: nothing in the file tells; --set activation=... for another)"
+        in done.stdout
+    )
+    ckpt = vt.load(nano / "out")
+    assert vt.trace(ckpt, "bad\n").tgt_tokens == ("b", "a", "d", "\n")
+    assert {each["name"]: each["origin"] for each in ckpt.card["imported"]["settings"]}["activation"] == "usual answer"
+
+
+def test_without_a_vocabulary_tokens_are_ids(nano: Path) -> None:
+    done = run("import", nano / "ckpt.pt", "--out", nano / "out", "--set", "activation=relu")
+    assert done.returncode == 0, done.stderr
+    ckpt = vt.load(nano / "out")
+    assert ckpt.config.activation == "relu"
+    assert vt.trace(ckpt, "3 12 0").tgt_ids == (3, 12, 0)
+
+
+def test_a_mapping_that_was_written_makes_the_same_model(tmp_path: Path) -> None:
+    torch.save(Lab().state_dict(), tmp_path / "m.pt")
+    words = ("import", tmp_path / "m.pt", "--heads", 3)
+    first = run(*words, "--out", tmp_path / "a", "--write-map", tmp_path / "map.json")
+    assert first.returncode == 0, first.stderr
+    settings = [
+        f"{key}={value}" for key, value in (("norm", "post"), ("mask_fill", "-inf"), ("positions", "sinusoidal"))
+    ]
+    more = [word for setting in settings for word in ("--set", setting)]
+    second = run(*words, "--out", tmp_path / "b", "--map", tmp_path / "map.json", *more)
+    assert second.returncode == 0, second.stderr
+    a, b = vt.load(tmp_path / "a"), vt.load(tmp_path / "b")
+    assert torch.equal(vt.trace(a, [4, 5], [3, 2])["logits"], vt.trace(b, [4, 5], [3, 2])["logits"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "norm"], "is not KEY=VALUE"),
+        (["--set", "nrom=pre"], "'nrom' is not known: choose"),
+        (["--set", "norm=middle"], "norm='middle' is not known"),
+        (["--heads", "5"], "cannot be split evenly into n_heads=5"),
+        (["--layout", "gpt"], "another layout than gpt"),
+        (["--set", "weights=ema"], "no weights named 'ema'"),
+        (["--source-vocab", "missing.json"], "missing.json is missing"),
+        (["--map", "missing.json"], "missing.json is missing"),
+    ],
+)
+def test_wrong_answers_end_in_a_sentence_and_leave_nothing(words: list[str], said: str, tmp_path: Path) -> None:
+    torch.save(Lab().state_dict(), tmp_path / "m.pt")
+    done = run("import", tmp_path / "m.pt", "--out", tmp_path / "out", *words)
+    assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.pt"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('["a", "a"]', "twice"),
+        ('{"a": 0, "b": 2}', "none with the id 1"),
+        ('{"a": 0, "b": "1"}', "ids are whole numbers"),
+        ("[1]", "not a text"),
+        (json.dumps([str(id) for id in range(99)]), "99 tokens, the model has 14"),
+        ("3", "is not a vocabulary"),
+        ("", "is empty"),
+    ],
+)
+def test_a_vocabulary_that_cannot_be_is_refused(content: str, said: str, tmp_path: Path) -> None:
+    torch.save(Lab().state_dict(), tmp_path / "m.pt")
+    (tmp_path / "v.json").write_text(content)
+    done = run(
+        "import", tmp_path / "m.pt", "--out", tmp_path / "out", "--heads", 3, "--source-vocab", tmp_path / "v.json"
+    )
+    assert done.returncode == 1 and said in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_pickled_vocabulary_of_another_program_is_refused_with_the_line_that_writes_it(tmp_path: Path) -> None:
+    torch.save(Lab().state_dict(), tmp_path / "m.pt")
+    (tmp_path / "v.pkl").write_bytes(pickle.dumps(Path("x")))
+    done = run("import", tmp_path / "m.pt", "--out", tmp_path / "out", "--source-vocab", tmp_path / "v.pkl")
+    assert done.returncode == 1 and "json.dump(" in done.stderr
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    """A model's file, and a sample of it that the printed lines wrote where it was trained."""
+    torch.manual_seed(0)
+    torch.save((model := Lab()).state_dict(), tmp_path / "m.pt")
+    printed = run("import", "--sample-script")
+    assert printed.returncode == 0 and printed.stdout.count("\n") <= 14
+    exec(
+        compile(printed.stdout.replace("sample.npz", str(tmp_path / "sample.npz")), "script", "exec"), {"model": model}
+    )
+    return tmp_path
+
+
+def test_the_printed_lines_write_a_sample_that_proves_the_import(lab: Path) -> None:
+    with np.load(lab / "sample.npz") as sample:
+        assert sample["source"].shape == (1, 4) and sample["logits"].shape == (1, 3, 13)
+    done = run("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
+    assert done.returncode == 0, done.stderr
+    assert "verified    proved" in done.stdout and "confirms none of it" in done.stdout
+    assert done.stdout.endswith(f"{lab / 'out'}\n")
+    card = vt.load(lab / "out").card
+    assert card["verified"]["grade"] == "proved" and card["verified"]["sample"] == "sample.npz"
+    inspected = run("inspect", lab / "out").stdout
+    assert "proved: the owner's sample is reproduced, 39 logits: largest difference" in inspected
+
+
+def test_a_sample_that_is_not_reproduced_fails_loudly_and_the_folder_says_so(lab: Path) -> None:
+    words = ("import", lab / "m.pt", "--out", lab / "out", "--sample", lab / "sample.npz")
+    done = run(*words, "--heads", 2)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("the owner's sample is NOT reproduced, 39 logits: largest difference")
+    assert done.stderr.endswith(f"{lab / 'out'} was written, and its card says so\n")
+    assert "verified    failed" in done.stdout
+    assert "failed: the owner's sample is NOT reproduced" in run("inspect", lab / "out").stdout
+
+
+def test_what_was_verified_holds_for_the_same_files_only(lab: Path) -> None:
+    words = ("import", lab / "m.pt", "--out", lab / "out", "--heads")
+    assert run(*words, 3, "--sample", lab / "sample.npz").returncode == 0
+    card = json.loads((lab / "out" / "card.json").read_text())
+    card["verified"]["of"]["config.json"] = "0" * 64
+    (lab / "out" / "card.json").write_text(json.dumps(card))
+    assert "no: `viz-transformer import --sample FILE` compares" in run("inspect", lab / "out").stdout
+
+
+def test_a_file_that_is_no_sample_stops_the_import_before_anything_is_written(lab: Path) -> None:
+    (lab / "sample.npz").write_bytes(pickle.dumps([SRC, TGT]))
+    done = run("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "sample.npz" in done.stderr
+    assert not (lab / "out").exists()
+
+
+def test_a_sample_of_another_model_is_refused_before_anything_is_written(lab: Path) -> None:
+    np.savez(lab / "sample.npz", source=[[1, 2]], target=[[1, 2]], logits=np.zeros((1, 2, 5)))
+    done = run("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "5 logits at each position" in done.stderr
+    assert not (lab / "out").exists()
+
+
+def test_a_full_disk_ends_in_one_sentence_and_leaves_nothing(lab: Path) -> None:
+    """Files may have 20,000 bytes: the weights have more, as where a disk is full."""
+    words = ["import", lab / "m.pt", "--out", lab / "made" / "out", "--heads", 3]
+    command = [sys.executable, "-m", "viz_transformer.command", *map(str, words)]
+    resource = pytest.importorskip("resource")
+    few = (20_000, 20_000)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, few),
+    )
+    assert done.returncode == 1 and done.stderr == f"{lab / 'made' / 'out'} cannot be written: File too large\n"
+    assert list((lab / "made").iterdir()) == []

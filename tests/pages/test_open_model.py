@@ -1,0 +1,216 @@
+"""Models, "Open a model": a stranger's file is named, looked at, answered for, and is then a model of the app."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from builders import tiny_config, tiny_model
+from page_driver import markup, opener, words
+from strangers import Gpt, Lab
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
+
+import viz_transformer as vt
+from viz_transformer.checkpoint.contents import bundled_folder
+from viz_transformer.ui.pages.models import open_view
+
+opened = opener("models", model_tab="open")
+
+
+def by_head(state: dict[str, torch.Tensor], n_heads: int = 4) -> dict[str, torch.Tensor]:
+    """A decoder's tensors under names that no table knows, with a small matrix for each head."""
+    words = {"decoder.layers.": "cells.", "self_attention.to_out": "mix", "feed_forward.to_hidden": "mlp.0"}
+    words |= {"feed_forward.to_out": "mlp.2", "self_residual.norm": "norm_a", "ffn_residual.norm": "norm_b"}
+    words |= {"decoder.norm": "norm_z", "gain": "weight", "offset": "bias", "output": "to_vocab"}
+    words |= {"decoder.embedding.token": "tok_table"}
+    found = {}
+    for name, tensor in state.items():
+        for ours, theirs in words.items():
+            name = name.replace(ours, theirs)
+        part = next((part for part in ("query", "key", "value") if f"to_{part}." in name), None)
+        if part is None:
+            found[name] = tensor
+            continue
+        for head, piece in enumerate(tensor.chunk(n_heads)):
+            found[name.replace(f"self_attention.to_{part}", f"heads.{head}.{part[0].upper()}")] = piece.clone()
+    return found
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VIZ_TRANSFORMER_LIBRARY", str(tmp_path / "library"))
+    return tmp_path / "library"
+
+
+@pytest.fixture
+def nano(tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    folder = tmp_path / "out-letters"
+    folder.mkdir()
+    torch.save({"model": Gpt(mini=False).state_dict(), "model_args": {"n_head": 3}}, folder / "ckpt.pt")
+    stoi = {sign: id for id, sign in enumerate("\n abcdefghijk")}
+    (folder / "meta.pkl").write_bytes(pickle.dumps({"stoi": stoi}))
+    return folder
+
+
+def named(app: AppTest, weights: Path | str, **vocabularies: Path) -> AppTest:
+    opened(app)
+    app.text_input(key="open_weights_path").set_value(str(weights))
+    for side, path in vocabularies.items():
+        app.text_input(key=f"open_{side}_path").set_value(str(path))
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_file_is_opened_with_its_usual_answers_and_is_selected(app: AppTest, nano: Path, shelf: Path) -> None:
+    named(app, nano / "ckpt.pt", target=nano / "meta.pkl")
+    said = markup(app)
+    assert "gpt: nanoGPT or minGPT" in said and "What the file does not tell" in said
+    assert app.text_input(key="open_name").value == "out-letters"
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    assert app.session_state["selection"]["checkpoint"] == "out-letters"
+    assert app.selectbox(key="sidebar_model").value == "out-letters"
+    assert app.session_state["selection"]["text"] == "abcde"  # it has no digits
+    assert "cannot read all of the text that was there" in words(app) and "abcde" in words(app)
+    ckpt = vt.load(shelf / "out-letters")
+    assert vt.trace(ckpt, "bad").tgt_tokens == ("b", "a", "d")
+
+
+def test_another_answer_is_what_the_model_is_made_with(app: AppTest, nano: Path, shelf: Path) -> None:
+    named(app, nano / "ckpt.pt")
+    activation = next(box for box in app.selectbox if box.label == "Activation")
+    assert activation.value == "gelu"
+    activation.set_value("gelu-tanh").run()
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    assert vt.load(shelf / "out-letters").config.activation == "gelu-tanh"
+
+
+def test_a_file_that_does_not_fit_says_why_and_cannot_be_opened(app: AppTest, tmp_path: Path, shelf: Path) -> None:
+    torch.save({**Lab().state_dict(), "probe.weight": torch.ones(2, 2)}, tmp_path / "m.pt")
+    named(app, tmp_path / "m.pt")
+    assert "1 tensor of the file would not be used, such as 'probe.weight'." in words(app)
+    assert app.button(key="open_button").disabled
+
+
+@pytest.mark.parametrize("path", ["/no/such/file.pt", "/dev/zero", "\x00", "a" * 3_000, "<b>x</b>"])
+def test_what_is_no_file_ends_in_a_sentence(path: str, app: AppTest, shelf: Path) -> None:
+    named(app, path)
+    assert 'role="status"' in markup(app) and "<b>" not in markup(app)
+    assert not shelf.exists()
+
+
+def test_a_taken_name_is_said_and_nothing_is_written(app: AppTest, nano: Path, shelf: Path) -> None:
+    named(app, nano / "ckpt.pt")
+    app.text_input(key="open_name").set_value("numbers-tiny")
+    app.button(key="open_button").click().run()
+    assert "There is a model named numbers-tiny already: choose another name." in words(app)
+    assert not list(shelf.glob("*"))
+
+
+def test_a_model_of_the_library_is_renamed_and_removed(app: AppTest, nano: Path, shelf: Path) -> None:
+    named(app, nano / "ckpt.pt")
+    app.button(key="open_button").click().run()
+    opened(app)
+    app.text_input(key="open_rename_out-letters").set_value("letters").run()
+    app.button(key="open_do_rename_out-letters").click().run()
+    assert not app.exception and [path.name for path in shelf.iterdir()] == ["letters"]
+    app.button(key="open_do_remove_letters").click().run()
+    assert not app.exception and list(shelf.iterdir()) == []
+
+
+def test_a_card_says_how_well_it_is_known_that_a_model_is_read_right(app: AppTest, nano: Path, shelf: Path) -> None:
+    named(app, nano / "ckpt.pt")
+    app.button(key="open_button").click().run()
+    opened(app, model_tab="card")
+    assert "read right? not verified" in markup(app)
+    card = json.loads((shelf / "out-letters" / "card.json").read_text())
+    noted = {"grade": "proved", "sentence": "<b>equal</b>", "of": card["sha256"]}
+    (shelf / "out-letters" / "card.json").write_text(json.dumps({**card, "verified": noted}))
+    said = markup(opened(app, model_tab="card"))
+    assert "read right: proved by a sample" in said and "<b>equal" not in said
+
+
+# --- the owner's texts, and places to correct
+
+BUNDLED = bundled_folder()
+
+
+@pytest.fixture
+def copying(tmp_path: Path) -> dict[str, Path]:
+    """The files of the model that copies without its config, and twelve of its pairs."""
+    pairs = vt.load(BUNDLED / "copy").examples()[:12]
+    (tmp_path / "pairs.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    source, target = (BUNDLED / "copy" / f"{side}_vocab.json" for side in ("source", "target"))
+    return {"source": source, "target": target, "texts": tmp_path / "pairs.tsv"}
+
+
+def box(app: AppTest, label: str) -> Selectbox:
+    return next(each for each in app.selectbox if each.label == label)
+
+
+def test_texts_answer_the_questions_and_their_table_and_badge_are_shown(
+    app: AppTest, copying: dict[str, Path], shelf: Path
+) -> None:
+    named(app, BUNDLED / "copy" / "model.safetensors", **copying)
+    assert box(app, "Heads").value == 8 and box(app, "Source: end").value == "</s>"
+    box(app, "Source: unknown").select("none").run()
+    app.button(key="open_measure").click().run()
+    assert not app.exception
+    assert box(app, "Heads").value == 4 and "4 (measured)" in box(app, "Heads").options
+    assert box(app, "Activation").value == "relu" and "relu (usual)" in box(app, "Activation").options
+    said = words(app)
+    assert "4: measured" in said and "cannot be told: relu or gelu" in said and "Measured on 12 texts" in said
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    ckpt = vt.load(shelf / "copy")
+    assert ckpt.config.n_heads == 4 and ckpt.source_codec.unknown is None
+    assert {"name": "n_heads", "value": 4, "origin": "measured"} in ckpt.card["imported"]["settings"]
+    assert "read right: plausible" in markup(opened(app, model_tab="card"))
+
+
+def test_an_answer_of_ones_own_wins_over_what_was_measured(app: AppTest, copying: dict[str, Path], shelf: Path) -> None:
+    named(app, BUNDLED / "copy" / "model.safetensors", **copying)
+    app.button(key="open_measure").click().run()
+    box(app, "Heads").set_value(2).run()
+    app.button(key="open_button").click().run()
+    assert vt.load(shelf / "copy").config.n_heads == 2
+
+
+def test_too_few_texts_are_refused_in_a_sentence(app: AppTest, copying: dict[str, Path], shelf: Path) -> None:
+    copying["texts"].write_text("oop\toop\n" * 9)
+    named(app, BUNDLED / "copy" / "model.safetensors", **copying)
+    app.button(key="open_measure").click().run()
+    assert "9 texts that the model can read are too few to measure by: give 10 or more." in words(app)
+
+
+def test_the_place_of_a_tensor_of_an_unknown_layout_is_corrected(
+    app: AppTest, tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny_model(tiny_config("decoder-only", final_norm=True, output_bias=False))
+    state = by_head(dict(model.state_dict()))
+    state["strange"] = state.pop("to_vocab.weight") + 1
+    torch.save(state, tmp_path / "m.pt")
+    named(app, tmp_path / "m.pt")
+    assert "Where each tensor goes" in words(app) and app.button(key="open_button").disabled
+    first = app.dataframe[0].value.iloc[0]
+    assert (first["tensor"], first["place"]) == ("strange", "")
+    (key,) = app.session_state["open_places"]
+    changes = {"edited_rows": {0: {"place": "output.weight"}}}
+    memory = {key: changes, **{name: app.session_state[name] for name in ("open_places", "open_answers")}}
+    monkeypatch.setattr(open_view.st, "session_state", memory)
+    names = tuple(app.dataframe[0].value["tensor"])
+    open_view.taken(key, names, str(tmp_path / "m.pt"))
+    monkeypatch.undo()
+    monkeypatch.setenv("VIZ_TRANSFORMER_LIBRARY", str(shelf))
+    app.run()
+    assert not app.exception and not app.button(key="open_button").disabled
+    app.button(key="open_button").click().run()
+    (folder,) = shelf.iterdir()
+    assert torch.equal(vt.load(folder).model.state_dict()["output.weight"], state["strange"])

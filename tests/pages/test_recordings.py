@@ -1,0 +1,180 @@
+"""Every page with the saved trace of a watched module: the recorded numbers, or the sentence that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from page_driver import SITES, again, components, figures, numbers, select, sent, told, words
+from streamlit.testing.v1 import AppTest
+from watched import LAYERS, SOURCE, TARGET, H, watched_trace
+from wording import wording
+
+import viz_transformer as vt
+
+NAME = "mine.safetensors"
+Opened = Callable[..., AppTest]
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> vt.Trace:
+    """Of an encoder and a decoder; its file lies among the person's own models."""
+    made = watched_trace(name="mine")
+    made.save(tmp_path / NAME)
+    monkeypatch.setenv("VIZ_TRANSFORMER_CHECKPOINTS", str(tmp_path))
+    return made
+
+
+@pytest.fixture
+def opened(alone: Opened, trace: vt.Trace) -> Opened:
+    return lambda page, **fields: alone(page, checkpoint=NAME, **fields)
+
+
+@pytest.mark.parametrize("page", ["run", "decoding", "input", "positions", "weight", "masks", "models"])
+def test_a_page_that_needs_more_says_in_one_sentence_why_it_has_nothing(opened: Opened, page: str) -> None:
+    app = opened(page)
+    assert words(app).count(wording("is_a_recording_of_one_call", NAME)) == 1
+    assert "This model does not tell" not in words(app)
+
+
+def test_the_box_for_text_says_that_no_other_text_can_be_read(opened: Opened) -> None:
+    box = opened("run").text_input(key="run_recorded")
+    assert box.disabled and box.placeholder == wording("a_recording_cannot_read_another_text")
+
+
+def test_each_part_of_models_says_so_too(opened: Opened) -> None:
+    for tab in ("architecture", "curves", "data", "errors", "doctor", "new", "training"):
+        assert wording("is_a_recording_of_one_call", NAME) in words(opened("models", model_tab=tab)), tab
+
+
+@pytest.mark.parametrize(("kind", "site"), [*SITES.items()])
+def test_attention_draws_the_recorded_weights(opened: Opened, trace: vt.Trace, kind: str, site: str) -> None:
+    app = opened("attention", kind=kind)
+    for layer in range(LAYERS):
+        for head in range(H):
+            select(app, layer=layer, heads=(head,))
+            _, arrays = sent(again(app), "matrix")
+            assert np.array_equal(arrays["values"], trace[f"{site.format(layer)}.weights"][0, head].numpy())
+            mask = trace[f"{site.format(layer)}.mask"][0, 0].numpy()
+            assert np.array_equal(arrays.get("mask", np.ones_like(mask)), mask)
+    for heads in ("mean", "max", "rollout"):
+        select(app, heads=heads)
+        assert sent(again(app), "matrix")[0]["scale"] == "derived"
+
+
+def test_the_strip_has_its_tokens_and_no_way_to_write_another_text(opened: Opened) -> None:
+    source, target = told(opened("attention"), "chips")["rows"]
+    assert [chip["text"] for chip in source["chips"]] == [*SOURCE[:-1], "(empty)"]
+    assert [chip["text"] for chip in target["chips"]] == [*TARGET]
+    assert [(row["label"], row["field"]) for row in (source, target)] == [("source", "i"), ("target", "t")]
+    assert not any("edit" in row for row in (source, target))
+
+
+def test_contributions_say_that_values_were_not_recorded(opened: Opened) -> None:
+    assert wording("a_watched_module_tells_its_weights") in words(opened("attention", options="contribution"))
+
+
+def test_another_text_is_said_to_be_unreadable(opened: Opened) -> None:
+    app = opened("layers", text="something else")
+    assert wording("is_a_recording_and_cannot_read_another_text", NAME) in words(app)
+    assert app.session_state["selection"]["text"] == "the cat sat <b> (empty)"
+    assert wording("is_a_recording_and_cannot_read_another_text", NAME) not in words(opened("layers"))
+
+
+@pytest.mark.parametrize(("kind", "stack"), [("encoder", "encoder"), ("cross", "decoder")])
+def test_layers_has_the_lengths_and_cosines_of_whole_layers(
+    opened: Opened, trace: vt.Trace, kind: str, stack: str
+) -> None:
+    app = opened("layers", kind=kind, layer="1")
+    before, after = (trace[f"{stack}.1.residual_{end}"][0].double().numpy() for end in ("in", "out"))
+    lengths = [np.linalg.norm(rows, axis=-1) for rows in (before, after, after - before)]
+    cosines = (before * after).sum(-1) / lengths[0] / lengths[1]
+    for row in range(len(before)):
+        cells = [f"{values[row]:.2f}" for values in lengths] + [f"{cosines[row]:.3f}"]
+        assert " ".join(cells) in words(app)
+    chart = figures(app)[0]["data"]
+    drawn = next(line for line in chart if line["name"] == "mean")
+    means = [
+        np.linalg.norm(trace[f"{stack}.{layer}.residual_out"][0].double().numpy(), axis=-1).mean() for layer in (0, 1)
+    ]
+    assert np.allclose(numbers(drawn["y"]), means)
+    assert wording("this_is_a_recording_of_whole_layers") in words(app)
+
+
+def test_layers_says_where_no_layer_was_recorded(alone: Opened, trace: vt.Trace, tmp_path: Path) -> None:
+    module, x = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval(), torch.randn(1, 3, 8)
+    vt.watch(module, lambda: module(x, x, x), tokens=["a", "b", "c"]).save(tmp_path / "alone.safetensors")
+    app = alone("layers", checkpoint="alone.safetensors")
+    assert wording("what_layers_read_was_not_recorded", "encoder") in words(app) and not figures(app)
+
+
+def test_tensors_has_every_recorded_point(opened: Opened, trace: vt.Trace) -> None:
+    app = opened("tensors", chart="points")
+    (table,) = app.dataframe
+    assert list(table.value["point"]) == list(trace.points())
+    app = opened("tensors", point="modules.encoder")
+    assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), trace["modules.encoder"][0].numpy())
+
+
+@pytest.mark.parametrize("kind", ["decoder-only", "encoder-only"])
+@pytest.mark.parametrize("page", ["attention", "layers", "tensors"])
+def test_a_module_of_one_stack_is_shown_too(
+    alone: Opened, trace: vt.Trace, tmp_path: Path, kind: str, page: str
+) -> None:
+    watched_trace(kind).save(tmp_path / "one.safetensors")
+    app = alone(page, checkpoint="one.safetensors")
+    assert len(told(app, "chips")["rows"]) == 1
+    assert components(app, "matrix") or figures(app)
+
+
+def test_two_recordings_stand_beside_each_other_and_a_model_keeps_its_own_pages(
+    opened: Opened, alone: Opened, trace: vt.Trace, tmp_path: Path
+) -> None:
+    even = watched_trace(edits=[vt.edits.AblateHead("encoder.0.self", 1, "uniform")])
+    even.save(tmp_path / "even.safetensors")
+    pin = {"pin_checkpoint": "even.safetensors", "pin_text": "x", "kind": "encoder", "layer": "0", "heads": "1"}
+    app = opened("attention", shown="A-B", **pin)
+    _, arrays = sent(app, "matrix")
+    difference = trace["encoder.0.self.weights"][0, 1] - even["encoder.0.self.weights"][0, 1]
+    assert np.array_equal(arrays["values"], difference.numpy())
+    for page in ("attention", "layers", "tensors"):
+        for shown in ("A|B", "B", "A-B"):
+            assert NAME in opened(page, shown=shown, **pin).session_state["selection"]["checkpoint"]
+            alone(page, checkpoint="numbers", shown=shown, **pin)
+    said = words(alone("run", checkpoint="numbers", shown="A|B", **pin))
+    assert wording("is_a_recording_of_one_call", "even.safetensors") in said
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-1.0, False), (float("inf"), False), (float("nan"), True)])
+def test_numbers_that_no_softmax_makes_are_a_sentence(
+    alone: Opened, trace: vt.Trace, tmp_path: Path, value: float, shown: bool
+) -> None:
+    for points in trace.values.values():
+        if points.dtype != torch.bool:
+            points.fill_(value)
+    trace.save(tmp_path / "odd.safetensors")
+    for page in ("attention", "layers", "tensors"):
+        said = words(alone(page, checkpoint="odd.safetensors"))
+        assert (wording("has_weights_that_are_not_from_0_to_1") not in said) == shown
+    assert shown == (wording("is_nothing_to_draw") in words(alone("layers", checkpoint="odd.safetensors")))
+
+
+def test_two_files_that_say_the_same_of_themselves_are_two(
+    opened: Opened, alone: Opened, trace: vt.Trace, tmp_path: Path
+) -> None:
+    before = trace["encoder.0.residual_in"].clone()
+    opened("tensors", point="encoder.0.residual_in")
+    trace["encoder.0.residual_in"].neg_()
+    trace.save(tmp_path / "other.safetensors")
+    app = alone("tensors", checkpoint="other.safetensors", point="encoder.0.residual_in")
+    assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), -before[0].numpy())
+
+
+def test_a_recording_that_is_no_whole_file_is_named(alone: Opened, trace: vt.Trace, tmp_path: Path) -> None:
+    whole = (tmp_path / NAME).read_bytes()
+    (tmp_path / NAME).write_bytes(whole[:-10])
+    said = words(alone("attention", checkpoint=NAME))
+    assert wording("is_not_a_trace_that_can_be_shown_here", "its tensors end elsewhere than the file") in said

@@ -1,0 +1,52 @@
+"""What was found in a file, what was guessed, and what does not fit: the report of an import, line by line."""
+
+from __future__ import annotations
+
+import math
+
+from viz_transformer.checkpoint.importers.importing import Opened
+from viz_transformer.checkpoint.importers.plan import Setting
+
+SHOWN = (
+    *("encoder_layers", "decoder_layers", "d_model", "n_heads", "d_ff", "norm", "norm_kind", "activation", "positions"),
+    *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "causal"),
+)
+
+
+def report_rows(opened: Opened) -> list[tuple[str, str]]:
+    """The report as names and values, for a terminal."""
+    plan, weights = opened.plan, opened.weights
+    count = sum(math.prod(stored.shape) for stored in weights.tensors.values())
+    rows = [
+        ("file", str(opened.found.path)),
+        ("tensors", f"{len(weights.tensors):,}, {count:,} numbers"),
+        ("layout", _without_layout(opened) if plan.layout is None else f"{plan.layout.name}: {plan.layout.title}"),
+    ]
+    if len(weights.copies) > 1:
+        rows.append(("weights", f"{opened.answers.weights or weights.copies[0]} (or {', '.join(weights.copies)})"))
+    rows += [(each.name, said(each)) for each in plan.settings if each.name in SHOWN]
+    rows += [("left", f"{name}: {why}") for name, why in list(weights.left.items())[:4]]
+    if len(weights.left) > 4:
+        rows.append(("left", f"and {len(weights.left) - 4:,} more that are none of the model's weights"))
+    if plan.zeros:
+        rows.append(("zeros", f"for {len(plan.zeros):,} biases that the model does not have, such as {plan.zeros[0]}"))
+    rows += [("unused", name) for name in plan.unused[:10]]
+    rows += [("missing", name) for name in plan.missing[:10]]
+    rows += [
+        ("shape", f"{name}: {list(found)} in the file, {list(wanted)} by the settings")
+        for name, (found, wanted) in list(plan.wrong.items())[:10]
+    ]
+    return rows
+
+
+def _without_layout(opened: Opened) -> str:
+    if opened.answers.mapping is not None:
+        return "given by --map"
+    return "none that is known: places are inferred from names and shapes; --write-map writes them to be corrected"
+
+
+def said(setting: Setting) -> str:
+    """A setting's value and where it comes from; of a guess, how another answer is given."""
+    if not setting.asked:
+        return f"{setting.value} ({setting.origin})"
+    return f"{setting.value} (usual answer: nothing in the file tells; --set {setting.name}=... for another)"

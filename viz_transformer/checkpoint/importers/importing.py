@@ -1,0 +1,325 @@
+"""From somebody's file to a checkpoint folder."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.importers.mapping import Place, Progress, moved
+from viz_transformer.checkpoint.importers.names import Weights, weights_of
+from viz_transformer.checkpoint.importers.plan import FIELDS, Origin, Plan, Setting, plan_import
+from viz_transformer.checkpoint.importers.reading import Found, read_file
+from viz_transformer.checkpoint.importers.vocabularies import (
+    COUNTED,
+    FIRST_TOKENS,
+    counted_tokens,
+    filled,
+    ids_codec,
+    library_tokens,
+    read_tokens,
+    specials_of,
+    tokenizer_of,
+    usual_specials,
+)
+from viz_transformer.checkpoint.store import expected_shapes, save_checkpoint
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.sentences import quoted
+from viz_transformer.text.codec import Codec
+from viz_transformer.text.vocabulary import ROLES, Vocabulary
+
+CARD_KEY = "imported"
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """What a person says about a file, beside what it tells.
+
+    settings: of the model, by the names of `ModelConfig`, and `causal`. specials: roles, for both sides or as
+    `source_bos`, each a token, an id, or None for none. tokenizer: "characters", "words", "spacy:LANGUAGE". weights:
+    which copy of them. ignore: patterns of names that are no part of the model. A vocabulary path `counted:FILE`
+    is counted from that text, as min_count and first_tokens say. measured: what texts told of settings and of roles as
+    `source_bos`, where nobody says anything else.
+    """
+
+    layout: str | None = None
+    mapping: Mapping[str, Place] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    specials: Mapping[str, str | None] = field(default_factory=dict)
+    tokenizers: Mapping[str, str] = field(default_factory=dict)
+    weights: str | None = None
+    ignore: tuple[str, ...] = ()
+    source_vocab: Path | None = None
+    target_vocab: Path | None = None
+    min_count: int = 1
+    first_tokens: tuple[str, ...] = FIRST_TOKENS
+    measured: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file, its weights, and what would be made of them with the present answers."""
+
+    found: Found
+    weights: Weights
+    plan: Plan
+    answers: Answers
+
+
+def open_file(path: str | Path, answers: Answers | None = None) -> Opened:
+    """What a file holds, and what would be made of it. Raises CheckpointError for what holds no model's weights."""
+    answers = answers or Answers()
+    found = read_file(path)
+    return planned(found, answers)
+
+
+def planned(found: Found, answers: Answers) -> Opened:
+    """The same of a file that was read, with other answers."""
+    weights = weights_of(found, answers.weights)
+    plan = plan_import(
+        weights,
+        layout=answers.layout,
+        mapping=answers.mapping,
+        given=answers.settings,
+        measured=answers.measured,
+        ignore=answers.ignore,
+    )
+    return Opened(found, weights, plan, answers)
+
+
+def import_file(path: str | Path, out: str | Path, answers: Answers | None = None) -> Path:
+    """Read a file and write the checkpoint folder `out`, float32. Returns the folder.
+
+    Raises CheckpointError, and writes nothing, where something is unexplained, missing or of another shape.
+    """
+    return write_import(open_file(path, answers), out)
+
+
+def write_import(
+    opened: Opened,
+    out: str | Path,
+    measured: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write the folder of what was opened; the card keeps what was measured. Raises CheckpointError as `import_file`
+    does. progress: called with the bytes that are read and the bytes in all."""
+    plan = opened.plan
+    if plan.problems or plan.config is None:
+        raise CheckpointError(f"{opened.found.path} cannot be imported: {'; '.join(plan.problems)}")
+    config, codecs = codecs_of(opened)
+    state = moved(plan.mapping, plan.weights.tensors, config.n_heads, progress)
+    shapes = expected_shapes(config)
+    state |= {name: torch.zeros(shapes[name]) for name in plan.zeros}
+    card = {
+        "task": "imported",
+        "title": f"{'A model' if plan.layout is None else plan.layout.title}, from {opened.found.path.name}",
+        "data": "not stated",
+        "data_licence": "not stated",
+        "weights_terms": "the owner's",
+        "notes": [],
+        CARD_KEY: _told(opened) | ({} if measured is None else {"measured": measured}),
+        "metrics": [],
+    }
+    return save_checkpoint(
+        out,
+        state_dict=state,
+        config=config,
+        source_codec=codecs["source"],
+        target_codec=codecs["target"],
+        card=card,
+        dtype="float32",
+    )
+
+
+def _told(opened: Opened) -> dict[str, Any]:
+    """What the card says of an import: everything that was guessed, and everything that was done."""
+    plan = opened.plan
+    return {
+        "file": opened.found.path.name,
+        "date": datetime.date.today().isoformat(),
+        "files_sha256": {path.name: files.sha256(path) for path in opened.found.files},
+        "layout": None if plan.layout is None else plan.layout.name,
+        "settings": [
+            {"name": s.name, "value": s.value, "origin": s.origin} for s in (*plan.settings, *special_settings(opened))
+        ],
+        "zeros": list(plan.zeros),
+        "left": len(opened.weights.left),
+        "mapping": {name: place.to_dict() for name, place in plan.mapping.items()},
+    }
+
+
+def codecs_of(opened: Opened) -> tuple[ModelConfig, dict[str, Codec | None]]:
+    """The codecs of both sides, and the config with their padding ids. Raises CheckpointError for vocabularies that do
+    not fit."""
+    plan, answers = opened.plan, opened.answers
+    config = plan.config
+    assert config is not None
+    found: dict[str, Codec | None] = {"source": None, "target": None}
+    pads: dict[str, int | None] = {}
+    for side in ("source", "target"):
+        size = getattr(config, f"{side}_vocab_size")
+        if size is None or (side == "target" and not config.has_decoder and answers.target_vocab is None):
+            continue
+        codec = _codec(opened, side, size)
+        found[side] = codec
+        name = f"{side}_pad"
+        has_stack = config.has_encoder if side == "source" else config.has_decoder
+        if has_stack and not any(setting.name == name for setting in plan.settings):
+            pads[name] = codec.vocabulary.pad
+    return ModelConfig.from_dict({**config.to_dict(), **pads}), found
+
+
+def _codec(opened: Opened, side: str, size: int) -> Codec:
+    answers = opened.answers
+    path = answers.source_vocab if side == "source" else answers.target_vocab
+    given = _specials(answers, side)
+    decodes = side == "target" or (opened.plan.config is not None and not opened.plan.config.has_decoder)
+    tokens = stored_tokens(opened) if path is None else None
+    if path is None and tokens is None:
+        return ids_codec(size, given, adds=True)
+    cut = answers.tokenizers.get(side) or answers.tokenizers.get("")
+    if path is not None and str(path).startswith(COUNTED):
+        read = _counted(answers, str(path).removeprefix(COUNTED), side, cut, size)
+    else:
+        read = tokens if tokens is not None else read_tokens(path or "", fairseq=_fairseq(opened))
+    tokens = filled(read, size, path or opened.found.path)
+    specials = specials_of(tokens, given)
+    library = None if cut is not None or path is None else library_tokens(path)
+    tokenizer = library or tokenizer_of(tokens, specials, cut)
+    if _fairseq(opened) and "bos" not in given and "eos" in specials:
+        specials["bos"] = specials["eos"]  # its decoder starts from the end token
+    adds_bos = "bos" in specials and (decodes or not _fairseq(opened))
+    return Codec(tokenizer, Vocabulary(tokens, specials), add_bos=adds_bos, add_eos="eos" in specials)
+
+
+def _counted(answers: Answers, path: str, side: str, cut: str | None, size: int) -> tuple[str, ...]:
+    """The words of a text, as many as the model has rows: with another number each id would mean another word."""
+    if cut is None or not cut.startswith("spacy:"):
+        raise CheckpointError(
+            f"to count the words of {path}, say which language's: --set {side}_tokenizer=spacy:en, for example"
+        )
+    tokens = counted_tokens(path, cut.removeprefix("spacy:"), answers.min_count, answers.first_tokens)
+    if len(tokens) != size:
+        raise CheckpointError(
+            f"{path} gives {len(tokens):,} tokens, the model has {size:,} for the {side}: another text, min_count"
+            f" ({answers.min_count} now) or first_tokens ({' '.join(answers.first_tokens)} now) was counted"
+        )
+    return tokens
+
+
+def _specials(answers: Answers, side: str) -> dict[str, str | None]:
+    """What is said of a side's special tokens, by role: of it by name before both, by a person before what was
+    measured."""
+    names = {role: f"{side}_{role}" for role in ROLES}
+    said = {role: answers.measured[name] for role, name in names.items() if name in answers.measured}
+    said |= {role: answers.specials[role] for role in ROLES if role in answers.specials}
+    return said | {role: answers.specials[name] for role, name in names.items() if name in answers.specials}
+
+
+def special_settings(opened: Opened) -> list[Setting]:
+    """The special tokens of both sides as settings, `source_bos` and so on: which one it is, or None, where that comes
+    from, and what else it could be. None without a vocabulary. Raises CheckpointError as `codecs_of` does."""
+    answers, found = opened.answers, []
+    for side, codec in codecs_of(opened)[1].items():
+        held = answers.source_vocab if side == "source" else answers.target_vocab
+        if codec is None or (held is None and stored_tokens(opened) is None):
+            continue
+        options = (*usual_specials(codec.vocabulary.tokens), None)
+        for role in ROLES:
+            name = f"{side}_{role}"
+            origin: Origin = "usual answer"
+            if name in answers.specials or role in answers.specials:
+                origin = "given"
+            elif name in answers.measured:
+                origin = "measured"
+            value = codec.vocabulary.specials.get(role)
+            found.append(Setting(name, value, origin, options if value in options else (value, *options)))
+    return found
+
+
+def _fairseq(opened: Opened) -> bool:
+    return opened.plan.layout is not None and opened.plan.layout.name == "fairseq"
+
+
+def stored_tokens(opened: Opened) -> tuple[str, ...] | None:
+    """The vocabulary that stands beside the weights, as an object `stoi` of tokens and ids; None without one."""
+    held = {keys[-1]: value for keys, value in opened.found.values.items() if len(keys) >= 2 and keys[-2] == "stoi"}
+    if not held or sorted(held.values()) != list(range(len(held))):
+        return None
+    return tuple(sorted(held, key=lambda token: held[token]))
+
+
+def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
+    """The answers that `--set key=value` gives. Raises CheckpointError for an unknown key or a value that cannot be."""
+    settings: dict[str, Any] = {}
+    specials: dict[str, str | None] = {}
+    tokenizers: dict[str, str] = {}
+    ignore: list[str] = []
+    for key, value in words.items():
+        side, _, role = key.rpartition("_")
+        if key in FIELDS or key == "causal":
+            settings[key] = _value(key, value)
+        elif key in ROLES or (role in ROLES and side in ("source", "target")):
+            specials[key] = None if value in ("", "none") else value
+        elif key in ("tokenizer", "source_tokenizer", "target_tokenizer"):
+            tokenizers[key.removesuffix("tokenizer").rstrip("_")] = value
+        elif key == "min_count":
+            if not value.isdecimal():
+                raise CheckpointError(f"min_count={quoted(value)} is not a number: a word occurs so often, or more")
+            more["min_count"] = int(value)
+        elif key == "first_tokens":
+            more["first_tokens"] = tuple(value.split())
+        elif key == "ignore":
+            ignore.append(value)
+        elif key == "weights":
+            more["weights"] = value
+        else:
+            known = (*FIELDS, "causal", *ROLES, "tokenizer", "min_count", "first_tokens", "ignore", "weights")
+            raise CheckpointError(f"{quoted(key)} is not known: choose {', '.join(known)}")
+    return Answers(settings=settings, specials=specials, tokenizers=tokenizers, ignore=tuple(ignore), **more)
+
+
+def _value(key: str, text: str) -> Any:
+    """A word of the command line as the setting has it."""
+    kind = "bool" if key == "causal" else str(FIELDS[key].type)
+    try:
+        if "None" in kind and text == "none":
+            return None
+        if "int" in kind:
+            return int(text)
+        if kind == "float":
+            return float(text)
+    except ValueError:
+        raise CheckpointError(f"{key}={quoted(text)} is not a number") from None
+    if kind == "bool":
+        if text.lower() not in (*_TRUE, *_FALSE):
+            raise CheckpointError(f"{key}={quoted(text)} is neither true nor false")
+        return text.lower() in _TRUE
+    return text
+
+
+def read_mapping(path: str | Path) -> dict[str, Place]:
+    """A mapping file: JSON, an object of names there and places here. Raises CheckpointError for any other."""
+    content = files.read_json_object(Path(path))
+    held = content.get("tensors", content)
+    if not isinstance(held, dict):
+        raise CheckpointError(f"{path} has no 'tensors': write it with `viz-transformer import --write-map`")
+    try:
+        return {str(name): Place.from_dict(place) for name, place in held.items()}
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not a mapping: {error}") from None
+
+
+def mapping_json(plan: Plan) -> str:
+    """The mapping as the file that `--map` takes: what is unexplained stands in it with no place, to be filled in."""
+    held = {name: place.to_dict() for name, place in plan.mapping.items()}
+    held |= {name: Place((), "ignored").to_dict() | {"how": ""} for name in plan.unused}
+    return json.dumps({"tensors": held}, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,205 @@
+"""Where each tensor of a file goes: names there, names here, and how one becomes the other. Numbers are moved, never
+computed.
+
+A mapping is what a known layout gives, what is inferred of an unknown one, and what a person corrects; as JSON it is
+the file that `viz-transformer import --map` takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.importers.reading import Stored
+from viz_transformer.checkpoint.layouts import join_heads, split_interleaved, split_stacked
+from viz_transformer.sentences import quoted
+
+How = Literal[
+    "as it is", "transposed", "stacked", "stacked, transposed", "interleaved", "head", "rows", "flat", "ignored"
+]
+"""as it is: the same numbers. transposed: stored as [in, out]. stacked: all of one map, then all of the next.
+interleaved: by head, query, key and value of each. head: one head's part, `number` tells which. rows: from row `number`
+on. flat: without axes of length 1. ignored: known to be no part of what is computed."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Our names of what a tensor holds, in the order of its parts; none if it is ignored."""
+
+    to: tuple[str, ...]
+    how: How = "as it is"
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        if self.how not in get_args(How):
+            raise ValueError(f"{quoted(self.how)} is not a way to place a tensor: choose {', '.join(get_args(How))}")
+        if self.how == "ignored" and self.to:
+            raise ValueError(f"a tensor that is ignored is not placed at {quoted(self.to[0])} too")
+        if self.how != "ignored" and not self.to:
+            raise ValueError("a tensor that is not ignored is placed somewhere: 'to' is empty")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The place as plain JSON values."""
+        return {"to": list(self.to), "how": self.how, "number": self.number}
+
+    @classmethod
+    def from_dict(cls, d: Any) -> Place:
+        """The place that `to_dict` described. Raises ValueError for anything else."""
+        if not isinstance(d, Mapping) or d.keys() - {"to", "how", "number"}:
+            raise ValueError("a place is an object with 'to', 'how' and 'number'")
+        to, how, number = d.get("to", []), d.get("how", "as it is"), d.get("number", 0)
+        if not isinstance(to, list) or not all(isinstance(name, str) for name in to) or type(number) is not int:
+            raise ValueError("a place has 'to', a list of names, and 'number', a whole number")
+        return cls(tuple(to), how, number)
+
+
+Mapped = Mapping[str, Place]
+Progress = Callable[[int, int], None]
+
+
+def placed_shapes(mapping: Mapped, tensors: Mapping[str, Stored]) -> dict[str, tuple[int, ...]]:
+    """Our names and shapes of all that a mapping places, without a number read. Raises CheckpointError where a tensor
+    cannot be divided as its place says."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    heads: dict[str, int] = {}
+    for name, place in mapping.items():
+        if name not in tensors:
+            raise CheckpointError(f"the mapping names {quoted(name)}, which the file does not hold")
+        shape = tensors[name].shape
+        for target, part in zip(place.to, _part_shapes(name, shape, place), strict=True):
+            if place.how == "head":
+                heads[target] = heads.get(target, 0) + 1
+                part = (part[0] * heads[target], *part[1:])
+            elif target in shapes:
+                raise CheckpointError(f"two tensors of the file are placed at {target}: {quoted(name)} is one of them")
+            shapes[target] = part
+    return shapes
+
+
+def _part_shapes(name: str, shape: tuple[int, ...], place: Place) -> list[tuple[int, ...]]:
+    parts = len(place.to)
+    if place.how == "ignored":
+        return []
+    if place.how in ("transposed", "stacked, transposed"):
+        shape = shape[::-1]
+    if place.how == "flat":
+        shape = tuple(length for length in shape if length != 1)
+    if place.how == "rows":
+        shape = (max(shape[0] - place.number, 0), *shape[1:]) if shape else shape
+    if parts < 1 or (parts > 1 and (not shape or shape[0] % parts)):
+        raise CheckpointError(f"{quoted(name)} of shape {list(shape)} cannot be {parts} maps below each other")
+    return [(shape[0] // parts, *shape[1:]) if parts > 1 else shape] * parts
+
+
+def moved(
+    mapping: Mapped, tensors: Mapping[str, Stored], n_heads: int, progress: Progress | None = None
+) -> dict[str, Tensor]:
+    """Our tensors by our names, float32 (float64 and half precision are converted). Raises CheckpointError for numbers
+    that are not finite.
+
+    progress: called with the bytes that are read and the bytes in all.
+    """
+    total, done = sum(tensors[name].bytes for name, place in mapping.items() if place.how != "ignored"), 0
+    state: dict[str, Tensor] = {}
+    heads: dict[str, dict[int, Tensor]] = {}
+    for name, place in mapping.items():
+        if place.how == "ignored":
+            continue
+        tensor = tensors[name].read().to(torch.float32)
+        done += tensors[name].bytes
+        if progress is not None:
+            progress(done, total)
+        if not torch.isfinite(tensor).all():
+            raise CheckpointError(
+                f"{quoted(name)} holds NaN or infinite numbers, so the model cannot run: use weights from before the "
+                "training went wrong"
+            )
+        if place.how == "head":
+            heads.setdefault(place.to[0], {})[place.number] = tensor
+        else:
+            state |= dict(zip(place.to, _parts(tensor, place, n_heads), strict=True))
+    for target, parts in heads.items():
+        state[target] = join_heads([parts[number] for number in sorted(parts)])
+    return state
+
+
+def _parts(tensor: Tensor, place: Place, n_heads: int) -> tuple[Tensor, ...]:
+    if place.how in ("transposed", "stacked, transposed"):
+        tensor = tensor.t().contiguous()
+    if place.how == "interleaved":
+        return split_interleaved(tensor, n_heads, len(place.to))
+    if place.how == "flat":
+        return (tensor.squeeze(),)
+    if place.how == "rows":
+        return (tensor[place.number :].clone(),)
+    return split_stacked(tensor, len(place.to)) if len(place.to) > 1 else (tensor,)
+
+
+# --- rules: a small language for tables of names
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of a layout's table: a pattern of names there, and the names here.
+
+    In `theirs`, {i} is a layer, {h} a head, {p} weight or bias, {n} a norm's weight or bias under any of its names, and
+    a dot is a dot; the rest is a regular expression. In `ours` these stand for the same, {n} as gain or offset, and
+    {a,b,c} are several names, one for each part.
+    """
+
+    theirs: str
+    ours: str
+    how: How = "as it is"
+    number: int = 0
+
+    def place(self, name: str) -> Place | None:
+        """Where the tensor of this name goes; None for a name that the rule does not know."""
+        match = re.fullmatch(_pattern(self.theirs), name)
+        if match is None:
+            return None
+        if self.how == "ignored":
+            return Place((), "ignored")
+        words = match.groupdict()
+        ours = self.ours
+        for key in "ip":
+            ours = ours.replace(f"{{{key}}}", words.get(key) or "")
+        ours = ours.replace("{n}", _NORM.get(words.get("n") or "", ""))
+        return Place(tuple(_each(ours)), self.how, int(words.get("h") or self.number))
+
+
+_NORM = {"weight": "gain", "gamma": "gain", "a_2": "gain", "g": "gain", "scale": "gain"}
+_NORM |= {"bias": "offset", "beta": "offset", "b_2": "offset", "b": "offset"}
+_PIECES = {"i": "[0-9]+", "h": "[0-9]+", "p": "weight|bias", "n": "|".join(_NORM)}
+
+
+def _pattern(theirs: str) -> str:
+    pattern = theirs.replace(".", r"\.")
+    for key, piece in _PIECES.items():
+        pattern = pattern.replace(f"{{{key}}}", f"(?P<{key}>{piece})")
+    return pattern
+
+
+def _each(ours: str) -> Iterable[str]:
+    """The names that {a,b,c} stands for."""
+    match = re.search(r"\{([^}]*)\}", ours)
+    if match is None:
+        return [ours]
+    return [ours[: match.start()] + word + ours[match.end() :] for word in match[1].split(",")]
+
+
+def placed(rules: Iterable[Rule], names: Iterable[str]) -> dict[str, Place]:
+    """Where the first fitting rule puts each name; names that no rule knows are left out."""
+    rules = tuple(rules)
+    found = {}
+    for name in names:
+        for rule in rules:
+            if (place := rule.place(name)) is not None:
+                found[name] = place
+                break
+    return found

@@ -1,0 +1,379 @@
+"""From names and shapes to a config: what the file tells, what its layout tells, and what has to be asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+import torch
+
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.importers.inference import gated, inferred
+from viz_transformer.checkpoint.importers.layouts import Layout, as_decoder, recognise
+from viz_transformer.checkpoint.importers.mapping import Mapped, Place, placed_shapes
+from viz_transformer.checkpoint.importers.names import Weights
+from viz_transformer.checkpoint.importers.reading import Stored
+from viz_transformer.checkpoint.store import expected_shapes
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.positions import ENCODINGS
+from viz_transformer.sentences import quoted
+
+Shapes = Mapping[str, tuple[int, ...]]
+Origin = Literal["given", "from the file", "from the layout", "measured", "usual answer"]
+USUAL_LENGTH = 512
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of the model, where its value comes from, and what else it could be: those are what is asked."""
+
+    name: str
+    value: Any
+    origin: Origin
+    options: tuple[Any, ...] = ()
+
+    @property
+    def asked(self) -> bool:
+        """Whether nothing tells it: the value is a guess."""
+        return self.origin == "usual answer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What an import will do, or why it cannot.
+
+    mapping: of every tensor that has a place. unused: tensors that nothing explains; missing: ours that no tensor
+    fills; wrong: ours whose shape is another (found, expected); zeros: biases that the model does not have, for which
+    zeros stand, which changes nothing. problems: sentences; the import is possible if there is none.
+    """
+
+    weights: Weights
+    layout: Layout | None
+    mapping: Mapped
+    settings: tuple[Setting, ...]
+    config: ModelConfig | None
+    unused: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    wrong: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+    zeros: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def setting(self, name: str) -> Any:
+        return next((each.value for each in self.settings if each.name == name), None)
+
+
+OPTIONS: Mapping[str, tuple[Any, ...]] = {
+    "norm": ("pre", "post"),
+    "activation": ("relu", "gelu", "gelu-tanh", "silu"),
+    "embedding_scale": ("one", "sqrt"),
+    "divisor": ("sqrt-head-dim", "sqrt-d-model"),
+    "norm_epsilon": (1e-5, 1e-6, 1e-12),
+    "mask_fill": ("zero-rows", "-inf", "-1e9", "-1e10", "added-1e9"),
+    "causal": (True, False),
+}
+FIELDS = {each.name: each for each in fields(ModelConfig)}
+HEADS = re.compile(
+    r"(^|\.)(n_?heads?|num_(attention_)?heads|nheads|attention_heads|encoder_attention_heads|decoder_attention_heads"
+    r"|heads|n_attention_heads)$"
+)
+
+
+def plan_import(
+    weights: Weights,
+    *,
+    layout: str | None = None,
+    mapping: Mapped | None = None,
+    given: Mapping[str, Any] | None = None,
+    measured: Mapping[str, Any] | None = None,
+    ignore: Sequence[str] = (),
+) -> Plan:
+    """What the tensors make, with these answers. `mapping`: a person's own table, instead of a layout.
+
+    given: settings of `ModelConfig` by name, and `causal` for torch's encoder layers. measured: what the owner's texts
+    told of settings that would be guessed else. Raises CheckpointError for an unknown layout or setting; everything
+    else that is wrong stands in the plan.
+    """
+    given, measured = dict(given or {}), dict(measured or {})
+    if unknown := next((name for name in given if name not in FIELDS and name != "causal"), None):
+        raise CheckpointError(f"{quoted(unknown)} is not a setting of a model: choose {', '.join(sorted(FIELDS))}")
+    known = None if mapping is not None else recognise(weights.tensors, layout)
+    if mapping is None and known is None and layout is None:
+        mapping = inferred(weights.tensors)
+    if known is None and not mapping:
+        what = "no known layout" if layout is None else f"another layout than {layout}"
+        raise CheckpointError(
+            f"the names of the file's tensors are of {what}, such as {quoted(next(iter(weights.tensors)))}"
+        )
+    placing: dict[str, Place] = dict(known.mapping if known is not None else mapping or {})
+    words = known.layout if known is not None else None
+    causal: list[Setting] = []
+    if words is not None and words.swaps_stack and not _has(placing, "decoder."):
+        told = given.get("causal")
+        causal = [Setting("causal", bool(told), "usual answer" if told is None else "given", OPTIONS["causal"])]
+        placing = as_decoder(placing) if causal[0].value else placing
+    explained = {name: place for name, place in placing.items() if name in weights.tensors}
+    unused = tuple(
+        name
+        for name in weights.tensors
+        if name not in explained and not any(re.fullmatch(pattern, name) for pattern in ignore)
+    )
+    explained |= {
+        name: Place((), "ignored") for name in weights.tensors if name not in explained and name not in unused
+    }
+    try:
+        explained, buffer_words = _without_tied(explained, weights.tensors)
+        shapes = placed_shapes(explained, weights.tensors)
+        settings = _settings(shapes, explained, weights, words, given, measured, buffer_words) + causal
+    except CheckpointError as error:
+        return Plan(
+            weights=weights,
+            layout=words,
+            mapping=explained,
+            settings=(),
+            config=None,
+            unused=unused,
+            problems=(str(error),),
+        )
+    return _checked(
+        Plan(weights=weights, layout=words, mapping=explained, settings=tuple(settings), config=None, unused=unused),
+        shapes,
+    )
+
+
+def _has(mapping: Mapped, beginning: str) -> bool:
+    return any(target.startswith(beginning) for place in mapping.values() for target in place.to)
+
+
+def _without_tied(mapping: Mapped, tensors: Mapping[str, Stored]) -> tuple[dict[str, Place], dict[str, Any]]:
+    """The mapping without an output that is the embedding's own matrix, stored once or twice; and the words of it."""
+    by_target = {place.to[0]: name for name, place in mapping.items() if len(place.to) == 1}
+    output = by_target.get("output.weight")
+    words: dict[str, Any] = {}
+    result = dict(mapping)
+    stack = "decoder" if "decoder.embedding.token.weight" in by_target else "encoder"
+    table = by_target.get(f"{stack}.embedding.token.weight")
+    if table is None and output is not None:
+        raise CheckpointError("no tensor of the file is placed as the embedding of tokens: say which one it is")
+    if output is None:
+        words["tied_output"] = stack == "decoder"
+    elif table is not None and _same(tensors[output], tensors[table]):
+        result[output] = Place((), "ignored")
+        words["tied_output"] = True
+    else:
+        words["tied_output"] = False
+    return result, words
+
+
+def _same(first: Stored, second: Stored) -> bool:
+    """Whether two tensors are one, or have the same numbers."""
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return False
+    return first.place == second.place or torch.equal(first.read(), second.read())
+
+
+def _settings(
+    shapes: Shapes,
+    mapping: Mapped,
+    weights: Weights,
+    layout: Layout | None,
+    given: Mapping[str, Any],
+    measured: Mapping[str, Any],
+    tied: Mapping[str, Any],
+) -> list[Setting]:
+    read = {**_sizes(shapes), **tied, **_positions(shapes, mapping, weights)}
+    if numbers := {place.number for place in mapping.values() if place.how == "head"}:
+        read["n_heads"] = len(numbers)
+    read |= _from_values(weights.values, read)
+    known = {} if layout is None else {**layout.known, **layout.refine(weights.tensors)}
+    usual: dict[str, Any] = {
+        "n_heads": _usual_heads(read["d_model"]),
+        "norm": "pre" if read["final_norm"] else "post",
+        "activation": "relu",
+        "embedding_scale": "one",
+        "divisor": "sqrt-head-dim",
+        "positions": "sinusoidal" if read["d_model"] % 2 == 0 else "none",
+        "max_source": USUAL_LENGTH,
+        "max_target": USUAL_LENGTH,
+        "norm_epsilon": 1e-5,
+        "mask_fill": "zero-rows",
+        **({} if layout is None else layout.usual),
+    }
+    if (pad := {**known, **read, **given}.get("pad_to")) is not None:  # its table of positions is computed
+        usual |= {"max_source": pad, "max_target": pad}
+    found: list[Setting] = []
+    for name in FIELDS:
+        if name in given:
+            found.append(Setting(name, given[name], "given"))
+        elif name in read:
+            found.append(Setting(name, read[name], "from the file"))
+        elif name in known and _applies(name, read):
+            found.append(Setting(name, known[name], "from the layout"))
+        elif name in measured and name in usual:
+            found.append(Setting(name, measured[name], "measured", _options(name, read)))
+        elif name in usual and _applies(name, read):
+            found.append(Setting(name, usual[name], "usual answer", _options(name, read)))
+    return found
+
+
+def _applies(name: str, read: Mapping[str, Any]) -> bool:
+    if name in ("max_source", "source_pad", "encoder_final_norm"):
+        return bool(read["encoder_layers"])
+    return bool(read["decoder_layers"]) if name in ("max_target", "target_pad") else True
+
+
+def _options(name: str, read: Mapping[str, Any]) -> tuple[Any, ...]:
+    d_model = read["d_model"]
+    if name == "n_heads":
+        return tuple(n for n in range(1, min(d_model, 64) + 1) if d_model % n == 0)
+    if name == "positions":
+        return tuple(word for word, each in ENCODINGS.items() if not each.trained)
+    return OPTIONS.get(name, ())
+
+
+def _usual_heads(d_model: int) -> int:
+    """Heads of 64 features, as in the paper; of a small model as many of 8, 6, 4, 2 as fit."""
+    if d_model >= 256 and d_model % 64 == 0:
+        return d_model // 64
+    return next((n for n in (8, 6, 4, 2) if d_model % n == 0 and d_model // n >= 4), 1)
+
+
+def _layers(shapes: Shapes, stack: str) -> int:
+    numbers = {int(match[1]) for name in shapes if (match := re.match(rf"{stack}\.layers\.(\d+)\.", name))}
+    if numbers and numbers != set(range(len(numbers))):
+        raise CheckpointError(
+            f"layer {min(set(range(len(numbers))) - numbers)} of the {stack} is missing: give all files of the model"
+        )
+    return len(numbers)
+
+
+def _sizes(shapes: Shapes) -> dict[str, Any]:
+    """The sizes that shapes tell."""
+    encoder, decoder = _layers(shapes, "encoder"), _layers(shapes, "decoder")
+    if not encoder and not decoder:
+        raise CheckpointError("no layer with an attention was found among the tensors")
+    tables = {
+        side: shapes.get(f"{stack}.embedding.token.weight")
+        for side, stack in (("source", "encoder"), ("target", "decoder"))
+    }
+    stack = "encoder" if encoder else "decoder"
+    hidden = shapes.get(f"{stack}.layers.0.feed_forward.to_hidden.weight")
+    table = tables["source"] if encoder else tables["target"]
+    if table is None or len(table) != 2:
+        raise CheckpointError(
+            f"no tensor of the file is placed as the {stack}'s embedding of tokens: say which one it is"
+        )
+    if hidden is None or len(hidden) != 2:
+        raise CheckpointError(
+            "no tensor of the file is placed as the first map of the feed-forward: say which one it is"
+        )
+    if any(".cross_attention." in name for name in shapes) and not encoder:
+        raise CheckpointError(
+            "the decoder reads an encoder that the file does not hold: give the file of the whole model"
+        )
+    output = shapes.get("output.weight")
+    target = tables["target"][0] if tables["target"] else None if output is None else output[0]
+    norms = {name.split(".")[0] for name in shapes if re.fullmatch(r"(encoder|decoder)\.norm\.gain", name)}
+    if encoder and decoder and len(norms) == 1:
+        raise CheckpointError(f"only the {norms.pop()} has a norm behind its last layer: models here have both or none")
+    return {
+        "source_vocab_size": table[0] if encoder else None,
+        "target_vocab_size": target,
+        "encoder_layers": encoder,
+        "decoder_layers": decoder,
+        "d_model": table[1],
+        "d_ff": hidden[0],
+        "final_norm": bool(norms),
+        "attention_bias": any(re.search(r"_attention\.to_\w+\.bias$", name) for name in shapes),
+        "ffn_bias": any(re.search(r"feed_forward\.to_\w+\.bias$", name) for name in shapes),
+        "output_bias": "output.bias" in shapes,
+        **({"embedding_scale": "learned"} if any(name.endswith("embedding.scale") for name in shapes) else {}),
+        **({"divisor": "learned"} if any(name.endswith("_attention.divisor") for name in shapes) else {}),
+    }
+
+
+def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, Any]:
+    """What tables of positions tell: trained ones, and stored ones that follow a formula."""
+    lengths = {
+        limit: shapes[f"{stack}.embedding.position.table"][0]
+        for limit, stack in (("max_source", "encoder"), ("max_target", "decoder"))
+        if f"{stack}.embedding.position.table" in shapes
+    }
+    if lengths:
+        return {"positions": "learned", **lengths}
+    for name, place in mapping.items():
+        table = weights.tensors[name]
+        flat = [length for length in table.shape if length != 1]
+        if place.how != "ignored" or len(flat) != 2 or not table.dtype.is_floating_point or min(flat) < 2:
+            continue
+        word = _formula(table.read().squeeze().float())
+        if word is not None:
+            return {"positions": word, "max_source": flat[0], "max_target": flat[0]}
+    return {}
+
+
+def _formula(table: torch.Tensor) -> str | None:
+    """The word of the formula that a stored table of positions [N, D] follows; None for no known one."""
+    for word, encoding in ENCODINGS.items():
+        if encoding.computed and table.size(1) % 2 == 0 and table.size(1) >= 4:
+            made = encoding.table(len(table), table.size(1))
+            if (made - table).abs().max() < 2e-3:  # a large angle in float32 is less exact than ours from float64
+                return word
+    return None
+
+
+_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu", "gelu_new": "gelu-tanh"}
+
+
+def _from_values(values: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that stand beside the weights as plain values, under one of their usual names."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        last = name.rsplit(".", 1)[-1]
+        if HEADS.search(name) and type(value) is int and value > 0 and read["d_model"] % value == 0:
+            found.setdefault("n_heads", value)
+        elif last in ("activation", "activation_fn", "hidden_act", "pos_ffn_activation_fn") and value in _ACTIVATIONS:
+            found.setdefault("activation", _ACTIVATIONS[value])
+        elif last in ("norm_first", "encoder_normalize_before", "pre_norm", "prenorm") and isinstance(value, bool):
+            found.setdefault("norm", "pre" if value else "post")
+        elif last == "layer_norm_eps" and isinstance(value, float) and 0 < value < 1:
+            found.setdefault("norm_epsilon", value)
+    return {name: value for name, value in found.items() if name not in read}
+
+
+def _checked(plan: Plan, shapes: Shapes) -> Plan:
+    """The plan with its config, and with what does not fit it."""
+    values = {each.name: each.value for each in plan.settings if each.name in FIELDS}
+    try:
+        config = ModelConfig.from_dict(values)
+    except (ValueError, TypeError) as error:
+        return replace(plan, problems=(*plan.problems, str(error)))
+    expected = expected_shapes(config)
+    zeros = tuple(name for name in expected if name not in shapes and name.endswith((".bias", ".offset")))
+    missing = tuple(name for name in expected if name not in shapes and name not in zeros)
+    wrong = {
+        name: (shapes[name], expected[name]) for name in shapes if name in expected and shapes[name] != expected[name]
+    }
+    extra = tuple(name for name in shapes if name not in expected)
+    problems = []
+    if extra_maps := gated(plan.unused):
+        problems.append(
+            f"{quoted(extra_maps)} makes this a gated feed-forward (three matrices), for which the config has no word"
+        )
+    if plan.unused:
+        problems.append(
+            f"{_number(plan.unused, 'tensor')} of the file would not be used, such as {quoted(plan.unused[0])}"
+        )
+    if missing:
+        problems.append(f"{_number(missing, 'tensor')} of the model would be missing, such as {missing[0]}")
+    if wrong:
+        name, (found, wanted) = next(iter(wrong.items()))
+        problems.append(f"{name} has the shape {list(found)} in the file, the settings ask for {list(wanted)}")
+    if extra:
+        problems.append(f"{extra[0]} has no place in the model that the settings describe")
+    return replace(plan, config=config, missing=missing, wrong=wrong, zeros=zeros, problems=(*plan.problems, *problems))
+
+
+def _number(things: Sequence[str], noun: str) -> str:
+    return f"1 {noun}" if len(things) == 1 else f"{len(things):,} {noun}s"

@@ -1,0 +1,390 @@
+"""Any file of trained tensors: what it holds, by the names it has there, before a number is copied.
+
+safetensors, torch's zip files (`.pt .pth .ckpt .bin`), and several of either with an index. Nothing of a file is run.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
+from viz_transformer.checkpoint.importers.inert import Call, Name, Persistent, read_pickle
+from viz_transformer.checkpoint.importers.refusals import check_kind
+from viz_transformer.checkpoint.untrusted import check_header
+from viz_transformer.sentences import quoted
+
+MOST_BYTES = 8 * 2**30
+"""Of all files of one model together."""
+MOST_TENSORS = 100_000
+_DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
+_DTYPES = {
+    "FloatStorage": torch.float32,
+    "DoubleStorage": torch.float64,
+    "HalfStorage": torch.float16,
+    "BFloat16Storage": torch.bfloat16,
+    "LongStorage": torch.int64,
+    "IntStorage": torch.int32,
+    "ShortStorage": torch.int16,
+    "CharStorage": torch.int8,
+    "ByteStorage": torch.uint8,
+    "BoolStorage": torch.bool,
+}
+_SAFE_DTYPES = {
+    "F32": torch.float32,
+    "F64": torch.float64,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "I16": torch.int16,
+    "I8": torch.int8,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A tensor in a file: shape and type now, its numbers when they are asked for.
+
+    place: where its numbers stand; two tensors with the same place are one. Raises CheckpointError when read, if the
+    file is damaged there.
+    """
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    place: tuple[Any, ...]
+    read: Callable[[], Tensor] = field(repr=False)
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a file holds: tensors and plain values (numbers and words), both by the path of keys that leads to them."""
+
+    path: Path
+    tensors: Mapping[tuple[str, ...], Stored]
+    values: Mapping[tuple[str, ...], Any]
+    files: tuple[Path, ...] = ()
+
+
+def read_file(path: str | Path) -> Found:
+    """The tensors of a file, of an index of several (`*.index.json`), or of a folder with one of these.
+
+    Raises CheckpointError, one sentence, for anything that holds no tensors that could be a model's, or more than it
+    stores.
+    """
+    path = Path(path)
+    if os.path.isdir(path):  # os.path: False also for what can be no file's name
+        path = _in_folder(path)
+    elif not os.path.isfile(path):
+        raise CheckpointError(f"there is no file {quoted(str(path), 300)}: give the path of a file of weights")
+    found = _read_index(path) if path.name.endswith(".index.json") else _read_one(path)
+    if not found.tensors:
+        raise CheckpointError(f"{path} holds no tensors: give the file that the training wrote its weights into")
+    if len(found.tensors) > MOST_TENSORS:
+        raise CheckpointError(f"{path} holds {len(found.tensors):,} tensors, at most {MOST_TENSORS:,} are read")
+    places = {stored.place: stored.bytes for stored in found.tensors.values()}  # tied tensors are stored once
+    claimed, size = sum(places.values()), sum(part.stat().st_size for part in found.files)
+    if claimed > size:
+        raise CheckpointError(f"{path} has {size:,} bytes, but its tensors claim {claimed:,}: {_DISTRUST}")
+    return found
+
+
+def _in_folder(folder: Path) -> Path:
+    """The one file of weights, or the one index, in a folder."""
+    with files.reading(folder):
+        names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    for ending in (".index.json", ".safetensors", (".pt", ".pth", ".ckpt", ".bin")):
+        fitting = [name for name in names if name.endswith(ending)]
+        if len(fitting) == 1:
+            return folder / fitting[0]
+        if fitting:
+            raise CheckpointError(f"{folder} has several files of weights, such as {fitting[0]}: give one of them")
+    raise CheckpointError(
+        f"{folder} has no file of weights (.safetensors, .pt, .pth, .ckpt, .bin): give another folder"
+    )
+
+
+def _read_index(path: Path) -> Found:
+    """The shards that an index names, all of them beside it; each has the tensors that the index says."""
+    content = files.read_json(path)
+    where = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(where, dict) or not where or not all(isinstance(name, str) for name in where.values()):
+        raise CheckpointError(f"{path} has no 'weight_map' of tensors and files: {COPY_AGAIN}")
+    shards: dict[str, Found] = {}
+    for name in sorted(set(where.values())):
+        if Path(name).name != name or name in (".", ".."):
+            raise CheckpointError(f"{path} names the file {quoted(name)}, which is not beside it: {_DISTRUST}")
+        shard = path.parent / name
+        if shard.is_symlink() and shard.resolve().parent != path.parent.resolve():
+            raise CheckpointError(f"{shard} is a link to another folder: copy the file itself beside {path.name}")
+        if not shard.is_file():
+            raise CheckpointError(f"{path} names the file {name}, which is missing: {COPY_AGAIN}")
+        shards[name] = _read_one(shard)
+    tensors: dict[tuple[str, ...], Stored] = {}
+    for tensor, name in where.items():
+        held = {".".join(keys): (keys, stored) for keys, stored in shards[name].tensors.items()}
+        if tensor not in held:
+            raise CheckpointError(
+                f"{path.parent / name} does not hold the tensor {quoted(tensor)} that {path.name} says: "
+                f"shards of two models are mixed, or one is missing, so {COPY_AGAIN}"
+            )
+        tensors[(tensor,)] = held[tensor][1]
+    extra = sum(len(shard.tensors) for shard in shards.values()) - len(tensors)
+    if extra:
+        raise CheckpointError(f"the files of {path} hold {extra} tensors that it does not name: {COPY_AGAIN}")
+    return Found(path, tensors, {}, tuple(path.parent / name for name in shards))
+
+
+def _read_one(path: Path) -> Found:
+    kind = check_kind(path)
+    if path.stat().st_size > MOST_BYTES:
+        raise CheckpointError(f"{path} has {path.stat().st_size:,} bytes, at most {MOST_BYTES:,} are read")
+    return _read_torch(path) if kind == "torch" else _read_safetensors(path)
+
+
+def _read_safetensors(path: Path) -> Found:
+    try:
+        check_header(path)
+    except ValueError as error:
+        raise CheckpointError(f"{path} is cut off or damaged ({error}): {COPY_AGAIN}") from None
+    tensors: dict[tuple[str, ...], Stored] = {}
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            for name in file.keys():  # noqa: SIM118 (not a dict)
+                view = file.get_slice(name)
+                dtype = _SAFE_DTYPES.get(view.get_dtype())
+                if dtype is None:
+                    raise CheckpointError(
+                        f"{path}: {quoted(name)} has the type {view.get_dtype()}, as quantised models have: "
+                        "give the weights as they were before that"
+                    )
+                shape = tuple(view.get_shape())
+                tensors[(name,)] = Stored(shape, dtype, (path, name), lambda name=name: _tensor_of(path, name))  # type: ignore[misc]
+    except (SafetensorError, OSError, RuntimeError) as error:
+        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+    return Found(path, tensors, {}, (path,))
+
+
+def _tensor_of(path: Path, name: str) -> Tensor:
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            tensor: Tensor = file.get_tensor(name)
+            return tensor
+    except (SafetensorError, OSError, RuntimeError) as error:
+        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+
+
+# --- torch's zip files
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The numbers of a storage: where they stand in the file."""
+
+    start: int
+    length: int
+
+
+def _read_torch(path: Path) -> Found:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            records, content, order = _records(path, archive)
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+    if order == b"big":
+        raise CheckpointError(f"{path} was written on a machine of another byte order: save it there as safetensors")
+    try:
+        root = read_pickle(content)
+    except ValueError as error:
+        raise CheckpointError(f"{path} cannot be read ({error}): {_DISTRUST}") from None
+    if isinstance(root, Call) and isinstance(root.state, dict) and "_modules" in root.state:
+        raise CheckpointError(
+            f"{path} is a whole pickled module, which needs its own code to be opened: where that is, save its numbers "
+            "alone, with torch.save(model.state_dict(), FILE)"
+        )
+    tensors: dict[tuple[str, ...], Stored] = {}
+    values: dict[tuple[str, ...], Any] = {}
+    for keys, value in _walk(root):
+        stored = _stored(path, keys, value, records)
+        if stored is not None:
+            tensors[keys] = stored
+        elif isinstance(value, str | int | float | bool) or value is None:
+            values[keys] = value
+    return Found(path, tensors, values, (path,))
+
+
+def _records(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, _Record], bytes, bytes]:
+    """Where the storages stand, the pickle, and the order of bytes."""
+    entries = archive.infolist()
+    size = path.stat().st_size
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+        raise CheckpointError(
+            f"{path} is compressed, as files of tensors are not: unpack it, and give the file that was packed"
+        )
+    if sum(entry.file_size for entry in entries) > size:
+        raise CheckpointError(f"{path} has {size:,} bytes, but its parts claim more: {_DISTRUST}")
+    pickles = [entry for entry in entries if entry.filename.split("/")[-1] == "data.pkl"]
+    if len(pickles) != 1:
+        raise CheckpointError(f"{path} is a zip file, but not one that torch.save wrote: give the file of the weights")
+    folder = pickles[0].filename.removesuffix("data.pkl")
+    if any(entry.filename.startswith(f"{folder}code/") for entry in entries):
+        raise CheckpointError(
+            f"{path} is a TorchScript program, which would have to be run: save its numbers alone, with "
+            "torch.save(torch.jit.load(FILE).state_dict(), OTHER)"
+        )
+    if pickles[0].file_size > 64 * 2**20:
+        raise CheckpointError(f"{path} describes its tensors in {pickles[0].file_size:,} bytes: {_DISTRUST}")
+    with path.open("rb") as file:
+        records = {
+            entry.filename.removeprefix(f"{folder}data/"): _record(file, entry, size)
+            for entry in entries
+            if entry.filename.startswith(f"{folder}data/")
+        }
+    order = next((entry for entry in entries if entry.filename == f"{folder}byteorder"), None)
+    return records, archive.read(pickles[0]), b"" if order is None else archive.read(order)[:8]
+
+
+def _record(file: Any, entry: zipfile.ZipInfo, size: int) -> _Record:
+    """The place of an entry's bytes: behind its local header, whose two lengths may differ from the directory's."""
+    file.seek(entry.header_offset)
+    header = file.read(30)
+    if header[:4] != b"PK\x03\x04":
+        raise zipfile.BadZipFile
+    start = entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    if start + entry.file_size > size:
+        raise zipfile.BadZipFile
+    return _Record(start, entry.file_size)
+
+
+def _walk(root: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Everything in dictionaries and lists, by the keys that lead there; each container is entered once."""
+    seen: set[int] = set()
+    todo: list[tuple[tuple[str, ...], Any]] = [((), root)]
+    while todo:
+        keys, value = todo.pop()
+        inside = _contents(value)
+        if not isinstance(inside, dict | list | tuple):
+            yield keys, value
+        elif id(inside) not in seen and len(keys) < 32:
+            seen.add(id(inside))
+            items = list(inside.items() if isinstance(inside, dict) else enumerate(inside))
+            todo += reversed([((*keys, str(key)), item) for key, item in items if isinstance(key, str | int)])
+
+
+def _contents(value: Any) -> Any:
+    """What a dictionary, a list or an object of plain values holds; anything else as it is."""
+    if not isinstance(value, Call) or _is_tensor(value):
+        return value
+    if isinstance(value.items, dict | list):
+        return value.items
+    return value.state if isinstance(value.state, dict) else value  # such as a Namespace of settings
+
+
+_REBUILDERS = ("torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor_v3", "torch._utils._rebuild_tensor")
+_PARAMETERS = ("torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state")
+_OTHERS = {
+    "torch._utils._rebuild_qtensor": "quantised: give the weights as they were before that",
+    "torch._utils._rebuild_sparse_tensor": "sparse: save it dense, with tensor.to_dense()",
+    "torch._utils._rebuild_meta_tensor_no_storage": "without numbers: save it from a model whose weights are there",
+}
+
+
+def _is_tensor(value: Call) -> bool:
+    name = value.function.full if isinstance(value.function, Name) else ""
+    return name in _REBUILDERS or name in _PARAMETERS or name in _OTHERS or name.endswith("_rebuild_from_type_v2")
+
+
+def _stored(path: Path, keys: tuple[str, ...], value: Any, records: Mapping[str, _Record]) -> Stored | None:
+    """The tensor that the value stands for; None for anything else."""
+    for _ in range(4):  # a parameter is a call around a tensor's
+        if not isinstance(value, Call) or not isinstance(value.function, Name):
+            return None
+        name, arguments = value.function.full, value.arguments
+        what = f"{path}: {quoted('.'.join(keys))}"
+        if name in _OTHERS:
+            raise CheckpointError(f"{what} is {_OTHERS[name]}")
+        if name in _PARAMETERS and isinstance(arguments, tuple) and arguments:
+            value = arguments[0]
+        elif name.endswith("_rebuild_from_type_v2") and isinstance(arguments, tuple) and len(arguments) == 4:
+            value = Call(arguments[0], arguments[2])
+        elif name in _REBUILDERS:
+            return _placed(path, what, arguments, records)
+        else:
+            return None
+    return None
+
+
+def _placed(path: Path, what: str, arguments: Any, records: Mapping[str, _Record]) -> Stored:
+    """The tensor of these arguments, whose shape and steps stay within its storage's record."""
+    damaged = CheckpointError(f"{what} is damaged: {_DISTRUST}")
+    if not isinstance(arguments, tuple) or len(arguments) < 4 or not isinstance(arguments[0], Persistent):
+        raise damaged
+    storage, offset, shape, steps = arguments[0].key, *arguments[1:4]
+    whole = isinstance(shape, tuple) and isinstance(steps, tuple) and len(shape) == len(steps) <= 16
+    numbers = (offset, *shape, *steps) if whole else (None,)
+    if not all(type(number) is int and 0 <= number < 2**62 for number in numbers):
+        raise damaged
+    if (
+        not isinstance(storage, tuple)
+        or len(storage) != 5
+        or storage[0] != "storage"
+        or not isinstance(storage[1], Name)
+    ):
+        raise damaged
+    kind = storage[1].full.removeprefix("torch.").removeprefix("storage.")
+    of_call = arguments[6] if len(arguments) > 6 and isinstance(arguments[6], Name) else None  # the newer form
+    dtype = getattr(torch, of_call.full.removeprefix("torch."), None) if of_call is not None else _DTYPES.get(kind)
+    if not isinstance(dtype, torch.dtype):
+        raise CheckpointError(f"{what} has numbers of the type {quoted(kind)}, which weights do not have: {_DISTRUST}")
+    record = records.get(str(storage[2]))
+    if record is None:
+        raise CheckpointError(f"{what} has no numbers in the file: it is cut off or damaged, so {COPY_AGAIN}")
+    count = math.prod(shape)
+    last = offset + sum((length - 1) * step for length, step in zip(shape, steps, strict=True))
+    held = record.length // dtype.itemsize
+    if count and (count > held or last >= held):
+        raise CheckpointError(f"{what} claims {count:,} numbers, but the file does not store so many: {_DISTRUST}")
+
+    def read() -> Tensor:
+        return _read_record(path, what, record, dtype, offset, shape, steps, last)
+
+    return Stored(shape, dtype, (path, record, offset, shape, steps), read)
+
+
+def _read_record(
+    path: Path,
+    what: str,
+    record: _Record,
+    dtype: torch.dtype,
+    offset: int,
+    shape: tuple[int, ...],
+    steps: tuple[int, ...],
+    last: int,
+) -> Tensor:
+    """The numbers of one tensor: only its own are read, however long the storage is that it is a view of."""
+    if not math.prod(shape):
+        return torch.empty(shape, dtype=dtype)
+    held = bytearray((last - offset + 1) * dtype.itemsize)
+    with files.reading(path), path.open("rb") as file:
+        file.seek(record.start + offset * dtype.itemsize)
+        if file.readinto(held) != len(held):
+            raise CheckpointError(f"{what} is cut off: {COPY_AGAIN}")
+    return torch.frombuffer(held, dtype=dtype).as_strided(shape, steps).contiguous()

@@ -1,0 +1,252 @@
+"""Vocabulary files of other programs: tokens by id, which of them are special, and how a text is cut into them.
+
+A list or an object of JSON, the `tokenizer.json` of Hugging Face's tokenizers, one token a line, or a plain pickle of
+two dictionaries as nanoGPT's `meta.pkl` is. None of it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.importers.inert import Call, read_pickle
+from viz_transformer.sentences import quoted
+from viz_transformer.text.codec import Codec
+from viz_transformer.text.tokenizers import Characters, LibraryTokens, RegexTokens, SpacyWords, Tokenizer
+from viz_transformer.text.vocabulary import ROLES, Vocabulary
+
+USUAL_SPECIALS: Mapping[str, tuple[str, ...]] = {
+    "bos": ("<s>", "<sos>", "<bos>", "<BOS>", "<SOS>", "<START>", "<start>", "[CLS]", "<|startoftext|>"),
+    "eos": ("</s>", "<eos>", "<EOS>", "<END>", "<end>", "[SEP]", "<|endoftext|>"),
+    "unk": ("<unk>", "<UNK>", "<UNKNOWN>", "[UNK]"),
+    "pad": ("<pad>", "<PAD>", "<PADDING>", "<blank>", "[PAD]"),
+}
+_SPECIAL = re.compile(r"<\|?[A-Za-z_ ]+\|?>|\[[A-Z]+\]|#[A-Z]+#")
+MOST_SPECIALS = 12
+MOST_IDS = 2_000_000
+FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
+"""What a fairseq dictionary begins with, though its file does not say so."""
+
+COUNTED = "counted:"
+"""What stands before the name of a text whose words are the vocabulary."""
+FIRST_TOKENS = ("<s>", "</s>", "<blank>", "<unk>")
+"""What a counted vocabulary begins with if nothing else is said: the special tokens of The Annotated Transformer."""
+
+
+def read_tokens(path: str | Path, *, fairseq: bool = False) -> tuple[str, ...]:
+    """The tokens of a vocabulary file, the position is the id. Raises CheckpointError for any other file."""
+    path = Path(path)
+    head = files.read_bytes(path, 2)
+    if not head:
+        raise CheckpointError(f"{path} is empty: give a vocabulary, a JSON object or list, or one token a line")
+    if head[:1] == b"\x80":
+        return _of_pickle(path)
+    if path.suffix == ".json" or head[:1] in (b"{", b"["):
+        return _of_json(path, files.read_json(path))
+    lines = files.read_text(path).removesuffix("\n").split("\n")
+    if fairseq:
+        return (*FAIRSEQ, *(line.rsplit(" ", 1)[0] for line in lines))
+    return checked_tokens(path, [line.rstrip("\r") for line in lines])
+
+
+def counted_tokens(
+    path: str | Path, language: str, min_count: int = 1, first: Sequence[str] = FIRST_TOKENS
+) -> tuple[str, ...]:
+    """The vocabulary that a text gives, one sentence a line: `first`, then spaCy's tokens that occur `min_count` times
+    or more, by decreasing count, equally frequent ones by their code points.
+
+    Blanks that spaCy makes tokens are counted as well. Raises CheckpointError for a text or language that cannot be
+    read. Source: torchtext 0.12 and later, `build_vocab_from_iterator`.
+    """
+    path = Path(path)
+    stat = path.stat() if path.is_file() else None
+    stamp = None if stat is None else (stat.st_mtime_ns, stat.st_size)
+    counts = _counts(path, language, stamp)
+    words = (token for token, count in counts if count >= min_count and token not in first)
+    return checked_tokens(path, [*first, *words])
+
+
+@lru_cache(maxsize=4)
+def _counts(path: Path, language: str, stamp: tuple[int, int] | None) -> tuple[tuple[str, int], ...]:
+    """spaCy's tokens of a text with their counts, in order; stamp: what changes when the file does."""
+    lines = files.read_text(path).split("\n")
+    try:
+        tokenizer = SpacyWords(language)
+        counts = Counter(piece for line in lines for piece in tokenizer.all_pieces(line.strip("\r")))
+    except ValueError as error:
+        raise CheckpointError(f"the words of {path} cannot be counted: {error}") from None
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _of_json(path: Path, content: Any) -> tuple[str, ...]:
+    if isinstance(content, list):
+        return checked_tokens(path, content)
+    if isinstance(content, dict) and _is_library(content):
+        return _of_library(path, content)
+    if isinstance(content, dict):
+        for key in ("stoi", "token_to_id", "vocab", "itos"):
+            if isinstance(content.get(key), dict | list):
+                return _of_json(path, content[key])
+        return _by_ids(path, content)
+    raise CheckpointError(f"{path} is not a vocabulary: give a JSON object (token to id) or a list of tokens")
+
+
+def _is_library(content: Any) -> bool:
+    """Whether JSON is a `tokenizer.json` of Hugging Face's tokenizers."""
+    return isinstance(content, dict) and isinstance(content.get("model"), dict) and "vocab" in content["model"]
+
+
+def _of_library(path: Path, content: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tokens of a `tokenizer.json` by their ids; ids that it does not name are called by themselves."""
+    vocab, added = content["model"]["vocab"], content.get("added_tokens")
+    if isinstance(vocab, list) and all(isinstance(each, list) and each for each in vocab):
+        vocab = {each[0]: id for id, each in enumerate(vocab)}  # a unigram model: pieces with their log-probabilities
+    if not isinstance(vocab, dict):
+        raise CheckpointError(f"{path} has no vocabulary of tokens and ids: {files.COPY_AGAIN}")
+    ids = dict(vocab)
+    for each in added if isinstance(added, list) else []:
+        if isinstance(each, dict) and isinstance(each.get("content"), str):
+            ids[each["content"]] = each.get("id")
+    most = max((id for id in ids.values() if type(id) is int), default=0)
+    if most >= MOST_IDS:
+        raise CheckpointError(f"{path} has the id {most:,}, vocabularies are read up to {MOST_IDS:,}")
+    named = {id for id in ids.values() if type(id) is int}
+    return _by_ids(path, ids | {f"<{id}>": id for id in range(most) if id not in named})
+
+
+def library_tokens(path: Path) -> LibraryTokens | None:
+    """How the tokenizers library cuts texts, of its `tokenizer.json`; None for any other file. Raises CheckpointError
+    where it cannot: the library is an extra."""
+    if path.suffix != ".json" or not _is_library(content := files.read_json(path)):
+        return None
+    try:
+        return LibraryTokens.of(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+    except ValueError as error:
+        raise CheckpointError(f"{path}: {error}; or cut texts otherwise, with --set tokenizer=words") from None
+
+
+def _of_pickle(path: Path) -> tuple[str, ...]:
+    """A dictionary that a plain pickle holds; its other objects would need code, and are not made."""
+    size = path.stat().st_size
+    if size > files.MAX_TEXT_BYTES:
+        raise CheckpointError(f"{path} has {size:,} bytes, a vocabulary is read up to {files.MAX_TEXT_BYTES:,}")
+    try:
+        content = read_pickle(files.read_bytes(path, files.MAX_TEXT_BYTES))
+    except ValueError as error:
+        raise CheckpointError(f"{path} cannot be read ({error}): write the vocabulary as JSON") from None
+    for held in (content.get(key) for key in ("stoi", "itos")) if isinstance(content, dict) else ():
+        if isinstance(held, dict) and held:
+            turned = held if isinstance(next(iter(held)), str) else {token: id for id, token in held.items()}
+            return _by_ids(path, turned)
+    if isinstance(content, dict) and content and all(isinstance(id, int) for id in content.values()):
+        return _by_ids(path, content)
+    line = "json.dump(vocab.get_itos(), open('vocab.json', 'w'))"
+    if isinstance(content, Call) and "spacy" in str(getattr(content.function, "full", "")):
+        line = "json.dump([word.text for word in nlp.vocab], open('vocab.json', 'w'))"
+    raise CheckpointError(
+        f"{path} is a pickle of objects that need their own code to be opened: where the model was trained, write the "
+        f"tokens with `{line}`, and give that file"
+    )
+
+
+def _by_ids(path: Path, ids: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Tokens of an object token -> id, whose ids are 0, 1, 2, ..."""
+    places: dict[int, str] = {}
+    for token, id in ids.items():
+        if type(id) is not int:
+            raise CheckpointError(f"{path} gives {quoted(token)} the id {quoted(id)}: ids are whole numbers")
+        if id in places:
+            raise CheckpointError(f"{path} gives the id {id} twice, to {quoted(places[id])} and {quoted(token)}")
+        places[id] = token
+    if places.keys() != set(range(len(places))):
+        lacking = next(id for id in range(len(places)) if id not in places)
+        raise CheckpointError(f"{path} has {len(places):,} tokens but none with the id {lacking}: ids go from 0 on")
+    return checked_tokens(path, [places[id] for id in range(len(places))])
+
+
+def checked_tokens(path: Path, tokens: Sequence[Any]) -> tuple[str, ...]:
+    """The tokens, each a text, each once."""
+    try:
+        return Vocabulary(tokens).tokens
+    except ValueError as error:
+        raise CheckpointError(f"{path} cannot be used as a vocabulary: {error!s:.200}") from None
+
+
+def filled(tokens: Sequence[str], size: int, path: Path | str) -> tuple[str, ...]:
+    """The tokens of a model with so many rows: rows that no token names are called by their ids."""
+    if len(tokens) > size:
+        raise CheckpointError(
+            f"{path} has {len(tokens):,} tokens, the model has {size:,}: they do not belong together, or special"
+            " tokens were counted twice"
+        )
+    return (*tokens, *(f"<{id}>" for id in range(len(tokens), size)))
+
+
+def usual_specials(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The tokens that look as if they stood for no text: named as usual, or in brackets; at most MOST_SPECIALS."""
+    usual = {token for each in USUAL_SPECIALS.values() for token in each}
+    return tuple(token for token in tokens if token in usual or _SPECIAL.fullmatch(token))[:MOST_SPECIALS]
+
+
+def specials_of(tokens: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
+    """The special tokens by role: those that were given (None: there is none), else the usual ones that are there.
+
+    A given one is a token, or an id. Raises CheckpointError for one that the vocabulary does not have.
+    """
+    known = set(tokens)
+    found = {
+        role: next(token for token in usual if token in known)
+        for role, usual in USUAL_SPECIALS.items()
+        if any(token in known for token in usual)
+    }
+    for role, token in given.items():
+        if token is None:
+            found.pop(role, None)
+        elif token in known:
+            found[role] = token
+        elif token.isdecimal() and int(token) < len(tokens):
+            found[role] = tokens[int(token)]
+        else:
+            raise CheckpointError(f"the vocabulary has no token {quoted(token)} to be {role}: name one, or give its id")
+    return found
+
+
+def tokenizer_of(tokens: Sequence[str], specials: Mapping[str, str], given: str | None = None) -> Tokenizer:
+    """How a text is cut: into characters where every token is one, else at blanks.
+
+    given: "characters", "words" (at blanks) or "spacy:LANGUAGE". Raises CheckpointError for anything else.
+    """
+    if given is not None and given.startswith("spacy:"):
+        return SpacyWords(
+            given.removeprefix("spacy:"),
+            lower=not any(token != token.lower() for token in tokens if token not in specials.values()),
+        )
+    if given not in (None, "characters", "words"):
+        raise CheckpointError(f"{quoted(given)} is not a way to cut texts: choose characters, words or spacy:LANGUAGE")
+    plain = [token for token in tokens if token not in specials.values() and not _is_filler(token)]
+    if given == "characters" or (given is None and plain and all(len(token) == 1 for token in plain)):
+        return Characters(lower=False, strip="\n" not in plain)
+    return RegexTokens(r"\S+")
+
+
+def _is_filler(token: str) -> bool:
+    return len(token) > 2 and token[0] == "<" and token[-1] == ">"
+
+
+def ids_codec(size: int, specials: Mapping[str, str | None], *, adds: bool) -> Codec:
+    """Of a model without a vocabulary: a text is ids with blanks between, and each token is called by its id."""
+    tokens = tuple(str(id) for id in range(size))
+    named = {role: token for role, token in specials.items() if token is not None}
+    for role, token in named.items():
+        if role not in ROLES or token not in tokens:
+            raise CheckpointError(f"{role}={quoted(token)} is not an id of a vocabulary of {size:,}")
+    return Codec(
+        RegexTokens(r"\S+"), Vocabulary(tokens, named), add_bos=adds and "bos" in named, add_eos=adds and "eos" in named
+    )

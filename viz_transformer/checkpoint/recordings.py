@@ -1,0 +1,88 @@
+"""The saved traces of watched modules among a person's models: what can be read of such a file without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, METADATA, MOST_VALUES, check_header, json_values
+from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.watched import WATCHED, uneven_layers, watched_from_dict
+from viz_transformer.sentences import in_one_line
+
+NO_MODEL = "it is a recording of one call of a module, and no model that could be run"
+
+
+@dataclass(frozen=True)
+class RecordingSummary(Summary):
+    """A file with the trace of a watched module, before its numbers are read. `text` has the names of what it reads."""
+
+    text: str
+
+    @property
+    def parameter_count(self) -> int:
+        """Raises NotTold: a recording has none."""
+        raise NotTold(NO_MODEL)
+
+    def snapshots(self) -> tuple[int, ...]:
+        return ()
+
+    def history(self) -> list[dict[str, float]]:
+        return []
+
+    def examples(self) -> list[tuple[str, str]]:
+        """The one text that it shows."""
+        return [(self.text, "")]
+
+
+def read_recording(path: Path) -> RecordingSummary | Unreadable | None:
+    """What the file says of itself; why it cannot be believed; None for what is not the trace of a watched module."""
+    try:
+        status = path.stat()
+        state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        return _read(path, state) if path.is_file() else None
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _state: tuple[int, ...]) -> RecordingSummary | Unreadable | None:
+    about = _described(path)
+    if about is None:
+        return None
+    try:
+        check_header(path)
+        source, target = (_names(about[side]) for side in ("src", "tgt"))
+        anatomy = watched_from_dict(about[WATCHED], source=len(source), target=len(target))
+        if uneven := uneven_layers(anatomy):
+            raise ValueError(uneven)
+    except (ValueError, LookupError, TypeError) as error:
+        why = in_one_line(str(error), 200)
+        return Unreadable(path.name, path, f"{path} is not a trace that can be shown here: {why}")
+    return RecordingSummary(path.name, path, anatomy, {"source": None, "target": None}, {}, " ".join(source or target))
+
+
+def _described(path: Path) -> dict[str, Any] | None:
+    """What a safetensors file says of the trace of a watched module; None where it says nothing of one."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = file.read(length) if length <= LONGEST_HEADER else b""
+    if json_values(header) > MOST_VALUES:
+        return None
+    try:
+        about = orjson.loads(orjson.loads(header)[METADATA]["viz_transformer"])
+        return about if about["config"] is None and WATCHED in about else None
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _names(columns: Any) -> list[str]:
+    _, names, _ = columns
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("its tokens are not names")
+    return names

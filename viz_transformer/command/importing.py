@@ -1,0 +1,122 @@
+"""`viz-transformer import`: what is found is printed, what nothing tells is asked where somebody is there to answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint import CheckpointError, load
+from viz_transformer.checkpoint.describe import table
+from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.importing import (
+    Opened,
+    answers_from,
+    codecs_of,
+    mapping_json,
+    open_file,
+    planned,
+    read_mapping,
+    write_import,
+)
+from viz_transformer.checkpoint.importers.plan import Setting
+from viz_transformer.checkpoint.writing import check_output, write_file
+from viz_transformer.measuring.alternatives import measured, read_texts
+from viz_transformer.measuring.sample import read_sample
+from viz_transformer.measuring.verifying import verify_folder
+from viz_transformer.model.instrument import anatomy_of
+
+
+def run_import(
+    file: Path,
+    out: Path,
+    *,
+    words: Sequence[str],
+    heads: int | None,
+    write_map: Path | None,
+    mapping: Path | None,
+    sample: Path | None,
+    texts: Path | None,
+    **more: Any,
+) -> None:
+    """Read, measure, ask, print, write. Raises CheckpointError, one sentence, where the file cannot be imported.
+
+    A sample that is not reproduced raises ValueError behind all that: the folder is written, and its card says so.
+    """
+    given = dict(_word(each) for each in words)
+    if heads is not None:
+        given["n_heads"] = str(heads)
+    if write_map is not None:
+        check_output(write_map)
+    answers = answers_from(given, mapping=None if mapping is None else read_mapping(mapping), **more)
+    proof = None if sample is None else read_sample(sample)
+    opened = open_file(file, answers)
+    own = None if texts is None else read_texts(texts, opened)
+    measurement = None
+    if own is not None:
+        opened, measurement = measured(opened, own, _said)
+        _said(0)
+        print(table([("setting", "it could be", "loss", "verdict"), *measurement.rows()]))
+        print(f"measured on {texts}: {measurement.sentence}\n")
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        opened = _asked(opened)
+    print(table(report_rows(opened)))
+    if write_map is not None:
+        write_file(write_map, mapping_json(opened.plan).encode())
+    if proof is not None and not opened.plan.problems:
+        proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
+    folder = write_import(opened, out, None if measurement is None else measurement.to_dict(), _reading)
+    verification = None
+    if proof is not None or own is not None:
+        verification = verify_folder(folder, load(folder), proof, own)
+        print(table(verification.rows()))
+    print(folder)
+    if verification is not None and verification.grade == "failed":
+        raise ValueError(f"{verification.sentence}; {folder} was written, and its card says so")
+
+
+def _reading(done: int, total: int) -> None:
+    """Says on stderr how much of the weights is read, over and over in one line of a terminal."""
+    if sys.stderr.isatty():
+        end = "\n" if done == total else ""
+        read = " of ".join(numerals.number(size / 2**20, 1, ",") for size in (done, total))
+        print(f"\rreading: {read} MiB", end=end, file=sys.stderr, flush=True)
+
+
+def _said(runs: int) -> None:
+    """Says on stderr how many runs are done, over and over in one line of a terminal; 0 ends the line."""
+    if sys.stderr.isatty():
+        print(f"\rmeasuring: {runs} runs" if runs else "", end="" if runs else "\n", file=sys.stderr, flush=True)
+
+
+def _word(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise CheckpointError(f"--set {text!r:.60} is not KEY=VALUE: write for example --set norm=pre")
+    return key, value
+
+
+def _asked(opened: Opened) -> Opened:
+    """The same with a person's answer to each setting that nothing tells; an empty one takes the usual answer."""
+    for name in [setting.name for setting in opened.plan.settings if setting.asked]:
+        setting = next((each for each in opened.plan.settings if each.name == name), None)
+        while setting is not None and setting.asked:
+            text = input(_question(setting)).strip()
+            if not text:
+                break
+            try:
+                more = answers_from({name: text}).settings
+                opened = planned(opened.found, replace(opened.answers, settings={**opened.answers.settings, **more}))
+            except CheckpointError as error:
+                print(error)
+                continue
+            break
+    return opened
+
+
+def _question(setting: Setting) -> str:
+    others = ", ".join(str(option) for option in setting.options if option != setting.value)
+    return f"{setting.name} [{setting.value}]" + (f" (or {others})" if others else "") + ": "

@@ -1,0 +1,347 @@
+"""What a file of weights does not tell, measured: the loss of its owner's texts under each alternative.
+
+Settings act on each other: those that matter most are tried together first, then each is measured with the others at
+what is best so far, and all of them again until nothing changes. What makes too little difference is not told by texts,
+and is said so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint import Checkpoint, CheckpointError
+from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, planned, special_settings
+from viz_transformer.checkpoint.importers.mapping import moved
+from viz_transformer.checkpoint.importers.plan import FIELDS
+from viz_transformer.checkpoint.store import expected_shapes
+from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
+from viz_transformer.measuring.data import Pair, read_pairs, read_text
+from viz_transformer.measuring.verifying import FEWEST_TOKENS
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.transformer import Transformer
+
+Texts = Sequence[str] | Sequence[Pair]
+Said = Callable[[int], None]
+"""Called with the runs done."""
+
+FEWEST_TEXTS, MOST_TEXTS = 10, 64
+LONGEST = 512
+"""Tokens that are read of a text of a decoder alone."""
+MOST_ROUNDS = 3
+APART_NATS, APART_SHARE = 0.02, 0.02
+"""How far the best must be below the next best: in nats per token, and as a share of the next best's loss."""
+ORDER = ("norm", "embedding_scale", "positions", "n_heads", "divisor", "activation")
+TOGETHER = ("norm", "embedding_scale", "positions")
+"""With one of these wrong the others may look worse than they are."""
+LAST = ("norm_epsilon", "mask_fill")
+MEASURED_ROLES = ("source_bos", "source_eos", "target_bos", "target_eos")
+"""Padding and the unknown token are no part of these runs."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The loss of the texts under each alternative of one setting, the others as they were found.
+
+    losses: alternative and nats per token, None for one that the model cannot have. usual: what was guessed. value:
+    what is taken; told: whether the texts tell it.
+    """
+
+    name: str
+    losses: tuple[tuple[Any, float | None], ...]
+    usual: Any
+    value: Any
+    told: bool
+
+    @property
+    def verdict(self) -> str:
+        """What follows, in words."""
+        if self.told:
+            return f"{shown(self.value)}: measured"
+        near = " or ".join(shown(each) for each in _near(self.losses))
+        if not near:
+            return f"cannot be told: none of them can be measured; {shown(self.value)} stays"
+        if self.value == self.usual:
+            return f"cannot be told: {near}; the usual answer stays, {shown(self.value)}"
+        return f"cannot be told: {near}; the usual answer, {shown(self.usual)}, is worse, so it is {shown(self.value)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What was measured, on what, and in how many runs of the model. settled: whether a last round changed nothing.
+
+    unknown: the share of the texts' tokens that the vocabulary does not have, on the side that is predicted.
+    """
+
+    tables: tuple[Losses, ...]
+    loss: float
+    texts: int
+    tokens: int
+    unknown: float
+    runs: int
+    rounds: int
+    settled: bool
+
+    @property
+    def sentence(self) -> str:
+        """On what and how it was measured, in words."""
+        what = f"{self.texts} texts, {self.tokens:,} tokens to predict"
+        if self.unknown:
+            what += f" ({numerals.percent(self.unknown)} of them unknown to the vocabulary)"
+        end = "until nothing changed" if self.settled else "and it was still changing"
+        rounds = f"{self.rounds} round{'s' * (self.rounds != 1)}"
+        return f"{what}, {self.runs} runs in {rounds}, {end}; loss {numerals.number(self.loss, 3)} nats per token"
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """What was found, by name: what the texts tell, and what is better than the usual answer."""
+        return {each.name: each.value for each in self.tables if each.told or each.value != each.usual}
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Setting, alternative, loss in nats per token and verdict; what a line repeats is blank in it."""
+        return [
+            (
+                "" if index else each.name,
+                shown(value),
+                "cannot be" if loss is None else numerals.number(loss, 3),
+                "" if index else each.verdict,
+            )
+            for each in self.tables
+            for index, (value, loss) in enumerate(each.losses)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        finite = [
+            asdict(each)
+            | {"losses": [[v, loss if loss is None or math.isfinite(loss) else None] for v, loss in each.losses]}
+            for each in self.tables
+        ]
+        return asdict(self) | {"tables": finite, "sentence": self.sentence}
+
+
+def shown(value: Any) -> str:
+    """An alternative in words."""
+    return "none" if value is None else str(value)
+
+
+def read_texts(path: str | Path, opened: Opened) -> Texts:
+    """The owner's texts in a file: a line each for a decoder alone, else pairs with a tab between.
+
+    Raises ValueError for any other file, and for a model that predicts no text.
+    """
+    config = _config(opened)
+    if config.kind == "encoder-only":
+        raise ValueError(f"{opened.found.path.name} is encoder-only: it predicts no text, so texts tell nothing of it")
+    if config.kind == "decoder-only":
+        return [line for line in read_text(path).splitlines() if line.strip()]
+    return read_pairs(path)
+
+
+def measured(opened: Opened, texts: Texts, progress: Said | None = None) -> tuple[Opened, Measurement]:
+    """The same file with the answers that the texts tell, and the measurement. A person's own answers stay.
+
+    Raises ValueError for fewer than ten texts that the model can read, CheckpointError where the file cannot be
+    imported.
+    """
+    trial = _Trial(opened, texts, progress)
+    _start(trial)
+    tables: dict[str, Losses] = {}
+    rounds, changed = 0, True
+    while changed and rounds < MOST_ROUNDS:
+        rounds, changed = rounds + 1, False
+        for name, options in trial.open.items():
+            found = _compared(name, options, trial)
+            changed = changed or found.value != trial.values[name]
+            trial.values[name], tables[name] = found.value, found
+    last = trial.scores({})
+    if last is None:
+        raise ValueError(f"{opened.found.path.name} cannot be measured: its settings do not fit together")
+    measurement = Measurement(
+        tables=tuple(tables.values()),
+        loss=_loss(last),
+        texts=trial.count,
+        tokens=last.tokens,
+        unknown=trial.unknown(),
+        runs=trial.runs,
+        rounds=rounds,
+        settled=not changed,
+    )
+    answers = replace(opened.answers, measured={**opened.answers.measured, **measurement.answers})
+    return planned(opened.found, answers), measurement
+
+
+def _start(trial: _Trial) -> None:
+    """Begin with the best of what matters most, tried together."""
+    names = [name for name in TOGETHER if name in trial.open]
+    tried = [dict(zip(names, values, strict=True)) for values in product(*(trial.open[name] for name in names))]
+    losses = [(_loss(scores), each) for each in tried if (scores := trial.scores(each)) is not None]
+    if losses:
+        trial.values |= min(losses, key=lambda each: each[0])[1]
+
+
+def _compared(name: str, options: Sequence[Any], trial: _Trial) -> Losses:
+    """The losses of one setting, best first; what is taken of it."""
+    found = [
+        (option, None if (scores := trial.scores({name: option})) is None else _loss(scores)) for option in options
+    ]
+    losses = tuple(sorted(found, key=lambda each: (each[1] is None, each[1])))
+    near, usual, present = _near(losses), trial.usual[name], trial.values[name]
+    told = len(near) == 1 and len(losses) > 1
+    value = present if not near else near[0] if told or usual not in near else usual
+    return Losses(name, losses, usual, value, told)
+
+
+def _near(losses: Iterable[tuple[Any, float | None]]) -> list[Any]:
+    """The alternatives that cannot be told from the best one: less than 0.02 nats, or less than 2 %, above it."""
+    known = [(value, loss) for value, loss in losses if loss is not None and math.isfinite(loss)]
+    if not known:
+        return []
+    best = min(loss for _, loss in known)
+    return [value for value, loss in known if loss - best < max(APART_NATS, APART_SHARE * loss)]
+
+
+def _loss(scores: TokenScores) -> float:
+    loss = -scores.log_prob / scores.tokens
+    return loss if math.isfinite(loss) else math.inf
+
+
+def _config(opened: Opened) -> ModelConfig:
+    plan = opened.plan
+    if plan.problems or plan.config is None:
+        raise CheckpointError(f"{opened.found.path} cannot be imported: {'; '.join(plan.problems)}")
+    return plan.config
+
+
+class _Trial:
+    """Runs of one file's model under changing answers; each combination is run once.
+
+    open: the settings that nothing tells, and their alternatives. values: the present answers to them.
+    """
+
+    def __init__(self, opened: Opened, texts: Texts, progress: Said | None) -> None:
+        self.opened, self.progress, self.runs = opened, progress, 0
+        self.config = _config(opened)
+        self.open, self.usual = _open(opened)
+        self.values = dict(self.usual)
+        self._states: dict[int, Mapping[str, torch.Tensor]] = {}
+        self._scores: dict[tuple[Any, ...], TokenScores | None] = {}
+        self._check(texts)
+
+    def _check(self, texts: Texts) -> None:
+        """Keep those that the model can read, at most MOST_TEXTS. Raises ValueError for fewer than FEWEST_TEXTS, and
+        for lines of fewer than FEWEST_TOKENS."""
+        pairs = [text for text in texts if not isinstance(text, str)]
+        lines = [text for text in texts if isinstance(text, str)]
+        given = self.opened.found.path.name
+        if self.config.kind == "encoder-only":
+            raise ValueError(f"{given} is encoder-only: it predicts no text, so texts tell nothing of it")
+        if self.config.kind == "decoder-only" and pairs:
+            raise ValueError(f"{given} is decoder-only: give texts, a line each, not pairs")
+        if self.config.kind == "encoder-decoder" and lines:
+            raise ValueError(f"{given} is encoder-decoder: give pairs of source and target, a tab between them")
+        ckpt = self._made(self.config, self.values)
+        self.pairs = readable(ckpt, pairs[:MOST_TEXTS]) if pairs else []
+        self.lines = [each for each in lines[:MOST_TEXTS] if len(_ids(ckpt, each)) > 1]
+        if self.count < FEWEST_TEXTS:
+            raise ValueError(
+                f"{self.count} texts that the model can read are too few to measure by: give {FEWEST_TEXTS} or more"
+            )
+        tokens = sum(len(_ids(ckpt, each)) - 1 for each in self.lines)
+        if self.lines and tokens < FEWEST_TOKENS:
+            raise ValueError(f"texts of {tokens} tokens to predict are too few: give {FEWEST_TOKENS} or more")
+
+    @property
+    def count(self) -> int:
+        """Texts that are measured on."""
+        return len(self.pairs) + len(self.lines)
+
+    def scores(self, changes: Mapping[str, Any]) -> TokenScores | None:
+        """How likely the texts are with the present answers but for these; None for what the model cannot be."""
+        values = {**self.values, **changes}
+        key = tuple(values.items())
+        if key not in self._scores:
+            self._scores[key] = self._run(values)
+        return self._scores[key]
+
+    def _run(self, values: Mapping[str, Any]) -> TokenScores | None:
+        words = {name: value for name, value in values.items() if name in FIELDS}
+        try:
+            config = ModelConfig.from_dict({**self.config.to_dict(), **words})
+            ckpt = self._made(config, values)
+        except ValueError:  # not with the others: such as one token in two roles
+            return None
+        self.runs += 1
+        if self.progress is not None:
+            self.progress(self.runs)
+        if config.has_encoder:
+            return target_scores(ckpt, self.pairs)
+        codec, total = ckpt.own_codec("target"), TokenScores()
+        for text in self.lines:
+            ids = _ids(ckpt, text)
+            total += window_scores(ckpt, codec, ids, min(config.max_target, len(ids)), None)[0]
+        return total
+
+    def _made(self, config: ModelConfig, values: Mapping[str, Any]) -> Checkpoint:
+        """The model with these settings and roles."""
+        roles = {name: value for name, value in values.items() if name in MEASURED_ROLES}
+        answers = replace(self.opened.answers, measured={**self.opened.answers.measured, **roles})
+        plan = replace(self.opened.plan, config=config)
+        config, codecs = codecs_of(replace(self.opened, plan=plan, answers=answers))
+        with torch.random.fork_rng(devices=[]):
+            model = Transformer(config)
+        model.load_state_dict(self._state(config), assign=True)
+        name = self.opened.found.path.name
+        return Checkpoint(name, None, model.eval(), codecs["source"], codecs["target"], {}, "")
+
+    def _state(self, config: ModelConfig) -> Mapping[str, torch.Tensor]:
+        """Our tensors; how they are cut depends on the heads where they stand by head."""
+        plan = self.opened.plan
+        by_head = any(place.how == "interleaved" for place in plan.mapping.values())
+        key = config.n_heads if by_head else 0
+        if key not in self._states:
+            shapes = expected_shapes(config)
+            self._states.clear()
+            self._states[key] = moved(plan.mapping, plan.weights.tensors, config.n_heads) | {
+                name: torch.zeros(shapes[name]) for name in plan.zeros
+            }
+        return self._states[key]
+
+    def unknown(self) -> float:
+        """The share of the predicted side's tokens that are unknown to the vocabulary."""
+        codec = self._made(self.config, self.values).own_codec("target")
+        encoded = [codec.encode(text) for text in (*self.lines, *(target for _, target in self.pairs))]
+        return sum(len(each.unknown) for each in encoded) / sum(len(each) for each in encoded)
+
+
+def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
+    """The settings that nothing tells, in the order in which they are measured, with their alternatives; and what was
+    guessed of them."""
+    asked = {each.name: each for each in opened.plan.settings if each.asked and each.options}
+    pairs = _config(opened).kind == "encoder-decoder"
+    roles = {
+        each.name: each for each in special_settings(opened) if each.asked and each.name in MEASURED_ROLES and pairs
+    }
+    options: dict[str, tuple[Any, ...]] = {name: asked[name].options for name in ORDER if name in asked}
+    usual: dict[str, Any] = {name: each.value for name, each in {**asked, **roles}.items()}
+    for name, each in roles.items():
+        target = name.startswith("target")
+        options[name] = tuple(option for option in each.options if option is not None or not target)
+        if target and each.value is None and options[name]:
+            usual[name] = options[name][0]  # a target has a start and an end: which ones is measured
+    options |= {name: asked[name].options for name in LAST if name in asked}
+    return options, {name: usual[name] for name in options}
+
+
+def _ids(ckpt: Checkpoint, text: str) -> tuple[int, ...]:
+    """The ids of a decoder's text without start and end."""
+    codec = ckpt.own_codec("target")
+    ids = codec.encode(text).ids[codec.add_bos :]
+    return ids[: len(ids) - codec.add_eos][:LONGEST]

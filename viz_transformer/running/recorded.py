@@ -1,0 +1,84 @@
+"""A recording in the place of a run: the trace of a watched module, with a model that tells nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from viz_transformer.checkpoint import Checkpoint, files
+from viz_transformer.checkpoint.recordings import NO_MODEL
+from viz_transformer.model.instrument import Anatomy, NotTold
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.record import Tokens, Trace, is_watched
+from viz_transformer.text.codec import Encoded
+
+MOST = 1.001
+"""A weight of 1, rounded."""
+OTHER_TEXT = "a recording of one call cannot read another text"
+
+
+def open_recording(path: Path) -> tuple[Checkpoint, Run]:
+    """What stands for the model, and the run without steps.
+
+    The digest is the file's, not the one that it states of itself, so that two files are never taken for each other.
+    Raises ValueError for what is no trace of a watched module, and for weights that are not shares, from 0 to 1 or NaN.
+    """
+    trace = Trace.load(path)
+    if not is_watched(trace):
+        raise ValueError(f"{path} is a run of a model, not a watched module: open it on Tensors")
+    for name in (f"{site}.weights" for site in trace.anatomy.attentions):
+        if bool(((trace[name] < 0) | (trace[name] > MOST)).any()):
+            raise ValueError(f"{path} cannot be shown: its point {name} has weights that are not from 0 to 1")
+    trace = replace(trace, weights_sha256=files.sha256(path))
+    source, target = (RecordedText(side) if len(side) else None for side in (trace.src, trace.tgt))
+    model = Recorded(trace.anatomy)
+    ckpt = Checkpoint(path.name, None, model, source, target, {}, trace.weights_sha256)
+    return ckpt, Run("", (), trace, "end token")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An instrument that says what it is made of, and cannot be run."""
+
+    anatomy: Anatomy
+
+    def _untold(self, *_: object, **__: object) -> NoReturn:
+        raise NotTold(NO_MODEL)
+
+    begin = whole = read_out = parameters_of = table = _untold
+
+    def scalars(self) -> Mapping[str, float]:
+        """None was recorded."""
+        return {}
+
+
+@dataclass(frozen=True)
+class RecordedText:
+    """The text side of a recording: the names of its tokens, each by its place."""
+
+    side: Tokens
+    special_ids = frozenset[int]()
+    start: int | None = None
+    ends = frozenset[int]()
+    padding: int | None = None
+    unknown: int | None = None
+    adds_end = False
+    splits_characters = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.side.tokens
+
+    def encode(self, text: str) -> Encoded:
+        """Raises ValueError: nothing reads it."""
+        raise ValueError(OTHER_TEXT)
+
+    def encode_ids(self, ids: Iterable[int]) -> Encoded:
+        """Raises ValueError: nothing reads them."""
+        raise ValueError(OTHER_TEXT)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The names, with blanks between them."""
+        return " ".join(self.names[i] for i in ids)

@@ -1,0 +1,153 @@
+"""The Layers page of a recording: what whole layers read and gave out, and the sentence for all that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.analysis.layers.recorded import LayerFlow, layer_flows
+from viz_transformer.figures import labels
+from viz_transformer.figures.layers import Panel, stream_chart
+from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
+from viz_transformer.ui.frame import controls, frame, pictures, projector, text
+from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.layers.layers_tables import (
+    chosen_token,
+    flow_table,
+    token_index,
+    token_name,
+    token_table,
+)
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.runs import Shown
+
+PROJECTED = 1.4
+"""By how much letters grow on a projector."""
+ONLY_WHOLE = (
+    "This is a recording: what a layer read and gave out was recorded, nothing between. So its sub-layers, its norms"
+    " and the logit lens are not here."
+)
+NO_LAYERS = (
+    "What layers read and gave out was not recorded: no layer of this {} is an entry of a list of modules, called once,"
+    " whose vectors are those of the tokens."
+)
+
+
+@kept(16)
+def flows_of(shown: Shown, stack: StackName) -> tuple[LayerFlow, ...]:
+    """What each layer of a stack did in this recording."""
+    return layer_flows(shown.trace, stack)
+
+
+def recorded_layers(shown: Shown) -> None:
+    """The chosen layer by token, and below it all layers of the stack."""
+    chosen = state.SHARED.now()
+    stack = KINDS[chosen.kind].stack
+    found = flows_of(shown, stack)
+    with st.container(key="layers_top"):
+        with st.container(horizontal=True, key="layers_recorded"):
+            controls.kind(attention_kinds(shown.trace), key="layers_kind")
+            controls.number("Layer", KINDS[chosen.kind].layers(shown.trace.anatomy), **state.bind("layer", key="layer"))
+        text.paragraph(ONLY_WHOLE)
+        here = next((flow for flow in found if flow.layer == chosen.layer), None)
+        if here is None:
+            text.paragraph(NO_LAYERS.format(stack) if not found else f"Layer {chosen.layer} was not recorded.")
+        else:
+            _by_token(shown, stack, here)
+    if found:
+        with st.container(key="layers_depth"):
+            _along(shown, stack, found, here)
+
+
+def ask(shown: Shown) -> Question | None:
+    """Which layer turned the chosen token's vector most."""
+    stack = KINDS[state.SHARED.now().kind].stack
+    position = chosen_token(stack)
+    found = [flow for flow in flows_of(shown, stack) if np.isfinite(flow.cosine[position])]
+    if not found:
+        return None
+    most = min(found, key=lambda flow: float(flow.cosine[position]))
+    return Question(
+        f"Which layer of the {stack} turned {cited(token_name(shown, stack, position))} most?",
+        f"Layer {most.layer}: the cosine of what it read and what it gave out is"
+        f" {labels.number(float(most.cosine[position]), 3)}.",
+    )
+
+
+def _columns(flow: LayerFlow) -> list[tuple[str, Any, int]]:
+    return [
+        ("came in", flow.came, 2),
+        ("left", flow.left, 2),
+        ("changed", flow.changed, 2),
+        ("cosine", flow.cosine, 3),
+    ]
+
+
+def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
+    title = f"{stack} layer {flow.layer}, the whole layer"
+    text.section(title.capitalize())
+    text.paragraph("Columns: length of the vector; changed: the length of what left less what came in (derived).")
+    columns = _columns(flow)
+    foot = [("mean", [labels.number(float(values.mean()), digits) for _, values, digits in columns])]
+    if flow.pairs:
+        foot.append(("random pairs", ["", "", "", labels.number(flow.baseline, 3)]))
+    token_table(shown, stack, columns, foot=foot)
+    pictures.table_button(
+        lambda: flow_table(shown, stack, [(name, values) for name, values, _ in columns]),
+        note=f"{shown.caption(title)}. Lengths are Euclidean norms.",
+        name=labels.file_name(shown.summary.name, stack, str(flow.layer), "flow"),
+        key="layers_flow",
+    )
+
+
+def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: LayerFlow | None) -> None:
+    token = chosen_token(stack)
+    titles = {
+        "left": "length of what left",
+        "changed": "length of the change",
+        "cosine": "cosine of what came in and what went out",
+    }
+    panels = []
+    for name, title in titles.items():
+        values = np.vstack([getattr(flow, name) for flow in found])
+        baseline = [flow.baseline for flow in found] if name == "cosine" else None
+        if np.isfinite(values).any():
+            values = np.where(np.isfinite(values), values, np.nan)  # the table has what is infinite
+            panels.append(Panel(title, values, (0, 1 if name == "cosine" else None), baseline))
+    if not panels:
+        text.paragraph("None of these numbers is finite, so there is nothing to draw.")
+        return
+    figure = stream_chart(
+        panels,
+        [(f"layer {flow.layer}", "") for flow in found],
+        title=f"Along the {stack}'s layers",
+        token=token,
+        token_name=f"token {token}: {token_name(shown, stack, token)}",
+        chosen=None if here is None else [flow.layer for flow in found].index(here.layer),
+        type_size=PROJECTED if projector.is_on() else 1,
+        theme=frame.theme(),
+    )
+    asked = pictures.table(
+        lambda: _table(shown, stack, found),
+        note=f"{shown.caption(f'the layers of the {stack}')}. All numbers of all tokens and layers.",
+        name=labels.file_name(shown.summary.name, stack, "stream"),
+        key="layers_stream",
+    )
+    alt = f"Length, change and cosine at each layer of the {SIDE_OF[stack].stack}"
+    frame.chart(figure, key="layers_stream", alt=alt, on_table=asked)
+
+
+def _table(shown: Shown, stack: StackName, found: Sequence[LayerFlow]) -> pd.DataFrame:
+    parts = []
+    for flow in found:
+        part = pd.DataFrame({name: values for name, values, _ in _columns(flow)}, index=token_index(shown, stack))
+        part.insert(0, "layer", flow.layer)
+        part["cosine of random pairs"] = flow.baseline
+        parts.append(part)
+    return pd.concat(parts)

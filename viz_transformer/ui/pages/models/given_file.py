@@ -1,0 +1,48 @@
+"""A file that a person names by its path, or drops."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_PATHS, _FOLDER = "given_paths", "given_folder"
+LONGEST_PATH = 4_000
+
+
+@dataclass(frozen=True)
+class Given:
+    """The file, if there is one; `dropped`: it lies in a folder that goes with the session."""
+
+    path: Path | None
+    dropped: bool = False
+
+
+def given_file(label: str, name: str, kinds: list[str], hint: str) -> Given:
+    """A box for a path and a place to drop a file; the path that was typed counts more. Paths outlast the page."""
+    memory = st.session_state.setdefault(_PATHS, {})
+    key = f"{name}_path"
+    if key not in st.session_state:
+        st.session_state[key] = memory.get(name, "")
+    typed = st.text_input(label, key=key, placeholder=hint, max_chars=LONGEST_PATH).strip()
+    memory[name] = typed
+    dropped = st.file_uploader(label, kinds, key=f"{name}_file", label_visibility="collapsed")
+    if typed:
+        return Given(Path(typed).expanduser())
+    return Given(None) if dropped is None else Given(_kept_file(dropped.name, dropped.getbuffer()), dropped=True)
+
+
+def _kept_file(name: str, content: memoryview) -> Path:
+    """The dropped file on the disk, once for the same content, as long as the session lasts."""
+    held: Any = st.session_state.get(_FOLDER)
+    if held is None:
+        held = st.session_state[_FOLDER] = tempfile.TemporaryDirectory(prefix="viz-transformer-")
+    path = Path(held.name) / hashlib.sha256(content).hexdigest()[:16] / Path(name).name
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    return path

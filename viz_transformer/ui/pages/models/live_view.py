@@ -1,0 +1,233 @@
+"""One training, drawn again every while as long as it goes on: where it is, its losses, and an example as it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import viz_transformer as vt
+from viz_transformer import numerals
+from viz_transformer.analysis.models.learning import learning_run, learning_series, shown_pairs, taken
+from viz_transformer.analysis.models.snapshots import SnapshotRun
+from viz_transformer.analysis.models.training import loss_history
+from viz_transformer.checkpoint.contents import read_summary
+from viz_transformer.checkpoint.files import CARD
+from viz_transformer.figures import labels
+from viz_transformer.figures.curves import loss_curves
+from viz_transformer.sentences import capitalised
+from viz_transformer.train import processes
+from viz_transformer.train.processes import Training
+from viz_transformer.ui.components.pictures import snapshots_view
+from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.models import snapshot_view
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.runs import Shown
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint
+
+EVERY = 1.5
+"""Seconds between two pictures of a training that goes on."""
+STAYS = (
+    "The training is a process of its own: it goes on when you leave this page and when the app ends, and is found here"
+    " again. “Stop” saves the step that is under way."
+)
+_PLAIN: text.Tone = "plain"
+_PROBLEM, _STOPPING, _LEFT = "train_problem", "train_stopping", "train_left"
+
+
+def live(training: Training, forget: str, asked: DeltaGenerator) -> None:
+    """All that is known of a training. `forget`: the entry of the session that says it is looked at; `asked`: where the
+    question stands."""
+    ticking = training.running
+    st.session_state.pop(_LEFT, None)
+
+    def whole() -> None:
+        going = training.running
+        if going != ticking or st.session_state.get(_LEFT):
+            st.rerun()  # of the whole page: a click in here, and the clock, draw this part alone
+        questions.show(asked, question(training.name, training.history()))
+        _head(training, forget, going=going)
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            _losses(training, going=going)
+        with right:
+            _example(training)
+        if going:
+            text.paragraph(STAYS)
+
+    st.fragment(whole, run_every=EVERY if ticking else None)()
+
+
+def question(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
+    """What the training of this name asks, and the validation loss so far in these rows of its history."""
+    asks = f"What has {name} learned so far?"
+    steps, losses = loss_history(rows).get("validation", ([], []))
+    if not losses:
+        return Question(asks, "No loss has been measured yet.")
+    first, last = (numerals.significant(loss, 3) for loss in (losses[0], losses[-1]))
+    if len(losses) == 1:
+        return Question(asks, f"At step {steps[0]:,.0f} its validation loss is {first}.")
+    return Question(
+        asks, f"Its validation loss was {first} at step {steps[0]:,.0f}, and is {last} at {steps[-1]:,.0f}."
+    )
+
+
+# --- where it is
+
+
+def _head(training: Training, forget: str, *, going: bool) -> None:
+    """What it is doing, and its buttons."""
+    progress, tone = training.progress(), _PLAIN
+    with st.container(key="train_state"):
+        text.section(f"Training {training.name}")
+        if progress is not None and progress.steps:
+            st.progress(min(progress.step / progress.steps, 1.0))
+        if going and st.session_state.get(_STOPPING) == training.name:
+            said = "Stopping: the step that is under way is saved ..."
+        elif going:
+            said = standing(training)
+        else:
+            st.session_state.pop(_STOPPING, None)
+            said, tone = _ended(training)
+        if right := training.right():
+            step, count, of = right[-1]
+            said = f"{said} Exactly right at step {step:,}: {count} of {of} validation pairs."
+        with st.container(horizontal=True, vertical_alignment="center", key="train_buttons"):
+            _buttons(training, forget, going=going)
+            text.paragraph(said, tone=tone)
+        if problem := st.session_state.pop(_PROBLEM, None):
+            text.paragraph(problem, tone="bad")
+
+
+def standing(training: Training) -> str:
+    """What a training that runs is doing, in a sentence."""
+    progress = training.progress()
+    if progress is None:
+        return "Starting: its libraries are loaded ..."
+    if progress.phase == "preparing":
+        return "Reading the data ..."
+    if progress.phase == "measuring":
+        return "The last step is done: the result is measured on the test data ..."
+    loss = "" if progress.loss is None else f", loss of this batch {numerals.significant(progress.loss, 3)}"
+    left = "how long it takes is being measured"
+    if progress.left is not None:
+        left = f"about {labels.duration(progress.left)} left"
+    return f"Step {progress.step:,} of {progress.steps:,}{loss}; {left}."
+
+
+def _ended(training: Training) -> tuple[str, text.Tone]:
+    """How a training that does not run has ended."""
+    progress, said = training.progress(), training.last_word()
+    if training.done:
+        return f"Done: {training.name} is a model on every page.", "ok"
+    steps = "" if progress is None or not progress.steps else f" of {progress.steps:,}"
+    saved = progress.saved if progress is not None and training.saved else 0
+    on = f"It can go on from step {saved:,}{steps}." if saved else "Nothing is saved: it can begin again."
+    if said.startswith("stopped"):
+        return f"Stopped. {on}", "plain"
+    why = f"{capitalised(said)}." if said else "It ended without a word: it was killed, or the computer was."
+    return f"{why} {on}", "bad"
+
+
+def _buttons(training: Training, forget: str, *, going: bool) -> None:
+    if training.done and not going:
+        st.button("Open the model", key="train_open", on_click=_open, args=(training,), type="primary")
+    elif not going:
+        st.button("Go on", key="train_go_on", on_click=_act, args=(processes.go_on, training), type="primary")
+    if going:
+        stopping = st.session_state.get(_STOPPING) == training.name
+        st.button("Stop", key="train_stop", on_click=_stop, args=(training,), disabled=stopping)
+    else:
+        st.button("Train another", key="train_another", on_click=_forget, args=(forget,))
+
+
+def _act(act: Callable[[Training], None], training: Training) -> None:
+    try:
+        act(training)
+    except (ValueError, OSError) as error:
+        st.session_state[_PROBLEM] = f"{capitalised(error)}."
+
+
+def _open(training: Training) -> None:
+    state.select(checkpoint=training.name, model_tab="card")
+    st.session_state[_LEFT] = True
+
+
+def _forget(entry: str) -> None:
+    st.session_state[entry], st.session_state[_LEFT] = "", True
+
+
+def _stop(training: Training) -> None:
+    st.session_state[_STOPPING] = training.name
+    _act(processes.stop, training)
+
+
+# --- what it has learned
+
+
+def _losses(training: Training, *, going: bool) -> None:
+    """Both losses so far."""
+    rows = training.history()
+    if not rows or rows[-1]["step"] < 1:
+        if going:
+            text.paragraph("The first losses are being measured ...")
+        return
+    figure = loss_curves(loss_history(rows), title="Loss so far", theme=frame.theme(), height=380)
+    alt = "Training and validation loss by step so far, both axes logarithmic"
+    frame.chart(figure, key="train_loss", alt=alt, caption=f"{training.name}, loss so far")
+
+
+def _example(training: Training) -> None:
+    """An example of the test data at every snapshot so far, as the replay of a training shows it."""
+    steps = taken(training.state)
+    if not steps or not (training.beginning / CARD).is_file():
+        return
+    try:
+        ckpt = _beginning(str(training.beginning), (training.beginning / CARD).stat().st_mtime)
+        pairs = shown_pairs(ckpt)
+        if not pairs:
+            text.paragraph("The test data have no line to look at while it learns.")
+            return
+        sources = [source for source, _ in pairs]
+        chosen = st.selectbox(
+            "An example that it is not trained on",
+            sources,
+            format_func=lambda source: f"Not trained on: {source}",
+            label_visibility="collapsed",
+            key=f"train_example_{training.name}",
+        )
+        pair = pairs[sources.index(chosen)]
+        with st.spinner(f"Running it at {len(steps)} snapshots ..."):
+            runs = tuple(_run(training, step, pair, ckpt) for step in steps)
+    except (ValueError, OSError) as error:
+        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        return
+    summary = read_summary(training.beginning)
+    last = runs[-1].run
+    shown = Shown("A", summary, pair[0], ckpt, last, pair[1])
+    with st.container(key="training_slider"):
+        snapshots_view(snapshot_view.payload(shown, learning_series(runs, pair)), key="train_snapshots")
+    target = labels.shorten(labels.sentence(pair[1]), 60)
+    text.paragraph(f"{len(runs)} snapshots so far. Loss and maps are of its target, “{target}”.")
+
+
+@kept(4)
+def _beginning(path: str, written: float) -> Checkpoint:
+    return vt.load(path)
+
+
+def _run(training: Training, step: int, pair: tuple[str, str], ckpt: Checkpoint) -> SnapshotRun:
+    path = training.state / "snapshots" / f"step-{step}.pt"
+    return _run_at(str(training.state), step, path.stat().st_mtime, pair, ckpt)
+
+
+@kept(200)
+def _run_at(state: str, step: int, written: float, pair: tuple[str, str], _beginning: Checkpoint) -> SnapshotRun:
+    return learning_run(_beginning, Path(state), step, pair)

@@ -1,0 +1,451 @@
+"""The tab in which a stranger's file becomes a model: a file, what was found in it, what nothing tells, a name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pandas as pd
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint import CheckpointError, load
+from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.importing import (
+    Answers,
+    Opened,
+    codecs_of,
+    open_file,
+    planned,
+    special_settings,
+    write_import,
+)
+from viz_transformer.checkpoint.importers.mapping import How, Place
+from viz_transformer.checkpoint.importers.plan import Plan, Setting
+from viz_transformer.checkpoint.library import kept_models, new_place, remove, rename, usual_name
+from viz_transformer.checkpoint.writing import OutputError
+from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts, shown
+from viz_transformer.measuring.verifying import verify_folder
+from viz_transformer.sentences import capitalised, in_one_line
+from viz_transformer.text.readable import is_read, readable
+from viz_transformer.text.vocabulary import ROLES
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.models.given_file import given_file
+from viz_transformer.ui.session import cached, state
+from viz_transformer.ui.session.examples import OWN_LENGTH
+
+ABOUT = (
+    "A file that another program wrote (.pt, .pth, .ckpt, .bin, .safetensors) becomes a model on every page. Nothing of"
+    " it is run. The file stays where it is; the model is kept in your library."
+)
+KINDS = ["pt", "pth", "ckpt", "bin", "safetensors"]
+WORDS = {
+    "n_heads": "Heads",
+    "norm": "Norm",
+    "activation": "Activation",
+    "embedding_scale": "Embedding times",
+    "divisor": "Scores divided by",
+    "positions": "Positions",
+    "max_source": "Most source tokens",
+    "max_target": "Most target tokens",
+    "causal": "Reads only earlier tokens",
+    "norm_epsilon": "Norm’s epsilon",
+    "mask_fill": "Masked scores",
+    **{
+        f"{side}_{role}": f"{side.capitalize()}: {word}"
+        for side in ("source", "target")
+        for role, word in (("bos", "start"), ("eos", "end"), ("unk", "unknown"), ("pad", "padding"))
+    },
+}
+_ACT, _MEASURED, _PLACES = "open_act", "open_measured", "open_places"
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What was named or dropped: weights and vocabularies."""
+
+    weights: Path | None
+    source_vocab: Path | None
+    target_vocab: Path | None
+    texts: Path | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What texts told of a file; count: how often it was measured, which makes new boxes with new answers."""
+
+    measurement: Measurement
+    texts: Texts
+    count: int
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Where a tensor seems to belong; no place for one that nothing explains."""
+
+    name: str
+    shape: str
+    place: str
+    how: How | Literal[""]
+    number: int
+
+
+def open_model() -> None:
+    """Files in a row; below what has to be said and the button left, what was found right."""
+    text.paragraph(ABOUT)
+    given = _files()
+    if given.weights is not None:
+        try:
+            opened, proposed = _opened(given)
+            specials = [] if opened.plan.config is None else special_settings(opened)
+        except CheckpointError as error:
+            text.paragraph(f"{capitalised(error)}.", tone="bad")
+        else:
+            left, right = st.columns([2, 3], gap="medium")
+            with left:
+                _name_and_button(opened)
+                _measuring(opened, given.texts)
+                _questions(opened, specials, _given(given.weights))
+            with right:
+                _measured_table(opened)
+                if opened.plan.layout is None:
+                    _places(opened, proposed, _given(given.weights))
+                text.section("What was found")
+                names = {setting.name for setting in _asked(opened.plan.settings)}
+                rows = [(name, in_one_line(value, 200)) for name, value in report_rows(opened) if name not in names]
+                text.definitions(rows)
+    _own_models()
+
+
+# --- files
+
+
+def _files() -> _Files:
+    """A box for a path and a place to drop a file, for the weights, both vocabularies and texts."""
+    vocabulary = ["json", "txt", "vocab", "pkl"]
+    weights, source, target, texts = st.columns(4, gap="medium")
+    with weights:
+        of_weights = given_file("Weights", "open_weights", KINDS, "path, for a large file").path
+    with source:
+        hint = "path; without one, tokens are ids"
+        of_source = given_file("Source vocabulary", "open_source", vocabulary, hint).path
+    with target:
+        of_target = given_file("Target vocabulary", "open_target", vocabulary, "path; or a decoder’s own").path
+    with texts:
+        hint = "path; source, tab, target"
+        of_texts = given_file("Ten or more of your texts", "open_texts", ["tsv", "txt"], hint).path
+    return _Files(of_weights, of_source, of_target, of_texts)
+
+
+# --- what was found
+
+
+_SHORT = {True: "yes", False: "no", None: "none"}
+_ROLES = {f"{side}_{role}" for side in ("source", "target") for role in ROLES}
+
+
+def _given(weights: Path) -> dict[str, Any]:
+    """The answers of this session about a file, by name."""
+    answers: dict[str, Any] = st.session_state.setdefault("open_answers", {}).setdefault(str(weights), {})
+    return answers
+
+
+def _opened(given: _Files) -> tuple[Opened, Plan]:
+    """What the file makes with the present answers, and before places were corrected."""
+    assert given.weights is not None
+    told = _given(given.weights)
+    found = _found(given.weights)
+    answers = Answers(
+        settings={name: value for name, value in told.items() if name not in (*_ROLES, "weights", "places")},
+        specials={role: value for role, value in told.items() if role in _ROLES},
+        weights=told.get("weights"),
+        source_vocab=given.source_vocab,
+        target_vocab=given.target_vocab,
+        measured={} if found is None else found.measurement.answers,
+    )
+    opened = open_file(given.weights, answers)
+    if opened.plan.layout is not None or not told.get("places"):
+        return opened, opened.plan
+    mapping = _corrected(_rows(opened.plan), told["places"])
+    return planned(opened.found, replace(answers, mapping=mapping)), opened.plan
+
+
+def _found(weights: Path) -> _Found | None:
+    """What texts told of this file in this session."""
+    found: _Found | None = st.session_state.setdefault(_MEASURED, {}).get(str(weights))
+    return found
+
+
+def _asked(settings: Sequence[Setting]) -> list[Setting]:
+    """The settings that nothing in the file tells, answered or not."""
+    return [setting for setting in settings if setting.asked or setting.origin in ("given", "measured")]
+
+
+def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]) -> None:
+    """What nothing tells, with the usual answers or those that were measured."""
+    asked = _asked([*opened.plan.settings, *specials])
+    key = _key(opened)
+    if not asked and len(opened.weights.copies) < 2:
+        return
+    text.section("What the file does not tell")
+    columns = st.columns(2, gap="small")
+    for index, setting in enumerate(asked):
+        with columns[index % 2]:
+            _answer(told, setting.name, _question(setting, f"open_{key}_{setting.name}"), setting.value)
+    if len(opened.weights.copies) > 1:
+        with columns[len(asked) % 2]:
+            copy = st.selectbox("Weights", opened.weights.copies, key=f"open_{key}_weights")
+            _answer(told, "weights", copy, told.get("weights", opened.weights.copies[0]))
+
+
+def _key(opened: Opened) -> str:
+    """Of the boxes about a file: others when it is another one, or was measured."""
+    found = _found(opened.found.path)
+    return f"{hashlib.sha256(str(opened.found.path).encode()).hexdigest()[:8]}_{0 if found is None else found.count}"
+
+
+def _question(setting: Setting, key: str) -> Any:
+    """The answer to one setting; the usual one, or the one that was measured, is marked."""
+    label = WORDS.get(setting.name, setting.name)
+    if isinstance(setting.value, bool) or setting.options:
+        options = list(dict.fromkeys([*setting.options, setting.value]))
+        mark = {"usual answer": " (usual)", "measured": " (measured)"}.get(setting.origin, "")
+
+        def named(value: Any) -> str:
+            word = _SHORT[value] if value is None or isinstance(value, bool) else str(value)
+            return f"{word}{mark}" if value == setting.value else word
+
+        return st.selectbox(label, options, options.index(setting.value), format_func=named, key=key)
+    if isinstance(setting.value, int):
+        return st.number_input(label, 1, 100_000, setting.value, key=key)
+    return setting.value
+
+
+def _answer(told: dict[str, Any], name: str, value: Any, present: Any) -> None:
+    """Keep an answer that is another than the present one, and read the file with it."""
+    if value != present:
+        told[name] = value
+        st.rerun()
+
+
+# --- measured answers
+
+
+def _measuring(opened: Opened, path: Path | None) -> None:
+    """The button that measures on texts."""
+    if path is None:
+        return
+    possible = not opened.plan.problems
+    _button("Measure on the texts", "open_measure", ("measure", ""), disabled=not possible)
+    if _asked_for() == ("measure", "") and possible:
+        st.session_state.pop(_ACT)
+        slot = st.empty()
+
+        def say(runs: int) -> None:
+            with slot:
+                text.paragraph(f"Measuring: {runs} runs.")
+
+        before = _found(opened.found.path)
+        try:
+            texts = read_texts(path, opened)
+            _, measurement = measured(_unmeasured(opened), texts, say)
+        except ValueError as error:
+            slot.empty()
+            text.paragraph(f"{capitalised(error)}.", tone="bad")
+            return
+        count = 1 if before is None else before.count + 1
+        st.session_state[_MEASURED][str(opened.found.path)] = _Found(measurement, texts, count)
+        st.rerun()
+
+
+def _measured_table(opened: Opened) -> None:
+    """The losses under each alternative, and what follows."""
+    if (found := _found(opened.found.path)) is None:
+        return
+    text.section("What your texts tell")
+    rows = [(WORDS.get(each.name, each.name), each.verdict, _losses(each)) for each in found.measurement.tables]
+    st.html(text.table(rows, head=("", "", "loss, nats per token"), style="vt-facts vt-losses"))
+    text.paragraph(f"Measured on {found.measurement.sentence}.")
+
+
+def _losses(each: Losses) -> str:
+    """A line for each alternative, with its loss."""
+    cells = [(shown(value), "cannot be" if loss is None else numerals.number(loss, 3)) for value, loss in each.losses]
+    width = max(len(name) for name, _ in cells)
+    return "\n".join(f"{name.ljust(width)}  {loss}" for name, loss in cells)
+
+
+def _unmeasured(opened: Opened) -> Opened:
+    """The same without what was measured before."""
+    return planned(opened.found, replace(opened.answers, measured={}))
+
+
+# --- places of tensors
+
+
+_HOW = ("", *get_args(How))
+
+
+def _rows(plan: Plan) -> list[_Row]:
+    """Each tensor of the file with the place that is proposed for it; first those without one."""
+    without = [_Row(name, str(list(plan.weights.tensors[name].shape)), "", "", 0) for name in plan.unused]
+    return without + [
+        _Row(name, str(list(plan.weights.tensors[name].shape)), ", ".join(place.to), place.how, place.number)
+        for name, place in plan.mapping.items()
+    ]
+
+
+def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> dict[str, Place]:
+    """The mapping of these rows with a person's changes: as `import --map` takes it."""
+    found = {}
+    for row in rows:
+        mine = edits.get(row.name, {})
+        to = tuple(part for each in str(mine.get("place", row.place) or "").split(",") if (part := each.strip()))
+        how: Any = mine.get("how", row.how) or ("as it is" if to else "")
+        if how == "ignored":
+            to = ()
+        if to or how == "ignored":
+            found[row.name] = Place(to, how, int(mine.get("number", row.number) or 0))
+    return found
+
+
+def _places(opened: Opened, proposed: Plan, told: dict[str, Any]) -> None:
+    """The table of tensors of an unknown layout, with cells to correct."""
+    text.section("Where each tensor goes")
+    text.paragraph(
+        "The layout is unknown: places were inferred from names and shapes. Correct a place, or how the tensor is"
+        " stored; “ignored” leaves it out."
+    )
+    key = f"open_{_key(opened)}_places"
+    started = st.session_state.setdefault(_PLACES, {})
+    if key not in st.session_state:  # the widget forgets its changes when the page is left
+        started[key] = dict(told.get("places", {}))
+    start = started[key]
+    rows = _rows(proposed)
+    cells = [{"tensor": row.name, "shape": row.shape, **_cells(row), **start.get(row.name, {})} for row in rows]
+    st.data_editor(
+        pd.DataFrame(cells),
+        key=key,
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "tensor": st.column_config.TextColumn("Tensor", disabled=True),
+            "shape": st.column_config.TextColumn("Shape", disabled=True),
+            "place": st.column_config.TextColumn("Place", max_chars=400),
+            "how": st.column_config.SelectboxColumn("How", options=list(_HOW)),
+            "number": st.column_config.NumberColumn("Number", min_value=0, max_value=100_000, step=1, width=64),
+        },
+        on_change=taken,
+        args=(key, tuple(row.name for row in rows), str(opened.found.path)),
+        alt="Where each tensor goes",
+    )
+
+
+def _cells(row: _Row) -> dict[str, Any]:
+    return {"place": row.place, "how": row.how, "number": row.number}
+
+
+def taken(key: str, names: Sequence[str], weights: str) -> None:
+    """Take over what a person has changed in the table of tensors."""
+    told = st.session_state["open_answers"][weights]
+    places: dict[str, dict[str, Any]] = {name: dict(mine) for name, mine in st.session_state[_PLACES][key].items()}
+    for row, changed in st.session_state[key]["edited_rows"].items():
+        places.setdefault(names[int(row)], {}).update(changed)
+    told["places"] = places
+
+
+# --- the name, and what is there
+
+
+def _name_and_button(opened: Opened) -> None:
+    taken_names = {each.name for each in cached.summaries()}
+    if st.session_state.get("open_named_for") != str(opened.found.path):
+        st.session_state["open_named_for"] = str(opened.found.path)
+        st.session_state["open_name"] = usual_name(opened.found.path, taken_names)
+    possible = not opened.plan.problems
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Name", key="open_name", max_chars=60).strip()
+        _button("Open the model", "open_button", ("open", ""), type="primary", disabled=not possible)
+    if _asked_for() == ("open", "") and possible:
+        st.session_state.pop(_ACT)
+        try:
+            with st.spinner("Reading the weights ..."):
+                found = _found(opened.found.path)
+                measurement = None if found is None else found.measurement.to_dict()
+                bar = st.progress(0.0)
+
+                def say(done: int, total: int) -> None:
+                    read = " of ".join(numerals.number(size / 2**20, 1, ",") for size in (done, total))
+                    bar.progress(done / total, f"Reading the weights: {read} MiB")
+
+                folder = write_import(opened, new_place(name, taken_names), measurement, say)
+                if found is not None:
+                    verify_folder(folder, load(folder), texts=found.texts)
+        except (ValueError, OutputError) as error:
+            text.paragraph(f"{capitalised(error)}.", tone="bad")
+            return
+        state.select(checkpoint=name, model_tab="card", **_text_for(name, opened, found))
+        st.rerun()
+    for problem in opened.plan.problems:
+        text.paragraph(f"{capitalised(problem)}.", tone="bad")
+
+
+def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]:
+    """A text in the place of one that the new model cannot read: a short one of its owner's, or its own first tokens;
+    none where it reads what there is."""
+    codecs, before = codecs_of(opened)[1], state.SHARED.now().text
+    codec = codecs["source"] or codecs["target"]
+    if codec is None or is_read(codec, before):
+        return {}
+    texts = [] if found is None else [each if isinstance(each, str) else each[0] for each in found.texts]
+    own = next((each for each in texts if len(each) <= OWN_LENGTH and is_read(codec, each)), None) or readable(codec)
+    now = f"now it is “{own}”" if own else "type one that it can"
+    state.say_next(f"{name} cannot read all of the text that was there: {now}.")
+    return {"text": own or ""}
+
+
+def _own_models() -> None:
+    """What the library holds, each to be renamed or removed."""
+    found = kept_models()
+    if not found:
+        return
+    text.section("Your library")
+    taken = {each.name for each in cached.summaries()}
+    asked = _asked_for()
+    for model in found:
+        with st.container(horizontal=True, vertical_alignment="bottom", key=f"open_kept_{model.name}"):
+            key = f"open_rename_{model.name}"
+            new = st.text_input(f"Name of {model.name}", model.name, key=key, max_chars=60).strip()
+            _button("Rename", f"open_do_rename_{model.name}", ("rename", model.name), disabled=new == model.name)
+            with st.popover("Remove"):
+                text.paragraph(f"{model.name} is removed from the library. The file it was made of stays.")
+                _button("Remove it", f"open_do_remove_{model.name}", ("remove", model.name))
+        if asked == ("rename", model.name):
+            _done(partial(rename, model.name, new, taken))
+        elif asked == ("remove", model.name):
+            _done(partial(remove, model.name))
+
+
+def _button(label: str, key: str, act: tuple[str, str], **more: Any) -> None:
+    """A button whose act is done where the page has drawn what belongs to it."""
+    st.button(label, key=key, on_click=st.session_state.__setitem__, args=(_ACT, act), **more)
+
+
+def _asked_for() -> tuple[str, str] | None:
+    """What was clicked and is not done yet."""
+    act: tuple[str, str] | None = st.session_state.get(_ACT)
+    return act
+
+
+def _done(act: Callable[[], None]) -> None:
+    st.session_state.pop(_ACT)
+    try:
+        act()
+    except (CheckpointError, OSError) as error:
+        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        return
+    st.rerun()

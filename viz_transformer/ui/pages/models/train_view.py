@@ -1,0 +1,242 @@
+"""The tab in which a person's own data become a model: a file, what is proposed, and the training as it goes on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.sentences import capitalised, in_one_line
+from viz_transformer.train import processes
+from viz_transformer.train.owned import OwnData
+from viz_transformer.train.processes import Asked, Training
+from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.models.given_file import Given, given_file
+from viz_transformer.ui.pages.models.live_view import live
+from viz_transformer.ui.session import cached
+from viz_transformer.ui.session.kept import kept
+
+ABOUT = (
+    "A file with source, tab and target in each line trains a model that writes targets; one without tabs is a plain"
+    " text, and trains a decoder that writes on. UTF-8, at best some thousand lines. The model is on every page when it"
+    " is done."
+)
+NOT_YET = (
+    "How long it takes depends on this computer: that is measured from the first steps on, and said then. One training"
+    " goes on at a time, in a process of its own."
+)
+KINDS = ["tsv", "txt", "gz"]
+_LOOKED_AT, _TOLD, _GOOD, _START, _NAMED = "train_looked_at", "train_told", "train_good", "train_start", "train_named"
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A setting that is a number: its label, bounds and step, and what is said under the pointer."""
+
+    label: str
+    least: float
+    most: float
+    step: float = 1
+    hint: str = ""
+
+
+NUMBERS = {
+    "longest": _Number(
+        "Longest text", 1, 65_536, hint="Tokens that are read of a text at most, start and end included"
+    ),
+    "vocabulary": _Number("Vocabulary", 1, 50_000, hint="Different tokens of a side at most"),
+    "layers": _Number("Layers", 1, 64, hint="In each stack"),
+    "d_model": _Number("d_model", 1, 8192, hint="The width of the model"),
+    "heads": _Number("Heads", 1, 512),
+    "d_ff": _Number("d_ff", 1, 65_536, hint="The width of the feed-forward"),
+    "dropout": _Number("Dropout", 0.0, 0.99, 0.05),
+    "epochs": _Number("Epochs", 1, 100_000, hint="Passes over the data"),
+    "snapshots": _Number("Snapshots", 0, 200, hint="Weights that are kept for the replay"),
+}
+WORDS = {"chars": "characters", "words": "words", "bpe": "pieces of words"}
+
+
+def train_model(asked: DeltaGenerator) -> None:
+    """The training that goes on or was looked at last, with its question in `asked`; else a file, what is proposed, and
+    the button."""
+    active = processes.running()
+    if active is not None:
+        st.session_state[_LOOKED_AT] = active.name
+    found = {each.name: each for each in processes.trainings()}
+    looked_at = found.get(st.session_state.get(_LOOKED_AT, ""))
+    if looked_at is not None:
+        live(looked_at, _LOOKED_AT, asked)
+    else:
+        _new()
+    _others([each for each in found.values() if looked_at is None or each.name != looked_at.name])
+
+
+# --- a new one
+
+
+def _new() -> None:
+    text.paragraph(ABOUT)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        given = given_file("Pairs, or a text", "train_pairs", KINDS, "path, or drop a file below")
+    if given.path is None:
+        return
+    told: dict[str, Any] = st.session_state.setdefault(_TOLD, {}).setdefault(str(given.path), {})
+    good: dict[str, Any] = st.session_state.setdefault(_GOOD, {}).setdefault(str(given.path), {})
+    proposal, problem = None, ""
+    try:
+        with left, st.spinner("Reading the file ..."):
+            proposal = _proposed(given.path, told)
+        good.clear()
+        good.update(_values(proposal, told))
+    except (ValueError, OSError) as error:
+        problem = f"{capitalised(_on_screen(str(error)))}."
+    with right:
+        _settings({"tokens": TOKENS[0], **good, **told}, told)
+    with left:
+        if problem:
+            text.paragraph(in_one_line(problem, 600), tone="bad")
+        for fact in () if proposal is None else proposal.facts:
+            text.paragraph(f"{capitalised(fact.words)}.")
+        _name_and_button(given, told, possible=proposal is not None)
+
+
+def _proposed(path: Path, told: dict[str, Any]) -> Proposal:
+    stat = path.stat() if path.is_file() else None
+    written = None if stat is None else (stat.st_mtime, stat.st_size)
+    return _read(path, written, tuple(sorted(told.items())))
+
+
+@kept(4)
+def _read(path: Path, written: tuple[float, int] | None, told: tuple[tuple[str, Any], ...]) -> Proposal:
+    asked = _asked(path, dict(told))
+    return own_task(asked.own, out=path.stem, epochs=asked.epochs)
+
+
+def _asked(path: Path, told: dict[str, Any]) -> Asked:
+    own = {name: value for name, value in told.items() if name != "epochs"}
+    return Asked(own=OwnData(pairs=path, **own), epochs=told.get("epochs"))
+
+
+def _values(proposal: Proposal, told: dict[str, Any]) -> dict[str, Any]:
+    """What is proposed, by the names of the settings."""
+    config, plan = proposal.config, proposal.task.plan
+    in_pairs = config.encoder_layers > 0
+    values: dict[str, Any] = {
+        "tokens": told.get("tokens", TOKENS[0]),
+        "longest": told.get("longest", LONGEST) if in_pairs else config.max_target,
+        "layers": config.decoder_layers,
+        "d_model": config.d_model,
+        "heads": config.n_heads,
+        "d_ff": config.d_ff,
+        "dropout": config.dropout,
+        "epochs": plan.epochs,
+        "snapshots": plan.spread,
+    }
+    if values["tokens"] != "chars":
+        values["vocabulary"] = max(config.source_vocab_size or 0, config.target_vocab_size or 0)
+    return values
+
+
+def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
+    """What is proposed, each to be changed."""
+    values.setdefault("longest", LONGEST)
+    text.section("Proposed")
+    columns = st.columns(3, gap="small")
+    with columns[0]:
+        key = _shown("tokens", values["tokens"])
+        st.selectbox(
+            "Tokens", TOKENS, format_func=WORDS.__getitem__, key=key, on_change=_tell, args=(told, "tokens", key)
+        )
+    there = [name for name in NUMBERS if name in values]
+    for place, name in enumerate(there, start=1):
+        number, value = NUMBERS[name], values[name]
+        whole = isinstance(value, int)
+        bounds = (int(number.least), int(number.most), int(number.step)) if whole else (0.0, number.most, number.step)
+        with columns[place % 3]:
+            key = _shown(name, value)
+            st.number_input(
+                number.label,
+                min_value=bounds[0],
+                max_value=bounds[1],
+                step=bounds[2],
+                key=key,
+                on_change=_tell,
+                args=(told, name, key),
+                help=number.hint or None,
+            )
+    if told:
+        st.button("As proposed", key="train_as_proposed", on_click=told.clear, type="tertiary")
+
+
+def _shown(name: str, value: Any) -> str:
+    """The key of a setting's widget, which shows this value."""
+    key = f"train_{name}"
+    st.session_state[key] = value
+    return key
+
+
+def _tell(told: dict[str, Any], name: str, key: str) -> None:
+    if (value := st.session_state[key]) is not None:
+        told[name] = value
+
+
+def _on_screen(sentence: str) -> str:
+    """A sentence of the command in the words of the page."""
+    return sentence.replace("give --longest", "set “Longest text” to")
+
+
+def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> None:
+    assert given.path is not None
+    taken = {each.name for each in cached.summaries()}
+    if st.session_state.get(_NAMED) != str(given.path):
+        st.session_state[_NAMED] = str(given.path)
+        st.session_state["train_name"] = processes.usual_name(given.path.name, taken)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Name", key="train_name", max_chars=60).strip()
+        clicked = st.session_state.__setitem__
+        st.button(
+            "Train", key="train_button", on_click=clicked, args=(_START, True), type="primary", disabled=not possible
+        )
+    text.paragraph(NOT_YET)
+    if not st.session_state.pop(_START, False) or not possible:
+        return
+    try:
+        training = processes.start(_asked(given.path, told), name, taken, keep=given.dropped)
+    except (ValueError, CheckpointError) as error:
+        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        return
+    st.session_state[_LOOKED_AT] = training.name
+    st.session_state.pop(_NAMED)
+    st.rerun()
+
+
+# --- those that are there
+
+
+def _remove(training: Training) -> None:
+    with suppress(ValueError):  # it goes on again: then it is shown above
+        processes.remove(training)
+
+
+def _others(found: list[Training]) -> None:
+    """The other trainings of the folder, each to be looked at or removed."""
+    if not found:
+        return
+    text.section("Trainings here")
+    for each in found:
+        with st.container(horizontal=True, vertical_alignment="center", key=f"train_kept_{each.name}"):
+            said = "done" if each.done else "stopped, can go on" if each.saved else "nothing saved"
+            text.paragraph(f"{each.name}: {said}")
+            look = st.session_state.__setitem__
+            st.button("Show", key=f"train_show_{each.name}", on_click=look, args=(_LOOKED_AT, each.name))
+            with st.popover("Remove"):
+                kept_model = " The model stays." if each.done else ""
+                text.paragraph(f"What the training of {each.name} has saved is removed.{kept_model}")
+                st.button("Remove it", key=f"train_remove_{each.name}", on_click=_remove, args=(each,))
