@@ -22,7 +22,8 @@ export function cellIn(x, y, { left, top, cell, rowHeight }, { r0, r1, c0, c1 })
 
 const [LONG, LONGEST] = [55, 512]
 /** The sides of a cell of a matrix with few of them, in pixels: a map of a short text fills its room. */
-export const [WIDEST, TALLEST] = [128, 96]
+export const WIDEST = 128
+export const TALLEST = 96
 
 /**
  * How many of so many cells are seen at once in a room of so many pixels, and how large each is. Where a side is long, cells

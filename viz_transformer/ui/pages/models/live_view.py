@@ -73,9 +73,9 @@ def question(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
         return Question(asks, "No loss has been measured yet.")
     first, last = (numerals.significant(loss, 3) for loss in (losses[0], losses[-1]))
     if len(losses) == 1:
-        return Question(asks, f"At step {steps[0]:,.0f} its validation loss is {first}.")
+        return Question(asks, f"At step {int(steps[0]):,} its validation loss is {first}.")
     return Question(
-        asks, f"Its validation loss was {first} at step {steps[0]:,.0f}, and is {last} at {steps[-1]:,.0f}."
+        asks, f"Its validation loss was {first} at step {int(steps[0]):,}, and is {last} at {int(steps[-1]):,}."
     )
 
 
