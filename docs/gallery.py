@@ -38,6 +38,9 @@ def one_head(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     yield "shown", vt.show(run, "decoder.1.cross", head=3)
     yield "steps", vt.show(run, "steps")
 
+    # All of the run as one picture that plays: here with the weights of one head, without it with their mean.
+    yield "whole-run", vt.figures.run(run, head=3)
+
     # The same from arrays and words. A view has the weights, the mask and all words that belong to them. The ring is
     # round the row that wrote token 3, and round the key that it looks at most.
     view = vt.analysis.head_view(run.trace, kind, last, 1)

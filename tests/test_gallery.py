@@ -31,7 +31,7 @@ INNER = {
         *("layers.lens", "layers.recorded", "layers.sublayers", "masks.influence", "masks.parts"),
         *("models.counting", "models.doctor", "models.learning", "models.parameters", "models.snapshots"),
         *("models.untrained", "playground.background", "playground.by_hand", "playground.experiments"),
-        *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),
+        *("positions.in_attention", "positions.orders", "positions.table", "run.whole", "tensors.trace_files"),
         *("weight.cell_facts", "weight.fused_projection", "weight.ladder", "weight.python_copy"),
         *("weight.row_difference", "weight.told", "weight.told_inputs", "weight.told_output", "weight.told_weight"),
         *("weight.torch_attention", "weight.weight_numbers"),

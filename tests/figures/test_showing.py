@@ -63,7 +63,7 @@ def test_a_model_of_one_stack_shows_its_own_kind_alone(kind):
     stack = kind.removesuffix("-only")
     shown = unpack(vt.show(trace, f"{stack}.0.self", head=0).data)[1]["values"]
     assert np.array_equal(shown, trace[f"{stack}.0.self.weights"][0, 0].numpy())
-    with pytest.raises(ValueError, match=f"named 'cross': choose '{stack}.0.self' or '{stack}'$"):
+    with pytest.raises(ValueError, match=f"named 'cross': choose '{stack}.0.self' or '{stack}' or 'run'$"):
         vt.show(trace, "cross")
 
 
@@ -85,7 +85,7 @@ def test_rows_of_steps_leave_empty_what_no_step_had():
         ("decoder.1.cros", {}, r"named 'decoder\.1\.cros': choose 'decoder\.1\.cross' or "),
         ("decoder.9.cross", {}, r"choose 'decoder\.\d\.cross' or "),
         ("decoder.1.cross.key", {}, r"named 'decoder\.1\.cross\.key': choose 'decoder\.1\.cross'"),
-        ("?", {}, "choose 'decoder.0.cross' or 'cross' or 'decoder' or 'encoder' or 'steps' or 'tree'"),
+        ("?", {}, "choose 'decoder.0.cross' or 'cross' or 'decoder' or 'encoder' or 'run' or 'steps' or 'tree'"),
         ("decoder.1.cross", {"head": 4}, "there is no head 4: heads go from 0 to 3"),
         ("decoder.1.cross", {"head": "most"}, "choose 'mean' or 'max', or a head's number"),
         ("decoder.1.cross", {"head": []}, "no head was given"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from viz_transformer.figures.tensors import AxisLabels as AxisLabels
     from viz_transformer.figures.tensors import tensor_heatmap as tensor_heatmap
     from viz_transformer.figures.tensors import value_histogram as value_histogram
+    from viz_transformer.figures.whole import run as run
 
 # module -> the public names that it has
 _NAMES = {
@@ -31,6 +32,7 @@ _NAMES = {
     "candidates": "candidate_bars",
     "curves": "loss_curves",
     "tensors": "AxisLabels tensor_heatmap value_histogram",
+    "whole": "run",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -17,6 +17,7 @@ from viz_transformer.analysis.attention.maps import (
     layer_weights,
     step_row,
 )
+from viz_transformer.figures import whole
 from viz_transformer.figures.attention import attention_heatmap, attention_lines, attention_text, head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.matrix import FILLS
@@ -39,7 +40,8 @@ def show(
 
     what: an attention, "decoder.1.cross": the map of one head, of the "max" or, without a head, of the mean, which the
     title says; with `form` it is drawn as "lines" or as shaded "text" instead, and several heads are lines in colours.
-    A kind of attention, "cross", "decoder" or "encoder": all its heads as thumbnails. Of a decoded run also "steps":
+    A kind of attention, "cross", "decoder" or "encoder": all its heads as thumbnails. "run": all of it as
+    one picture, from the text to the answer, with the weights of one head or their mean. Of a decoded run also "steps":
     the candidates of each step; of a beam search "tree": all that it looked at.
     Raises ValueError with one sentence for what the run does not have, with the nearest names.
     """
@@ -50,12 +52,14 @@ def show(
     sites = {
         kind.site(layer): (kind.name, layer) for kind in kinds.values() for layer in range(kind.layers(trace.anatomy))
     }
-    others, name = [*kinds, *(("steps", "tree") if isinstance(run, Run) else ())], what.removesuffix(".weights")
+    others, name = [*kinds, "run", *(("steps", "tree") if isinstance(run, Run) else ())], what.removesuffix(".weights")
     if name not in (*sites, *others):
         near = get_close_matches(name, (*sites, *others), n=3) or [next(iter(sites)), *others]
         raise ValueError(f"there is nothing to show named {quoted(what)}: choose {' or '.join(map(repr, near))}")
     if name in sites:
         return _attention(trace, *sites[name], head, form)
+    if name == "run" and form == "map" and (head is None or isinstance(head, int)):
+        return whole.run(run, head=head)
     if head is not None or form != "map":
         raise ValueError(f"head and form belong to one attention, such as {next(iter(sites))!r}: {name!r} has neither")
     if name in kinds:

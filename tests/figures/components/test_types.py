@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
 
-from viz_transformer.figures import components
+from viz_transformer.figures import components, whole
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.architecture import architecture_payload
@@ -98,6 +98,12 @@ def _scrubber() -> Iterator[bytes]:
         )  # fmt: skip
 
 
+def _whole() -> Iterator[bytes]:
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    for head in (None, 1):
+        yield whole.run(run, head=head).data
+
+
 def _snapshots() -> Iterator[bytes]:
     maps = [
         MapsOfKind("cross", "cross", EVEN[None, None, None], np.ones((3, 3), bool), ROWS, COLUMNS, writes)
@@ -160,6 +166,7 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "RowHeader": _row,
     "ShadingHeader": _shading,
     "ScrubberHeader": _scrubber,
+    "WholeHeader": _whole,
     "SnapshotsHeader": _snapshots,
     "BeamTreeHeader": _beam_tree,
     "DrawingHeader": lambda: iter([architecture_payload(architecture(tiny_config()), **WORDS)]),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viz_transformer import numerals
 from viz_transformer.figures.components import payload
@@ -90,14 +91,10 @@ def scrubber_payload(
         raise ValueError(f"{len(reads)} tokens read do not fit {len(steps)} steps")
     if first_row < 0:
         raise ValueError(f"first_row={first_row} must be at least 0")
-    shown = [_with_written(step) for step in steps]
-    most = max(map(len, shown))
+    shown, log_probs, different = candidate_rows(steps)
+    most = log_probs.shape[1]
     if vocabulary < most:
         raise ValueError(f"{most} candidates do not fit a vocabulary of {vocabulary} tokens")
-    log_probs = np.full((len(steps), most), np.nan)
-    for row, candidates in zip(log_probs, shown, strict=True):
-        row[: len(candidates)] = [each.log_prob for each in candidates]
-    different = {each.token_id: each.token for candidates in shown for each in candidates}
     places = {token_id: place for place, token_id in enumerate(different)}
     header = {
         "first_row": first_row,
@@ -107,9 +104,7 @@ def scrubber_payload(
             tuple(different.values()), special={place for token_id, place in places.items() if token_id in special}
         ),
         "candidates": [[places[each.token_id] for each in candidates] for candidates in shown],
-        "written": [
-            [each.token_id for each in row].index(step.written.token_id) for step, row in zip(steps, shown, strict=True)
-        ],
+        "written": written_places(steps, shown),
         "unlisted": [s for s, step in enumerate(steps) if len(shown[s]) > len(step.candidates)],
         "forced": [s for s, step in enumerate(steps) if step.forced],
         "caption": caption,
@@ -128,6 +123,28 @@ def scrubber_payload(
     if takes:
         header["ids"] = list(different)
     return payload.pack(header, **arrays)
+
+
+def candidate_rows(
+    steps: Sequence[StepData],
+) -> tuple[list[list[CandidateData]], NDArray[np.float64], dict[int, str]]:
+    """The candidates of each step with the written token behind them if it is none of them, their log-probabilities
+    [steps, most candidates], NaN where a step has fewer, and the tokens that occur, by id.
+
+    Raises ValueError for a token that stands twice among the candidates of a step.
+    """
+    shown = [_with_written(step) for step in steps]
+    log_probs = np.full((len(steps), max(map(len, shown), default=0)), np.nan)
+    for row, candidates in zip(log_probs, shown, strict=True):
+        row[: len(candidates)] = [each.log_prob for each in candidates]
+    return shown, log_probs, {each.token_id: each.token for candidates in shown for each in candidates}
+
+
+def written_places(steps: Sequence[StepData], shown: Sequence[Sequence[CandidateData]]) -> list[int]:
+    """Where the written token of each step stands among its candidates, as `candidate_rows` has them."""
+    return [
+        [each.token_id for each in row].index(step.written.token_id) for step, row in zip(steps, shown, strict=True)
+    ]
 
 
 def _plain(step: Step) -> StepData:

@@ -106,6 +106,15 @@
  *   count: number}} SliderData
  */
 /**
+ * A sub-layer; an attention has its kind and so many heads.
+ * @typedef {{layer: number, part: string, kind?: string, heads?: number}} WholePart
+ * @typedef {{name: string, ink: string, field: string, tokens: Token[], padded: number[], parts: WholePart[],
+ *   layers: number, features: number, final: boolean}} WholeStack
+ * @typedef {Picture & {title: string, height: number, head: ?number, stacks: WholeStack[], first_row: number,
+ *   vocabulary: number, tokens: Token[], candidates: number[][], written: number[],
+ *   answer: string, ends: number[]}} WholeHeader
+ */
+/**
  * `rows` is the first and the last target position with a step.
  * @typedef {{projector: boolean, scene: number, scenes: number, rows: ?[number, number], guide: [string, string][],
  *   groups: [string, [string[], string][]][]}} KeysData

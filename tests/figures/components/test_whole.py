@@ -1,0 +1,188 @@
+"""The picture of the whole run holds what the analysis found, and plays in a browser without another number."""
+
+import numpy as np
+import pytest
+from builders import tiny_checkpoint
+from mounted import Mounted, mounting
+from playwright.sync_api import expect
+
+from viz_transformer import show
+from viz_transformer.analysis.run.whole import whole_run
+from viz_transformer.checkpoint import load
+from viz_transformer.figures import run as run_figure
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.whole import ends_in
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.strategies import Sampling
+from viz_transformer.running.tracing import trace
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return decode(load("numbers-any"), "29,284.30")
+
+
+@pytest.fixture
+def shown(browser):
+    with mounting(browser, "whole", viewport={"width": 992, "height": 860}) as mount:
+        yield mount
+
+
+# ---- what is sent
+
+
+def test_the_arrays_are_those_of_the_analysis_bit_by_bit(numbers):
+    whole = whole_run(numbers.trace, head=2)
+    header, arrays = payload.unpack(run_figure(numbers, head=2).data)
+    for each in whole.stacks:
+        for name in ("token", "position", "stream"):
+            np.testing.assert_array_equal(arrays[f"{name}.{each.stack}"], getattr(each, name))
+        np.testing.assert_array_equal(arrays[f"share.{each.stack}"], each.share.astype(np.float32))
+    for kind, weights in whole.weights.items():
+        np.testing.assert_array_equal(arrays[f"weights.{kind}"], weights)
+    assert header["head"] == 2
+    assert [stack["name"] for stack in header["stacks"]] == ["encoder", "decoder"]
+
+
+def test_candidates_and_what_is_written_are_those_of_the_steps():
+    run = decode(tiny_checkpoint(), "abc", strategy=Sampling(seed=3, temperature=4.0), max_steps=6)
+    header, arrays = payload.unpack(run_figure(run).data)
+    for step, row, written, log_probs in zip(
+        run.steps, header["candidates"], header["written"], arrays["log_probs"], strict=True
+    ):
+        expected = [each.token for each in step.candidates[:6]]
+        expected += [] if step.token in expected else [step.token]
+        assert [header["tokens"][place]["text"] for place in row] == expected
+        assert header["tokens"][row[written]]["text"] == step.token
+        np.testing.assert_array_equal(
+            log_probs[: len(row)],
+            np.float32([*[each.log_prob for each in step.candidates[:6]], step.log_prob][: len(row)]),
+        )
+
+
+def test_the_first_picture_is_small(numbers):
+    assert len(run_figure(numbers).data) <= 250_000
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "ends"),
+    [
+        ("twenty-nine", ["twenty", "-", "nine", "</s>"], [6, 7, 11, 11]),
+        ("a b a", ["a", "b", "a"], [1, 3, 5]),
+        ("x", ["<unk>", "x"], [0, 1]),
+        ("ab", ["b", "a"], [0, 2]),  # tokens that the text does not have in this order: the whole text at the end
+        ("", ["</s>"], [0]),
+        ("", [], []),
+    ],
+)
+def test_the_answer_grows_by_what_each_token_says_in_it(text, tokens, ends):
+    assert ends_in(text, tokens) == ends
+
+
+def test_show_draws_the_run_and_says_what_it_cannot():
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    assert show(run, "run").data == run_figure(run).data
+    assert show(run, "run", head=1).data == run_figure(run, head=1).data
+    with pytest.raises(ValueError, match="there is no head 99"):
+        show(run, "run", head=99)
+    with pytest.raises(ValueError, match="belong to one attention"):
+        show(run, "run", head="max")
+    with pytest.raises(ValueError, match="a run or a trace"):
+        run_figure("abc")
+
+
+# ---- in a browser
+
+
+def painted(view: Mounted) -> bytes:
+    return view.page.locator(".stage").screenshot()
+
+
+def test_each_step_is_told_and_the_keys_lead_through_them(shown, numbers):
+    view = shown(run_figure(numbers).data)
+    now = view.page.locator(".now")
+    expect(now).to_contain_text("Step 0 of 0 to 13: reads “<s>”. Of 42 tokens “twenty” is the most probable")
+    view.page.locator(".stage").focus()
+    before = painted(view)
+    view.press("ArrowRight", "ArrowRight", "ArrowRight")
+    expect(now).to_contain_text("Step 3 of 0 to 13: reads “nine”.")
+    assert painted(view) != before
+    assert view.heard()[-1] == {"t": 3}
+    view.press("End")
+    expect(now).to_contain_text("Step 13")
+    view.press("Home", "ArrowLeft")
+    expect(now).to_contain_text("Step 0")
+    assert painted(view) == before
+
+
+def test_down_and_up_tell_the_step_sub_layer_by_sub_layer(shown, numbers):
+    view = shown(run_figure(numbers, head=2).data)
+    now = view.page.locator(".now")
+    view.choose(t=3)
+    view.page.locator(".stage").focus()
+    view.press("ArrowDown")
+    expect(now).to_have_text("“nine” becomes a vector of 64 numbers, to which that of position 3 is added.")
+    view.press("ArrowDown", "ArrowDown")
+    weights = numbers.trace["decoder.0.cross.weights"][0, 2, 3]
+    most = int(weights.argmax())
+    expect(now).to_contain_text(
+        f"Decoder layer 0, cross-attention, head 2: “nine” takes {100 * float(weights[most]):.1f} % from"
+        f" “{numbers.trace.src.tokens[most]}”"
+    )
+    view.press("Escape")
+    expect(now).to_contain_text("Step 3")
+
+
+def test_it_plays_to_the_end_and_python_hears_of_the_last_step_alone(shown):
+    run = decode(tiny_checkpoint(), "abc", max_steps=2)
+    view = shown(run_figure(run).data)
+    view.page.locator(".stage").focus()
+    still = painted(view)
+    view.press(" ")
+    view.page.wait_for_timeout(700)
+    assert view.page.get_by_role("button", name="Pause").is_visible()
+    assert painted(view) != still
+    expect(view.page.get_by_role("button", name="Play the steps")).to_be_visible(timeout=20_000)
+    assert view.heard()[-1] == {"t": 1}
+
+
+def test_without_motion_a_step_is_there_at_once(browser):
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    with mounting(browser, "whole", viewport={"width": 992, "height": 860}, reduced_motion="reduce") as mount:
+        view = mount(run_figure(run).data)
+        view.page.locator(".stage").focus()
+        still = painted(view)
+        view.press(" ")
+        view.page.wait_for_timeout(500)
+        assert painted(view) == still
+        expect(view.page.locator(".now")).to_contain_text("Step 1", timeout=10_000)
+
+
+def test_pointing_at_a_sub_layer_says_what_it_does(shown, numbers):
+    view = shown(run_figure(numbers).data)
+    box = view.page.locator(".stage").bounding_box()
+    said = set()
+    for x in range(40, int(box["width"]), 12):
+        view.page.mouse.move(box["x"] + x, box["y"] + 100)
+        view.painted()
+        said.add(view.page.locator(".now").text_content())
+    for layer in range(3):
+        for what in ("self-attention, mean of 4 heads", "feed-forward"):
+            assert any(text.startswith(f"Encoder layer {layer}, {what}: ") for text in said), (layer, what)
+
+
+def test_a_model_that_writes_nothing_is_read(shown):
+    view = shown(run_figure(trace(tiny_checkpoint("encoder-only"), "abc")).data)
+    expect(view.page.locator(".now")).to_contain_text("more tokens are read; nothing is written.")
+    assert view.page.locator(".player").is_hidden()
+
+
+@pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
+def test_it_is_saved_as_a_picture(shown, kind):
+    run = decode(tiny_checkpoint(kind), "uv" if kind == "decoder-only" else "abc", max_steps=3)
+    view = shown(run_figure(run).data)
+    with view.page.expect_download() as saved:
+        view.pick_entry("SVG")
+    text = saved.value.path().read_text()
+    assert "ribbons: attention weights, mean of" in text
+    assert "NaN" not in text

@@ -1,0 +1,1 @@
+"""What happens in a whole run, from the text to the answer?"""

@@ -1,0 +1,110 @@
+"""The whole run in numbers for one picture: samples of the stream at each layer, what each sub-layer adds, the weights.
+
+Everything is copied from the trace; only means over heads and shares of lengths are worked out, as other pages do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.attention.maps import added_padding, head_view, layer_count
+from viz_transformer.analysis.layers.sublayers import Place, flows, tokens_of
+from viz_transformer.model.kinds import KindName, StackName, kinds_of, stacks_of
+from viz_transformer.running.record import Tokens, Trace
+
+SAMPLES = 24
+"""So many features of a vector are drawn at most, spread evenly over all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeStack:
+    """One stack of a run, in the order of the forward pass.
+
+    features: which of the `size` features of a vector are there, [S]. token, position: the embedding and what was added
+    for the position, [T, S]; position is None where nothing is added. points: the names of the points of the stream:
+    behind the embedding, behind each layer, and behind the final norm where there is one; stream: [points, T, S], as
+    recorded. places: its sub-layers; share: added / (came in + added) of lengths, [sub-layers, T]. padded: [T], True
+    for padding that the run added.
+    """
+
+    stack: StackName
+    tokens: Tokens
+    features: tuple[int, ...]
+    size: int
+    token: NDArray[np.float32]
+    position: NDArray[np.float32] | None
+    points: tuple[str, ...]
+    stream: NDArray[np.float32]
+    places: tuple[Place, ...]
+    share: NDArray[np.float64]
+    padded: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRun:
+    """The stacks of a run, and the weights of each kind of attention, [layers, Q, K] float32. head: whose weights these
+    are, None for the mean over the heads of a layer, of which there are so many as `heads` says, by kind and layer."""
+
+    stacks: tuple[WholeStack, ...]
+    weights: Mapping[KindName, NDArray[np.float32]]
+    heads: Mapping[KindName, tuple[int, ...]]
+    head: int | None
+
+
+def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) -> WholeRun:
+    """The run as one picture needs it. Raises ValueError for a head that not every attention has, for fewer than two
+    samples, and for a trace that lacks a point of the stream, such as rows that were recorded in steps."""
+    if samples < 2:
+        raise ValueError(f"samples={samples}: a vector is drawn by at least two of its features")
+    if trace.of_steps:
+        raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
+    weights = {kind: _weights(trace, kind, head) for kind in kinds_of(trace.anatomy)}
+    heads = {
+        kind: tuple(trace.anatomy.heads(kind, layer).query for layer in range(len(maps)))
+        for kind, maps in weights.items()
+    }
+    stacks = tuple(_stack(trace, stack, samples) for stack in stacks_of(trace.anatomy))
+    return WholeRun(stacks, weights, heads, head)
+
+
+def spread(count: int, samples: int) -> tuple[int, ...]:
+    """`samples` of `count` features, evenly spread with the first and the last; all of them if there are no more."""
+    if count <= samples:
+        return tuple(range(count))
+    return tuple(i * (count - 1) // (samples - 1) for i in range(samples))
+
+
+def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
+    flown = flows(trace, stack)
+    ends = {flow.place.layer: flow.place.after for flow in flown}
+    points = (f"{stack}.embed.out", *ends.values(), *((f"{stack}.out",) if trace.anatomy.final_norm else ()))
+    features = spread(trace.anatomy.d_model, samples)
+    tokens = tokens_of(trace, stack)
+    position = f"{stack}.embed.position"
+
+    def sampled(point: str) -> NDArray[np.float32]:
+        if point not in trace:
+            raise ValueError(trace.anatomy.missing.get(point) or f"this trace has no point {point!r}")
+        return np.asarray(trace[point][0][..., list(features)].numpy(), dtype=np.float32)
+
+    return WholeStack(
+        stack=stack,
+        tokens=tokens,
+        features=features,
+        size=trace.anatomy.d_model,
+        token=sampled(f"{stack}.embed.token"),
+        position=sampled(position) if position in trace.anatomy.point else None,
+        points=points,
+        stream=np.stack([sampled(point) for point in points]),
+        places=tuple(flow.place for flow in flown),
+        share=np.stack([flow.share for flow in flown]),
+        padded=added_padding(tokens),
+    )
+
+
+def _weights(trace: Trace, kind: KindName, head: int | None) -> NDArray[np.float32]:
+    return np.stack([head_view(trace, kind, layer, head).weights for layer in range(layer_count(trace, kind))])

@@ -1,0 +1,148 @@
+// Where everything stands in the picture of a whole run: from the left to the right as it is worked out, the encoder in the
+// upper band, the decoder in the lower one, to the right of it; in the corner below the encoder is the answer.
+
+/** @import { WholePart } from "./types.js" */
+
+/** @typedef {{x: number, width: number}} Column */
+/** A sub-layer: `ribbon` is the room of what it takes from other tokens, from the first x to the second.
+ * @typedef {Column & {layer: number, part: string, index: number, ribbon: ?[number, number]}} Block */
+/** A column of the stream: `point` is its place among the points that the stack has.
+ * @typedef {Column & {point: number}} Strip */
+/** Lanes are one below the other from `top` on, each `lane` high.
+ * @typedef {{name: string, count: number, top: number, lane: number, bottom: number, left: number, label: Column,
+ *   token: Column, position: ?Column, strips: Strip[], blocks: Block[], end: number}} Band */
+/**
+ * @typedef {{z: number, width: number, height: number, bands: Band[], bars: ?{x: number, width: number, y: number,
+ *   row: number}, answer: {x: number, y: number, width: number, height: number}, base: number}} Whole
+ */
+/**
+ * @typedef {{name: string, count: number, layers: number, parts: WholePart[], positions: boolean, final: boolean,
+ *   widest: number}} Given
+ */
+
+const [STRIP, GAP, SMALL] = [18, 10, 3] // in pixels
+const [RIBBON, BLOCK, ASIDE, LAYER] = [1.7, 1, 0.35, 0.75] // in units, which share the width that is left
+const [BARS, HIGHEST, HEAD] = [176, 24, 46]
+
+/** The units of a stack's layers, one beside the other. */
+const unitsOf = (/** @type {Given} */ { parts, layers }) =>
+  parts.reduce((sum, { part }) => sum + BLOCK + ASIDE + (part === "ffn" ? 0 : RIBBON), 0) + layers * (LAYER + ASIDE)
+
+/** What of a stack's width is fixed. */
+const fixedOf = (/** @type {Given} */ { widest, positions, final }, /** @type {number} */ z) =>
+  widest + ((positions ? 3 : 1) * (STRIP + SMALL) + 2 * GAP + (final ? STRIP + SMALL : 0)) * z
+
+/**
+ * Everything in `width` x `height` pixels below `top`; `bars` is whether there are candidates.
+ * @param {{z: number, width: number, height: number, top: number, stacks: Given[], bars: boolean}} given
+ * @returns {Whole}
+ */
+export function placeWhole({ z, width, height, top, stacks, bars }) {
+  const two = stacks.length > 1
+  const fixed = stacks.reduce((sum, stack) => sum + fixedOf(stack, z), 0)
+  const units = stacks.reduce((sum, stack) => sum + unitsOf(stack), 0)
+  const free = width - fixed - (bars ? (BARS + 2 * GAP) * z : 0) - (two || bars ? 2 * GAP * z : 0)
+  const unit = Math.max(2, free / Math.max(units, 1))
+  const base = height - 16 * z
+  const room = (base - (bars ? (two ? 20 : 52) * z : 0) - top) / stacks.length
+  let x = !two && bars ? 2 * GAP * z : 0 // beside what goes back to the left
+  const bands = stacks.map((stack, n) => {
+    const first = top + n * room + HEAD * z
+    const lane = Math.min(HIGHEST * z, (room - HEAD * z) / stack.count)
+    const band = placeBand(stack, x, unit, z)
+    x = band.end + 2 * GAP * z
+    return { ...band, count: stack.count, top: first, lane, bottom: first + lane * stack.count }
+  })
+  const last = bands[bands.length - 1]
+  const answer = two
+    ? { x: 0, y: last.top - HEAD * z, width: last.left - 3 * GAP * z, height: base - last.top + HEAD * z - 12 * z }
+    : { x: 0, y: base - 46 * z, width: last.end, height: 24 * z }
+  const row = 22 * z
+  const placed = bars ? { x: last.end + 2 * GAP * z, width: BARS * z, y: last.top, row } : null
+  return { z, width, height, bands, bars: placed, answer, base }
+}
+
+/**
+ * The columns of one stack from `x` on.
+ * @param {Given} stack
+ * @param {number} x
+ * @param {number} unit
+ * @param {number} z
+ */
+function placeBand({ name, parts, positions, final, widest }, x, unit, z) {
+  const left = x
+  const column = (/** @type {number} */ width, /** @type {number} */ behind) => {
+    const made = { x, width }
+    x += width + behind
+    return made
+  }
+  const label = column(widest, GAP * z)
+  const token = column(STRIP * z, SMALL * z)
+  const position = positions ? column(STRIP * z, SMALL * z) : null
+  /** @type {Strip[]} */
+  const strips = [{ ...(positions ? column(STRIP * z, GAP * z) : token), point: 0 }]
+  if (!positions) x += (GAP - SMALL) * z
+  /** @type {Block[]} */
+  const blocks = []
+  parts.forEach(({ layer, part }, index) => {
+    /** @type {?[number, number]} */
+    const ribbon = part === "ffn" ? null : [x, x + RIBBON * unit]
+    if (ribbon) x = ribbon[1]
+    blocks.push({ ...column(BLOCK * unit, ASIDE * unit), layer, part, index, ribbon })
+    if (parts[index + 1]?.layer === layer) return
+    strips.push({ ...column(LAYER * unit, ASIDE * unit), point: strips.length })
+  })
+  if (final) strips.push({ ...column(STRIP * z, SMALL * z), point: strips.length })
+  return { name, left, label, token, position, strips, blocks, end: x }
+}
+
+/**
+ * The middle of a lane.
+ * @param {Band} band
+ * @param {number} n
+ */
+export const laneOf = ({ top, lane }, n) => top + (n + 0.5) * lane
+
+/**
+ * What is at a place: a lane of a band, and the block or column there; null beside the bands.
+ * @param {Whole} whole
+ * @param {number} x
+ * @param {number} y
+ * @returns {?{band: Band, lane: number, block: ?Block}}
+ */
+export function wholeAt({ bands, z }, x, y) {
+  const band = bands.find(
+    ({ left, end, top, bottom }) => x >= left && x <= end && y >= top - 34 * z && y <= Math.max(bottom, top + 20 * z),
+  )
+  if (!band) return null
+  const lane = Math.min(Math.max(Math.floor((y - band.top) / band.lane), 0), band.count - 1)
+  const block = band.blocks.find(({ x: from, width, ribbon }) => x >= (ribbon?.[0] ?? from) && x <= from + width)
+  return { band, lane, block: block ?? null }
+}
+
+/**
+ * The ribbons of one row of weights, strongest last: how wide each is, in shares, and where it ends in the sum of all,
+ * which begins at -1/2. What is below `least` is folded into one: `rest` is its share, `others` how many keys those are.
+ * @param {ArrayLike<number>} row
+ * @param {number} least
+ */
+export function ribbonsOf(row, least) {
+  /** @type {{key: number, weight: number, at: number}[]} */
+  const ribbons = []
+  let [sum, rest, others] = [0, 0, 0]
+  for (let key = 0; key < row.length; key++) if (row[key] > 0) sum += row[key]
+  let at = -sum / 2
+  for (let key = 0; key < row.length; key++) {
+    const weight = row[key]
+    if (!(weight > 0)) continue
+    if (weight < least) {
+      rest += weight
+      others++
+      continue
+    }
+    ribbons.push({ key, weight, at: at + weight / 2 })
+    at += weight
+  }
+  ribbons.sort((a, b) => a.weight - b.weight)
+  return { ribbons, rest, others, restAt: at + rest / 2 }
+}

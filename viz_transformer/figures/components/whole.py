@@ -1,0 +1,117 @@
+"""The whole run in one picture: the stream of both stacks, what each token takes from others, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.scrubber import StepData, candidate_rows, written_places
+from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.model.kinds import KINDS, SIDE_OF, Kind
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.run.whole import WholeRun, WholeStack
+
+HEIGHT = 560
+CANDIDATES = 6
+"""So many candidates of a step have a bar."""
+
+
+def whole_payload(
+    whole: WholeRun,
+    steps: Sequence[StepData],
+    *,
+    first_row: int,
+    vocabulary: int,
+    title: str,
+    caption: str,
+    name: str,
+    answer: str,
+    height: int = HEIGHT,
+) -> bytes:
+    """What the browser gets. Step s is the decoder row `first_row` + s; a model that writes nothing has no steps.
+
+    vocabulary: how many tokens could be written. answer: the text of all steps. Arrays, all
+    float32 as recorded: token.S, position.S [T, samples], stream.S [points, T, samples] and share.S [sub-layers, T] of
+    each stack S; weights.K [layers, Q, K] of each kind K of attention; log_probs [steps, most candidates], NaN where a
+    step has fewer. Raises ValueError for steps that do not fit the decoder's rows.
+    """
+    rows = {each.stack: len(each.tokens) for each in whole.stacks}
+    if steps and first_row + len(steps) > rows.get("decoder", 0):
+        raise ValueError(f"{len(steps)} steps from row {first_row} on do not fit {rows.get('decoder', 0)} rows")
+    shown, log_probs, tokens = candidate_rows(
+        [replace(step, candidates=step.candidates[:CANDIDATES]) for step in steps]
+    )
+    places = {token_id: place for place, token_id in enumerate(tokens)}
+    header: dict[str, Any] = {
+        "title": title,
+        "caption": caption,
+        "name": name,
+        "height": height,
+        "head": whole.head,
+        "stacks": [_stack(each, whole) for each in whole.stacks],
+        "first_row": first_row,
+        "vocabulary": vocabulary,
+        "tokens": token_data(tuple(tokens.values())),
+        "candidates": [[places[each.token_id] for each in row] for row in shown],
+        "written": written_places(steps, shown),
+        "answer": answer,
+        "ends": ends_in(answer, [step.written.token for step in steps]),
+    }
+    arrays = {f"weights.{kind}": payload.exact(maps) for kind, maps in whole.weights.items()}
+    for each in whole.stacks:
+        arrays |= {
+            f"token.{each.stack}": payload.exact(each.token),
+            f"stream.{each.stack}": payload.exact(each.stream),
+            f"share.{each.stack}": payload.exact(each.share),
+        }
+        if each.position is not None:
+            arrays[f"position.{each.stack}"] = payload.exact(each.position)
+    if steps:
+        arrays["log_probs"] = payload.exact(log_probs)
+    return payload.pack(header, **arrays)
+
+
+def ends_in(text: str, tokens: Sequence[str]) -> list[int]:
+    """How much of the text is written behind each of the tokens it was made of, in signs; all of it behind the last.
+
+    A token that does not stand in it as it is, such as the end token, adds nothing.
+    """
+    ends, end = [], 0
+    for token in tokens:
+        found = text.find(token, end)
+        if token and found >= 0 and not text[end:found].strip():
+            end = found + len(token)
+        ends.append(end)
+    return [*ends[:-1], len(text)] if ends else []
+
+
+def _attention(kind: Kind, whole: WholeRun, layer: int) -> dict[str, Any]:
+    return {"kind": kind.name, "heads": whole.heads[kind.name][layer]}
+
+
+def _stack(stack: WholeStack, whole: WholeRun) -> dict[str, Any]:
+    side, tokens = SIDE_OF[stack.stack], stack.tokens.tokens
+    kinds = {kind.attention: kind for kind in KINDS.values() if kind.stack == stack.stack}
+    parts = [
+        {"layer": place.layer, "part": place.part}
+        | ({} if place.part == "ffn" else _attention(kinds[place.part], whole, place.layer))
+        for place in stack.places
+    ]
+    return {
+        "name": stack.stack,
+        "ink": f"{side.name}-ink",
+        "field": side.field,
+        "tokens": token_data(
+            tokens, [typed or token for typed, token in zip(stack.tokens.originals, tokens, strict=True)]
+        ),
+        "padded": [int(i) for i in np.flatnonzero(stack.padded)],
+        "parts": parts,
+        "layers": len({place.layer for place in stack.places}),
+        "features": stack.size,
+        "final": stack.points[-1] == f"{stack.stack}.out",
+    }

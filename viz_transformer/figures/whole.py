@@ -1,0 +1,43 @@
+"""The whole run in one picture, standing alone: from the text that is read to the answer, playing."""
+
+from __future__ import annotations
+
+from viz_transformer import __version__
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.run.whole import whole_run
+from viz_transformer.figures.components.scrubber import steps_of
+from viz_transformer.figures.components.standalone import HtmlFigure
+from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.figures.labels import file_name
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.record import Trace
+from viz_transformer.sentences import quoted
+
+
+def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
+    """The run as one picture: what each layer adds, what each token takes from others, what is written, step by step.
+
+    head: whose attention weights the ribbons have, in every layer; without it their mean, which is grey and called so.
+    Of a trace, in which nothing is written, the picture has no steps.
+    Every number of it is one of the run: samples of the stream as recorded, weights, shares of lengths, probabilities.
+    Raises ValueError for a head that not every attention has, and for a trace without the points of the stream.
+    """
+    if not isinstance(run, Run | Trace):
+        raise ValueError(
+            f"the picture is drawn of a run or a trace, not {quoted(run)}: vt.decode and vt.trace make one"
+        )
+    trace, steps = (run.trace, run.steps) if isinstance(run, Run) else (run, ())
+    whole = whole_run(trace, head=head)
+    first = step_row(run, 0) if isinstance(run, Run) else 0
+    title = "The whole run" if head is None else f"The whole run, head {head} of every layer"
+    data = whole_payload(
+        whole,
+        steps_of(run) if isinstance(run, Run) else (),
+        first_row=first,
+        vocabulary=len(steps[0].vocabulary) if steps else 0,
+        answer=run.text if isinstance(run, Run) else "",
+        title=title,
+        caption=f"{trace.checkpoint}, whole run (Viz Transformer {__version__})",
+        name=file_name(trace.checkpoint, "whole run"),
+    )
+    return HtmlFigure("whole", data, title, {"t": first} if steps else {})
