@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,6 +19,7 @@ from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.frame import controls, frame, links, pictures, questions, text
 from viz_transformer.ui.pages.run import notation_view, recorded
+from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.runs import Shown
@@ -26,10 +29,21 @@ HOW = (
     " token has in what this head hands on; a row sums to 1 over the tokens that it may read, if there are any. The"
     " bars are probabilities over the whole vocabulary, before anything is chosen."
 )
+WHOLE = (
+    "From the left to the right, as it is worked out: strips are vectors of the stream, by some of their numbers; a"
+    " ribbon is as wide as an attention weight; a sub-layer is filled as far as its share added; the bars are"
+    " probabilities. What is written is read at the next step. Space plays, arrow keys step, up and down tell each"
+    " sub-layer."
+)
 NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
     " chance of being right. A mean over heads is not the attention of any head."
 )
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.frame.maps import Picture
+
+VIEWS = {"map": "One map", "whole": "Whole run"}
 
 LONGEST_EXAMPLE = 28
 LARGE = 80
@@ -191,6 +205,53 @@ def show_recording(summary: Summary, recording: Recording) -> None:
     st.rerun()
 
 
+def ask(shown: Shown, drawn: Picture | None) -> None:
+    """The page's question about the map that is selected; none where it cannot be made."""
+    if drawn is not None:
+        chosen = state.selection()
+        position = chosen[KINDS[chosen["kind"]].queries.field]
+        questions.show(asked, question.question(shown, drawn, position, chosen["heads"]))
+
+
+def show_whole(both: frame.Runs) -> None:
+    """The whole run in one picture over the whole width."""
+    with picture:
+        whole_view.show(both)
+        links.tour()
+        text.explained(WHOLE, NOT)
+    with suppress(ValueError):  # the page's question is about the map that is selected, if there is one
+        ask(both.main, pictures.selected_picture(both))
+    frame.say(status, *remarks(both.main))
+    frame.stage(both, ("run_whole",))
+
+
+def show_map(both: frame.Runs) -> None:
+    """The map that is selected, or both, and beside it the candidates of the step."""
+    with panel:
+        site_controls(both.main.trace.anatomy)
+        controls.rows(both, key="run_rows")
+        candidates = pictures.table(
+            lambda: steps.candidate_table(both.main),
+            note=f"{both.main.caption('candidates')}. Probabilities are over the whole vocabulary.",
+            name=f"{both.main.summary.name}-candidates",
+            key="run_scrubber",
+        )
+        scrubber(steps.scrubber_data(both.main), key="run_scrubber", on_table=candidates)
+        if both.main.summary.snapshots():
+            links.to("Models", "Rewind the training", model_tab="training")
+        text.explained(HOW, NOT)
+    with picture:
+        if both.beside:
+            drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
+        else:
+            drawn = pictures.selected_map(both, key="run_matrix")
+        links.from_cell()
+        links.tour()
+    ask(both.main, drawn)
+    frame.say(status, *remarks(both.main), good=compared(both.main))
+    frame.stage(both, ("picture", "panel"))
+
+
 def compared(shown: Shown) -> str | None:
     """What the live run is beside the recorded one, found out by comparing all that is drawn."""
     found = recorded.recording_of(shown.summary, state.selection())
@@ -217,58 +278,46 @@ with st.container(horizontal=True, vertical_alignment="center", key="answer"):
     answer = st.container()
     if not isinstance(summary, str):
         notation_view.show(summary)
+    if not isinstance(summary, str | RecordingSummary):
+        with st.container(width="content"):
+            controls.buttons("View", VIEWS, "run_view", key="run_view", hidden=True)
     given = st.container(width="content", key="given")
     given.html('<i class="vt-anchor"></i>')  # its width is kept before there is a run
 strip = frame.place("strip")
-left, right = st.columns([5, 3], gap="medium")
-with left:
-    picture = frame.place("picture")
-with right:
-    panel = frame.place("panel")
-if not isinstance(summary, str) and not cached.is_warm():
+whole = FIELDS.now().run_view == "whole"
+if whole:
+    picture = panel = frame.place("run_whole")
+else:
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        picture = frame.place("picture")
+    with right:
+        panel = frame.place("panel")
+if not isinstance(summary, str) and not cached.is_warm() and not whole:
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
 both = frame.runs(status, rows="chosen", recording=OF_RECORDING)
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
-    with panel:
+    with answer if whole else panel:
         site_controls(summary.anatomy)
 if both is not None:
     from viz_transformer.ui.frame import steps
     from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
-    from viz_transformer.ui.pages.run import formula, question, recording
+    from viz_transformer.ui.pages.run import formula, question, recording, whole_view
 
     with answer:
-        show_answer(both.main)
+        if whole:
+            site_controls(both.main.trace.anatomy)
+        else:
+            show_answer(both.main)
     with strip:
         frame.strip(both)
     with given:
         target_switch(both.a)
-    with panel:
-        site_controls(both.main.trace.anatomy)
-        controls.rows(both, key="run_rows")
-        candidates = pictures.table(
-            lambda: steps.candidate_table(both.main),
-            note=f"{both.main.caption('candidates')}. Probabilities are over the whole vocabulary.",
-            name=f"{both.main.summary.name}-candidates",
-            key="run_scrubber",
-        )
-        scrubber(steps.scrubber_data(both.main), key="run_scrubber", on_table=candidates)
-        if both.main.summary.snapshots():
-            links.to("Models", "Rewind the training", model_tab="training")
-        text.explained(HOW, NOT)
-    with picture:
-        if both.beside:
-            drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
-        else:
-            drawn = pictures.selected_map(both, key="run_matrix")
-        links.from_cell()
-        links.tour()
-    if drawn is not None:
-        chosen = state.selection()
-        position = chosen[KINDS[chosen["kind"]].queries.field]
-        questions.show(asked, question.question(both.main, drawn, position, chosen["heads"]))
-    frame.say(status, *remarks(both.main), good=compared(both.main))
-    frame.stage(both, ("picture", "panel"))
+    if whole:
+        show_whole(both)
+    else:
+        show_map(both)
 slider()

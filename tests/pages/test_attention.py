@@ -451,6 +451,7 @@ FULL = {
     "scale": "row",
     "sort": "entropy",
     "panel": "text",
+    "run_view": "whole",
     "part": "ffn",
     "target": "minus seven",
     "strategy": "sampling",

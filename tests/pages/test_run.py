@@ -25,6 +25,7 @@ from page_driver import (
 from wording import wording
 
 from viz_transformer.analysis.models.untrained import recipe_like, untrained
+from viz_transformer.analysis.run.whole import story, whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.running.decoding import decode
@@ -644,3 +645,73 @@ def test_a_notation_that_cannot_be_read_is_one_sentence(app, noted, notation):
     opened(app, text="1984")
     assert drawn(app) and offered(app) == []
     assert words(app).count("The card's notation") == 1 and "<b>" not in markup(app)
+
+
+# ---- the whole run in one picture
+
+
+def whole(app, number=0):
+    """Header and arrays of the picture of A, or of B."""
+    return all_sent(app, "whole")[number]
+
+
+def test_the_whole_run_is_one_picture_and_its_head_the_selected_one(app, bundled):
+    opened(app, run_view="whole", heads="2", t="3")
+    run = the_run(bundled)
+    header, arrays = whole(app)
+    found = whole_run(run.trace, head=2)
+    for kind, weights in found.weights.items():
+        np.testing.assert_array_equal(arrays[f"weights.{kind}"], weights)
+    for stack in found.stacks:
+        np.testing.assert_array_equal(arrays[f"stream.{stack.stack}"], stack.stream)
+    assert (header["answer"], header["title"]) == (run.text, "")
+    assert components(app, "matrix") == components(app, "scrubber") == []
+    assert f"when it wrote “{run.tokens[3]}”" in words(app)  # the question follows the selection here too
+
+
+@pytest.mark.parametrize("heads", ["mean", "max", "rollout", "0,1"])
+def test_of_several_heads_the_whole_run_has_the_mean(app, heads):
+    opened(app, run_view="whole", heads=heads)
+    assert whole(app)[0]["head"] is None
+
+
+def test_one_button_leads_to_the_whole_run_and_back(app):
+    opened(app)
+    assert drawn(app)
+    app.button_group(key="run_view").set_value("whole").run()
+    assert not drawn(app)
+    assert address(app)["run_view"] == "whole"
+    assert len(components(app, "whole")) == 1
+    app.button_group(key="run_view").set_value("map").run()
+    assert drawn(app)
+    assert "run_view" not in address(app)
+
+
+def test_a_and_b_stand_below_each_other_each_with_its_letter(app):
+    opened(app, run_view="whole", text="42", pin_text="7", pin_checkpoint="numbers-tiny", shown="A|B")
+    titles = [whole(app, number)[0]["title"] for number in range(len(components(app, "whole")))]
+    assert len(titles) == 2
+    assert titles[0].startswith("A")
+    assert titles[1].startswith("B")
+
+
+TEXTS = {"taylor": "sin(x)", "shakespeare": "To be", "en-it-slips": "a dog", "multi30k-tutorial6": "ein hund"}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_kind_of_model_has_the_picture(app, name):
+    opened(app, run_view="whole", checkpoint=name, text=TEXTS[name])
+    header, arrays = whole(app)
+    assert len(header["candidates"]) == len(arrays["log_probs"])
+    assert all(np.isfinite(arrays[f"stream.{stack['name']}"]).all() for stack in header["stacks"])
+
+
+def test_the_table_of_the_whole_run_has_a_row_for_each_sub_layer(app, bundled):
+    opened(app, run_view="whole", heads="2", t="3")
+    table = open_table(app, "run_whole_0")
+    run = the_run(bundled)
+    assert list(table["sub-layer"]) == [told.title for told in story(whole_run(run.trace, head=2), 3)]
+    cross = table[table["sub-layer"] == "decoder layer 1, cross-attention"].iloc[0]
+    weights = run.trace["decoder.1.cross.weights"][0, 2, 3]
+    assert cross["weight"] == float(weights.max())
+    assert cross["takes most from"] == run.trace.src.tokens[int(weights.argmax())]

@@ -381,7 +381,8 @@ def test_a_session_keeps_one_frozen_value_of_each_declaration():
     app = opened(text="7", pos_shift="3")
     own = [page.fields.FIELDS for page in (pages.attention, pages.decoding, pages.input, pages.layers, pages.masks)]
     own += [
-        page.fields.FIELDS for page in (pages.models, pages.playground, pages.positions, pages.tensors, pages.weight)
+        page.fields.FIELDS
+        for page in (pages.models, pages.playground, pages.positions, pages.run, pages.tensors, pages.weight)
     ]
     assert {owner: type(value) for owner, value in values(app).items()} == {
         each.owner: each.declaration for each in (state.SHARED, *own)
@@ -484,8 +485,8 @@ def test_a_field_is_declared_once_and_each_page_s_are_known():
         state.declare(Again)
     assert state.DEFAULTS["play_seed"] == 0
     folders = {path.parent.name for path in Path(pages.__file__).parent.glob("*/fields.py")}
-    assert len(folders) == 10 and len(state.SHARED.names) == 28
-    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 82
+    assert len(folders) == 11 and len(state.SHARED.names) == 28
+    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 83
 
 
 def test_pages_read_their_own_fields_as_one_typed_value():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import added_padding, head_view, layer_count
 from viz_transformer.analysis.layers.sublayers import Place, flows, tokens_of
-from viz_transformer.model.kinds import KindName, StackName, kinds_of, stacks_of
+from viz_transformer.model.kinds import KINDS, KindName, StackName, kinds_of, stacks_of
 from viz_transformer.running.record import Tokens, Trace
 
 SAMPLES = 24
@@ -69,6 +69,33 @@ def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) 
     }
     stacks = tuple(_stack(trace, stack, samples) for stack in stacks_of(trace.anatomy))
     return WholeRun(stacks, weights, heads, head)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a sub-layer does at one token: what it takes most of, with its weight, None for a feed-forward and where
+    nothing has any weight; and its share added."""
+
+    title: str
+    key: str | None
+    weight: float | None
+    share: float
+
+
+def story(whole: WholeRun, row: int) -> tuple[Told, ...]:
+    """All sub-layers of the last stack at one of its rows, in the order of the forward pass."""
+    stack, first = whole.stacks[-1], whole.stacks[0]
+    kinds = {kind.attention: kind for kind in KINDS.values() if kind.stack == stack.stack}
+    told = []
+    for place, share in zip(stack.places, stack.share, strict=True):
+        key = weight = None
+        if place.part != "ffn":
+            weights = whole.weights[kinds[place.part].name][place.layer, row]
+            most = int(np.nanargmax(weights)) if np.nanmax(weights, initial=0) > 0 else None
+            if most is not None:
+                key, weight = (first if place.part == "cross" else stack).tokens.tokens[most], float(weights[most])
+        told.append(Told(place.title, key, weight, float(share[row])))
+    return tuple(told)
 
 
 def spread(count: int, samples: int) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ import { inputSentence, LEAST, partSentence, rowOf, story, writtenSentence } fro
 const SETTLE = 250
 const PAST = 0.3 // how strong the steps before this one are
 const LANES = { encoder: 0.85, decoder: 0.95 } // of a lane's height is what all ribbons of a row have together
+const WIDE = 900 // from here on what happens is said in one line
 const THINNEST = 10
 const NAMED = 0.15 // ribbons from here on say where they come from
 const SHORT = { self: "self", cross: "cross", ffn: "ff" }
@@ -265,7 +266,7 @@ function makeWhole(root) {
         heading(startOf(mine[0]), end, String(layer), 22)
     }
     const { x, width } = band.strips[band.strips.length - 1]
-    if (band.name === "encoder" && place.bands.length > 1) heading(x, x + width, "memory", 22, 60)
+    if (band.name === "encoder" && place.bands.length > 1) heading(x, x + width, "memory", 36, 60)
     else if (stack.final) heading(x, x + width, "norm", 6, 30)
   }
 
@@ -402,13 +403,21 @@ function makeWhole(root) {
     context.strokeRect(block.x - 1, band.top - 1, block.width + 2, band.bottom - band.top + 2)
   }
 
+  /** The candidates that have a bar: the most probable ones, and the one that is written. */
+  function barsOf(s) {
+    const written = head.written[s]
+    const first = head.candidates[s].map((_, i) => i).slice(0, place.bars.most)
+    return first.includes(written) ? first : [...first.slice(0, -1), written]
+  }
+
   function paintBars(context, colours, s, p) {
     const { bars, z } = place
     if (!bars) return
     const { phase, part } = phaseAt(p)
     const grown = p >= 1 || phase === "back" ? 1 : phase === "bars" ? part : 0
     const { values, shape } = arrays.log_probs
-    const [first, second] = [bars.width * 0.44, bars.width * 0.26]
+    const first = bars.width * 0.44
+    const second = Math.max(8 * z, bars.width - first - 62 * z)
     context.textBaseline = "middle"
     context.font = sans(12 * z)
     context.textAlign = "left"
@@ -419,8 +428,9 @@ function makeWhole(root) {
       bars.y - 12 * z,
     )
     if (!grown) return
-    head.candidates[s].forEach((token, i) => {
-      const y = bars.y + (i + 0.5) * bars.row
+    barsOf(s).forEach((i, n) => {
+      const token = head.candidates[s][i]
+      const y = bars.y + (n + 0.5) * bars.row
       const share = exponential(values[s * shape[1] + i])
       const written = i === head.written[s]
       context.font = mono(13 * z, written ? 600 : 400)
@@ -468,7 +478,7 @@ function makeWhole(root) {
     })
     if (!bars || s + 1 >= steps()) return
     const token = head.candidates[s][head.written[s]]
-    const y = bars.y + (head.written[s] + 0.5) * bars.row
+    const y = bars.y + (barsOf(s).indexOf(head.written[s]) + 0.5) * bars.row
     const right = bars.x + bars.width - 2 * z
     const left = band.left - 10 * z
     const to = laneOf(band, rowAt(s + 1))
@@ -483,7 +493,7 @@ function makeWhole(root) {
     context.strokeStyle = colours.one("line")
     context.lineWidth = 1.5
     context.beginPath()
-    context.moveTo(right, bars.y + bars.row * (head.candidates[s].length + 0.5))
+    context.moveTo(right, bars.y + bars.row * (barsOf(s).length + 0.25))
     for (const [x, each] of way.slice(1)) context.lineTo(x, each)
     context.lineTo(band.left - 4 * z, to - 3 * z)
     context.moveTo(band.left, to)
@@ -602,7 +612,8 @@ function makeWhole(root) {
     draw() {
       const z = zoom(root)
       const width = root.clientWidth
-      const height = tallness(root, head.height * z)
+      root.classList.toggle("narrow", width < WIDE * z)
+      const height = Math.max(240, tallness(root, head.height * z) - now.offsetHeight - 8 - bar.offsetHeight)
       const ruler = base.getContext("2d")
       ruler.font = mono(14 * z, 600)
       const widest = ({ tokens }) =>

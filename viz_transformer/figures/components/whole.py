@@ -16,7 +16,7 @@ from viz_transformer.model.kinds import KINDS, SIDE_OF, Kind
 if TYPE_CHECKING:
     from viz_transformer.analysis.run.whole import WholeRun, WholeStack
 
-HEIGHT = 560
+HEIGHT = 700
 CANDIDATES = 6
 """So many candidates of a step have a bar."""
 

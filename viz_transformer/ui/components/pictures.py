@@ -56,6 +56,11 @@ def beam_tree(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
     _put("beam_tree", key, data, on_table)
 
 
+def whole(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
+    """Draw what `whole_payload` made. The row of the step goes into the selection of the page."""
+    _put("whole", key, data, on_table)
+
+
 def architecture_view(data: bytes, *, key: str) -> None:
     """Paint what `architecture_payload` made."""
     _put("architecture", key, data)

@@ -13,7 +13,7 @@
  *   token: Column, position: ?Column, strips: Strip[], blocks: Block[], end: number}} Band */
 /**
  * @typedef {{z: number, width: number, height: number, bands: Band[], bars: ?{x: number, width: number, y: number,
- *   row: number}, answer: {x: number, y: number, width: number, height: number}, base: number}} Whole
+ *   row: number, most: number}, answer: {x: number, y: number, width: number, height: number}, base: number}} Whole
  */
 /**
  * @typedef {{name: string, count: number, layers: number, parts: WholePart[], positions: boolean, final: boolean,
@@ -22,15 +22,15 @@
 
 const [STRIP, GAP, SMALL] = [18, 10, 3] // in pixels
 const [RIBBON, BLOCK, ASIDE, LAYER] = [1.7, 1, 0.35, 0.75] // in units, which share the width that is left
-const [BARS, HIGHEST, HEAD] = [176, 24, 46]
+const [BARS, HIGHEST, HEAD, MOST] = [176, 24, 42, 7] // MOST: six candidates, and what is written behind them
 
 /** The units of a stack's layers, one beside the other. */
 const unitsOf = (/** @type {Given} */ { parts, layers }) =>
   parts.reduce((sum, { part }) => sum + BLOCK + ASIDE + (part === "ffn" ? 0 : RIBBON), 0) + layers * (LAYER + ASIDE)
 
 /** What of a stack's width is fixed. */
-const fixedOf = (/** @type {Given} */ { widest, positions, final }, /** @type {number} */ z) =>
-  widest + ((positions ? 3 : 1) * (STRIP + SMALL) + 2 * GAP + (final ? STRIP + SMALL : 0)) * z
+const fixedOf = (/** @type {Given} */ { widest, positions, final }, /** @type {number} */ z, /** @type {number} */ k) =>
+  widest + ((positions ? 3 : 1) * (STRIP * k + SMALL) + 2 * GAP + (final ? STRIP * k + SMALL : 0)) * z
 
 /**
  * Everything in `width` x `height` pixels below `top`; `bars` is whether there are candidates.
@@ -39,9 +39,11 @@ const fixedOf = (/** @type {Given} */ { widest, positions, final }, /** @type {n
  */
 export function placeWhole({ z, width, height, top, stacks, bars }) {
   const two = stacks.length > 1
-  const fixed = stacks.reduce((sum, stack) => sum + fixedOf(stack, z), 0)
+  const k = Math.min(1, width / (900 * z)) // strips and candidates are narrower in a narrow picture
+  const wide = BARS * z * Math.max(0.7, k)
+  const fixed = stacks.reduce((sum, stack) => sum + fixedOf(stack, z, k), 0)
   const units = stacks.reduce((sum, stack) => sum + unitsOf(stack), 0)
-  const free = width - fixed - (bars ? (BARS + 2 * GAP) * z : 0) - (two || bars ? 2 * GAP * z : 0)
+  const free = width - fixed - (bars ? wide + 2 * GAP * z : 0) - (two || bars ? 2 * GAP * z : 0)
   const unit = Math.max(2, free / Math.max(units, 1))
   const base = height - 16 * z
   const room = (base - (bars ? (two ? 20 : 52) * z : 0) - top) / stacks.length
@@ -49,7 +51,7 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
   const bands = stacks.map((stack, n) => {
     const first = top + n * room + HEAD * z
     const lane = Math.min(HIGHEST * z, (room - HEAD * z) / stack.count)
-    const band = placeBand(stack, x, unit, z)
+    const band = placeBand(stack, x, unit, z, k)
     x = band.end + 2 * GAP * z
     return { ...band, count: stack.count, top: first, lane, bottom: first + lane * stack.count }
   })
@@ -57,8 +59,10 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
   const answer = two
     ? { x: 0, y: last.top - HEAD * z, width: last.left - 3 * GAP * z, height: base - last.top + HEAD * z - 12 * z }
     : { x: 0, y: base - 46 * z, width: last.end, height: 24 * z }
-  const row = 22 * z
-  const placed = bars ? { x: last.end + 2 * GAP * z, width: BARS * z, y: last.top, row } : null
+  const down = base - last.top - GAP * z
+  const row = Math.min(22 * z, Math.max(16 * z, down / MOST))
+  const most = Math.max(1, Math.min(MOST, Math.floor(down / row)))
+  const placed = bars ? { x: last.end + 2 * GAP * z, width: wide, y: last.top, row, most } : null
   return { z, width, height, bands, bars: placed, answer, base }
 }
 
@@ -68,8 +72,9 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
  * @param {number} x
  * @param {number} unit
  * @param {number} z
+ * @param {number} k
  */
-function placeBand({ name, parts, positions, final, widest }, x, unit, z) {
+function placeBand({ name, parts, positions, final, widest }, x, unit, z, k) {
   const left = x
   const column = (/** @type {number} */ width, /** @type {number} */ behind) => {
     const made = { x, width }
@@ -77,10 +82,10 @@ function placeBand({ name, parts, positions, final, widest }, x, unit, z) {
     return made
   }
   const label = column(widest, GAP * z)
-  const token = column(STRIP * z, SMALL * z)
-  const position = positions ? column(STRIP * z, SMALL * z) : null
+  const token = column(STRIP * k * z, SMALL * z)
+  const position = positions ? column(STRIP * k * z, SMALL * z) : null
   /** @type {Strip[]} */
-  const strips = [{ ...(positions ? column(STRIP * z, GAP * z) : token), point: 0 }]
+  const strips = [{ ...(positions ? column(STRIP * k * z, GAP * z) : token), point: 0 }]
   if (!positions) x += (GAP - SMALL) * z
   /** @type {Block[]} */
   const blocks = []
@@ -92,7 +97,7 @@ function placeBand({ name, parts, positions, final, widest }, x, unit, z) {
     if (parts[index + 1]?.layer === layer) return
     strips.push({ ...column(LAYER * unit, ASIDE * unit), point: strips.length })
   })
-  if (final) strips.push({ ...column(STRIP * z, SMALL * z), point: strips.length })
+  if (final) strips.push({ ...column(STRIP * k * z, SMALL * z), point: strips.length })
   return { name, left, label, token, position, strips, blocks, end: x }
 }
 
