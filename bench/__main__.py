@@ -18,6 +18,7 @@ from bench.navigation import navigation_results
 from bench.peers import peer_results
 from bench.pictures import picture_results
 from bench.served import served_results
+from bench.whole import whole_results
 from viz_transformer.ui.session.memory import keep_freed_memory, leave_imports_alone
 
 PARTS = {
@@ -26,6 +27,7 @@ PARTS = {
     "marian": marian_ratios,
     "first_paint": first_paint_ratios,
     "pictures": picture_results,
+    "whole": whole_results,
     "step": step_results,
     "served": served_results,
     "navigation": navigation_results,

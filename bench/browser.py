@@ -13,7 +13,7 @@ from viz_transformer.figures.components.source import javascript, style_sheet
 from viz_transformer.ui.frame import style
 
 ADDRESS = "http://bench.test/"
-COMPONENTS = ("grid", "lines", "matrix", "scrubber", "shading")
+COMPONENTS = ("grid", "lines", "matrix", "scrubber", "shading", "whole")
 WINDOW = {"width": 1280, "height": 900}
 WIDTH = 992  # of the content in such a window
 BROWSER_ARGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
