@@ -33,7 +33,7 @@ WHOLE = (
     "From the left to the right, as it is worked out: strips are vectors of the stream, by some of their numbers; a"
     " ribbon is as wide as an attention weight; a sub-layer is filled as far as its share added; the bars are"
     " probabilities. What is written is read at the next step. Space plays, arrow keys step, up and down tell each"
-    " sub-layer."
+    " sub-layer; a click chooses an attention for all pages, a double click opens its weight."
 )
 NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
@@ -217,6 +217,7 @@ def show_whole(both: frame.Runs) -> None:
     """The whole run in one picture over the whole width."""
     with picture:
         whole_view.show(both)
+        links.from_cell()
         links.tour()
         text.explained(WHOLE, NOT)
     with suppress(ValueError):  # the page's question is about the map that is selected, if there is one

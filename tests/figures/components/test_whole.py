@@ -171,6 +171,23 @@ def test_pointing_at_a_sub_layer_says_what_it_does(shown, numbers):
             assert any(text.startswith(f"Encoder layer {layer}, {what}: ") for text in said), (layer, what)
 
 
+def test_a_click_and_enter_choose_an_attention(shown, numbers):
+    view = shown(run_figure(numbers).data)
+    stage = view.page.locator(".stage")
+    stage.focus()
+    still = painted(view)
+    view.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
+    assert view.heard()[-1] == {"kind": "cross", "layer": 0}
+    view.press("Escape")
+    assert painted(view) != still  # the ring
+    box, found = stage.bounding_box(), []
+    for x in range(60, int(box["width"]) // 2, 10):
+        view.page.mouse.click(box["x"] + x, box["y"] + 100)
+        view.page.wait_for_timeout(20)
+        found = [fields for fields in view.sent if fields.get("kind") == "encoder"]
+    assert {fields["layer"] for fields in found} == {0, 1, 2}
+
+
 def test_a_model_that_writes_nothing_is_read(shown):
     view = shown(run_figure(trace(tiny_checkpoint("encoder-only"), "abc")).data)
     expect(view.page.locator(".now")).to_contain_text("more tokens are read; nothing is written.")

@@ -2,6 +2,8 @@ import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
+import { openWhy } from "./parts/leads.js"
+import { ring } from "./parts/marks.js"
 import { isStill } from "./parts/motion.js"
 import { exponential, percent } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
@@ -369,6 +371,10 @@ function makeWhole(root) {
     const told = walked === null ? null : (band.blocks[walked - 1] ?? null)
     const marked = passing || (hovered?.block && hovered.band.name === band.name ? hovered.block : told)
     if (marked) outline(context, colours, band, marked)
+    for (const each of place.bands)
+      for (const block of each.blocks)
+        if (isChosen(stackOf(each).parts[block.index]))
+          ring(context, colours, block.x - 1, each.top - 1, block.width + 2, each.bottom - each.top + 2)
   }
 
   /** The names of the source tokens that a cross-attention takes most of, where its ribbons begin. */
@@ -544,6 +550,12 @@ function makeWhole(root) {
 
   // ---- pointing and keys
 
+  /** An attention is the one that all pages look at. */
+  function choose({ kind, layer }) {
+    if (kind) selection.pick({ kind, layer })
+  }
+  const isChosen = (part) => part.kind && part.kind === selection.chosen.kind && part.layer === selection.chosen.layer
+
   stage.onpointermove = (event) => {
     const { x, y } = pointIn(stage, event)
     const found = wholeAt(place, x, y)
@@ -558,9 +570,18 @@ function makeWhole(root) {
   stage.onclick = (event) => {
     const { x, y } = pointIn(stage, event)
     const found = wholeAt(place, x, y)
-    if (found?.band.name !== "decoder" || !writes()) return
+    if (!found) return
+    if (found.block) {
+      choose(stackOf(found.band).parts[found.block.index])
+      return
+    }
     const to = found.lane - head.first_row
-    if (to >= 0 && to < steps()) step(to)
+    if (found.band.name === "decoder" && to >= 0 && to < steps()) step(to)
+  }
+  stage.ondblclick = (event) => {
+    const { x, y } = pointIn(stage, event)
+    const found = wholeAt(place, x, y)
+    if (found?.block?.ribbon) openWhy()
   }
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
@@ -576,7 +597,12 @@ function makeWhole(root) {
     else if (event.key === "ArrowUp") walk((walked ?? sentences.length) - 1)
     else if (event.key === "Home" && writes()) step(0)
     else if (event.key === "End" && writes()) step(steps() - 1)
-    else if (event.key === " ") toggle()
+    else if (event.key === "Enter") {
+      const part = walked ? lastStack().parts[walked - 1] : undefined
+      if (!part?.kind) return
+      if (isChosen(part)) openWhy()
+      else choose(part)
+    } else if (event.key === " ") toggle()
     else if (event.key === "Escape") {
       walked = null
       made.draw()
@@ -605,7 +631,7 @@ function makeWhole(root) {
       }
       stage.setAttribute(
         "aria-label",
-        `${head.title || "The whole run"}. Left and right arrow keys step, up and down walk through the layers of a step, the space bar plays.`,
+        `${head.title || "The whole run"}. Left and right arrow keys step, up and down walk through the layers of a step, Enter chooses an attention and opens its weight, the space bar plays.`,
       )
       controls.box.hidden = !writes()
     },
