@@ -13,7 +13,7 @@ import { advance, alongWay, frontAt, phaseAt } from "./parts/whole_flight.js"
 import { laneOf, placeWhole, ribbonsOf, wholeAt } from "./parts/whole_places.js"
 import { inputSentence, LEAST, partSentence, rowOf, story, writtenSentence } from "./parts/whole_words.js"
 
-/** @import { WholeHeader } from "./parts/types.js" */
+/** @import { WholeHeader, WholePart } from "./parts/types.js" */
 
 // The whole run in one picture. Header: {title, caption, name, height, head, stacks: {name, ink, field, tokens, padded, parts:
 // {layer, part, kind, heads}, layers, features, final}, first_row, vocabulary, tokens, candidates: places in tokens by step,
@@ -550,7 +550,10 @@ function makeWhole(root) {
 
   // ---- pointing and keys
 
-  /** An attention is the one that all pages look at. */
+  /**
+   * An attention is the one that all pages look at.
+   * @param {WholePart} part
+   */
   function choose({ kind, layer }) {
     if (kind) selection.pick({ kind, layer })
   }
