@@ -97,6 +97,12 @@ def test_a_file_that_does_not_fit_says_why_and_cannot_be_opened(app: AppTest, tm
     named(app, tmp_path / "m.pt")
     assert "1 tensor of the file would not be used, such as 'probe.weight'." in words(app)
     assert app.button(key="open_button").disabled
+    (leave,) = [box for box in app.checkbox if box.label == "Leave out what has no place"]
+    leave.check().run()
+    assert "would not be used" not in words(app)
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    assert vt.load(next(shelf.iterdir())).config.encoder_layers > 0
 
 
 @pytest.mark.parametrize("path", ["/no/such/file.pt", "/dev/zero", "\x00", "a" * 3_000, "<b>x</b>"])

@@ -102,6 +102,16 @@ def test_heads_are_read_where_they_stand_beside_the_weights(tmp_path: Path) -> N
     assert next(each for each in plan.settings if each.name == "n_heads").origin == "from the file"
 
 
+def test_one_number_beside_the_weights_is_left_as_nanogpt_writes_its_loss(tmp_path: Path) -> None:
+    state, args = Gpt(mini=False).state_dict(), {"n_head": 3}
+    torch.save({"model": state, "model_args": args, "best_val_loss": torch.tensor(1.5)}, tmp_path / "ckpt.pt")
+    opened = open_file(tmp_path / "ckpt.pt")
+    assert not opened.plan.problems
+    assert opened.weights.left["best_val_loss"] == "one number beside the weights, such as a loss"
+    torch.save({**state, "temperature": torch.tensor(1.5)}, tmp_path / "ckpt.pt")  # of the model itself: no guess
+    assert open_file(tmp_path / "ckpt.pt").plan.unused == ("temperature",)
+
+
 def test_how_much_is_read_is_said_while_it_is_read(tmp_path: Path) -> None:
     torch.save(Lab().state_dict(), tmp_path / "model.pt")
     said: list[tuple[int, int]] = []

@@ -206,6 +206,8 @@ def refused(path: Path, content: bytes) -> str:
         ("m.pt", b'{"a": 1}', "is JSON"),
         ("m.safetensors", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      ", "holds no tensors"),
         ("m.safetensors", b"\x08", "cut off"),
+        ("model.py", b"import torch\n", "is a program, which is not run: give the file of weights that it writes"),
+        ("train.ipynb", b'{"cells": []}', "is a program, which is not run"),
     ],
 )
 def test_other_files_are_named_for_what_they_are(name: str, content: bytes, said: str, tmp_path: Path) -> None:
@@ -256,8 +258,21 @@ def test_an_optimizer_or_an_adapter_alone_is_no_model(tmp_path: Path) -> None:
     torch.save({"optimizer_state_dict": {"state": {0: {"exp_avg": torch.ones(3)}}}}, tmp_path / "m.pt")
     with pytest.raises(CheckpointError, match="optimizer"):
         open_file(tmp_path / "m.pt")
+    layer = torch.nn.Linear(3, 3)
+    optimizer = torch.optim.Adam(layer.parameters())
+    layer(torch.ones(3)).sum().backward()
+    optimizer.step()
+    torch.save(optimizer.state_dict(), tmp_path / "m.pt")
+    with pytest.raises(CheckpointError, match="holds the state of an optimizer and no weights"):
+        open_file(tmp_path / "m.pt")
     torch.save({"q.lora_A.weight": torch.ones(2, 3), "q.lora_B.weight": torch.ones(3, 2)}, tmp_path / "m.pt")
     with pytest.raises(CheckpointError, match="LoRA"):
+        open_file(tmp_path / "m.pt")
+
+
+def test_a_model_that_is_no_transformer_is_said_to_be_none(tmp_path: Path) -> None:
+    torch.save(torch.nn.Conv2d(3, 8, 3).state_dict(), tmp_path / "m.pt")
+    with pytest.raises(CheckpointError, match="no transformer is found among the file's 2 tensors, such as 'weight'"):
         open_file(tmp_path / "m.pt")
 
 

@@ -46,6 +46,7 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
         ".".join(keys): "a training's own state"
         for keys in found.tensors
         if any(_OPTIMIZER.fullmatch(key) for key in keys[:-1])
+        or (len(keys) > 2 and keys[-3] == "state" and keys[-2].isdecimal())  # an optimizer's own state_dict
     }
     mine = {keys: stored for keys, stored in found.tensors.items() if ".".join(keys) not in left}
     if not mine:
@@ -68,6 +69,11 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
         left |= {
             f"{name}.{key}": "another copy: an average over the training" for name in averaged for key in groups[name]
         }
+        largest = max(main.values(), key=len)
+        figures = {f"{name}.{key}".lstrip(".") for name, held in main.items() if held is not largest for key in held}
+        for name in [name for name, stored in taken.items() if name in figures and not stored.shape]:
+            left[name] = "one number beside the weights, such as a loss"
+            del taken[name]
     tensors = _unwrapped(taken)
     for name, stored in list(tensors.items()):
         if BUFFERS.search(name) and not (name.endswith(".bias") and len(stored.shape) < 2):

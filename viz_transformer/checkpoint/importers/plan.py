@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -102,9 +102,12 @@ def plan_import(
     if mapping is None and known is None and layout is None:
         mapping = inferred(weights.tensors)
     if known is None and not mapping:
-        what = "no known layout" if layout is None else f"another layout than {layout}"
+        first = quoted(next(iter(weights.tensors)))
+        if layout is not None:
+            raise CheckpointError(f"the file's tensors have the names of another layout than {layout}, such as {first}")
         raise CheckpointError(
-            f"the names of the file's tensors are of {what}, such as {quoted(next(iter(weights.tensors)))}"
+            f"no transformer is found among the file's {_number(weights.tensors, 'tensor')}, such as {first}: give a"
+            " file with all the weights of one"
         )
     placing: dict[str, Place] = dict(known.mapping if known is not None else mapping or {})
     words = known.layout if known is not None else None
@@ -375,5 +378,5 @@ def _checked(plan: Plan, shapes: Shapes) -> Plan:
     return replace(plan, config=config, missing=missing, wrong=wrong, zeros=zeros, problems=(*plan.problems, *problems))
 
 
-def _number(things: Sequence[str], noun: str) -> str:
+def _number(things: Collection[str], noun: str) -> str:
     return f"1 {noun}" if len(things) == 1 else f"{len(things):,} {noun}s"

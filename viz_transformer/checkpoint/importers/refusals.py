@@ -57,6 +57,8 @@ def check_kind(path: Path) -> Literal["torch", "safetensors"]:
             f"{path} is a plain pickle, as torch before 1.6 and Python write it, which could run code: open it where it"
             f" was made, and {_SAVE}"
         )
+    if path.suffix in (".py", ".ipynb"):
+        raise CheckpointError(f"{path} is a program, which is not run: give the file of weights that it writes")
     if text[:1] in (b"{", b"["):
         raise CheckpointError(f"{path} is JSON: give the file of the weights; settings and vocabularies go with it")
     raise CheckpointError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +25,7 @@ from viz_transformer.checkpoint.importers.importing import (
     special_settings,
     write_import,
 )
+from viz_transformer.checkpoint.importers.inference import gated
 from viz_transformer.checkpoint.importers.mapping import How, Place
 from viz_transformer.checkpoint.importers.plan import Plan, Setting
 from viz_transformer.checkpoint.library import kept_models, new_place, remove, rename, usual_name
@@ -108,6 +110,7 @@ def open_model() -> None:
             left, right = st.columns([2, 3], gap="medium")
             with left:
                 _name_and_button(opened)
+                _leaving_out(opened, _given(given.weights))
                 _measuring(opened, given.texts)
                 _questions(opened, specials, _given(given.weights))
             with right:
@@ -160,9 +163,10 @@ def _opened(given: _Files) -> tuple[Opened, Plan]:
     told = _given(given.weights)
     found = _found(given.weights)
     answers = Answers(
-        settings={name: value for name, value in told.items() if name not in (*_ROLES, "weights", "places")},
+        settings={name: value for name, value in told.items() if name not in (*_ROLES, "weights", "places", "ignore")},
         specials={role: value for role, value in told.items() if role in _ROLES},
         weights=told.get("weights"),
+        ignore=tuple(re.escape(name) for name in told.get("ignore", ())),
         source_vocab=given.source_vocab,
         target_vocab=given.target_vocab,
         measured={} if found is None else found.measurement.answers,
@@ -230,6 +234,23 @@ def _answer(told: dict[str, Any], name: str, value: Any, present: Any) -> None:
     if value != present:
         told[name] = value
         st.rerun()
+
+
+def _leaving_out(opened: Opened, told: dict[str, Any]) -> None:
+    """Of a known layout: whether the tensors that it has no place for are left out; of another the table asks it."""
+    if opened.plan.layout is None or gated(opened.plan.unused):
+        return
+    names = [*opened.plan.unused, *told.get("ignore", ())]
+    if not names:
+        return
+    key = f"open_{_key(opened)}_ignore"
+    st.session_state[key] = not opened.plan.unused
+    what = in_one_line(", ".join(names), 300)
+    st.checkbox("Leave out what has no place", key=key, on_change=_leave_out, args=(key, told, names), help=what)
+
+
+def _leave_out(key: str, told: dict[str, Any], names: Sequence[str]) -> None:
+    told["ignore"] = list(names) if st.session_state[key] else []
 
 
 # --- measured answers
