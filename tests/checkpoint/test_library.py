@@ -6,9 +6,18 @@ from pathlib import Path
 
 import pytest
 from builders import saved, tiny_checkpoint
+from watched import watched_trace
 
 from viz_transformer.checkpoint import CheckpointError
-from viz_transformer.checkpoint.library import kept_models, new_place, remove, rename, usual_name
+from viz_transformer.checkpoint.library import (
+    keep_recording,
+    kept_models,
+    new_place,
+    remove,
+    rename,
+    usual_name,
+)
+from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +37,24 @@ def test_a_model_is_kept_renamed_and_removed(shelf: Path) -> None:
     assert names() == ["other"]
     remove("other")
     assert names() == [] and list(shelf.iterdir()) == []
+
+
+def test_a_recording_is_kept_as_a_file_renamed_and_removed(tmp_path: Path, shelf: Path) -> None:
+    watched_trace().save(tmp_path / "mine.safetensors")
+    recording = read_recording(tmp_path / "mine.safetensors")
+    assert isinstance(recording, RecordingSummary)
+    kept = keep_recording(recording, "mine.safetensors", set())
+    assert kept.read_bytes() == recording.path.read_bytes() and names() == ["mine.safetensors"]
+    with pytest.raises(CheckpointError, match="already"):
+        keep_recording(recording, "mine.safetensors", set())
+    assert usual_name(recording.path, set(), ".safetensors") == "mine-2.safetensors"
+    with pytest.raises(CheckpointError, match=r"a recording is a file whose name ends with \.safetensors"):
+        rename("mine.safetensors", "other", set())
+    rename("mine.safetensors", "other.safetensors", set())
+    (shelf / ".0123.new").write_bytes(b"what a kill has left")
+    assert names() == ["other.safetensors"] and [path.name for path in shelf.iterdir()] == ["other.safetensors"]
+    remove("other.safetensors")
+    assert list(shelf.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "x" * 61, "a b", "-x", "é", "a\n"])

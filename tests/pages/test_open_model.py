@@ -13,6 +13,8 @@ from page_driver import markup, opener, words
 from strangers import Gpt, Lab
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
+from watched import watched_trace
+from wording import wording
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.contents import bundled_folder
@@ -103,6 +105,36 @@ def test_a_file_that_does_not_fit_says_why_and_cannot_be_opened(app: AppTest, tm
     app.button(key="open_button").click().run()
     assert not app.exception
     assert vt.load(next(shelf.iterdir())).config.encoder_layers > 0
+
+
+def test_a_recording_is_opened_as_one_and_kept_in_the_library(app: AppTest, tmp_path: Path, shelf: Path) -> None:
+    watched_trace().save(tmp_path / "mine.safetensors")
+    named(app, tmp_path / "mine.safetensors")
+    assert wording("this_is_a_recording_of_one_call") in words(app)
+    assert app.text_input(key="open_name").value == "mine.safetensors"
+    app.text_input(key="open_name").set_value("other")
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    assert app.session_state["selection"]["checkpoint"] == "other.safetensors"
+    assert (shelf / "other.safetensors").read_bytes() == (tmp_path / "mine.safetensors").read_bytes()
+    assert app.selectbox(key="sidebar_model").value == "other.safetensors"
+    opened(app)
+    app.button(key="open_do_remove_other.safetensors").click().run()
+    assert not app.exception and list(shelf.iterdir()) == []
+
+
+def test_of_a_dropped_file_the_name_alone_is_said(app: AppTest, nano: Path, shelf: Path) -> None:
+    opened(app).file_uploader(key="open_weights_file").set_value(("page.pt", b"<html></html>", "text/plain"))
+    said = words(app.run())
+    assert "is a web page" in said and "viz-transformer-" not in said
+    content = (nano / "ckpt.pt").read_bytes()
+    app.file_uploader(key="open_weights_file").set_value(("ckpt.pt", content, "text/plain"))
+    assert "viz-transformer-" not in markup(app.run()) and not app.button(key="open_button").disabled
+
+
+def test_a_path_may_stand_in_quotes(app: AppTest, nano: Path, shelf: Path) -> None:
+    named(app, f'"{nano / "ckpt.pt"}"')
+    assert "gpt: nanoGPT or minGPT" in markup(app)
 
 
 @pytest.mark.parametrize("path", ["/no/such/file.pt", "/dev/zero", "\x00", "a" * 3_000, "<b>x</b>"])

@@ -32,7 +32,7 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
     folder = folder.resolve()
     new, old = _beside(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _only_saver(folder.parent):
+    with only_saver(folder.parent):
         _finish_renames(folder)
         _remove(new)
         try:
@@ -58,19 +58,21 @@ def recover(folder: Path) -> bool:
     folder = folder.resolve()
     _, old = _beside(folder)
     while not folder.exists() and old.exists():
-        with _only_saver(folder.parent):
+        with only_saver(folder.parent):
             _finish_renames(folder)
     return folder.exists()
 
 
 def sweep(parent: Path) -> None:
-    """Remove what killed saves and removals have left beside the folders in `parent`; nothing while somebody saves."""
+    """Remove what killed saves and removals have left in `parent`; nothing while somebody saves a folder there."""
     if sys.platform == "win32" or not parent.is_dir():
         return
     descriptor = os.open(parent, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for entry in (*parent.glob(".*.new"), *parent.glob(".*.removed")):
+            if entry.is_file():
+                entry.unlink(missing_ok=True)
             shutil.rmtree(entry, ignore_errors=True)
     except OSError:
         return
@@ -105,7 +107,7 @@ def _exchange(a: Path, b: Path) -> bool:
 
 
 @contextmanager
-def _only_saver(parent: Path) -> Iterator[None]:
+def only_saver(parent: Path) -> Iterator[None]:
     """One saver at a time among the folders of `parent`. The lock goes with the process, so a kill leaves none."""
     if sys.platform == "win32":
         yield

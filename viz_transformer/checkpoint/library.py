@@ -1,4 +1,7 @@
-"""The models that a person has opened: kept in the library, renamed and removed there, whole or not at all."""
+"""The models that a person has opened: kept in the library, renamed and removed there, whole or not at all.
+
+The saved traces of watched modules are kept beside them, each a file whose name keeps its ending.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,32 @@ from contextlib import suppress
 from pathlib import Path
 
 from viz_transformer.checkpoint import files
-from viz_transformer.checkpoint.atomic import sweep
+from viz_transformer.checkpoint.atomic import only_saver, sweep
 from viz_transformer.checkpoint.contents import Summary, Unreadable, list_checkpoints
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.folders import library
+from viz_transformer.checkpoint.folders import RECORDING, library
+from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
+from viz_transformer.checkpoint.writing import replace_file
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def kept_models() -> tuple[Summary | Unreadable, ...]:
-    """The models of the library, by name; what was left of ones whose opening was killed is removed."""
+    """The models of the library by name, then its recordings; what was left of ones whose opening was killed is
+    removed."""
     with suppress(OSError):
         sweep(library())
-    return list_checkpoints(library())
+    recordings = (read_recording(path) for path in sorted(library().glob(f"*{RECORDING}")))
+    return (*list_checkpoints(library()), *(found for found in recordings if found is not None))
+
+
+def keep_recording(recording: RecordingSummary, name: str, taken: set[str]) -> Path:
+    """Copy the saved trace of a watched module into the library. Raises CheckpointError for a name that cannot be, or
+    is taken, and OutputError where it cannot be written."""
+    place = new_place(name, taken)
+    with only_saver(place.parent):
+        replace_file(place, lambda new: shutil.copyfile(recording.path, new))
+    return place
 
 
 def new_place(name: str, taken: set[str]) -> Path:
@@ -44,24 +60,31 @@ def check_name(name: str) -> None:
         )
 
 
-def usual_name(path: Path, taken: set[str]) -> str:
-    """A name for the model in this file that is not taken: the file's, or its folder's where that says nothing."""
+def usual_name(path: Path, taken: set[str], ending: str = "") -> str:
+    """A name for the model in this file that is not taken: the file's, or its folder's where that says nothing, and
+    the ending."""
     stem = path.name.split(".")[0]
     if stem.lower() in ("model", "ckpt", "checkpoint", "last", "best", "pytorch_model", "weights", "state_dict"):
         stem = path.absolute().parent.name or stem
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:50] or "model"
-    numbered = (name if count == 1 else f"{name}-{count}" for count in range(1, 1_000))
+    numbered = (f"{name}{'' if count == 1 else f'-{count}'}{ending}" for count in range(1, 1_000))
     return next(each for each in numbered if each not in taken and not (library() / each).exists())
 
 
 def rename(old: str, new: str, taken: set[str]) -> None:
     """Give a model of the library another name. Raises CheckpointError for one that cannot be, or is taken."""
-    _kept(old).rename(new_place(new, taken))
+    kept = _kept(old)
+    if kept.is_file() and not new.endswith(RECORDING):
+        raise CheckpointError(f"a recording is a file whose name ends with {RECORDING}")
+    kept.rename(new_place(new, taken))
 
 
 def remove(name: str) -> None:
     """Remove a model of the library: at once out of sight, then from the disk. Raises CheckpointError for no model."""
     folder = _kept(name)
+    if folder.is_file():
+        folder.unlink()
+        return
     gone = folder.with_name(f".{secrets.token_hex(8)}.removed")
     folder.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
@@ -70,6 +93,6 @@ def remove(name: str) -> None:
 def _kept(name: str) -> Path:
     check_name(name)
     folder = library() / name
-    if not (folder / files.CONFIG).is_file():
+    if not (folder / files.CONFIG).is_file() and (not folder.is_file() or read_recording(folder) is None):
         raise CheckpointError(f"the library has no model named {name}")
     return folder

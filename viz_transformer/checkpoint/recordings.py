@@ -46,7 +46,7 @@ def read_recording(path: Path) -> RecordingSummary | Unreadable | None:
         status = path.stat()
         state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
         return _read(path, state) if path.is_file() else None
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name with a zero character
         return None
 
 
@@ -67,8 +67,19 @@ def _read(path: Path, _state: tuple[int, ...]) -> RecordingSummary | Unreadable 
     return RecordingSummary(path.name, path, anatomy, {"source": None, "target": None}, {}, " ".join(source or target))
 
 
+def is_trace(path: Path) -> bool:
+    """Whether a safetensors file says that it is a saved trace, of a model or of a watched module."""
+    return _metadata(path) is not None
+
+
 def _described(path: Path) -> dict[str, Any] | None:
     """What a safetensors file says of the trace of a watched module; None where it says nothing of one."""
+    about = _metadata(path)
+    return None if about is None or about["config"] is not None or WATCHED not in about else about
+
+
+def _metadata(path: Path) -> dict[str, Any] | None:
+    """What a safetensors file says of the trace in it; None where it says nothing of one."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = file.read(length) if length <= LONGEST_HEADER else b""
@@ -76,7 +87,7 @@ def _described(path: Path) -> dict[str, Any] | None:
         return None
     try:
         about = orjson.loads(orjson.loads(header)[METADATA]["viz_transformer"])
-        return about if about["config"] is None and WATCHED in about else None
+        return about if "config" in about and "src" in about else None
     except (ValueError, LookupError, TypeError):
         return None
 

@@ -15,9 +15,12 @@ from typing import Any
 
 import pytest
 import torch
+from builders import tiny_checkpoint
 from safetensors.torch import save_file
 from strangers import Lab
+from watched import watched_trace
 
+import viz_transformer as vt
 from viz_transformer.checkpoint import CheckpointError
 from viz_transformer.checkpoint.importers.importing import Answers, import_file, open_file
 from viz_transformer.checkpoint.importers.inert import Call, Name, read_pickle
@@ -252,6 +255,19 @@ def test_weights_of_whole_numbers_are_refused_and_counters_are_left(tmp_path: Pa
     torch.save({name: (x * 50).to(torch.int8) for name, x in state.items()}, tmp_path / "m.pt")
     with pytest.raises(CheckpointError, match=r"int8.*quantised"):
         open_file(tmp_path / "m.pt")
+
+
+def test_a_saved_trace_is_no_file_of_weights_and_how_it_is_opened_is_said(tmp_path: Path) -> None:
+    watched_trace().save(tmp_path / "m.safetensors")
+    with pytest.raises(
+        CheckpointError, match=r"recording of a watched module.*app --checkpoints .*m\.safetensors` shows"
+    ):
+        open_file(tmp_path / "m.safetensors")
+    vt.trace(tiny_checkpoint(), [3, 4], [1]).save(tmp_path / "m.safetensors")
+    with pytest.raises(
+        CheckpointError, match="is the saved trace of one run, and no file of weights: open it on Tensors"
+    ):
+        open_file(tmp_path / "m.safetensors")
 
 
 def test_an_optimizer_or_an_adapter_alone_is_no_model(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.inert import Call, Name, Persistent, read_pickle
 from viz_transformer.checkpoint.importers.refusals import check_kind
+from viz_transformer.checkpoint.recordings import is_trace, read_recording
 from viz_transformer.checkpoint.untrusted import check_header
 from viz_transformer.sentences import quoted
 
@@ -163,6 +165,13 @@ def _read_safetensors(path: Path) -> Found:
         check_header(path)
     except ValueError as error:
         raise CheckpointError(f"{path} is cut off or damaged ({error}): {COPY_AGAIN}") from None
+    if read_recording(path) is not None:
+        raise CheckpointError(
+            f"{path} is the recording of a watched module, and no file of weights:"
+            f" `viz-transformer app --checkpoints {shlex.quote(str(path))}` shows it"
+        )
+    if is_trace(path):
+        raise CheckpointError(f"{path} is the saved trace of one run, and no file of weights: open it on Tensors")
     tensors: dict[tuple[str, ...], Stored] = {}
     try:
         with safe_open(path, framework="pt", device="cpu") as file:

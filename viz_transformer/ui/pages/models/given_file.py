@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any
 import streamlit as st
 
 _PATHS, _FOLDER = "given_paths", "given_folder"
-LONGEST_PATH = 4_000
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,20 @@ def given_file(label: str, name: str, kinds: list[str], hint: str) -> Given:
     key = f"{name}_path"
     if key not in st.session_state:
         st.session_state[key] = memory.get(name, "")
-    typed = st.text_input(label, key=key, placeholder=hint, max_chars=LONGEST_PATH).strip()
+    typed = st.text_input(label, key=key, placeholder=hint).strip()
     memory[name] = typed
+    if len(typed) > 2 and typed[0] == typed[-1] and typed[0] in "\"'":  # as a file manager or a terminal copies it
+        typed = typed[1:-1]
     dropped = st.file_uploader(label, kinds, key=f"{name}_file", label_visibility="collapsed")
     if typed:
         return Given(Path(typed).expanduser())
     return Given(None) if dropped is None else Given(_kept_file(dropped.name, dropped.getbuffer()), dropped=True)
+
+
+def as_named(sentence: str) -> str:
+    """The sentence with dropped files by their names, without the folder in which they lie meanwhile."""
+    held: Any = st.session_state.get(_FOLDER)
+    return sentence if held is None else re.sub(rf"{re.escape(held.name)}[/\\\\][0-9a-f]{{16}}[/\\\\]", "", sentence)
 
 
 def _kept_file(name: str, content: memoryview) -> Path:

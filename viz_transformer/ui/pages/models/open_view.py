@@ -15,6 +15,8 @@ import streamlit as st
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import CheckpointError, load
+from viz_transformer.checkpoint.contents import Unreadable
+from viz_transformer.checkpoint.folders import RECORDING
 from viz_transformer.checkpoint.importers.doctor import report_rows
 from viz_transformer.checkpoint.importers.importing import (
     Answers,
@@ -28,7 +30,15 @@ from viz_transformer.checkpoint.importers.importing import (
 from viz_transformer.checkpoint.importers.inference import gated
 from viz_transformer.checkpoint.importers.mapping import How, Place
 from viz_transformer.checkpoint.importers.plan import Plan, Setting
-from viz_transformer.checkpoint.library import kept_models, new_place, remove, rename, usual_name
+from viz_transformer.checkpoint.library import (
+    keep_recording,
+    kept_models,
+    new_place,
+    remove,
+    rename,
+    usual_name,
+)
+from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
 from viz_transformer.checkpoint.writing import OutputError
 from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts, shown
 from viz_transformer.measuring.verifying import verify_folder
@@ -36,13 +46,17 @@ from viz_transformer.sentences import capitalised, in_one_line
 from viz_transformer.text.readable import is_read, readable
 from viz_transformer.text.vocabulary import ROLES
 from viz_transformer.ui.frame import text
-from viz_transformer.ui.pages.models.given_file import given_file
+from viz_transformer.ui.pages.models.given_file import as_named, given_file
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.examples import OWN_LENGTH
 
 ABOUT = (
     "A file that another program wrote (.pt, .pth, .ckpt, .bin, .safetensors) becomes a model on every page. Nothing of"
     " it is run. The file stays where it is; the model is kept in your library."
+)
+RECORDED = (
+    "This is no file of weights: a recording of one call of a module, as vt.watch makes it. Attention, Layers and"
+    " Tensors show it."
 )
 KINDS = ["pt", "pth", "ckpt", "bin", "safetensors"]
 WORDS = {
@@ -100,12 +114,17 @@ def open_model() -> None:
     """Files in a row; below what has to be said and the button left, what was found right."""
     text.paragraph(ABOUT)
     given = _files()
-    if given.weights is not None:
+    recording = None if given.weights is None else read_recording(given.weights)
+    if isinstance(recording, Unreadable):
+        _wrong(recording.error)
+    elif recording is not None:
+        _recording(recording)
+    elif given.weights is not None:
         try:
             opened, proposed = _opened(given)
             specials = [] if opened.plan.config is None else special_settings(opened)
         except CheckpointError as error:
-            text.paragraph(f"{capitalised(error)}.", tone="bad")
+            _wrong(error)
         else:
             left, right = st.columns([2, 3], gap="medium")
             with left:
@@ -119,9 +138,15 @@ def open_model() -> None:
                     _places(opened, proposed, _given(given.weights))
                 text.section("What was found")
                 names = {setting.name for setting in _asked(opened.plan.settings)}
-                rows = [(name, in_one_line(value, 200)) for name, value in report_rows(opened) if name not in names]
+                found = ((name, as_named(value)) for name, value in report_rows(opened) if name not in names)
+                rows = [(name, in_one_line(value, 200)) for name, value in found]
                 text.definitions(rows)
     _own_models()
+
+
+def _wrong(problem: object) -> None:
+    """What is wrong, in a sentence."""
+    text.paragraph(f"{capitalised(as_named(str(problem)))}.", tone="bad")
 
 
 # --- files
@@ -276,7 +301,7 @@ def _measuring(opened: Opened, path: Path | None) -> None:
             _, measurement = measured(_unmeasured(opened), texts, say)
         except ValueError as error:
             slot.empty()
-            text.paragraph(f"{capitalised(error)}.", tone="bad")
+            _wrong(error)
             return
         count = 1 if before is None else before.count + 1
         st.session_state[_MEASURED][str(opened.found.path)] = _Found(measurement, texts, count)
@@ -383,14 +408,8 @@ def taken(key: str, names: Sequence[str], weights: str) -> None:
 
 
 def _name_and_button(opened: Opened) -> None:
-    taken_names = {each.name for each in cached.summaries()}
-    if st.session_state.get("open_named_for") != str(opened.found.path):
-        st.session_state["open_named_for"] = str(opened.found.path)
-        st.session_state["open_name"] = usual_name(opened.found.path, taken_names)
     possible = not opened.plan.problems
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name", key="open_name", max_chars=60).strip()
-        _button("Open the model", "open_button", ("open", ""), type="primary", disabled=not possible)
+    name, taken_names = _name(opened.found.path, "Open the model", possible=possible)
     if _asked_for() == ("open", "") and possible:
         st.session_state.pop(_ACT)
         try:
@@ -407,12 +426,43 @@ def _name_and_button(opened: Opened) -> None:
                 if found is not None:
                     verify_folder(folder, load(folder), texts=found.texts)
         except (ValueError, OutputError) as error:
-            text.paragraph(f"{capitalised(error)}.", tone="bad")
+            _wrong(error)
             return
         state.select(checkpoint=name, model_tab="card", **_text_for(name, opened, found))
         st.rerun()
     for problem in opened.plan.problems:
-        text.paragraph(f"{capitalised(problem)}.", tone="bad")
+        _wrong(problem)
+
+
+def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) -> tuple[str, set[str]]:
+    """The box for a name and the button; the name, and those that are taken."""
+    taken_names = {each.name for each in cached.summaries()}
+    if st.session_state.get("open_named_for") != str(path):
+        st.session_state["open_named_for"] = str(path)
+        st.session_state["open_name"] = usual_name(path, taken_names, ending)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Name", key="open_name", max_chars=60).strip()
+        _button(label, "open_button", ("open", ""), type="primary", disabled=not possible)
+    return name, taken_names
+
+
+def _recording(recording: RecordingSummary) -> None:
+    """The saved trace of a watched module: kept in the library as it is, and selected."""
+    left, _ = st.columns([2, 3], gap="medium")
+    with left:
+        text.paragraph(RECORDED)
+        name, taken_names = _name(recording.path, "Open the recording", RECORDING)
+        name = f"{name.removesuffix(RECORDING)}{RECORDING}"
+        if _asked_for() != ("open", ""):
+            return
+        st.session_state.pop(_ACT)
+        try:
+            keep_recording(recording, name, taken_names)
+        except (ValueError, OutputError) as error:
+            _wrong(error)
+            return
+    state.select(checkpoint=name, model_tab="card", text=recording.text)
+    st.rerun()
 
 
 def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]:
@@ -467,6 +517,6 @@ def _done(act: Callable[[], None]) -> None:
     try:
         act()
     except (CheckpointError, OSError) as error:
-        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        _wrong(error)
         return
     st.rerun()

@@ -17,7 +17,7 @@ from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
 from viz_transformer.ui.frame import text
-from viz_transformer.ui.pages.models.given_file import Given, given_file
+from viz_transformer.ui.pages.models.given_file import Given, as_named, given_file
 from viz_transformer.ui.pages.models.live_view import live
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.kept import kept
@@ -103,7 +103,7 @@ def _new() -> None:
         if problem:
             text.paragraph(in_one_line(problem, 600), tone="bad")
         for fact in () if proposal is None else proposal.facts:
-            text.paragraph(f"{capitalised(fact.words)}.")
+            text.paragraph(f"{capitalised(as_named(fact.words))}.")
         _name_and_button(given, told, possible=proposal is not None)
 
 
@@ -189,7 +189,7 @@ def _tell(told: dict[str, Any], name: str, key: str) -> None:
 
 def _on_screen(sentence: str) -> str:
     """A sentence of the command in the words of the page."""
-    return sentence.replace("give --longest", "set “Longest text” to")
+    return as_named(sentence).replace("give --longest", "set “Longest text” to")
 
 
 def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> None:
