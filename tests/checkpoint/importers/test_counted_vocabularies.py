@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,23 @@ def text(tmp_path: Path) -> Path:
 def test_special_tokens_then_words_by_count_and_code_points(text: Path) -> None:
     # By hand: torchtext sorts by (-count, token), and takes the specials out of the words.
     assert counted_tokens(text, "en", 2) == ("<s>", "</s>", "<blank>", "<unk>", ".", "cat", "n't", "the")
+
+
+def test_the_order_is_that_of_torchtext(tmp_path: Path) -> None:
+    # The rule of `build_vocab_from_iterator`, stated again: all tokens by (-count, token), then the specials are taken
+    # out wherever they stand and put first in the order given, and only then the rare ones are dropped.
+    draw = random.Random(1)
+    pool = ["the", "a", "Zoo", "zoo", "Ärger", "ärger", "äpfel", "ß", "東京", "😀", "1984", "cat", "unk", "Cat", "b"]
+    lines = [draw.choices(pool, k=12) for _ in range(25)]
+    (tmp_path / "all.xx").write_text("\n".join(" ".join(line) for line in lines), encoding="utf-8")
+    counts = Counter(word for line in lines for word in line)
+    for first, least in ((["unk", "<pad>"], 1), (["<s>"], 20), (["the", "<unk>", "cat"], 18)):
+        ordered = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        for special in first:
+            ordered.pop(special, None)
+        want = [*first, *(word for word, count in ordered.items() if count >= least)]
+        assert counted_tokens(tmp_path / "all.xx", "xx", least, first) == tuple(want)
+    assert len(set(counts.values())) < len(counts)  # there were ties
 
 
 def test_blanks_that_are_tokens_and_words_of_one_time_are_counted(text: Path) -> None:
