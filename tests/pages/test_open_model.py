@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from wording import wording
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.contents import bundled_folder
+from viz_transformer.checkpoint.importers.importing import Answers, import_file
 from viz_transformer.ui.pages.models import open_view
 
 opened = opener("models", model_tab="open")
@@ -82,6 +84,18 @@ def test_a_file_is_opened_with_its_usual_answers_and_is_selected(app: AppTest, n
     assert "cannot read all of the text that was there" in words(app) and "abcde" in words(app)
     ckpt = vt.load(shelf / "out-letters")
     assert vt.trace(ckpt, "bad").tgt_tokens == ("b", "a", "d")
+
+
+def test_a_model_without_examples_that_cannot_read_the_text_shows_one_that_it_can(
+    alone: Callable[..., AppTest], nano: Path, shelf: Path
+) -> None:
+    import_file(nano / "ckpt.pt", shelf / "letters", Answers(target_vocab=nano / "meta.pkl"))
+    app = alone("attention", checkpoint="letters", text="29,284.30")
+    assert "Dimmed below: the run of “abcde”" in words(app)
+    button = next(each for each in app.button if each.label == "Use that")
+    button.click().run()
+    assert not app.exception and app.session_state["selection"]["text"] == "abcde"
+    assert "Dimmed below" not in words(app)
 
 
 def test_another_answer_is_what_the_model_is_made_with(app: AppTest, nano: Path, shelf: Path) -> None:

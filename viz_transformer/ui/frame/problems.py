@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.sentences import capitalised
+from viz_transformer.text.readable import readable
 from viz_transformer.text.shortening import TooLong, beginning
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.session import cached, examples, state
@@ -50,7 +51,7 @@ def is_there() -> bool:
 
 def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Shown | None:
     """The run to show where the one that is selected cannot be made: the last good one of this model, or else that of
-    its first example; None if there is none either."""
+    its first example, or of the first tokens of its vocabulary; None if there is none either."""
     chosen, good = state.selection(), state.last_good()
     try:
         if good is not None and good["checkpoint"] == chosen["checkpoint"]:
@@ -58,9 +59,9 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
             shown = load("A", summary, good["text"], good["target"], how, status)
             same = all(good[name] == chosen[name] for name in ASKED)
             back, way_back = {name: value for name, value in good.items() if name not in ASKED or not same}, "Undo"
-        elif offered := examples.offered(summary):
-            shown = load("A", summary, offered[0], None, cached.GREEDILY, status)
-            back, same, way_back = {"text": offered[0], "target": None}, False, "Use that"
+        elif (first := _first_text(summary)) is not None:
+            shown = load("A", summary, first, None, cached.GREEDILY, status)
+            back, same, way_back = {"text": first, "target": None}, False, "Use that"
         else:
             return None
     except ValueError:
@@ -75,6 +76,16 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
         show(problem)
     st.html('<i class="vt-anchor vt-stale"></i>')
     return shown
+
+
+def _first_text(summary: Summary) -> str | None:
+    """A text that the model can read: of a model that came without any, some of its own tokens. Raises ValueError for a
+    model that cannot be loaded."""
+    if offered := examples.offered(summary):
+        return offered[0]
+    ckpt = cached.checkpoint(summary)
+    codec = ckpt.source_codec or ckpt.target_codec
+    return None if codec is None else readable(codec)
 
 
 def _shorter(shown: Shown, error: ValueError) -> tuple[tuple[str, Mapping[str, Any]], ...]:
