@@ -70,6 +70,8 @@ def run_import(
         proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
     folder = write_import(opened, out, None if measurement is None else measurement.to_dict(), _reading)
     verification = None
+    if opened.plan.config is not None and opened.plan.config.kind == "encoder-only":
+        own = None  # it predicts no text, so they do not speak for it
     if proof is not None or own is not None:
         verification = verify_folder(folder, load(folder), proof, own)
         print(table(verification.rows()))

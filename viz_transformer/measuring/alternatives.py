@@ -8,6 +8,7 @@ and is said so.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn import functional as F
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, CheckpointError
@@ -51,7 +53,7 @@ class Losses:
     """The loss of the texts under each alternative of one setting, the others as they were found.
 
     losses: alternative and nats per token, None for one that the model cannot have. usual: what was guessed. value:
-    what is taken; told: whether the texts tell it.
+    what is taken; told: whether the texts tell it; why: why not, where that is not that two are too close.
     """
 
     name: str
@@ -59,12 +61,15 @@ class Losses:
     usual: Any
     value: Any
     told: bool
+    why: str = ""
 
     @property
     def verdict(self) -> str:
         """What follows, in words."""
         if self.told:
             return f"{shown(self.value)}: measured"
+        if self.why:
+            return f"cannot be told: {self.why}; the usual answer stays, {shown(self.value)}"
         near = " or ".join(shown(each) for each in _near(self.losses))
         if not near:
             return f"cannot be told: none of them can be measured; {shown(self.value)} stays"
@@ -138,9 +143,9 @@ def read_texts(path: str | Path, opened: Opened) -> Texts:
     Raises ValueError for any other file, and for a model that predicts no text.
     """
     config = _config(opened)
-    if config.kind == "encoder-only":
+    if config.kind == "encoder-only" and _as_decoder(opened) is None:
         raise ValueError(f"{opened.found.path.name} is encoder-only: it predicts no text, so texts tell nothing of it")
-    if config.kind == "decoder-only":
+    if config.kind != "encoder-decoder":
         return [line for line in read_text(path).splitlines() if line.strip()]
     return read_pairs(path)
 
@@ -151,7 +156,26 @@ def measured(opened: Opened, texts: Texts, progress: Said | None = None) -> tupl
     Raises ValueError for fewer than ten texts that the model can read, CheckpointError where the file cannot be
     imported.
     """
-    trial = _Trial(opened, texts, progress)
+    decoder = _as_decoder(opened)
+    trial = _Trial(decoder or opened, texts, progress)
+    measurement = _settled(trial)
+    if decoder is not None:
+        measurement = _with_direction(measurement, trial, opened)
+    answers = replace(opened.answers, measured={**opened.answers.measured, **measurement.answers})
+    return planned(opened.found, answers), measurement
+
+
+def _as_decoder(opened: Opened) -> Opened | None:
+    """The same file as a decoder alone, where nothing tells whether its rows read later tokens and the usual answer is
+    that they do; None where that is not asked, or cannot be."""
+    if not any(each.name == "causal" and each.asked for each in opened.plan.settings):
+        return None
+    other = planned(opened.found, replace(opened.answers, measured={**opened.answers.measured, "causal": True}))
+    return None if other.plan.problems else other
+
+
+def _settled(trial: _Trial) -> Measurement:
+    """All settings, until nothing changes."""
     _start(trial)
     tables: dict[str, Losses] = {}
     rounds, changed = 0, True
@@ -163,8 +187,8 @@ def measured(opened: Opened, texts: Texts, progress: Said | None = None) -> tupl
             trial.values[name], tables[name] = found.value, found
     last = trial.scores({})
     if last is None:
-        raise ValueError(f"{opened.found.path.name} cannot be measured: its settings do not fit together")
-    measurement = Measurement(
+        raise ValueError(f"{trial.opened.found.path.name} cannot be measured: its settings do not fit together")
+    return Measurement(
         tables=tuple(tables.values()),
         loss=_loss(last),
         texts=trial.count,
@@ -174,8 +198,20 @@ def measured(opened: Opened, texts: Texts, progress: Said | None = None) -> tupl
         rounds=rounds,
         settled=not changed,
     )
-    answers = replace(opened.answers, measured={**opened.answers.measured, **measurement.answers})
-    return planned(opened.found, answers), measurement
+
+
+def _with_direction(measurement: Measurement, trial: _Trial, encoder: Opened) -> Measurement:
+    """The same with whether rows read earlier tokens alone, told only if a next token is predicted better than the
+    texts' own shares of tokens do; what was measured of a decoder holds for a decoder alone."""
+    losses: list[tuple[Any, float | None]] = [(True, measurement.loss), (False, trial.seeing_all(encoder))]
+    losses.sort(key=lambda each: (each[1] is None, each[1]))
+    near, best = _near(losses), losses[0][1]
+    predicts = best is not None and best < trial.by_shares()
+    told = predicts and len(near) == 1
+    why = "" if predicts else "neither predicts a next token better than counting tokens does"
+    table = Losses("causal", tuple(losses), False, near[0] if told else False, told, why)
+    others = measurement.tables if table.value else ()
+    return replace(measurement, tables=(table, *others), runs=trial.runs)
 
 
 def _start(trial: _Trial) -> None:
@@ -313,6 +349,39 @@ class _Trial:
                 name: torch.zeros(shapes[name]) for name in plan.zeros
             }
         return self._states[key]
+
+    def seeing_all(self, encoder: Opened) -> float | None:
+        """Nats per token of the same texts, in the same windows, where each row reads all of its window; None where
+        that model gives out nothing to predict with."""
+        words = {name: value for name, value in self.values.items() if name in FIELDS}
+        config = ModelConfig.from_dict({**_config(encoder).to_dict(), **words})
+        if config.target_vocab_size != self.config.target_vocab_size:
+            return None
+        plan, shapes = encoder.plan, expected_shapes(config)
+        with torch.random.fork_rng(devices=[]):
+            model = Transformer(config).eval()
+        zeros = {name: torch.zeros(shapes[name]) for name in plan.zeros}
+        model.load_state_dict({**moved(plan.mapping, plan.weights.tensors, config.n_heads), **zeros}, assign=True)
+        self.runs += 1
+        total, count = 0.0, 0
+        with torch.no_grad():
+            for ids in self._ids_of_lines():
+                window = min(self.config.max_target, len(ids))
+                for start in range(0, len(ids) - 1, window):
+                    cut = torch.tensor([ids[start : start + window + 1]])
+                    loss = F.cross_entropy(model(cut[:, :-1])[0].double(), cut[0, 1:], reduction="sum")
+                    total, count = total + float(loss), count + cut.size(1) - 1
+        return total / count if math.isfinite(total) else math.inf
+
+    def by_shares(self) -> float:
+        """Nats per token of the texts' tokens after each first one, if each is as likely as its share of them."""
+        counts = Counter(id for ids in self._ids_of_lines() for id in ids[1:])
+        total = counts.total()
+        return -sum(count / total * math.log(count / total) for count in counts.values())
+
+    def _ids_of_lines(self) -> list[tuple[int, ...]]:
+        ckpt = self._made(self.config, self.values)
+        return [_ids(ckpt, text) for text in self.lines]
 
     def unknown(self) -> float:
         """The share of the predicted side's tokens that are unknown to the vocabulary."""

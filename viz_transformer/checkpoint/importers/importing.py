@@ -179,7 +179,7 @@ def codecs_of(opened: Opened) -> tuple[ModelConfig, dict[str, Codec | None]]:
 
 def _codec(opened: Opened, side: str, size: int) -> Codec:
     answers = opened.answers
-    path = answers.source_vocab if side == "source" else answers.target_vocab
+    path = _vocabulary(opened, side)
     given = _specials(answers, side)
     decodes = side == "target" or (opened.plan.config is not None and not opened.plan.config.has_decoder)
     tokens = stored_tokens(opened) if path is None else None
@@ -198,6 +198,15 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
         specials["bos"] = specials["eos"]  # its decoder starts from the end token
     adds_bos = "bos" in specials and (decodes or not _fairseq(opened))
     return Codec(tokenizer, Vocabulary(tokens, specials), add_bos=adds_bos, add_eos="eos" in specials)
+
+
+def _vocabulary(opened: Opened, side: str) -> Path | None:
+    """The file of a side's vocabulary; a decoder alone has one, whichever side it is given for."""
+    answers, config = opened.answers, opened.plan.config
+    if side == "source":
+        return answers.source_vocab
+    alone = config is not None and not config.has_encoder
+    return answers.target_vocab or (answers.source_vocab if alone else None)
 
 
 def _counted(answers: Answers, path: str, side: str, cut: str | None, size: int) -> tuple[str, ...]:
@@ -229,8 +238,7 @@ def special_settings(opened: Opened) -> list[Setting]:
     from, and what else it could be. None without a vocabulary. Raises CheckpointError as `codecs_of` does."""
     answers, found = opened.answers, []
     for side, codec in codecs_of(opened)[1].items():
-        held = answers.source_vocab if side == "source" else answers.target_vocab
-        if codec is None or (held is None and stored_tokens(opened) is None):
+        if codec is None or (_vocabulary(opened, side) is None and stored_tokens(opened) is None):
             continue
         options = (*usual_specials(codec.vocabulary.tokens), None)
         for role in ROLES:

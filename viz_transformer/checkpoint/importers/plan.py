@@ -113,8 +113,9 @@ def plan_import(
     words = known.layout if known is not None else None
     causal: list[Setting] = []
     if words is not None and words.swaps_stack and not _has(placing, "decoder."):
-        told = given.get("causal")
-        causal = [Setting("causal", bool(told), "usual answer" if told is None else "given", OPTIONS["causal"])]
+        told = given.get("causal", measured.get("causal"))
+        origin: Origin = "given" if "causal" in given else "usual answer" if told is None else "measured"
+        causal = [Setting("causal", bool(told), origin, OPTIONS["causal"])]
         placing = as_decoder(placing) if causal[0].value else placing
     explained = {name: place for name, place in placing.items() if name in weights.tensors}
     unused = tuple(
@@ -186,6 +187,8 @@ def _settings(
     tied: Mapping[str, Any],
 ) -> list[Setting]:
     read = {**_sizes(shapes), **tied, **_positions(shapes, mapping, weights)}
+    if read["target_vocab_size"] is None and tied["tied_output"]:
+        read["target_vocab_size"] = read["source_vocab_size"]  # of an encoder alone whose output is its embedding
     if numbers := {place.number for place in mapping.values() if place.how == "head"}:
         read["n_heads"] = len(numbers)
     read |= _from_values(weights.values, read)

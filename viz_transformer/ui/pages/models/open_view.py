@@ -423,8 +423,8 @@ def _name_and_button(opened: Opened) -> None:
                     bar.progress(done / total, f"Reading the weights: {read} MiB")
 
                 folder = write_import(opened, new_place(name, taken_names), measurement, say)
-                if found is not None:
-                    verify_folder(folder, load(folder), texts=found.texts)
+                if found is not None and (ckpt := load(folder)).anatomy.kind != "encoder-only":
+                    verify_folder(folder, ckpt, texts=found.texts)
         except (ValueError, OutputError) as error:
             _wrong(error)
             return
