@@ -15,6 +15,7 @@ from viz_transformer.measuring import data
 from viz_transformer.measuring.data import (
     MOST_GENERATED,
     Split,
+    beginning,
     find_data_file,
     find_data_folder,
     generated_pairs,
@@ -351,3 +352,16 @@ def test_a_limit_in_tokens_needs_tokenizers(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text("a\tb\n")
     with pytest.raises(ValueError, match="longest limits the tokens of this data: give the tokenizers that count them"):
         Split(file="x.tsv", longest=(3, 3)).read(tmp_path)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_the_beginning_of_a_file_is_its_first_whole_lines(zipped: bool, tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    content = "äb\ncde\nf\n".encode()  # 4, 4 and 2 bytes
+    path.write_bytes(gzip.compress(content) if zipped else content)
+    assert beginning(path, 10) is None
+    assert beginning(path, 9) == "äb\ncde\n".encode()
+    assert beginning(path, 5) == "äb\n".encode()
+    assert beginning(path, 1) == b""  # no half of a character
+    with pytest.raises(ValueError, match="there is no file"):
+        beginning(tmp_path / "none", 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 from page_driver import again, figures, markup, opener, sent, words
 from streamlit.testing.v1 import AppTest
+from wording import wording
 
 import viz_transformer as vt
 from viz_transformer.train import processes
+from viz_transformer.ui.pages.models import train_view
 from viz_transformer.ui.pages.models.live_view import question
 
 opened = opener("models", model_tab="train")
@@ -99,6 +102,29 @@ def test_without_the_libraries_it_says_which_command_adds_them(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "lightning" else find(name))
     opened(app)
     assert "`pip install -e '.[train]'` installs them" in words(app) and not has(app, "train_button")
+
+
+@pytest.mark.parametrize("ending", ["tsv", "tsv.gz"])
+def test_of_a_large_file_the_beginning_is_read_kept_and_said(
+    app: AppTest, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr(train_view, "MOST_READ", 3_000)
+    lines = [f"{n:05}\t{n:05}\n" for n in range(50_000)]
+    content = "".join(lines).encode()
+    (tmp_path / f"large.{ending}").write_bytes(content if ending == "tsv" else gzip.compress(content))
+    started: list[tuple[Path, bool]] = []
+
+    def start(asked: processes.Asked, name: str, taken: set[str], *, keep: bool) -> processes.Training:
+        started.append((Path(asked.own.pairs), keep))
+        raise ValueError("not now")
+
+    monkeypatch.setattr(train_view.processes, "start", start)
+    named(app, tmp_path / f"large.{ending}")
+    assert wording("is_large_its_first_are_read", f"large.{ending}") in words(app)
+    assert "large.tsv: 226 pairs to train on" in words(app) and "viz-transformer-" not in words(app)
+    app.button(key="train_button").click().run()
+    ((path, keep),) = started
+    assert keep and path.read_text() == "".join(lines[:250])
 
 
 def test_a_training_is_watched_stopped_found_again_resumed_and_opened(

@@ -109,6 +109,22 @@ def read_text(path: str | Path) -> str:
     return text
 
 
+def beginning(path: str | Path, most: int) -> bytes | None:
+    """The first whole lines of a file, plain or gzip, at most `most` bytes of them unpacked, of a longer first line its
+    beginning; None where that is all of it. No more than a line above `most` is read.
+
+    Raises ValueError for a file that cannot be read.
+    """
+    lines: list[bytes] = []
+    size = 0
+    for line in _lines(Path(path)):
+        if size + len(line) > most:
+            return b"".join(lines) or line[:most].decode("utf-8", "ignore").encode()
+        lines.append(line)
+        size += len(line)
+    return None
+
+
 def _decoded(line: bytes, path: Path, number: int) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")

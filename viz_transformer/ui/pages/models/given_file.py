@@ -11,7 +11,9 @@ from typing import Any
 
 import streamlit as st
 
-_PATHS, _FOLDER = "given_paths", "given_folder"
+from viz_transformer.measuring.data import beginning
+
+_PATHS, _FOLDER, _CUT = "given_paths", "given_folder", "given_cut"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,22 @@ def given_file(label: str, name: str, kinds: list[str], hint: str) -> Given:
     if typed:
         return Given(Path(typed).expanduser())
     return Given(None) if dropped is None else Given(_kept_file(dropped.name, dropped.getbuffer()), dropped=True)
+
+
+def cut_file(given: Given, most: int) -> Given:
+    """The file, or, if it has more than `most` bytes unpacked, its beginning under the same name, `dropped`: it lies
+    where dropped files do. Raises ValueError for a file that cannot be read."""
+    if given.path is None or not given.path.is_file():
+        return given
+    status = given.path.stat()
+    known: dict[Any, Path | None] = st.session_state.setdefault(_CUT, {})
+    key = str(given.path), status.st_size, status.st_mtime_ns
+    if key not in known:
+        content = beginning(given.path, most)
+        name = given.path.name.removesuffix(".gz")
+        known[key] = None if content is None else _kept_file(name, memoryview(content))
+    cut = known[key]
+    return given if cut is None else Given(cut, dropped=True)
 
 
 def as_named(sentence: str) -> str:

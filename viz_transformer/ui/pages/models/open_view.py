@@ -146,7 +146,7 @@ def open_model() -> None:
 
 def _wrong(problem: object) -> None:
     """What is wrong, in a sentence."""
-    text.paragraph(f"{capitalised(as_named(str(problem)))}.", tone="bad")
+    text.paragraph(f"{as_named(capitalised(str(problem)))}.", tone="bad")
 
 
 # --- files

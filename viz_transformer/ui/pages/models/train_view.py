@@ -17,8 +17,9 @@ from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
 from viz_transformer.ui.frame import text
-from viz_transformer.ui.pages.models.given_file import Given, as_named, given_file
+from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file
 from viz_transformer.ui.pages.models.live_view import live
+from viz_transformer.ui.pages.models.view import file_size
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.kept import kept
 
@@ -32,6 +33,8 @@ NOT_YET = (
     " goes on at a time, in a process of its own."
 )
 KINDS = ["tsv", "txt", "gz"]
+MOST_READ = 4_000_000
+"""Bytes of a file, unpacked: the proposal is made in the app, which has other things to do."""
 _LOOKED_AT, _TOLD, _GOOD, _START, _NAMED = "train_looked_at", "train_told", "train_good", "train_start", "train_named"
 
 
@@ -84,8 +87,9 @@ def _new() -> None:
     text.paragraph(ABOUT)
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        given = given_file("Pairs, or a text", "train_pairs", KINDS, "path, or drop a file below")
-    if given.path is None:
+        whole = given_file("Pairs, or a text", "train_pairs", KINDS, "path, or drop a file below")
+        given = _cut(whole)
+    if whole.path is None or given.path is None:
         return
     told: dict[str, Any] = st.session_state.setdefault(_TOLD, {}).setdefault(str(given.path), {})
     good: dict[str, Any] = st.session_state.setdefault(_GOOD, {}).setdefault(str(given.path), {})
@@ -102,9 +106,31 @@ def _new() -> None:
     with left:
         if problem:
             text.paragraph(in_one_line(problem, 600), tone="bad")
+        if given.path != whole.path:
+            text.paragraph(_beginning_of(whole.path, given.path))
         for fact in () if proposal is None else proposal.facts:
-            text.paragraph(f"{capitalised(as_named(fact.words))}.")
+            begins = str(given.path)  # a file keeps its name as it is
+            said = fact.words if fact.words.startswith(begins) else capitalised(fact.words)
+            text.paragraph(f"{as_named(said)}.")
         _name_and_button(given, told, possible=proposal is not None)
+
+
+def _cut(whole: Given) -> Given:
+    """The file, or the beginning of a large one; what cannot be read as it is, since reading it says why."""
+    try:
+        with st.spinner("Reading the file ..."):
+            return cut_file(whole, MOST_READ)
+    except (ValueError, OSError):
+        return whole
+
+
+def _beginning_of(whole: Path, cut: Path) -> str:
+    """What is read of a large file, and how all of it is."""
+    size, kept_size = (file_size(path.stat().st_size) for path in (whole, cut))
+    return (
+        f"{whole.name} is large ({size}): its first {kept_size} are read, and kept beside the model. To train on all of"
+        " it, give it to `viz-transformer train --pairs` in a shell."
+    )
 
 
 def _proposed(path: Path, told: dict[str, Any]) -> Proposal:
