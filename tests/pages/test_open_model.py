@@ -144,6 +144,7 @@ def test_of_a_dropped_file_the_name_alone_is_said(app: AppTest, nano: Path, shel
     content = (nano / "ckpt.pt").read_bytes()
     app.file_uploader(key="open_weights_file").set_value(("ckpt.pt", content, "text/plain"))
     assert "viz-transformer-" not in markup(app.run()) and not app.button(key="open_button").disabled
+    assert app.text_input(key="open_name").value == "ckpt"
 
 
 def test_a_path_may_stand_in_quotes(app: AppTest, nano: Path, shelf: Path) -> None:

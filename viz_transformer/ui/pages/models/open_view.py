@@ -439,7 +439,9 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
     taken_names = {each.name for each in cached.summaries()}
     if st.session_state.get("open_named_for") != str(path):
         st.session_state["open_named_for"] = str(path)
-        st.session_state["open_name"] = usual_name(path, taken_names, ending)
+        named = Path(as_named(str(path)))  # a dropped file has no folder that says anything
+        told = path if named == path else Path(named.name.split(".")[0]) / named
+        st.session_state["open_name"] = usual_name(told, taken_names, ending)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name", key="open_name", max_chars=60).strip()
         _button(label, "open_button", ("open", ""), type="primary", disabled=not possible)
