@@ -267,3 +267,21 @@ def test_the_place_of_a_tensor_of_an_unknown_layout_is_corrected(
     app.button(key="open_button").click().run()
     (folder,) = shelf.iterdir()
     assert torch.equal(vt.load(folder).model.state_dict()["output.weight"], state["strange"])
+
+
+def test_a_sentencepiece_model_is_a_vocabulary(app: AppTest, nano: Path, shelf: Path) -> None:
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    pieces = [b"\x0a\x05<unk>\x18\x02", *(field(1, sign.encode()) for sign in ("▁", "a", "b", "▁ab"))]
+    (nano / "m.model").write_bytes(b"".join(field(1, piece) for piece in pieces))
+    named(app, nano / "ckpt.pt", target=nano / "m.model")
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    assert app.session_state["selection"]["checkpoint"] == "out-letters"
+    codec = vt.load(shelf / "out-letters").own_codec("target")
+    assert codec.encode("ab ba").tokens == ("▁ab", "▁", "b", "a")
+
+    (nano / "m.model").write_text("<html>404</html>")
+    named(app, nano / "ckpt.pt", target=nano / "m.model")
+    assert "m.model is not a sentencepiece model" in words(app)

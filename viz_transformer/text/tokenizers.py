@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -352,16 +353,38 @@ class LibraryTokens(Tokenizer):
     @classmethod
     def of(cls, described: str) -> LibraryTokens:
         """The tokenizer that the text of a `tokenizer.json` describes."""
-        made = cls(b64encode(zlib.compress(described.encode("utf-8"), 9)).decode("ascii"))
+        packed = b64encode(zlib.compress(described.encode("utf-8"), 9)).decode("ascii")
+        if len(packed) > LONGEST_PACKED:
+            raise ValueError(
+                f"its vocabulary is too large to be kept in a checkpoint, packed {len(packed):,} of {LONGEST_PACKED:,}"
+                " characters"
+            )
+        made = cls(packed)
         _library_tokenizer(made.packed)
         return made
 
     def split(self, text: str) -> list[str]:
-        return list(_library_tokenizer(self.packed).encode(text, add_special_tokens=False).tokens)
+        with _panics_said():
+            return list(_library_tokenizer(self.packed).encode(text, add_special_tokens=False).tokens)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
-        decoder = _library_tokenizer(self.packed).decoder
-        return " ".join(tokens) if decoder is None else str(decoder.decode(list(tokens)))
+        with _panics_said():
+            decoder = _library_tokenizer(self.packed).decoder
+            return " ".join(tokens) if decoder is None else str(decoder.decode(list(tokens)))
+
+
+@contextmanager
+def _panics_said() -> Iterator[None]:
+    """Turns what a fault inside the tokenizers library raises, which is no Exception, into a ValueError: what a file
+    describes may be damaged where the library believes it."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(
+            f"the tokenizers library fails with what this model's tokenizer describes ({error!s:.200}): it is damaged"
+        ) from None
 
 
 @lru_cache(maxsize=8)
@@ -376,7 +399,8 @@ def _library_tokenizer(packed: str) -> Any:
         described = unpacking.decompress(b64decode(packed, validate=True), MOST_DESCRIBED)
         if unpacking.unconsumed_tail:
             raise ValueError("it is too long")
-        made = import_module("tokenizers").Tokenizer.from_str(described.decode("utf-8"))
+        with _panics_said():
+            made = import_module("tokenizers").Tokenizer.from_str(described.decode("utf-8"))
     except Exception as error:  # the library raises plain ones
         raise ValueError(f"the tokenizers library cannot read this tokenizer.json ({error!s:.200})") from None
     made.no_padding()

@@ -24,6 +24,7 @@ from viz_transformer.checkpoint.importers.vocabularies import (
     filled,
     ids_codec,
     library_tokens,
+    named_specials,
     read_tokens,
     specials_of,
     tokenizer_of,
@@ -191,7 +192,7 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
     else:
         read = tokens if tokens is not None else read_tokens(path or "", fairseq=_fairseq(opened))
     tokens = filled(read, size, path or opened.found.path)
-    specials = specials_of(tokens, given)
+    specials = specials_of(tokens, given if path is None else named_specials(path) | given)
     library = None if cut is not None or path is None else library_tokens(path)
     tokenizer = library or tokenizer_of(tokens, specials, cut)
     if _fairseq(opened) and "bos" not in given and "eos" in specials:

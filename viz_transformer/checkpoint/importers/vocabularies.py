@@ -1,7 +1,7 @@
 """Vocabulary files of other programs: tokens by id, which of them are special, and how a text is cut into them.
 
-A list or an object of JSON, the `tokenizer.json` of Hugging Face's tokenizers, one token a line, or a plain pickle of
-two dictionaries as nanoGPT's `meta.pkl` is. None of it is run.
+A list or an object of JSON, the `tokenizer.json` of Hugging Face's tokenizers, a sentencepiece model, one token a line,
+or a plain pickle of two dictionaries as nanoGPT's `meta.pkl` is. None of it is run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.inert import Call, read_pickle
+from viz_transformer.checkpoint.importers.pieces import is_pieces, piece_tokens, read_pieces
 from viz_transformer.sentences import quoted
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, LibraryTokens, RegexTokens, SpacyWords, Tokenizer
@@ -46,6 +47,10 @@ def read_tokens(path: str | Path, *, fairseq: bool = False) -> tuple[str, ...]:
     head = files.read_bytes(path, 2)
     if not head:
         raise CheckpointError(f"{path} is empty: give a vocabulary, a JSON object or list, or one token a line")
+    if is_pieces(path):
+        if fairseq:
+            raise CheckpointError(f"{path}: fairseq numbers tokens anew, by its dict.txt: give that as the vocabulary")
+        return checked_tokens(path, read_pieces(path).names)
     if head[:1] == b"\x80":
         return _of_pickle(path)
     if path.suffix == ".json" or head[:1] in (b"{", b"["):
@@ -122,14 +127,21 @@ def _of_library(path: Path, content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def library_tokens(path: Path) -> LibraryTokens | None:
-    """How the tokenizers library cuts texts, of its `tokenizer.json`; None for any other file. Raises CheckpointError
-    where it cannot: the library is an extra."""
+    """How the tokenizers library cuts texts, of its `tokenizer.json` or a sentencepiece model; None for any other file.
+    Raises CheckpointError where it cannot: the library is an extra."""
+    if is_pieces(path):
+        return piece_tokens(path)
     if path.suffix != ".json" or not _is_library(content := files.read_json(path)):
         return None
     try:
         return LibraryTokens.of(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
     except ValueError as error:
         raise CheckpointError(f"{path}: {error}; or cut texts otherwise, with --set tokenizer=words") from None
+
+
+def named_specials(path: Path) -> dict[str, str | None]:
+    """The special tokens that a vocabulary file itself names, by role, None for none: a sentencepiece model does."""
+    return dict(read_pieces(path).specials) if is_pieces(path) else {}
 
 
 def _of_pickle(path: Path) -> tuple[str, ...]:
