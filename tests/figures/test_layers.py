@@ -67,6 +67,20 @@ def test_panels_stand_below_each_other_and_do_not_overlap():
     assert layout.height > draw([Panel("length", VALUES)]).layout.height
 
 
+@pytest.mark.parametrize("changes", [{}, {"type_size": 1.4, "height": 470}])
+def test_the_legend_is_under_the_title_and_panels_leave_room_for_their_names(changes):
+    layout = draw([Panel(name, VALUES) for name in "abc"], **changes).layout
+    letters = changes.get("type_size", 1)
+    top, drawn = layout.margin.t, layout.height - layout.margin.t - layout.margin.b
+    legend = (1 - layout.legend.y) * layout.height
+    assert (layout.legend.x, layout.legend.xanchor) == (0, "left")
+    assert legend >= 24 * letters  # the title has 16 pixels from the fourth on
+    assert top - legend >= (20 + 22) * letters  # its own line, and that of a panel's name
+    for upper, lower in ((layout.yaxis, layout.yaxis2), (layout.yaxis2, layout.yaxis3)):
+        assert (upper.domain[0] - lower.domain[1]) * drawn >= (22 + 9) * letters  # a name, and half a number
+    assert "height" not in changes or layout.height == changes["height"]
+
+
 def test_layers_are_named_once_and_words_are_left_out_where_there_are_many():
     assert list(draw().layout.xaxis.ticktext) == [
         " <br>input",
@@ -144,4 +158,3 @@ def test_larger_type_has_more_room():
     notes = [layout.template.layout.annotationdefaults.font.size for layout in (small, large)]
     assert notes[1] == pytest.approx(1.4 * notes[0])
     assert large.margin.b > small.margin.b and large.height > small.height
-    assert large.yaxis.domain == small.yaxis.domain

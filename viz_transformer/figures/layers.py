@@ -15,8 +15,9 @@ from viz_transformer.figures.enlarged import enlarge_letters
 from viz_transformer.figures.template import ON_PAPER, band, dressed
 from viz_transformer.figures.theme import SANS_STACK, Theme, palette
 
-_PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 34, 62, 50  # pixels
+_PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 38, 76, 50  # pixels
 _LEFT, _RIGHT = 58, 12
+_LEGEND = 26  # pixels from the upper edge: under the title, over the name of the first panel
 _BASELINE = "random pairs"
 _MOST_NAMED = 16  # stations that carry a word each; with more only the layers are named
 
@@ -47,19 +48,23 @@ def stream_chart(
     names: tuple[str, str] = ("mean", "mean of B"),
     theme: Theme = "light",
     type_size: float = 1,
+    height: float | None = None,
 ) -> go.Figure:
     """Each panel over the stations: all tokens as a grey band, their mean, the chosen token, and the baseline.
 
     stations: the words of each, (layer, sub-layer); stations of one layer stand together. token: the position whose
     line is drawn strong. chosen: the station that is marked. names: of the mean and of the other run's mean. type_size:
-    what the size of all type is multiplied by. The height follows from the number of panels. Raises ValueError for
-    shapes that do not fit and for a position out of range.
+    what the size of all type is multiplied by. height: of the figure, in pixels; None follows from the number of
+    panels. Names and legend have the same room in any height. Raises ValueError for shapes that do not fit and for a
+    position out of range.
     """
     if not panels or not stations:
         raise ValueError("there is nothing to draw: give at least one panel and one station")
     grids = [_grid(panel, len(stations), token) for panel in panels]
     top, bottom = round(_TOP * type_size), round(_BOTTOM * type_size)
-    drawn = len(panels) * _PANEL + (len(panels) - 1) * _BETWEEN
+    between = round(_BETWEEN * type_size)
+    drawn = len(panels) * _PANEL + (len(panels) - 1) * between if height is None else height - top - bottom
+    panel_height = (drawn - (len(panels) - 1) * between) / len(panels)
     figure = go.Figure()
     x = np.arange(len(stations))
     hovers = [" ".join(filter(None, station)) for station in stations]
@@ -67,15 +72,17 @@ def stream_chart(
         axis = "y" if number == 0 else f"y{number + 1}"
         for trace in _lines(panel, grid, x, hovers, token, token_name, names, theme):
             figure.add_trace(trace.update(yaxis=axis, showlegend=number == 0 or trace.name == _BASELINE))
-        upper = 1 - number * (_PANEL + _BETWEEN) / drawn
-        figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - _PANEL / drawn, upper))})
+        upper = 1 - number * (panel_height + between) / drawn
+        figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - panel_height / drawn, upper))})
         place = {"x": 0, "xanchor": "left", "y": upper, "yanchor": "bottom", "yshift": 3, **ON_PAPER}
         figure.add_annotation(text=labels.escape(panel.name), **place)
     if chosen is not None:
         band(figure, chosen, palette(theme).surface, {"width": 0})
     margin = (round(_LEFT * type_size), _RIGHT, top, bottom)
-    dressed(figure, theme, title=title, height=top + drawn + bottom, margin=margin).update_layout(
+    whole = top + drawn + bottom
+    dressed(figure, theme, title=title, height=whole, margin=margin).update_layout(
         showlegend=True,
+        legend={"xref": "container", "x": 0, "xanchor": "left", "y": 1 - _LEGEND * type_size / whole},
         xaxis=_stations_axis(stations, len(panels)),
         hovermode="x",
     )

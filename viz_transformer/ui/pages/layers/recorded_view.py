@@ -131,6 +131,7 @@ def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: Lay
         token_name=f"token {token}: {token_name(shown, stack, token)}",
         chosen=None if here is None else [flow.layer for flow in found].index(here.layer),
         type_size=PROJECTED if projector.is_on() else 1,
+        height=projector.ROOM if projector.is_on() else None,
         theme=frame.theme(),
     )
     asked = pictures.table(

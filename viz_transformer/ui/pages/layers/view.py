@@ -221,6 +221,7 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
         token_name=f"token {token}: {token_name(shown, stack, token)}",
         chosen=None if place is None else 1 + [flow.place for flow in found].index(place),
         type_size=PROJECTED if projector.is_on() else 1,
+        height=projector.ROOM if projector.is_on() else None,
         names=("mean", "mean") if other is None else (f"mean of {both.main.name}", "mean of B"),
         theme=frame.theme(),
     )
