@@ -65,6 +65,7 @@ def show(both: frame.Runs) -> None:
         heads(both)
         with st.container(key="panel"):
             view.panel(both, picture)
+        with st.container(key="scores"):
             view.scores(both.main, letter(both))
 
 
@@ -91,7 +92,7 @@ def beside(both: frame.Runs) -> None:
     left, right = st.columns([5, 3], gap="medium")
     with left:
         heads(both)
-    with right, st.container(key="panel"):
+    with right, st.container(key="scores"):
         view.scores(both.a, letter(both))
 
 
@@ -100,5 +101,5 @@ if both is not None:
         frame.strip(both)
     show(both)
     frame.say(status, *state.remarks())
-    frame.stage(both, ("picture", "panel", "heads"))
+    frame.stage(both, ("picture", *(() if both.beside else ("panel",)), "heads", "scores"))
 text.explained(HOW, NOT)

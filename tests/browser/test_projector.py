@@ -41,6 +41,19 @@ _UNDER_THE_POINTER = """(chart) => {
   const { left, top, width, height } = chart.getBoundingClientRect()
   return chart.contains(document.elementFromPoint(left + width / 2, top + Math.min(height, 300) / 2))
 }"""
+# From the first to the last place, in height, at which a pointer finds a head.
+_HEADS_HEIGHT = """(stage) => {
+  const box = stage.getBoundingClientRect()
+  const tip = stage.parentElement.querySelector(":scope > .tooltip")
+  const found = []
+  for (let y = 2; y < box.height; y += 6)
+    for (let x = 2; x < box.width; x += 24) {
+      stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+      if (!tip.hidden) found.push(y)
+    }
+  stage.dispatchEvent(new PointerEvent("pointerleave"))
+  return Math.max(...found) - Math.min(...found)
+}"""
 _EDGES = """() => {
   const main = document.querySelector("[data-testid=stMain]")
   const question = document.querySelector(".vt-question").getBoundingClientRect()
@@ -177,3 +190,38 @@ def test_nearest_tokens_and_torchs_own_attention_are_scenes(app_server, browser,
 def test_without_snapshots_the_training_tab_is_there_on_a_projector(app_server, browser):
     with opened(browser, app_server, "/models", checkpoint="numbers", model_tab="training", projector="on") as page:
         expect(page.locator(".vt-caption")).to_contain_text("numbers, training")
+
+
+def test_all_heads_fill_their_scene_and_the_scores_have_one_of_their_own(app_server, browser):
+    view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", "scene": 2}
+    with opened(browser, app_server, "/attention", **view) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        assert scene(page, 2) == 4
+        assert drawn(page, ".grid .stage").evaluate(_HEADS_HEIGHT) > 0.4 * 720
+        assert problems(page, 1280, 720) == []
+        page.keyboard.press("PageDown")
+        scene(page, 3)
+        expect(page.locator(".st-key-scores .vt-definitions")).to_contain_text("entropy")
+        expect(page.locator(".st-key-panel")).to_be_hidden()
+        assert problems(page, 1280, 720) == []
+        ends = page.locator(".st-key-scores .vt-definitions").bounding_box()
+        assert ends["y"] + ends["height"] <= page.evaluate(_EDGES)["caption"]
+
+
+def test_the_ladder_fills_its_scene_in_two_columns_that_begin_at_one_height(app_server, browser):
+    view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", "scene": 1}
+    with opened(browser, app_server, "/weight", **view) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        scene(page, 1)
+        rungs = page.locator(".st-key-weight_ladder [role=radiogroup] label").evaluate_all(
+            "(rungs) => rungs.map((rung) => [...rung.getClientRects()].map((box) => [box.left, box.top, box.bottom]))"
+        )
+        assert {len(boxes) for boxes in rungs} == {1}  # none is broken between the columns
+        columns: dict[int, list[tuple[float, float]]] = {}
+        for ((left, top, bottom),) in rungs:
+            columns.setdefault(round(left), []).append((top, bottom))
+        assert len(columns) == 2
+        tops = [min(top for top, _ in column) for column in columns.values()]
+        assert abs(tops[0] - tops[1]) <= 1
+        assert max(bottom for column in columns.values() for _, bottom in column) - tops[0] > 0.5 * 720
+        assert problems(page, 1280, 720) == []

@@ -7,7 +7,7 @@ import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
-import { mount, pointIn, prepare, sharpness, zoom } from "./parts/stage.js"
+import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { mono, sans, shorten } from "./parts/text.js"
 
 /** @import { GridHeader } from "./parts/types.js" */
@@ -134,16 +134,19 @@ function makeGrid(root) {
     ]
   }
 
-  // ---- where things are: the largest thumbnails that fit into the width and the reserved height
+  // ---- where things are: the largest thumbnails that fit into the width and the reserved height, on a projector into
+  // all the room that a picture has there
 
   function measure() {
     const z = zoom(root)
     const width = root.clientWidth
     const { top, bottom } = head.sizes
-    const room = head.height * z - (top + bottom) * z
-    const given = { layers, heads, sequence: sequence(), sizes: head.sizes, compact: head.compact }
+    const tall = z > 1 ? tallness(root, head.height) : head.height
+    const room = tall - (top + bottom) * z
+    const sizes = z > 1 ? { ...head.sizes, most: room / z } : head.sizes
+    const given = { layers, heads, sequence: sequence(), sizes, compact: head.compact }
     const found = sorting ? placeSorted(given, width, room, z) : placeInPlace(given, width, room, z)
-    const height = Math.max(head.height * z, found.used + (top + bottom) * z)
+    const height = Math.max(tall, found.used + (top + bottom) * z)
     return { ...found, z, width, height, byIndex: new Map(found.items.map((item) => [item.index, item])) }
   }
 
