@@ -193,3 +193,18 @@ def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(app_server, br
         page.wait_for_function("document.fonts.ready")
         expect(page.locator(".scrubber.narrow")).to_be_visible()
         assert token.evaluate("(part) => part.scrollWidth <= part.clientWidth")
+
+
+@pytest.mark.parametrize(("model", "least", "in_sight"), [("multi30k-de-en", 300, 2), ("numbers-any", 130, 3)])
+def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen(
+    app_server, browser, model, least, in_sight
+):
+    with opened(browser, app_server, checkpoint=model) as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        finished(page)
+        assert box(page, ".st-key-run_text input")["width"] >= least
+        pills = box(page, ".st-key-run_example [data-testid=stButtonGroup]")
+        buttons = page.locator(".st-key-run_example button").evaluate_all(
+            "(all) => all.map((each) => each.getBoundingClientRect().left)"
+        )
+        assert sum(left + 12 < pills["x"] + pills["width"] for left in buttons) >= in_sight
