@@ -78,6 +78,8 @@ def test_the_legend_is_under_the_title_and_panels_leave_room_for_their_names(cha
     assert top - legend >= (20 + 22) * letters  # its own line, and that of a panel's name
     for upper, lower in ((layout.yaxis, layout.yaxis2), (layout.yaxis2, layout.yaxis3)):
         assert (upper.domain[0] - lower.domain[1]) * drawn >= (22 + 9) * letters  # a name, and half a number
+        panel = (lower.domain[1] - lower.domain[0]) * drawn
+        assert panel / (lower.nticks - 1) >= 18 * letters  # numbers of 12 pixels with air
     assert "height" not in changes or layout.height == changes["height"]
 
 

@@ -65,6 +65,7 @@ def stream_chart(
     between = round(_BETWEEN * type_size)
     drawn = len(panels) * _PANEL + (len(panels) - 1) * between if height is None else height - top - bottom
     panel_height = (drawn - (len(panels) - 1) * between) / len(panels)
+    ticks = min(5, 1 + int(panel_height / (22 * type_size)))
     figure = go.Figure()
     x = np.arange(len(stations))
     hovers = [" ".join(filter(None, station)) for station in stations]
@@ -73,7 +74,7 @@ def stream_chart(
         for trace in _lines(panel, grid, x, hovers, token, token_name, names, theme):
             figure.add_trace(trace.update(yaxis=axis, showlegend=number == 0 or trace.name == _BASELINE))
         upper = 1 - number * (panel_height + between) / drawn
-        figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - panel_height / drawn, upper))})
+        figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - panel_height / drawn, upper), ticks)})
         place = {"x": 0, "xanchor": "left", "y": upper, "yanchor": "bottom", "yshift": 3, **ON_PAPER}
         figure.add_annotation(text=labels.escape(panel.name), **place)
     if chosen is not None:
@@ -184,14 +185,14 @@ def _lines(
     return drawn
 
 
-def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float]) -> dict[str, Any]:
+def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float], ticks: int) -> dict[str, Any]:
     lines = [np.asarray(line, np.float64) for line in (grid, panel.baseline, panel.other) if line is not None]
     seen = np.concatenate([line[np.isfinite(line)] for line in lines])
     low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
     bottom, top = panel.bounds
     low, high = min(low, low if bottom is None else bottom), max(high, high if top is None else top)
     room = 0.04 * (high - low or 1.0)
-    return {"domain": [max(0.0, domain[0]), min(1.0, domain[1])], "range": [low - room, high + room], "nticks": 5}
+    return {"domain": [max(0.0, domain[0]), min(1.0, domain[1])], "range": [low - room, high + room], "nticks": ticks}
 
 
 def _stations_axis(stations: Sequence[tuple[str, str]], panels: int) -> dict[str, Any]:
