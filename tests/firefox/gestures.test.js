@@ -60,14 +60,14 @@ after(async () => {
 })
 
 /** The app at a path, drawn to its end. */
-async function opened(path) {
+async function opened(path, drawn = ".matrix .stage[data-painted]") {
   const page = await browser.newPage()
   page.setDefaultTimeout(SECONDS)
   await page.setViewport({ width: 1280, height: 900 })
   const problems = []
   page.on("pageerror", (error) => problems.push(String(error)))
   await page.goto(`${address}${path}`)
-  await seen(page, ".matrix .stage[data-painted]")
+  await seen(page, drawn)
   await seen(page, 'button[aria-label="Show the guide and all keys (?)"]')
   return { page, problems }
 }
@@ -135,6 +135,28 @@ test("a pinned run stands beside another of another length", async () => {
     "/?checkpoint=numbers-any&text=42&pin_checkpoint=numbers-any&pin_text=1984&shown=A%7CB",
   )
   await until(async () => (await tokens(page, "B writes")).length > (await tokens(page, "A writes")).length)
+  assert.deepEqual(problems, [])
+  await page.close()
+})
+
+test("the whole run plays, and is walked through by keys to a weight", async () => {
+  const { page, problems } = await opened(
+    "/?run_view=whole&text=42&checkpoint=numbers-any",
+    ".whole .stage[data-painted]",
+  )
+  const stage = await seen(page, ".whole .stage")
+  const said = async () => (await seen(page, ".whole .now")).evaluate((now) => now.textContent)
+  await stage.focus()
+  await page.keyboard.press("ArrowRight")
+  assert.match(await said(), /^Step 1 of/)
+  await page.keyboard.press(" ")
+  await seen(page, '.whole [title="Pause"]')
+  await page.keyboard.press(" ")
+  await seen(page, '.whole [title="Play the steps"]')
+  for (let n = 0; n < 2; n++) await page.keyboard.press("ArrowDown")
+  assert.match(await said(), /^Decoder layer 0, self-attention/)
+  await page.keyboard.press("Enter")
+  await until(async () => new URL(page.url()).searchParams.get("kind") === "decoder")
   assert.deepEqual(problems, [])
   await page.close()
 })

@@ -181,13 +181,13 @@ function makeWhole(root) {
   }
 
   function label(context, colours, band, row, strong) {
-    const { tokens, ink } = stackOf(band)
+    const { tokens, ink, padded } = stackOf(band)
     const size = Math.min(14 * place.z, Math.max(band.lane * 0.82, strong ? 12 * place.z : 0))
     if (size < 7 * place.z) return
     context.font = mono(size, strong ? 600 : 400)
     context.textAlign = "right"
     context.textBaseline = "middle"
-    context.fillStyle = colours.one(tokens[row].special ? "muted" : ink)
+    context.fillStyle = colours.one(padded.includes(row) ? "muted" : ink)
     const text = isolated(shorten(context, tokens[row].text, band.label.width))
     context.fillText(text, band.label.x + band.label.width, laneOf(band, row))
   }
