@@ -77,6 +77,26 @@ test("lanes share the height of their band, and are no higher than 24 pixels", (
   assert.ok(Math.abs(laneOf(bands[1], 19) + bands[1].lane / 2 - bands[1].bottom) < 1e-9)
 })
 
+test("what a short text does not need of the height is the other one's", () => {
+  const short = placed({ stacks: [ENCODER, { ...DECODER, count: 40 }] }).bands
+  const long = placed({
+    stacks: [
+      { ...ENCODER, count: 40 },
+      { ...DECODER, count: 40 },
+    ],
+  }).bands
+  assert.equal(short[0].lane, 24)
+  assert.equal(long[0].lane, long[1].lane)
+  assert.ok(short[1].lane > 1.2 * long[1].lane)
+  const { bands, base } = placed({
+    stacks: [
+      { ...ENCODER, count: 2 },
+      { ...DECODER, count: 2 },
+    ],
+  })
+  assert.ok(bands[1].top - bands[0].bottom < 60 && bands[1].bottom < base)
+})
+
 test("a place is a lane of a band and the sub-layer there, its ribbons included", () => {
   const whole = placed()
   const [, decoder] = whole.bands

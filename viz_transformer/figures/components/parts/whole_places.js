@@ -46,11 +46,16 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
   const free = width - fixed - (bars ? wide + 2 * GAP * z : 0) - (two || bars ? 2 * GAP * z : 0)
   const unit = Math.max(2, free / Math.max(units, 1))
   const base = height - 16 * z
-  const room = (base - (bars ? (two ? 20 : 52) * z : 0) - top) / stacks.length
+  const rooms = roomsOf(
+    base - (bars ? (two ? 20 : 52) * z : 0) - top,
+    stacks.map(({ count }) => (HEAD + HIGHEST * count + GAP) * z),
+  )
   let x = !two && bars ? 2 * GAP * z : 0 // beside what goes back to the left
+  let y = top
   const bands = stacks.map((stack, n) => {
-    const first = top + n * room + HEAD * z
-    const lane = Math.min(HIGHEST * z, (room - HEAD * z) / stack.count)
+    const first = y + HEAD * z
+    const lane = Math.min(HIGHEST * z, (rooms[n] - (HEAD + GAP) * z) / stack.count)
+    y += rooms[n]
     const band = placeBand(stack, x, unit, z, k)
     x = band.end + 2 * GAP * z
     return { ...band, count: stack.count, top: first, lane, bottom: first + lane * stack.count }
@@ -64,6 +69,19 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
   const most = Math.max(1, Math.min(MOST, Math.floor(down / row)))
   const placed = bars ? { x: last.end + 2 * GAP * z, width: wide, y: last.top, row, most } : null
   return { z, width, height, bands, bars: placed, answer, base }
+}
+
+/**
+ * The heights of bands that need so much each: they share the room evenly, but what one does not need is the other's.
+ * @param {number} room
+ * @param {number[]} needs
+ */
+function roomsOf(room, needs) {
+  const even = room / needs.length
+  return needs.map((need, n) => {
+    const others = needs.filter((_, m) => m !== n).reduce((sum, each) => sum + Math.min(each, even), 0)
+    return Math.min(need, Math.max(even, room - others))
+  })
 }
 
 /**
