@@ -13,6 +13,8 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import quoted
 
+HEIGHT_ALONE = 600
+
 
 def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
     """The run as one picture: what each layer adds, what each token takes from others, what is written, step by step.
@@ -36,6 +38,7 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
         first_row=first,
         vocabulary=len(steps[0].vocabulary) if steps else 0,
         answer=run.text if isinstance(run, Run) else "",
+        height=HEIGHT_ALONE,
         title=title,
         caption=f"{trace.checkpoint}, whole run (Viz Transformer {__version__})",
         name=file_name(trace.checkpoint, "whole run"),

@@ -194,6 +194,17 @@ def test_a_model_that_writes_nothing_is_read(shown):
     assert view.page.locator(".player").is_hidden()
 
 
+@pytest.mark.parametrize("height", [400, 1000])
+def test_alone_on_a_page_it_is_as_high_as_it_asks_for(browser, numbers, tmp_path, height):
+    file = tmp_path / "run.html"
+    run_figure(numbers).save(file)
+    page = browser.new_page(viewport={"width": 992, "height": height})
+    page.goto(file.as_uri())
+    page.locator(".stage[data-painted]").wait_for()
+    assert 560 <= page.locator(".whole").bounding_box()["height"] <= 620
+    page.close()
+
+
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
 def test_it_is_saved_as_a_picture(shown, kind):
     run = decode(tiny_checkpoint(kind), "uv" if kind == "decoder-only" else "abc", max_steps=3)

@@ -642,7 +642,9 @@ function makeWhole(root) {
       const z = zoom(root)
       const width = root.clientWidth
       root.classList.toggle("narrow", width < WIDE * z)
-      const height = Math.max(240, tallness(root, head.height * z) - now.offsetHeight - 8 - bar.offsetHeight)
+      // alone on a page, or in the frame of a notebook, which is as high as its picture, it is as high as it asks for
+      const tall = root.getRootNode() === document ? head.height * z : tallness(root, head.height * z)
+      const height = Math.max(240, tall - now.offsetHeight - 8 - bar.offsetHeight)
       const ruler = base.getContext("2d")
       ruler.font = mono(14 * z, 600)
       const widest = ({ tokens }) =>
