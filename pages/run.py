@@ -43,10 +43,8 @@ NOT = (
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
 
-VIEWS = {"map": "One map", "whole": "Whole run"}
-
 LONGEST_EXAMPLE = 28
-LARGE = 80
+LARGE = 70
 """A longer answer does not fit into one line in large type at 1280 pixels."""
 
 
@@ -128,6 +126,12 @@ def target_switch(shown: Shown) -> None:
         )
     else:
         st.button("Let it write", key="run_write", on_click=lambda: state.select(target=None), type="tertiary")
+
+
+def view_switch() -> None:
+    """Leads to the other view: the whole run in one picture, or one map."""
+    other, label = ("map", "One map") if FIELDS.now().run_view == "whole" else ("whole", "Whole run")
+    st.button(label, key="run_view", on_click=state.select, kwargs={"run_view": other}, type="tertiary")
 
 
 def site_controls(anatomy: Anatomy) -> None:
@@ -281,7 +285,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="answer"):
         notation_view.show(summary)
     if not isinstance(summary, str | RecordingSummary):
         with st.container(width="content"):
-            controls.buttons("View", VIEWS, "run_view", key="run_view", hidden=True)
+            view_switch()
     given = st.container(width="content", key="given")
     given.html('<i class="vt-anchor"></i>')  # its width is kept before there is a run
 strip = frame.place("strip")

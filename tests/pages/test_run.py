@@ -359,7 +359,7 @@ def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
         assert len(sent(app, "scrubber")[0]["candidates"]) == len(run.steps)
         assert np.array_equal(sent(app, "matrix")[1]["values"], recorded(run, "cross", 1, 1)[0])
     app.button(key="pin_off").click().run()
-    assert {button.key for button in app.button} == {"run_give", "pin_set", "tour_over"}
+    assert {button.key for button in app.button} == {"run_give", "run_view", "pin_set", "tour_over"}
 
 
 def test_a_pinned_run_stands_beside_the_other_whatever_their_lengths(app, bundled):
@@ -678,11 +678,11 @@ def test_of_several_heads_the_whole_run_has_the_mean(app, heads):
 def test_one_button_leads_to_the_whole_run_and_back(app):
     opened(app)
     assert drawn(app)
-    app.button_group(key="run_view").set_value("whole").run()
+    app.button(key="run_view").click().run()
     assert not drawn(app)
     assert address(app)["run_view"] == "whole"
     assert len(components(app, "whole")) == 1
-    app.button_group(key="run_view").set_value("map").run()
+    app.button(key="run_view").click().run()
     assert drawn(app)
     assert "run_view" not in address(app)
 
