@@ -83,6 +83,11 @@ class Mounted:
         self.page.wait_for_function(f"window.sent.length >= {count}", timeout=20_000)
         return self.sent
 
+    def hears(self, **fields: Any) -> None:
+        """Python is told these fields, or is about to be, as the last ones."""
+        same = "(wanted) => JSON.stringify(Object.entries(window.sent.at(-1) ?? {}).sort()) === JSON.stringify(wanted)"
+        self.page.wait_for_function(same, arg=sorted([name, value] for name, value in fields.items()), timeout=20_000)
+
     @property
     def sent(self) -> list[dict[str, Any]]:
         """The fields that Python has been told by now."""

@@ -484,7 +484,7 @@ def test_what_is_chosen_in_a_long_map_comes_into_view_and_what_is_scrolled_away_
         assert now == 41 and 50 <= right <= 51
         at = places(shown)[30, 45]
         stage(shown).click(position={"x": at[0], "y": at[1]})
-        assert shown.heard()[-1] == {"t": 30, "i": 45}
+        shown.hears(t=30, i=45)
 
 
 def test_a_long_map_can_be_made_to_fit(browser):

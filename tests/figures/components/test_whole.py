@@ -107,7 +107,7 @@ def test_each_step_is_told_and_the_keys_lead_through_them(shown, numbers):
     view.press("ArrowRight", "ArrowRight", "ArrowRight")
     expect(now).to_contain_text("Step 3 of 0 to 13: reads “nine”.")
     assert painted(view) != before
-    assert view.heard()[-1] == {"t": 3}
+    view.hears(t=3)
     view.press("End")
     expect(now).to_contain_text("Step 13")
     view.press("Home", "ArrowLeft")
@@ -143,7 +143,7 @@ def test_it_plays_to_the_end_and_python_hears_of_the_last_step_alone(shown):
     assert view.page.get_by_role("button", name="Pause").is_visible()
     assert painted(view) != still
     expect(view.page.get_by_role("button", name="Play the steps")).to_be_visible(timeout=20_000)
-    assert view.heard()[-1] == {"t": 1}
+    view.hears(t=1)
 
 
 def test_without_motion_a_step_is_there_at_once(browser):
@@ -177,7 +177,7 @@ def test_a_click_and_enter_choose_an_attention(shown, numbers):
     stage.focus()
     still = painted(view)
     view.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
-    assert view.heard()[-1] == {"kind": "cross", "layer": 0}
+    view.hears(kind="cross", layer=0)
     view.press("Escape")
     assert painted(view) != still  # the ring
     box, found = stage.bounding_box(), []
