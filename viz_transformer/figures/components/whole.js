@@ -1,6 +1,6 @@
 import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
-import { announcer, element, tooltip } from "./parts/elements.js"
+import { announcer, element } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { openWhy } from "./parts/leads.js"
 import { ring } from "./parts/marks.js"
@@ -56,7 +56,6 @@ function makeWhole(root) {
     }),
   )
   root.append(stage, now, bar)
-  const tip = tooltip(root)
   const announce = announcer(root)
   /** @type {WholeHeader} */
   let head
@@ -618,7 +617,6 @@ function makeWhole(root) {
       head = header
       arrays = given
       hovered = walked = painted = null
-      tip.hide()
       if (frames) stop()
       most = {}
       for (const [name, { values, shape }] of Object.entries(arrays)) {

@@ -145,14 +145,14 @@ export function wholeAt({ bands, z }, x, y) {
 
 /**
  * The ribbons of one row of weights, strongest last: how wide each is, in shares, and where it ends in the sum of all,
- * which begins at -1/2. What is below `least` is folded into one: `rest` is its share, `others` how many keys those are.
+ * which begins at -1/2. What is below `least` is folded into one: `rest` is its share.
  * @param {ArrayLike<number>} row
  * @param {number} least
  */
 export function ribbonsOf(row, least) {
   /** @type {{key: number, weight: number, at: number}[]} */
   const ribbons = []
-  let [sum, rest, others] = [0, 0, 0]
+  let [sum, rest] = [0, 0]
   for (let key = 0; key < row.length; key++) if (row[key] > 0) sum += row[key]
   let at = -sum / 2
   for (let key = 0; key < row.length; key++) {
@@ -160,12 +160,11 @@ export function ribbonsOf(row, least) {
     if (!(weight > 0)) continue
     if (weight < least) {
       rest += weight
-      others++
       continue
     }
     ribbons.push({ key, weight, at: at + weight / 2 })
     at += weight
   }
   ribbons.sort((a, b) => a.weight - b.weight)
-  return { ribbons, rest, others, restAt: at + rest / 2 }
+  return { ribbons, rest, restAt: at + rest / 2 }
 }
