@@ -9,11 +9,13 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from viz_transformer.checkpoint import load
@@ -25,6 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXT = "29,284.30"
 """The text that the app opens with."""
 SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
+
+# Each new app reads about every installed package whether it brings components: two thirds of a short test, hence once.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 # ---- opening and moving on
