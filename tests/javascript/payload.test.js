@@ -49,3 +49,11 @@ test("bits and digits are unpacked to one number each, and what is behind the la
   assert.deepEqual([...arrays.hexadecimal.values], [1, 2, 3, 4, 15])
   assert.deepEqual([...arrays.nines.values], [8, 7, 0, 0, 1, 5])
 })
+
+test("a payload within a payload is its bytes", () => {
+  const inner = packed({ exact: { encoding: "float32", shape: [2], bytes: bytesOf(Float32Array.of(0.5, -1)) } })
+  const { arrays } = unpack(packed({ "detail.0": { encoding: "bytes", shape: [inner.length], bytes: inner } }))
+  const { header, arrays: own } = unpack(arrays["detail.0"].values)
+  assert.equal(header.title, "Ein „Wort“")
+  assert.deepEqual([...own.exact.values], [0.5, -1])
+})

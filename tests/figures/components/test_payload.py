@@ -168,3 +168,9 @@ def test_a_payload_says_that_python_has_a_table_and_is_else_the_same():
         assert header == {"title": title, "n": [1], "table": True}
         assert {name: array.tolist() for name, array in arrays.items()} == {"values": [[1.5, 2.0]], "mask": [True]}
         assert len(payload.with_table(given)) % 8 == 0
+
+
+def test_bytes_come_back_as_they_are():
+    inner = payload.pack({"of": "x"}, a=payload.exact([0.5]))
+    _, arrays = payload.unpack(payload.pack({}, **{"detail.0": payload.raw(inner)}))
+    assert arrays["detail.0"].tobytes() == inner

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
 
-from viz_transformer.figures import components, whole
+from viz_transformer.figures import components, details, whole
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.architecture import architecture_payload
@@ -104,6 +105,16 @@ def _whole() -> Iterator[bytes]:
         yield whole.run(run, head=head).data
 
 
+def _layers_of_whole() -> Iterator[bytes]:
+    yield details.of_layer(decode(tiny_checkpoint(), "abc", max_steps=3).trace, "decoder", 1)
+
+
+def _heads_of_whole() -> Iterator[bytes]:
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    yield details.of_attention(run.trace, "cross", 1, 2)
+    yield details.of_attention(replace(run.trace, scalars={}, values={}), "cross", 1, 2)
+
+
 def _snapshots() -> Iterator[bytes]:
     maps = [
         MapsOfKind("cross", "cross", EVEN[None, None, None], np.ones((3, 3), bool), ROWS, COLUMNS, writes)
@@ -167,6 +178,8 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "ShadingHeader": _shading,
     "ScrubberHeader": _scrubber,
     "WholeHeader": _whole,
+    "WholeLayer": _layers_of_whole,
+    "WholeAttention": _heads_of_whole,
     "SnapshotsHeader": _snapshots,
     "BeamTreeHeader": _beam_tree,
     "DrawingHeader": lambda: iter([architecture_payload(architecture(tiny_config()), **WORDS)]),

@@ -9,6 +9,8 @@ from viz_transformer.model.kinds import KINDS, Side
 from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
 
+SWAPPED = "This model's mask of cross-attention has its two sides swapped: a slip that it was trained with."
+
 
 def scales(trace: Trace, cell: Cell) -> tuple[str, ...]:
     """By what each stack multiplies its embeddings."""
@@ -24,9 +26,7 @@ def why_masked(trace: Trace, cell: Cell) -> tuple[str, ...]:
         reasons.append("The key comes after the query.")
     swapped = cell.kind == "cross" and config.padding_mask == "key-or-query-swapped-cross"
     if swapped:
-        reasons.append(
-            "This model's mask of cross-attention has its two sides swapped: a slip that it was trained with."
-        )
+        reasons.append(SWAPPED)
     elif _is_padding(trace, kind.keys, cell.key):
         reasons.append("The key is padding.")
     if not swapped and config.padding_mask != "key" and _is_padding(trace, kind.queries, cell.query):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 EXACT_SIDE = 512
 """Up to this many tokens a side the browser gets every bit of a float32."""
 
-Encoding = Literal["float32", "sqrt-uint16", "sqrt-uint8", "base-16", "base-9", "bits"]
+Encoding = Literal["float32", "sqrt-uint16", "sqrt-uint8", "base-16", "base-9", "bits", "bytes"]
 _LEVELS: Mapping[str, tuple[type[np.unsignedinteger[Any]], int]] = {
     "sqrt-uint16": (np.uint16, 65535),
     "sqrt-uint8": (np.uint8, 255),
@@ -51,7 +51,7 @@ def rounded(values: ArrayLike, encoding: Literal["sqrt-uint16", "sqrt-uint8"]) -
     The largest error is 1.6e-5 or 4e-3; small weights lose least. Raises ValueError for values outside 0 to 1.
     """
     array = np.asarray(values, dtype=np.float32)
-    if not _is_share(array):
+    if not is_share(array):
         raise ValueError("only values from 0 to 1 can be sent as square roots: send these as float32")
     kind, most = _LEVELS[encoding]
     whole = np.ascontiguousarray(np.rint(np.sqrt(array, dtype=np.float32) * np.float32(most)), dtype=kind)
@@ -61,7 +61,7 @@ def rounded(values: ArrayLike, encoding: Literal["sqrt-uint16", "sqrt-uint8"]) -
 def weights(values: ArrayLike) -> Encoded:
     """A map as it is sent: exact up to 512 tokens a side and for what is no share, else 16 bits a cell."""
     array = np.asarray(values, dtype=np.float32)
-    if max(array.shape[-2:]) <= EXACT_SIDE or not _is_share(array):
+    if max(array.shape[-2:]) <= EXACT_SIDE or not is_share(array):
         return exact(array)
     return rounded(array, "sqrt-uint16")
 
@@ -83,6 +83,11 @@ def bits(values: ArrayLike) -> Encoded:
     """Booleans, eight in a byte, the first in the lowest bit."""
     array = np.asarray(values, dtype=bool)
     return Encoded("bits", array.shape, np.packbits(array, axis=None, bitorder="little").tobytes())
+
+
+def raw(data: bytes) -> Encoded:
+    """Bytes as they are, such as a payload within a payload."""
+    return Encoded("bytes", (len(data),), data)
 
 
 def marks(**marked: ArrayLike | None) -> dict[str, Encoded]:
@@ -117,7 +122,7 @@ def with_table(payload: bytes) -> bytes:
 
 
 def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a payload, as the browser reads them: float32 values, whole numbers, or Booleans."""
+    """Header and arrays of a payload, as the browser reads them: float32 values, whole numbers, Booleans, or bytes."""
     start = 4 + int.from_bytes(payload[:4], "little")
     header = orjson.loads(payload[4:start])
     arrays = {}
@@ -131,6 +136,8 @@ def _decoded(encoding: Encoding, data: bytes, shape: list[int]) -> NDArray[Any]:
     if encoding == "bits":
         flat = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little", count=int(np.prod(shape)))
         return flat.astype(bool).reshape(shape)
+    if encoding == "bytes":
+        return np.frombuffer(data, np.uint8).reshape(shape)
     if encoding in _DIGITS:
         base, each = _DIGITS[encoding]
         split = np.frombuffer(data, "<u2")[:, None] // base ** np.arange(each) % base
@@ -142,5 +149,6 @@ def _decoded(encoding: Encoding, data: bytes, shape: list[int]) -> NDArray[Any]:
     return (roots * roots).reshape(shape)
 
 
-def _is_share(array: NDArray[np.float32]) -> bool:
+def is_share(array: NDArray[np.float32]) -> bool:
+    """Whether all values are from 0 to 1, and there is one."""
     return bool(array.size) and bool(np.min(array) >= 0) and bool(np.max(array) <= 1)  # False for NaN

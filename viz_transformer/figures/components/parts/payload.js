@@ -2,13 +2,14 @@
 
 /** @import { Numbers, Payload } from "./types.js" */
 
-/** @type {Record<string, (bytes: Uint8Array<ArrayBuffer>, count: number) => Float32Array | Uint8Array>} */
+/** @type {Record<string, (bytes: Uint8Array<ArrayBuffer>, count: number) => Float32Array | Uint8Array<ArrayBuffer>>} */
 const DECODERS = {
   "float32": (bytes) => new Float32Array(bytes.buffer),
   "sqrt-uint16": (bytes) => squares(new Uint16Array(bytes.buffer), 65535),
   "sqrt-uint8": (bytes) => squares(bytes, 255),
   "base-16": (bytes, count) => digits(new Uint16Array(bytes.buffer), count, 16, 4),
   "base-9": (bytes, count) => digits(new Uint16Array(bytes.buffer), count, 9, 5),
+  "bytes": (bytes) => bytes,
   "bits": (bytes, count) => {
     const values = new Uint8Array(count)
     for (let i = 0; i < count; i++) values[i] = (bytes[i >> 3] >> (i & 7)) & 1

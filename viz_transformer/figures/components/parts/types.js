@@ -115,6 +115,18 @@
  *   answer: string, ends: number[]}} WholeHeader
  */
 /**
+ * A layer of a run, one level deeper; a sub-layer of which nothing was told has no heads, units or samples.
+ * @typedef {{part: string, kind?: string, heads?: number, units?: number, samples?: number[]}} WholeLayerPart
+ * @typedef {{of: string, level: string, stack: string, layer: number, norm: string, whole_text: boolean, size: number,
+ *   samples: number[], parts: WholeLayerPart[], remarks: string[]}} WholeLayer
+ */
+/**
+ * A head of a run, down to one weight. `divisor` is null where the model does not tell it; `merge` is concatenated or raw;
+ * `fill` is what a masked score is filled with, and "" where nothing is masked.
+ * @typedef {{of: string, level: string, kind: string, layer: number, head: number, heads: number, key_head: number,
+ *   divisor: ?number, merge: string, fill: string, remarks: string[]}} WholeAttention
+ */
+/**
  * `rows` is the first and the last target position with a step.
  * @typedef {{projector: boolean, scene: number, scenes: number, rows: ?[number, number], guide: [string, string][],
  *   groups: [string, [string[], string][]][]}} KeysData

@@ -1,0 +1,181 @@
+"""One layer of a whole run: what each of its sub-layers read, added and left, and what is unusual there.
+
+Everything is copied from the trace; lengths and shares are worked out as *Layers* does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.attention.maps import layer_weights
+from viz_transformer.analysis.layers.sublayers import Part, Place, activity, places, share_added
+from viz_transformer.analysis.run import remarks
+from viz_transformer.analysis.run.whole import spread
+from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, attentions_of
+from viz_transformer.running.record import Trace
+
+LAYER_SAMPLES = 48
+"""So many features of a vector of the stream, and so many hidden units, are drawn at most."""
+
+Float32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class LayerPart:
+    """One sub-layer. What the run does not tell is not there, or None.
+
+    stream: by name, the sampled features [T, S] of `before` (the stream that came in), `in` (what the sub-layer read),
+    `out` (what it added), `total` (post-norm: the sum that its norm read) and `after` (the stream that went on), as
+    recorded. by_token: by name, [T]: `mean` and `scale` of its norm as recorded, the lengths `came`, `read`, `added`
+    and `left`, and `share`, added / (came + added).
+    Of an attention: weights [H, Q, K] as recorded; mask [Q, K], True = some head may attend, None where nothing is
+    masked. Of a feed-forward: how many hidden `units` it has, which are `sampled`, their values `hidden` [T, samples],
+    and the share of units above 0, `active` [T].
+    """
+
+    place: Place
+    stream: Mapping[str, Float32]
+    by_token: Mapping[str, NDArray[Any]]
+    kind: KindName | None = None
+    weights: Float32 | None = None
+    mask: NDArray[np.bool_] | None = None
+    units: int | None = None
+    sampled: tuple[int, ...] = ()
+    hidden: Float32 | None = None
+    active: NDArray[np.float64] | None = None
+
+    @property
+    def part(self) -> Part:
+        return self.place.part
+
+
+@dataclass(frozen=True, eq=False)
+class LayerDetail:
+    """A layer of a run: its sub-layers in the order of the forward pass, and sentences about what is unusual in it.
+
+    features: which of the `size` features of a vector are there. whole_text: whether each norm has one mean and one
+    scale for all positions.
+    """
+
+    stack: StackName
+    layer: int
+    pre_norm: bool
+    whole_text: bool
+    features: tuple[int, ...]
+    size: int
+    parts: tuple[LayerPart, ...]
+    remarks: tuple[str, ...]
+
+
+def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
+    """This layer of the run. Raises ValueError for a stack or a layer that the trace's model lacks, and for rows that
+    were recorded in steps."""
+    if trace.of_steps:
+        raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
+    found = [place for place in places(trace.anatomy, stack) if place.layer == layer]
+    if not found:
+        layers = SIDE_OF[stack].layers(trace.anatomy)
+        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
+    kinds: dict[str, KindName] = {kind.attention: kind.name for kind in attentions_of(stack, trace.anatomy)}
+    features = spread(trace.anatomy.d_model, LAYER_SAMPLES)
+    config = trace.anatomy.config
+    return LayerDetail(
+        stack=stack,
+        layer=layer,
+        pre_norm=trace.anatomy.norm == "pre",
+        whole_text=config is not None and config.norm_kind == "positions-and-features",
+        features=features,
+        size=trace.anatomy.d_model,
+        parts=tuple(_part(trace, place, kinds.get(place.part), features) for place in found),
+        remarks=tuple(dict.fromkeys(_remarks(trace, stack, layer, found))),
+    )
+
+
+def _part(trace: Trace, place: Place, kind: KindName | None, features: tuple[int, ...]) -> LayerPart:
+    points = {"before": place.before, "in": f"{place.site}.in", "out": f"{place.site}.out", "after": place.after}
+    if place.total != place.after:
+        points["total"] = place.total
+    rows = {name: _array(trace, point) for name, point in points.items() if point in trace}
+    lengths = {
+        name: np.linalg.norm(rows[of].astype(np.float64), axis=-1)
+        for name, of in (("came", "before"), ("read", "in"), ("added", "out"), ("left", "after"))
+        if of in rows
+    }
+    by_token: dict[str, NDArray[Any]] = {}
+    count = len(SIDE_OF[place.stack].of(trace.src, trace.tgt))
+    for name in ("mean", "scale"):
+        if (point := f"{place.site}.norm_{name}") in trace:
+            by_token[name] = np.broadcast_to(_array(trace, point)[:, 0], count)  # one for each, or one for all
+    by_token |= lengths
+    if "came" in lengths and "added" in lengths:
+        by_token["share"] = share_added(lengths["came"], lengths["added"])
+    stream = {name: values[:, list(features)] for name, values in rows.items()}
+    if kind is not None:
+        weights, mask = _weights(trace, kind, place.layer)
+        return LayerPart(place, stream, by_token, kind=kind, weights=weights, mask=mask)
+    if f"{place.site}.hidden" not in trace:
+        return LayerPart(place, stream, by_token)
+    hidden = _array(trace, f"{place.site}.hidden")
+    sampled = spread(hidden.shape[-1], LAYER_SAMPLES)
+    return LayerPart(
+        place,
+        stream,
+        by_token,
+        units=hidden.shape[-1],
+        sampled=sampled,
+        hidden=hidden[:, list(sampled)],
+        active=activity(trace, place).share,
+    )
+
+
+def _weights(trace: Trace, kind: KindName, layer: int) -> tuple[Float32 | None, NDArray[np.bool_] | None]:
+    site = KINDS[kind].site(layer)
+    if f"{site}.weights" not in trace or f"{site}.mask" not in trace:
+        return None, None
+    weights, mask = layer_weights(trace, kind, layer)
+    some = np.asarray(mask.any(axis=0))
+    return weights, None if some.all() else some
+
+
+def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> Iterator[str]:
+    anatomy, config = trace.anatomy, trace.anatomy.config
+    for kind in attentions_of(stack, anatomy):
+        yield from remarks.of_attention(trace, kind.name, layer)
+    yield from remarks.of_edits(trace, f"{stack}.{layer}.ffn.")
+    yield from remarks.of_edits(trace, f"{stack}.{layer}.residual")
+    yield from remarks.of_dropout(trace)
+    if config is not None and config.norm_kind == "positions-and-features":
+        yield "Each norm takes one mean and one scale over all positions and features of the text, padding included."
+    if config is not None and config.norm_kind == "bessel":
+        yield "Each norm divides by the standard deviation plus epsilon, with the variance over d_model − 1."
+    if not anatomy.final_norm and layer == SIDE_OF[stack].layers(anatomy) - 1:
+        behind = "what this last layer leaves goes on as it is"
+        if anatomy.norm == "post":
+            behind = "the norm behind the feed-forward of this last layer is the last one"
+        yield f"This model has no final norm: {behind}."
+    for place in found:
+        points = ("in", "out", "norm_mean", "norm_scale")
+        names = (*points, "hidden") if place.part == "ffn" else (*points, "weights")
+        yield from remarks.of_missing(trace, place.site, names, place.title)
+        if not _adds_up(trace, place):
+            yield f"Behind {place.title}, the stream is not what came in plus the sub-layer's output."
+
+
+def _adds_up(trace: Trace, place: Place) -> bool:
+    """Whether the sum is before + out, up to the rounding of float32; also where the run does not tell all of them."""
+    names = (place.before, f"{place.site}.out", place.total)
+    if any(name not in trace for name in names):
+        return True
+    before, out, total = (_array(trace, name).astype(np.float64) for name in names)
+    largest = max(float(np.nanmax(np.abs(each), initial=0)) for each in (before, out, total))
+    return bool(np.allclose(before + out, total, rtol=0, atol=1e-6 * max(1.0, largest), equal_nan=True))
+
+
+def _array(trace: Trace, name: str) -> Float32:
+    """A point of the first text of the batch: [T, ...]."""
+    return np.asarray(trace[name][0].numpy(), dtype=np.float32)

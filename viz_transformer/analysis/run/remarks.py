@@ -1,0 +1,61 @@
+"""What is unusual in a model at one place of the whole run, in sentences, and what its run does not tell there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from viz_transformer.analysis.weight.cell_facts import SWAPPED
+from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.running.record import Trace
+
+_WORDS = {
+    "in": "input",
+    "out": "output",
+    "head_out": "output of the head",
+    "hidden": "hidden layer",
+    "norm_mean": "norm mean",
+    "norm_scale": "norm scale",
+}
+
+
+def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
+    """What is unusual in all heads of an attention: how they are merged, and what they may read."""
+    config, site = trace.anatomy.config, KINDS[kind].site(layer)
+    if config is not None and config.merge == "raw-reshape":
+        yield (
+            "This model merges its heads by a raw reshape: a row of the output is made of several queries of one head,"
+            " and not of one query of all heads."
+        )
+    if config is not None and kind == "cross" and config.padding_mask == "key-or-query-swapped-cross":
+        yield SWAPPED
+    heads = trace.anatomy.attentions.get(site)
+    if heads is not None and heads.window:
+        yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
+    yield from of_edits(trace, f"{site}.")
+
+
+def of_edits(trace: Trace, place: str) -> Iterator[str]:
+    """That the points whose names begin so were changed in this run."""
+    if edits := [edit.caption() for edit in trace.edits if edit.point.startswith(place)]:
+        yield f"This run was edited here: {'; '.join(edits)}."
+
+
+def of_dropout(trace: Trace) -> Iterator[str]:
+    """That the run was recorded in training mode."""
+    if trace.info.get("kind") == "training mode":
+        yield "This run was recorded in training mode: dropout acted on what is drawn here."
+
+
+def of_missing(trace: Trace, place: str, names: Iterable[str], of: str) -> Iterator[str]:
+    """Which of these points below `place` the run does not have, and why; one sentence for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name in names:
+        if (point := f"{place}.{name}") not in trace:
+            by_reason.setdefault(trace.anatomy.missing.get(point, ""), []).append(name)
+    for reason, lacking in by_reason.items():
+        said = _listed([_WORDS.get(name, name) for name in lacking])
+        yield f"The run has no {said} of {of}{reason and f': {reason}'}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

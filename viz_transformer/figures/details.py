@@ -1,0 +1,77 @@
+"""The deeper levels of a run's picture, made of its trace: of one place, or of all places in a picture of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import orjson
+
+from viz_transformer.analysis.run.attention import attention_of
+from viz_transformer.analysis.run.layer import layer_of
+from viz_transformer.figures.components.payload import EXACT_SIDE
+from viz_transformer.figures.components.whole_detail import attention_detail, layer_detail
+from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, kinds_of, stacks_of
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.record import Trace
+
+MOST_BYTES = 8_000_000
+"""So many bytes of details at most stand in a picture of its own."""
+HERE_ALONE = "Only this place is in this picture: all layers and heads of the run would be more than 8 MB."
+
+
+def run_id(trace: Trace) -> str:
+    """Names the run in the picture and in its details: the same model, tokens, edits and kind of run have the same."""
+    config = trace.anatomy.config
+    parts = [trace.id, trace.checkpoint, trace.info.get("kind"), config and config.to_dict()]
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
+
+
+def of_layer(trace: Trace, stack: StackName, layer: int, *, remark: str = "") -> bytes:
+    """The detail of a layer. Raises ValueError as `layer_of` does."""
+    return layer_detail(layer_of(trace, stack, layer), of=run_id(trace), remarks=[remark] if remark else ())
+
+
+def of_attention(trace: Trace, kind: KindName, layer: int, head: int, *, remark: str = "") -> bytes:
+    """The detail of a head, which the level of one weight needs too. Raises ValueError as `attention_of` does."""
+    found = attention_of(trace, kind, layer, head, most=EXACT_SIDE)
+    return attention_detail(found, of=run_id(trace), remarks=[remark] if remark else ())
+
+
+def details_of(
+    run: Run | Trace,
+    *,
+    kind: KindName | None = None,
+    layer: int = 0,
+    head: int | None = None,
+    most: int = MOST_BYTES,
+) -> list[bytes]:
+    """The details of all layers and all heads where these are at most so many bytes; else of one layer and one head.
+
+    That one is of this kind, layer and head: where none are given of the first ones, and a remark in it says that the
+    others are not there. Raises ValueError as `of_layer` and `of_attention` do.
+    """
+    trace = run.trace if isinstance(run, Run) else run
+    found, size = list[bytes](), 0
+    for detail in _all(trace):
+        found.append(detail)
+        size += len(detail)
+        if size > most:
+            break
+    else:
+        return found
+    kind = kind or kinds_of(trace.anatomy)[0]
+    of_this = of_layer(trace, KINDS[kind].stack, layer, remark=HERE_ALONE)
+    return [of_this, of_attention(trace, kind, layer, head or 0, remark=HERE_ALONE)]
+
+
+def _all(trace: Trace) -> Iterator[bytes]:
+    """The details of all layers, in the order of the forward pass, then those of all heads."""
+    anatomy = trace.anatomy
+    for stack in stacks_of(anatomy):
+        for layer in range(SIDE_OF[stack].layers(anatomy)):
+            yield of_layer(trace, stack, layer)
+    for kind in kinds_of(anatomy):
+        for layer in range(KINDS[kind].layers(anatomy)):
+            for head in range(anatomy.heads(kind, layer).query):
+                yield of_attention(trace, kind, layer, head)
