@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 from browser.driving import SECONDS, drawn, expect_address, opened, survey, tab_to
 from playwright.sync_api import Page, expect
@@ -71,6 +73,25 @@ def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(
         page.mouse.dblclick(box["x"] + where.columns[2], box["y"] + where.rows[1])
         page.wait_for_url("**/weight?**", timeout=1000 * SECONDS)
         expect_address(page, t="1", i="2")
+
+
+@pytest.mark.parametrize("wait", [0, 30, 80])
+def test_a_step_while_another_page_is_on_its_way_is_taken_there_and_neither_is_lost(app_server, browser, wait):
+    with opened(browser, app_server, checkpoint="numbers-any", text="42") as page:
+        for title, path, t in (("Layers", "layers", 2), ("Tensors", "tensors", 1), ("Run", "", 3)):
+            at_its_end(page)
+            page.evaluate(
+                """async ([title, wait, t]) => {
+                  const links = [...document.querySelectorAll("[data-testid=stSidebarNavLink]")]
+                  links.find((link) => link.textContent.includes(title)).click()
+                  await new Promise((go) => setTimeout(go, wait))
+                  vizTransformerSelection.pick({ t })
+                }""",
+                [title, wait, t],
+            )
+            expect_address(page, t=t)
+            expect(page.locator("h1")).to_have_text(title)
+            assert urlsplit(page.url).path == f"/{path}"
 
 
 def test_a_text_that_is_too_long_is_shortened_with_one_click_on_any_page(app_server, browser):

@@ -77,6 +77,19 @@ test("after a loss Python hears of all that it may not have heard, and of the lo
   mock.timers.reset()
 })
 
+test("what came without its fields is told again, once for each time", () => {
+  mock.timers.enable({ apis: ["setTimeout"] })
+  selection.lost(2)
+  selection.pick({ i: 9 })
+  mock.timers.tick(1)
+  const { length } = sent
+  selection.lost(2)
+  assert.equal(sent.length, length)
+  selection.lost(3)
+  assert.deepEqual([sent.length, sent.at(-1).fields.i, sent.at(-1).again], [length + 1, 9, undefined])
+  mock.timers.reset()
+})
+
 test("a place on an axis is the token, or the word that holds the position", () => {
   const tokens = Array(3).fill({ text: "a" })
   const words = { field: "q", tokens, starts: [0, 2, 4], ends: [2, 3, 9] }

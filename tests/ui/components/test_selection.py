@@ -46,7 +46,7 @@ def page(monkeypatch):
 
 def test_the_browser_is_told_what_is_chosen(page):
     page.join()
-    assert page.data == {"chosen": CHOSEN, "token": ""}
+    assert page.data == {"chosen": CHOSEN, "token": "", "lost": 0}
 
 
 def test_a_pick_is_handed_on_and_its_token_goes_back(page):
@@ -67,6 +67,17 @@ def test_a_lost_connection_is_told_with_what_python_may_not_have_heard(page):
     assert page.losses == 2
 
 
+def test_a_pick_that_comes_while_the_page_changes_is_asked_for_again(page):
+    page.join()
+    page.session_state.pop(page.key, None)  # as Streamlit forgets a component when another page begins
+    page.picked()
+    assert page.heard == []
+    page.join()
+    assert page.data == {"chosen": CHOSEN, "token": "", "lost": 1}
+    page.pick({"token": "abc", "fields": {"t": 3}})
+    assert page.heard == [{"t": 3}]
+
+
 @pytest.mark.parametrize("strange", [None, "t", 3, {}, {"token": "a"}, {"fields": None}, {"fields": "t", "token": "a"}])
 def test_what_is_no_pick_is_not_handed_on(page, strange):
     page.join()
@@ -79,7 +90,7 @@ def test_what_is_no_pick_is_not_handed_on(page, strange):
 # ---- in the browser
 
 CALL = "window.vizTransformerSelection"
-START = {"chosen": {"t": 1, "i": 2}, "token": ""}
+START = {"chosen": {"t": 1, "i": 2}, "token": "", "lost": 0}
 
 
 def chosen(shown):
@@ -169,11 +180,11 @@ def test_what_python_says_before_it_has_heard_of_a_pick_is_not_believed(browser)
         assert chosen(shown) == {"t": 2, "i": 2}
 
 
-def test_a_python_that_never_hears_of_a_pick_is_believed_after_three_seconds(browser):
+def test_a_python_that_never_hears_of_a_pick_is_believed_after_ten_seconds(browser):
     with joined(browser) as shown:
         connect(shown)
         shown.page.evaluate(f"{CALL}.pick({{ t: 3 }})")
-        shown.page.evaluate("() => { const now = performance.now(); performance.now = () => now + 3001 }")
+        shown.page.evaluate("() => { const now = performance.now(); performance.now = () => now + 10_001 }")
         shown.give({"chosen": {"t": 1, "i": 2}, "token": ""})
         assert chosen(shown) == {"t": 1, "i": 2}
 
@@ -191,6 +202,37 @@ def test_what_python_has_not_heard_of_goes_with_the_next_pick(browser):
         shown.give({"chosen": {"t": 3, "i": 0}, "token": told(shown)[1][1]["token"]})
         shown.page.evaluate(f"{CALL}.pick({{ t: 4 }})")
         assert settled(shown)[2:] == [{"t": 4}]
+
+
+def test_what_came_to_python_without_its_fields_is_told_again_once(browser):
+    with joined(browser) as shown:
+        connect(shown)
+        shown.page.evaluate(f"{CALL}.pick({{ t: 3 }})")
+        assert settled(shown) == [{"t": 3}]
+        lost = {**START, "lost": 1}
+        shown.give(lost)
+        shown.give(lost)
+        assert settled(shown) == [{"t": 3}, {"t": 3}]
+        assert chosen(shown) == {"t": 3, "i": 2}
+
+
+def test_python_is_told_nothing_between_a_click_on_a_link_to_another_page_and_that_page(browser):
+    with joined(browser) as shown:
+        connect(shown)
+        shown.page.evaluate(
+            f"""() => {{
+              document.body.insertAdjacentHTML("beforeend", '<a href="/another">there</a><a href="/">here</a>')
+              document.addEventListener("click", (event) => event.preventDefault())
+              document.links[1].click()
+              {CALL}.pick({{ t: 3 }})
+            }}"""
+        )
+        assert settled(shown) == [{"t": 3}]
+        shown.page.evaluate(f"() => {{ document.links[0].click(); {CALL}.pick({{ t: 4 }}) }}")
+        assert settled(shown) == [{"t": 3}]
+        shown.page.evaluate('history.pushState(null, "", "/another")')
+        shown.page.wait_for_function("window.triggers.length > 1")
+        assert settled(shown) == [{"t": 3}, {"t": 4}]
 
 
 def test_what_is_chosen_already_disturbs_nobody(browser):

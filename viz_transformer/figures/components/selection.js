@@ -3,10 +3,23 @@ import { selection } from "./parts/selection.js"
 
 /** @import { Component } from "./parts/stage.js" */
 
-// Joins the selection of the page's components to Python: draws nothing. data: {chosen, token}.
+// Joins the selection of the page's components to Python: draws nothing. data: {chosen, token, lost}: `lost` counts the
+// picks that came to Python without their fields.
+
+/** Whether this click asks for another page of the app. */
+const leads = (/** @type {MouseEvent} */ event) => {
+  const link = event.composedPath().find((part) => part instanceof HTMLAnchorElement)
+  const aside = event.ctrlKey || event.metaKey || event.shiftKey || link?.target || link?.hasAttribute("download")
+  return link && !aside && link.origin === location.origin && link.pathname !== location.pathname
+}
+
 /** @param {Component} component */
 export default function ({ data, setTriggerValue }) {
-  if (!selection.connected) afterLosses(selection.again)
+  if (!selection.connected) {
+    afterLosses(selection.again)
+    document.addEventListener("click", (event) => leads(event) && selection.leaves(), true)
+  }
   selection.connect((pick) => setTriggerValue("pick", pick))
   selection.receive(data.chosen, data.token)
+  selection.lost(data.lost)
 }

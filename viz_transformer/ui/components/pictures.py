@@ -78,7 +78,7 @@ def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str, on_text: Callable[
     """
 
     def heard() -> None:
-        told = st.session_state[key].text
+        told = _told(key, "text")
         if isinstance(told, Mapping) and told.get("field") in _WRITTEN and isinstance(told.get("text"), str):
             on_text(told["field"], told["text"])
 
@@ -94,7 +94,7 @@ def masks(data: bytes, *, key: str, on_cells: Callable[[Sequence[str], Mapping[s
     """Draw what `masks_payload` made. `on_cells` gets all changed cells after a click, and where the click was."""
 
     def heard() -> None:
-        told = st.session_state[key].cells
+        told = _told(key, "cells")
         if isinstance(told, Mapping) and isinstance(told.get("cells"), list):
             st.session_state[_TOKEN] = str(told.get("token", ""))
             fields = told.get("fields")
@@ -120,7 +120,7 @@ def scrubber(
         return
 
     def heard() -> None:
-        take = st.session_state[key].take
+        take = _told(key, "take")
         if isinstance(take, Mapping) and all(_is_place(take.get(name)) for name in ("step", "token_id")):
             on_take(take["step"], take["token_id"])
 
@@ -146,7 +146,7 @@ def slider(
     count = f"{key}_count"
 
     def heard() -> None:
-        told = st.session_state[key].number
+        told = _told(key, "number")
         if isinstance(told, Mapping) and _is_place(told.get("count")) and _is_number(told.get("value")):
             st.session_state[count] = told["count"]
             on_number(min(max(float(told["value"]), bounds[0]), bounds[1]), told.get("settled") is True)
@@ -171,6 +171,11 @@ def _put(
         assert isinstance(data, bytes)
         data, heard["on_table_change"] = with_table(data), on_table
     _component(name)(key=key, data=data, **heard)
+
+
+def _told(key: str, name: str) -> object:
+    """What a component tells while its callback runs; None where another page is on its way: Streamlit has forgotten it."""
+    return getattr(st.session_state.get(key), name, None)
 
 
 @cache

@@ -12,7 +12,7 @@ import streamlit as st
 
 from viz_transformer.figures.components.source import javascript
 
-_KEY, _TOKEN = "selection_component", "selection_token"
+_KEY, _TOKEN, _LOST = "selection_component", "selection_token", "selection_lost"
 _selection = st.components.v2.component("viz_transformer_selection", js=javascript("selection"))
 
 
@@ -22,17 +22,22 @@ def join_selection(
     """Tell the browser what is chosen, and hand on what is picked there as new values of some of the fields.
 
     The token of the pick that was heard last goes back with it, so that the browser knows when Python is behind.
-    `on_loss` is called before, where the connection was lost and is there again.
+    `on_loss` is called before, where the connection was lost and is there again. A pick while another page is on its
+    way comes without its fields, for Streamlit forgets a component when the page changes: the browser is asked again.
     """
 
     def picked() -> None:
-        pick = st.session_state[_KEY].pick
+        if (told := st.session_state.get(_KEY)) is None:
+            st.session_state[_LOST] = st.session_state.get(_LOST, 0) + 1
+            return
+        pick = told.pick
         if isinstance(pick, Mapping) and isinstance(pick.get("fields"), Mapping):
             st.session_state[_TOKEN] = str(pick.get("token", ""))
             if pick.get("again") is True:
                 on_loss()
             on_pick(pick["fields"])
 
-    data = {"chosen": dict(chosen), "token": st.session_state.get(_TOKEN, "")}
+    lost = st.session_state.get(_LOST, 0)
+    data = {"chosen": dict(chosen), "token": st.session_state.get(_TOKEN, ""), "lost": lost}
     with st.container(key="selection"):
         _selection(key=_KEY, data=data, on_pick_change=picked)

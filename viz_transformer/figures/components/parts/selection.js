@@ -12,13 +12,16 @@
  * @typedef {{token: string, fields: Fields, again?: boolean}} Picked
  */
 
+const LEAVING = 3000 // milliseconds: a page that has not begun by then does not come
+const BEHIND = 10_000 // milliseconds: a Python that is behind for longer has not heard, and is right
+
 const makeSelection = () => {
   const changes = new EventTarget()
   const pointing = new EventTarget()
   /**
    * @type {{chosen: Fields, pending: Fields, unheard: Fields, token: ?string, sentAt: number,
    *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined, look: ?Look,
-   *   playing: boolean}}
+   *   playing: boolean, lost: ?number, left: ?{from: string, at: number}}}
    */
   const store = {
     chosen: {},
@@ -30,6 +33,8 @@ const makeSelection = () => {
     timer: undefined,
     look: null,
     playing: false,
+    lost: null,
+    left: null,
   }
   const tell = () => changes.dispatchEvent(new Event("change"))
   const send = (/** @type {{again?: boolean}} */ more) => {
@@ -37,7 +42,14 @@ const makeSelection = () => {
     store.sentAt = performance.now()
     store.unheard = { ...store.unheard, ...store.pending } // of two picks that wait, Python hears only the later
     store.pending = {}
-    store.send?.({ token: store.token, fields: store.unheard, ...more })
+    hand({ token: store.token, fields: store.unheard, ...more })
+  }
+  // what is told while another page has been asked for and has not begun would bring this one back
+  const hand = (/** @type {Picked} */ pick) => {
+    const { left } = store
+    const leaving = left && left.from === location.pathname && performance.now() - left.at < LEAVING
+    if (leaving) setTimeout(hand, 50, pick)
+    else store.send?.(pick)
   }
   const flush = () => {
     if (store.send && Object.keys(store.pending).length) send({})
@@ -86,10 +98,20 @@ const makeSelection = () => {
     receive(/** @type {Fields} */ chosen, /** @type {string} */ token) {
       const behind = store.token !== "" && token !== store.token
       if (!behind) store.unheard = {}
-      if (behind && performance.now() - store.sentAt < 3000) return
+      if (behind && performance.now() - store.sentAt < BEHIND) return
       if (JSON.stringify(chosen) === JSON.stringify(store.chosen)) return
       store.chosen = chosen
       tell()
+    },
+    /** Another page was asked for. */
+    leaves() {
+      store.left = { from: location.pathname, at: performance.now() }
+    },
+    /** How many picks have come to Python without their fields: where there is another, all that it has not heard goes again. */
+    lost(/** @type {number} */ count) {
+      const another = store.lost !== null && count > store.lost
+      store.lost = count
+      if (another) send({})
     },
     /** The pointer is over these positions in a picture, or over none: pictures beside it mark the same. */
     points(/** @type {object} */ by, /** @type {?Fields} */ fields) {
