@@ -174,7 +174,7 @@ def _put(
 
 
 def _told(key: str, name: str) -> object:
-    """What a component tells while its callback runs; None where another page is on its way: Streamlit has forgotten it."""
+    """What a component tells in its callback; None while another page is on its way and Streamlit has forgotten it."""
     return getattr(st.session_state.get(key), name, None)
 
 
