@@ -28,6 +28,7 @@ from viz_transformer.analysis.models.untrained import recipe_like, untrained
 from viz_transformer.analysis.run.whole import story, whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import read_summary
+from viz_transformer.figures import details
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
 from viz_transformer.sentences import capitalised, shortened
@@ -715,3 +716,84 @@ def test_the_table_of_the_whole_run_has_a_row_for_each_sub_layer(app, bundled):
     weights = run.trace["decoder.1.cross.weights"][0, 2, 3]
     assert cross["weight"] == float(weights.max())
     assert cross["takes most from"] == run.trace.src.tokens[int(weights.argmax())]
+
+
+def detail(app, number=0):
+    """Header and arrays of the detail that the picture of A, or of B, looks into."""
+    return all_sent(app, "whole_detail")[number]
+
+
+DEEPER = {"run_view": "whole", "kind": "cross", "layer": "1", "heads": "2", "t": "3", "i": "4"}
+
+
+def test_a_deeper_level_has_its_detail_beside_the_same_picture(app, bundled):
+    opened(app, **DEEPER)
+    trace, picture = the_run(bundled).trace, components(app, "whole")[0].bytes
+    assert components(app, "whole_detail") == []
+    for level, made in (
+        ("layer", details.of_layer(trace, "decoder", 1)),
+        ("attention", details.of_attention(trace, "cross", 1, 2)),
+        ("weight", details.of_attention(trace, "cross", 1, 2)),
+    ):
+        goes_to(app, level=level)
+        assert address(app)["level"] == level
+        assert components(app, "whole")[0].bytes == picture
+        assert [each.bytes for each in components(app, "whole_detail")] == [made]
+
+
+@pytest.mark.parametrize("heads", ["mean", "rollout", "1,3"])
+def test_of_several_heads_the_first_of_the_layer_is_looked_into(app, heads):
+    opened(app, **{**DEEPER, "heads": heads, "level": "weight"})
+    assert detail(app)[0]["head"] == 0
+
+
+def test_a_and_b_have_a_detail_each_and_b_none_of_what_it_lacks(app):
+    opened(app, **{**DEEPER, "text": "42", "pin_text": "7", "pin_checkpoint": "numbers-tiny", "shown": "A|B"})
+    goes_to(app, level="attention")
+    a, b = all_sent(app, "whole_detail")
+    assert a[0]["of"] != b[0]["of"]
+    assert a[1]["weights"].shape != b[1]["weights"].shape
+    goes_to(app, layer="2")
+    assert [header["layer"] for header, _ in all_sent(app, "whole_detail")] == [2]
+    assert len(components(app, "whole")) == 2
+
+
+def level_table(app, level, **fields):
+    opened(app, **{**DEEPER, **fields, "level": level})
+    return open_table(app, "run_whole_0")
+
+
+def test_the_table_of_a_layer_has_the_vectors_of_each_sub_layer(app, bundled):
+    table = level_table(app, "layer")
+    trace = the_run(bundled).trace
+    assert list(table["vector"]) == ["came in", "read", "added", "left"] * 3
+    cross = table[(table["sub-layer"] == "cross-attention") & (table["vector"] == "added")].iloc[0]
+    added = trace["decoder.1.cross.out"][0, 3]
+    assert cross["length"] == pytest.approx(float(added.norm()), rel=1e-6)
+    last = len(added) - 1
+    assert cross[f"feature {last}"] == float(added[last])
+    read = table[(table["sub-layer"] == "cross-attention") & (table["vector"] == "read")].iloc[0]
+    assert read["norm scale"] == float(trace["decoder.1.cross.norm_scale"][0, 3, 0])
+
+
+def test_the_table_of_an_attention_has_the_keys_of_the_row(app, bundled):
+    table = level_table(app, "attention")
+    trace = the_run(bundled).trace
+    assert list(table["token"]) == list(trace.src.tokens)
+    assert list(table["score"]) == trace["decoder.1.cross.scores"][0, 2, 3].tolist()
+    assert list(table["weight"]) == trace["decoder.1.cross.weights"][0, 2, 3].tolist()
+    assert not table["masked"].any()
+    causal = level_table(app, "attention", kind="decoder")
+    assert list(causal["masked"]) == (~trace["decoder.1.self.mask"][0, 0, 3]).tolist()
+    assert causal["masked"].any()
+
+
+def test_the_table_of_a_weight_has_its_products_and_what_becomes_of_them(app, bundled):
+    table = level_table(app, "weight").set_index("number")["product or result"]
+    trace = the_run(bundled).trace
+    query, key = trace["decoder.1.cross.query"][0, 2, 3].double(), trace["decoder.1.cross.key"][0, 2, 4].double()
+    assert table[[f"dimension {n}" for n in range(len(query))]].tolist() == (query * key).tolist()
+    assert table["sum"] == pytest.approx(float(query @ key), rel=1e-12)
+    assert table["divisor"] == trace.scalars["decoder.1.cross.divisor"]
+    assert table["score"] == float(trace["decoder.1.cross.scores"][0, 2, 3, 4])
+    assert table["weight"] == float(trace["decoder.1.cross.weights"][0, 2, 3, 4])

@@ -486,7 +486,7 @@ def test_a_field_is_declared_once_and_each_page_s_are_known():
     assert state.DEFAULTS["play_seed"] == 0
     folders = {path.parent.name for path in Path(pages.__file__).parent.glob("*/fields.py")}
     assert len(folders) == 11 and len(state.SHARED.names) == 28
-    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 83
+    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 84
 
 
 def test_pages_read_their_own_fields_as_one_typed_value():

@@ -100,6 +100,45 @@ def attention_of(trace: Trace, kind: KindName, layer: int, head: int, *, most: i
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """How one weight comes about. products: query times key, by dimension, [E]; total: their sum; both in float64 from
+    the recorded numbers. bias, score and weight as recorded or derived by the trace; None is what the run does not
+    tell. masked: whether the query may not attend to the key."""
+
+    query: NDArray[np.float32]
+    key: NDArray[np.float32]
+    products: NDArray[np.float64]
+    total: float
+    divisor: float | None
+    bias: float | None
+    score: float | None
+    masked: bool
+    weight: float | None
+
+
+def weighing(detail: AttentionDetail, query: int, key: int) -> Weighing:
+    """One cell of the head. Raises ValueError for a head of which the run tells no queries or keys."""
+    arrays = detail.arrays
+    if "query" not in arrays or "key" not in arrays:
+        raise ValueError(next(iter(detail.remarks), "this run has no queries and keys").rstrip("."))
+    products = arrays["query"][query].astype(np.float64) * arrays["key"][key]
+    bias, score, weight = (
+        float(arrays[name][query, key]) if name in arrays else None for name in ("bias", "scores", "weights")
+    )
+    return Weighing(
+        query=arrays["query"][query],
+        key=arrays["key"][key],
+        products=products,
+        total=float(products.sum()),
+        divisor=detail.divisor,
+        bias=bias,
+        score=score,
+        masked=detail.mask is not None and not detail.mask[query, key],
+        weight=weight,
+    )
+
+
 def _arrays(
     trace: Trace, kind: KindName, layer: int, head: int, key_head: int
 ) -> tuple[dict[str, Float32], NDArray[np.bool_] | None, Float32 | None]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import declared, one_of
 
 VIEWS = ("map", "whole")
+Level = Literal["run", "layer", "attention", "weight"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""How deep the picture of the whole run looks: from the whole to the multiplication of one weight."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunPage:
-    """run_view: one map and the candidates beside it, or the whole run in one picture."""
+    """run_view: one map and the candidates beside it, or the whole run in one picture, at its level."""
 
     run_view: str = declared("map", one_of(VIEWS))
+    level: Level = declared("run", one_of(LEVELS), picked=True)
 
 
 FIELDS = state.declare(RunPage)

@@ -1,55 +1,119 @@
-"""The whole run in one picture; A and B below each other."""
+"""The whole run in one picture, at any of its levels; A and B below each other."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pandas as pd
 
-from viz_transformer.analysis.attention.maps import step_row
-from viz_transformer.analysis.run.whole import WholeRun, story, whole_run
-from viz_transformer.figures import labels
+from viz_transformer.analysis.attention.maps import sides, step_row
+from viz_transformer.analysis.layers.sublayers import PART_NAMES
+from viz_transformer.analysis.run.attention import AttentionDetail, attention_of
+from viz_transformer.analysis.run.layer import layer_of
+from viz_transformer.analysis.run.whole import whole_run
+from viz_transformer.figures import details, labels
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.model.kinds import KINDS, KindName, StackName
+from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.pages.run import level_tables
+from viz_transformer.ui.pages.run.fields import FIELDS, Level
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 
 def show(both: Runs) -> None:
-    """The picture of what is looked at, of both where they are compared."""
+    """The picture of what is looked at, of both where they are compared, and what its level needs."""
     shown = (both.a, both.b) if both.compared and both.b is not None else (both.main,)
+    found = []
     for number, each in enumerate(shown):
         try:
-            _picture(each, key=f"run_whole_{number}", title=each.name if len(shown) > 1 else "")
+            place = _place(each)
+            _picture(each, place, key=f"run_whole_{number}", title=each.name if len(shown) > 1 else "")
+            if place.level == "layer":
+                found.append(_layer(each, place.stack, place.layer))
+            elif place.level != "run":
+                found.append(_attention(each, place.kind, place.layer, place.head))
         except ValueError as error:
             text.paragraph(f"{error}.", tone="bad")
+    whole_details(found)
 
 
-def _picture(shown: Shown, *, key: str, title: str) -> None:
+@dataclass(frozen=True)
+class _Place:
+    """Where the picture looks: its level, the attention that is chosen, and the positions on its two sides."""
+
+    level: Level
+    kind: KindName
+    layer: int
+    head: int
+    query: int
+    key: int
+
+    @property
+    def stack(self) -> StackName:
+        return KINDS[self.kind].stack
+
+    @property
+    def attention(self) -> str:
+        """In words, without the level of the whole run: "decoder layer 1, cross-attention, head 3"."""
+        return f"{self.stack} layer {self.layer}, {PART_NAMES[KINDS[self.kind].attention]}, head {self.head}"
+
+
+def _place(shown: Shown) -> _Place:
+    """What is chosen. Of no head or several the first head is the one to look into; a text of B may be shorter, and if
+    B lacks this attention, it is looked at as a whole."""
+    chosen, kind, level = state.selection(), KINDS[state.SHARED.now().kind], FIELDS.now().level
+    heads, layer, anatomy = chosen["heads"], chosen["layer"], shown.run.trace.anatomy
+    head = 0 if isinstance(heads, str) or len(heads) > 1 else heads[0]
+    if layer >= kind.layers(anatomy) or head >= anatomy.heads(kind.name, layer).query:
+        level = "run"
+    counts = map(len, sides(shown.run.trace, kind.name))
+    query, key = (min(chosen[field] or 0, count - 1) for field, count in zip(kind.fields, counts, strict=True))
+    return _Place(level, kind.name, layer, head, query, key)
+
+
+def _picture(shown: Shown, place: _Place, *, key: str, title: str) -> None:
+    head = _head(shown)
+    make, words, where = _table(shown, place, head)
+    asked = pictures.table(
+        make,
+        note=f"{shown.caption(f'whole run, {words}' if words else 'whole run')}. {where}",
+        name=labels.file_name(shown.summary.name, "whole run", words, _position(shown, place)),
+        key=key,
+    )
+    whole_picture(_drawn(shown, head, title), key=key, on_table=asked)
+
+
+@kept(8)
+def _drawn(shown: Shown, head: int | None, title: str) -> bytes:
+    """What the picture gets of a run: nothing in it depends on what is chosen inside the run, but for the head."""
     run = shown.run
-    found = whole_run(run.trace, head=_head(shown))
-    first = step_row(run, 0)
-    name = labels.file_name(shown.summary.name, "whole run")
-    data = whole_payload(
-        found,
+    return whole_payload(
+        whole_run(run.trace, head=head),
         steps_of(run),
-        first_row=first,
-        vocabulary=shown.trace.anatomy.target_vocab_size or 0,
+        first_row=step_row(run, 0),
+        vocabulary=run.trace.anatomy.target_vocab_size or 0,
         answer=run.text,
         title=title,
         caption=shown.caption("whole run"),
-        name=name,
+        name=labels.file_name(shown.summary.name, "whole run"),
     )
-    row = max(first, min(state.SHARED.now().t or first, first + len(run.steps) - 1))
-    whose = "the mean of the heads" if found.head is None else f"head {found.head}"
-    asked = pictures.table(
-        lambda: _table(found, row),
-        note=f"{shown.caption('whole run')}. What each sub-layer does at the last token read, by {whose}.",
-        name=f"{name}-row-{row}",
-        key=key,
-    )
-    whole_picture(data, key=key, on_table=asked)
+
+
+@kept(16)
+def _layer(shown: Shown, stack: StackName, layer: int) -> bytes:
+    return details.of_layer(shown.run.trace, stack, layer)
+
+
+@kept(16)
+def _attention(shown: Shown, kind: KindName, layer: int, head: int) -> bytes:
+    return details.of_attention(shown.run.trace, kind, layer, head)
 
 
 def _head(shown: Shown) -> int | None:
@@ -61,6 +125,52 @@ def _head(shown: Shown) -> int | None:
     return heads[0] if heads[0] < fewest else None
 
 
-def _table(found: WholeRun, row: int) -> pd.DataFrame:
-    rows = [(told.title, told.key or "", told.weight, told.share) for told in story(found, row)]
-    return pd.DataFrame(rows, columns=["sub-layer", "takes most from", "weight", "share added"])
+def _row(shown: Shown) -> int:
+    """The row of the last stack that the picture draws through."""
+    first = step_row(shown.run, 0)
+    return max(first, min(state.SHARED.now().t or first, first + len(shown.run.steps) - 1))
+
+
+def _position(shown: Shown, place: _Place) -> str:
+    """Where in the texts the table is, for the name of its file."""
+    if place.level == "run":
+        return f"row {_row(shown)}"
+    return f"row {place.query} key {place.key}" if place.level == "weight" else f"row {place.query}"
+
+
+def _table(shown: Shown, place: _Place, head: int | None) -> tuple[Callable[[], pd.DataFrame], str, str]:
+    """The table of the level: what makes it, what the level shows in words, and what it is a table of."""
+    trace, kind = shown.run.trace, KINDS[place.kind]
+    queries, keys = sides(trace, place.kind)
+    if place.level == "run":
+        whose = "the mean of the heads" if head is None else f"head {head}"
+        row = _row(shown)
+        return (
+            lambda: level_tables.of_run(whole_run(trace, head=head), row),
+            "",
+            f"What each sub-layer does at the last token read, by {whose}.",
+        )
+    token = f"“{labels.sentence(queries.tokens[place.query])}”, position {place.query}"
+    if place.level == "layer":
+        words = f"{place.stack} layer {place.layer}"
+        return (
+            lambda: level_tables.of_layer(layer_of(trace, place.stack, place.layer), place.query),
+            words,
+            f"The vectors of each sub-layer at {token}; of the features those that are drawn.",
+        )
+
+    def detail() -> AttentionDetail:
+        return attention_of(trace, place.kind, place.layer, place.head)
+
+    if place.level == "attention":
+        return (
+            lambda: level_tables.of_attention(detail(), place.query, keys.tokens),
+            place.attention,
+            f"The keys of {token}.",
+        )
+    other = f"“{labels.sentence(keys.tokens[place.key])}”, position {place.key}"
+    return (
+        lambda: level_tables.of_weight(detail(), place.query, place.key),
+        f"{place.attention}, one weight",
+        f"{kind.words.capitalize()}: query {token}, key {other}.",
+    )

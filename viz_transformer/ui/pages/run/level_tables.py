@@ -1,0 +1,66 @@
+"""The tables of the whole run's picture, one for each level: what is drawn at one token, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from viz_transformer.analysis.layers.sublayers import PART_NAMES
+from viz_transformer.analysis.run.attention import AttentionDetail, weighing
+from viz_transformer.analysis.run.layer import LayerDetail
+from viz_transformer.analysis.run.whole import WholeRun, story
+
+_VECTORS = {"before": "came in", "in": "read", "out": "added", "total": "sum", "after": "left"}
+_LENGTHS = {"before": "came", "in": "read", "out": "added", "after": "left"}
+
+
+def of_run(found: WholeRun, row: int) -> pd.DataFrame:
+    """What each sub-layer of the last stack does at a row."""
+    rows = [(told.title, told.key or "", told.weight, told.share) for told in story(found, row)]
+    return pd.DataFrame(rows, columns=["sub-layer", "takes most from", "weight", "share added"])
+
+
+def of_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
+    """The vectors of each sub-layer at a row, in the order of the forward pass: length, norm, and features."""
+    rows = []
+    for each in detail.parts:
+        numbers = {name: values[row] for name, values in each.by_token.items()}
+        read = "in" if detail.pre_norm else "after"  # what its norm gives
+        for name, said in _VECTORS.items():
+            if name not in each.stream:
+                continue
+            cells: dict[str, Any] = {"sub-layer": PART_NAMES[each.part], "vector": said}
+            cells["length"] = numbers.get(_LENGTHS.get(name, ""))
+            cells["share added"] = numbers.get("share") if name == "out" else None
+            cells |= {f"norm {of}": numbers.get(of) if name == read else None for of in ("mean", "scale")}
+            drawn = zip(detail.features, each.stream[name][row], strict=True)
+            rows.append(cells | {f"feature {feature}": value for feature, value in drawn})
+    return pd.DataFrame(rows)
+
+
+def of_attention(detail: AttentionDetail, row: int, tokens: Sequence[str]) -> pd.DataFrame:
+    """The keys of a query: score, bias if there is one, whether it is masked, weight."""
+    columns: dict[str, Any] = {"key": range(len(tokens)), "token": tokens}
+    for name, said in (("bias", "bias"), ("scores", "score")):
+        if name in detail.arrays:
+            columns[said] = detail.arrays[name][row]
+    columns["masked"] = [False] * len(tokens) if detail.mask is None else ~detail.mask[row]
+    if "weights" in detail.arrays:
+        columns["weight"] = detail.arrays["weights"][row]
+    return pd.DataFrame(columns)
+
+
+def of_weight(detail: AttentionDetail, query: int, key: int) -> pd.DataFrame:
+    """The products of one query and one key by dimension, and below them what becomes of their sum. Raises ValueError
+    for a head of which the run tells no queries or keys."""
+    found = weighing(detail, query, key)
+    rows: list[tuple[str, Any, Any, float]] = [
+        (f"dimension {number}", *numbers)
+        for number, numbers in enumerate(zip(found.query, found.key, found.products, strict=True))
+    ]
+    behind = {"sum": found.total, "divisor": found.divisor, "bias": found.bias, "score": found.score}
+    behind["masked, not read" if found.masked else "weight"] = found.weight
+    rows += [(name, None, None, value) for name, value in behind.items() if value is not None]
+    return pd.DataFrame(rows, columns=["number", "query", "key", "product or result"])
