@@ -44,9 +44,9 @@ def details_of(
     kind: KindName | None = None,
     layer: int = 0,
     head: int | None = None,
-    most: int = MOST_BYTES,
+    most: int | None = None,
 ) -> list[bytes]:
-    """The details of all layers and all heads where these are at most so many bytes; else of one layer and one head.
+    """The details of all layers and all heads, if these are at most `most` bytes (8 MB); else of one layer and one head.
 
     That one is of this kind, layer and head: where none are given of the first ones, and a remark in it says that the
     others are not there. Raises ValueError as `of_layer` and `of_attention` do.
@@ -56,7 +56,7 @@ def details_of(
     for detail in _all(trace):
         found.append(detail)
         size += len(detail)
-        if size > most:
+        if size > (MOST_BYTES if most is None else most):
             break
     else:
         return found

@@ -5,10 +5,13 @@ from __future__ import annotations
 from viz_transformer import __version__
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.run.whole import whole_run
+from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.figures.details import details_of
 from viz_transformer.figures.labels import file_name
+from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import quoted
@@ -20,7 +23,9 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
     """The run as one picture: what each layer adds, what each token takes from others, what is written, step by step.
 
     head: whose attention weights the ribbons have, in every layer; without it their mean, which is grey and called so.
-    Of a trace, in which nothing is written, the picture has no steps.
+    Of a trace, in which nothing is written, the picture has no steps. It can be looked into down to the multiplications
+    of one weight; where that would be more than 8 MB, only into the layer and the head that are chosen first, and it
+    says so.
     Every number of it is one of the run: samples of the stream as recorded, weights, shares of lengths, probabilities.
     Raises ValueError for a head that not every attention has, and for a trace without the points of the stream.
     """
@@ -43,4 +48,8 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
         caption=f"{trace.checkpoint}, whole run (Viz Transformer {__version__})",
         name=file_name(trace.checkpoint, "whole run"),
     )
-    return HtmlFigure("whole", data, title, {"t": first} if steps else {})
+    kind, layer = kinds_of(trace.anatomy)[0], 0
+    inside = details_of(trace, kind=kind, layer=layer, head=head)
+    data = payload.with_arrays(data, **{f"detail.{number}": payload.raw(each) for number, each in enumerate(inside)})
+    chosen = {"kind": kind, "layer": layer, "heads": "mean" if head is None else [head]}
+    return HtmlFigure("whole", data, title, {**chosen, "t": first} if steps else chosen)

@@ -174,3 +174,16 @@ def test_bytes_come_back_as_they_are():
     inner = payload.pack({"of": "x"}, a=payload.exact([0.5]))
     _, arrays = payload.unpack(payload.pack({}, **{"detail.0": payload.raw(inner)}))
     assert arrays["detail.0"].tobytes() == inner
+
+
+def test_arrays_are_added_behind_those_that_are_there():
+    first = payload.pack({"of": "x"}, a=payload.exact([0.5]), b=payload.bits([True, False]))
+    header, arrays = payload.unpack(payload.with_arrays(first, c=payload.raw(b"abc"), d=payload.exact([[1.5]])))
+    assert header == {"of": "x"}
+    assert [*arrays] == ["a", "b", "c", "d"]
+    assert arrays["a"].tolist() == [0.5]
+    assert arrays["b"].tolist() == [True, False]
+    assert arrays["c"].tobytes() == b"abc"
+    assert arrays["d"].tolist() == [[1.5]]
+    with pytest.raises(ValueError, match="has an array 'a' already"):
+        payload.with_arrays(first, a=payload.raw(b""))

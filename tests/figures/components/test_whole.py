@@ -9,9 +9,11 @@ from playwright.sync_api import expect
 from viz_transformer import show
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import load
+from viz_transformer.figures import details
 from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.whole import ends_in
+from viz_transformer.figures.details import details_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.running.tracing import trace
@@ -61,7 +63,30 @@ def test_candidates_and_what_is_written_are_those_of_the_steps():
 
 
 def test_the_first_picture_is_small(numbers):
-    assert len(run_figure(numbers).data) <= 250_000
+    data = run_figure(numbers).data
+    deeper = sum(len(values) for name, values in payload.unpack(data)[1].items() if name.startswith("detail."))
+    assert len(data) - deeper <= 250_000
+
+
+def test_alone_it_has_its_deeper_levels_inside():
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    figure = run_figure(run, head=1)
+    _, arrays = payload.unpack(figure.data)
+    inside = [arrays[f"detail.{number}"].tobytes() for number in range(len(details_of(run)))]
+    assert inside == details_of(run)
+    assert f"detail.{len(inside)}" not in arrays
+    assert figure.chosen == {"kind": "cross", "layer": 0, "heads": [1], "t": 0}
+    assert run_figure(run).chosen["heads"] == "mean"
+
+
+def test_of_a_large_run_it_has_the_place_that_is_shown_first(monkeypatch):
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    monkeypatch.setattr(details, "MOST_BYTES", 1000)
+    _, arrays = payload.unpack(run_figure(run, head=1).data)
+    found = [payload.unpack(arrays[f"detail.{number}"].tobytes())[0] for number in (0, 1)]
+    assert "detail.2" not in arrays
+    assert [each["remarks"][-1] for each in found] == [details.HERE_ALONE] * 2
+    assert (found[1]["kind"], found[1]["layer"], found[1]["head"]) == ("cross", 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -99,18 +99,34 @@ def pack(header: Mapping[str, Any], **arrays: Encoded) -> bytes:
     """Header and arrays as one value. Raises ValueError if the header has an "arrays" of its own."""
     if "arrays" in header:
         raise ValueError('the header\'s "arrays" is written by pack')
-    body, described = bytearray(), {}
+    return _packed(header, {}, b"", arrays)
+
+
+def with_arrays(payload: bytes, **arrays: Encoded) -> bytes:
+    """The same with these arrays behind its own. Raises ValueError for the name of one that it has."""
+    start = 4 + int.from_bytes(payload[:4], "little")
+    header = orjson.loads(payload[4:start])
+    described = header.pop("arrays")
+    if known := described.keys() & arrays.keys():
+        raise ValueError(f"the payload has an array {min(known)!r} already")
+    return _packed(header, described, payload[start:], arrays)
+
+
+def _packed(header: Mapping[str, Any], described: dict[str, Any], data: bytes, arrays: Mapping[str, Encoded]) -> bytes:
+    """Header, the arrays that are described and packed already, and others behind them."""
+    parts, length = [data], len(data)
     for name, array in arrays.items():
         described[name] = {
             "encoding": array.encoding,
             "shape": array.shape,
-            "offset": len(body),
+            "offset": length,
             "length": len(array.data),
         }
-        body += array.data + bytes(-len(array.data) % 8)
+        parts += array.data, bytes(-len(array.data) % 8)
+        length += len(array.data) + -len(array.data) % 8
     text = orjson.dumps({**header, "arrays": described}, option=orjson.OPT_SERIALIZE_NUMPY)
     text += b" " * (-(len(text) + 4) % 8)
-    return len(text).to_bytes(4, "little") + text + bytes(body)
+    return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 
 
 def with_table(payload: bytes) -> bytes:

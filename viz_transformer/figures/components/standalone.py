@@ -47,7 +47,7 @@ class HtmlFigure:
     component: str
     data: bytes = field(repr=False)
     title: str
-    chosen: Mapping[str, int] = field(default_factory=dict)
+    chosen: Mapping[str, int | str | list[int]] = field(default_factory=dict)
 
     @property
     def html(self) -> str:
