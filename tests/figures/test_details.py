@@ -1,12 +1,12 @@
 """Every number of the deeper levels is one of the trace, for each bundled model; and one weight can be worked out."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 
 import numpy as np
 import pytest
 import torch
-from builders import tiny_checkpoint
+from builders import SOURCE, TARGET, tiny_checkpoint
 from foreign import foreign_checkpoint
 
 from viz_transformer.analysis.attention.maps import layer_weights
@@ -17,6 +17,7 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.details import HERE_ALONE, details_of, of_attention, of_layer, run_id
 from viz_transformer.model.attention import landing_place
+from viz_transformer.model.config import tutorial
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead
@@ -135,7 +136,6 @@ def weigh(header, arrays):
     with np.errstate(invalid="ignore"):
         exponentials = np.exp(seen - seen.max(axis=-1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    weights[~np.isfinite(arrays["weights"])] = np.nan
     weights[(~mask).all(axis=-1) & (arrays["weights"] == 0).all(axis=-1)] = 0  # a row of zeros
     np.testing.assert_allclose(arrays["weights"], weights, rtol=0, atol=ROUNDING)
 
@@ -183,6 +183,14 @@ def test_so_it_is_in_models_of_every_kind_and_with_each_slip(kind, name):
     ckpt = tiny_checkpoint(kind, **SLIPS[name])
     text = "uvw" if kind == "decoder-only" else "abcd"
     check(trace(ckpt, text, "uvw" if kind == "encoder-decoder" else None))
+
+
+@pytest.mark.parametrize("name", ["en-it", "tutorial6", "annotated", "upc-lab", "fsu"])
+def test_so_it_is_in_each_tutorial_s_model(name):
+    sizes = {"d_model": 16, "n_heads": 4, "d_ff": 24, "encoder_layers": 2, "decoder_layers": 2}
+    sizes |= {"source_vocab_size": len(SOURCE), "target_vocab_size": len(TARGET), "source_pad": 0, "target_pad": 0}
+    lengths = {"pad_to": 9} if name == "en-it" else {"max_source": 12, "max_target": 12}
+    check(trace(tiny_checkpoint(**asdict(tutorial(name, **sizes, **lengths))), "abcd", "uvw"))
 
 
 def remarks(data):

@@ -46,7 +46,7 @@ def details_of(
     head: int | None = None,
     most: int | None = None,
 ) -> list[bytes]:
-    """The details of all layers and all heads, if these are at most `most` bytes (8 MB); else of one layer and one head.
+    """The details of all layers and all heads, if these are at most `most` bytes; else of one layer and one head.
 
     That one is of this kind, layer and head: where none are given of the first ones, and a remark in it says that the
     others are not there. Raises ValueError as `of_layer` and `of_attention` do.
