@@ -51,6 +51,23 @@ test("who listens hears of each detail, until no longer", () => {
   assert.equal(heard, 2)
 })
 
+test("details that come together are told of once", () => {
+  const details = makeDetails()
+  let heard = 0
+  details.listen(() => heard++)
+  const bytes = (values) => ({ encoding: "bytes", shape: [values.length], values })
+  details.putAll({
+    "detail.0": bytes(packed(layer(0))),
+    other: bytes(packed(layer(1))),
+    "detail.1": bytes(packed(head(2))),
+  })
+  assert.equal(heard, 1)
+  assert.deepEqual(
+    [layer(0), layer(1), head(2)].map((each) => has(details, each)),
+    [true, false, true],
+  )
+})
+
 test("what was unused for longest goes first when there are too many bytes", () => {
   const details = makeDetails(100)
   for (const number of [0, 1, 2]) details.put(packed(layer(number), 32))

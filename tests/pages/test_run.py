@@ -29,10 +29,12 @@ from viz_transformer.analysis.run.whole import story, whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.figures import details
+from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
 from viz_transformer.sentences import capitalised, shortened
 from viz_transformer.ui.frame.text import literal
+from viz_transformer.ui.pages.run import whole_view
 from viz_transformer.ui.session import examples, state
 
 opened = opener("run")
@@ -718,44 +720,56 @@ def test_the_table_of_the_whole_run_has_a_row_for_each_sub_layer(app, bundled):
     assert cross["takes most from"] == run.trace.src.tokens[int(weights.argmax())]
 
 
-def detail(app, number=0):
-    """Header and arrays of the detail that the picture of A, or of B, looks into."""
-    return all_sent(app, "whole_detail")[number]
+def inside(app):
+    """Of each picture that has any, the details that the browser is told."""
+    return [
+        [values.tobytes() for values in payload.unpack(each.bytes)[1].values()]
+        for each in components(app, "whole_detail")
+    ]
 
 
 DEEPER = {"run_view": "whole", "kind": "cross", "layer": "1", "heads": "2", "t": "3", "i": "4"}
+LEVELS = ("run", "layer", "attention", "weight")
 
 
-def test_a_deeper_level_has_its_detail_beside_the_same_picture(app, bundled):
-    opened(app, **DEEPER)
-    trace, picture = the_run(bundled).trace, components(app, "whole")[0].bytes
-    assert components(app, "whole_detail") == []
-    for level, made in (
-        ("layer", details.of_layer(trace, "decoder", 1)),
-        ("attention", details.of_attention(trace, "cross", 1, 2)),
-        ("weight", details.of_attention(trace, "cross", 1, 2)),
-    ):
-        goes_to(app, level=level)
-        assert address(app)["level"] == level
-        assert components(app, "whole")[0].bytes == picture
-        assert [each.bytes for each in components(app, "whole_detail")] == [made]
+def test_the_details_of_what_is_chosen_are_there_and_stay_the_same_at_each_level(app, bundled):
+    trace = the_run(bundled).trace
+    heads = [details.of_attention(trace, "cross", 1, head) for head in range(4)]
+    for level in LEVELS:
+        opened(app, **DEEPER, level=level)
+        assert address(app).get("level", "run") == level
+        picture = components(app, "whole")[0].bytes
+        if level == "run":
+            first = picture
+        assert picture == first
+        assert inside(app) == [[details.of_layer(trace, "decoder", 1), *heads]]
+
+
+def test_of_a_longer_text_only_what_the_level_needs_is_there(app, bundled, monkeypatch):
+    monkeypatch.setattr(whole_view, "AHEAD", 3)
+    trace = the_run(bundled).trace
+    layer, head = details.of_layer(trace, "decoder", 1), details.of_attention(trace, "cross", 1, 2)
+    for level, found in zip(LEVELS, ([], [[layer]], [[head]], [[head]]), strict=True):
+        opened(app, **DEEPER, level=level)
+        assert inside(app) == found
 
 
 @pytest.mark.parametrize("heads", ["mean", "rollout", "1,3"])
-def test_of_several_heads_the_first_of_the_layer_is_looked_into(app, heads):
+def test_of_several_heads_the_first_of_the_layer_is_looked_into(app, heads, monkeypatch):
+    monkeypatch.setattr(whole_view, "AHEAD", 3)
     opened(app, **{**DEEPER, "heads": heads, "level": "weight"})
-    assert detail(app)[0]["head"] == 0
+    assert payload.unpack(inside(app)[0][0])[0]["head"] == 0
 
 
-def test_a_and_b_have_a_detail_each_and_b_none_of_what_it_lacks(app):
+def test_a_and_b_have_details_each_and_b_none_of_what_it_lacks(app):
     opened(app, **{**DEEPER, "text": "42", "pin_text": "7", "pin_checkpoint": "numbers-tiny", "shown": "A|B"})
-    goes_to(app, level="attention")
-    a, b = all_sent(app, "whole_detail")
-    assert a[0]["of"] != b[0]["of"]
-    assert a[1]["weights"].shape != b[1]["weights"].shape
-    goes_to(app, layer="2")
-    assert [header["layer"] for header, _ in all_sent(app, "whole_detail")] == [2]
-    assert len(components(app, "whole")) == 2
+    for level in LEVELS[:2]:
+        goes_to(app, level=level, layer="1")
+        a, b = (payload.unpack(found[0]) for found in inside(app))
+        assert a[0]["of"] != b[0]["of"]
+        goes_to(app, layer="2")
+        assert [payload.unpack(found[0])[0]["layer"] for found in inside(app)] == [2]
+        assert len(components(app, "whole")) == 2
 
 
 def level_table(app, level, **fields):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import orjson
 
 from viz_transformer.analysis.run.attention import attention_of
 from viz_transformer.analysis.run.layer import layer_of
+from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.payload import EXACT_SIDE
 from viz_transformer.figures.components.whole_detail import attention_detail, layer_detail
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, kinds_of, stacks_of
@@ -63,6 +64,16 @@ def details_of(
     kind = kind or kinds_of(trace.anatomy)[0]
     of_this = of_layer(trace, KINDS[kind].stack, layer, remark=HERE_ALONE)
     return [of_this, of_attention(trace, kind, layer, head or 0, remark=HERE_ALONE)]
+
+
+def together(details: Sequence[bytes]) -> bytes:
+    """Details as one payload, whose arrays detail.0, detail.1, ... they are."""
+    return with_details(payload.pack({}), details)
+
+
+def with_details(data: bytes, details: Sequence[bytes]) -> bytes:
+    """The payload with these details inside, as its arrays detail.0, detail.1, ..."""
+    return payload.with_arrays(data, **{f"detail.{number}": payload.raw(each) for number, each in enumerate(details)})
 
 
 def _all(trace: Trace) -> Iterator[bytes]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from viz_transformer import __version__
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.run.whole import whole_run
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.components.whole import whole_payload
-from viz_transformer.figures.details import details_of
+from viz_transformer.figures.details import details_of, with_details
 from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import Run
@@ -49,7 +48,6 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
         name=file_name(trace.checkpoint, "whole run"),
     )
     kind, layer = kinds_of(trace.anatomy)[0], 0
-    inside = details_of(trace, kind=kind, layer=layer, head=head)
-    data = payload.with_arrays(data, **{f"detail.{number}": payload.raw(each) for number, each in enumerate(inside)})
+    data = with_details(data, details_of(trace, kind=kind, layer=layer, head=head))
     chosen = {"kind": kind, "layer": layer, "heads": "mean" if head is None else [head]}
     return HtmlFigure("whole", data, title, {**chosen, "t": first} if steps else chosen)

@@ -12,9 +12,9 @@ _detail = st.components.v2.component("viz_transformer_whole_detail", js=javascri
 
 
 def whole_details(details: Sequence[bytes]) -> None:
-    """Tell the browser what `whole_detail.py` packed. It keeps the last ones, so what was visited is there at once.
+    """Tell the browser details of runs, each value several `together`. It keeps them, so what was visited is there.
 
-    Each is a component of its own, apart from the picture: Streamlit sends again only what has changed.
+    Each value has a component of its own, apart from the picture: Streamlit sends again only what has changed.
     """
     with st.container(key="details"):
         for number, data in enumerate(details):

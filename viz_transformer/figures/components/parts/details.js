@@ -1,6 +1,6 @@
 import { unpack } from "./payload.js"
 
-/** @import { Payload } from "./types.js" */
+/** @import { Numbers, Payload } from "./types.js" */
 
 // The deeper levels of the whole runs on the page, so far as Python has told them: one store for all pictures, which the
 // component whole_detail.js fills.
@@ -38,20 +38,30 @@ export function makeDetails(most = MOST_BYTES) {
     total -= kept.get(key)?.bytes ?? 0
     kept.delete(key)
   }
+  const keep = (/** @type {Uint8Array<ArrayBuffer>} */ payload) => {
+    const detail = unpack(payload)
+    const key = keyOf(detail.header.of, detail.header.level, detail.header)
+    const bytes = Object.values(detail.arrays).reduce((sum, { values }) => sum + values.byteLength, 0)
+    drop(key)
+    kept.set(key, { detail, bytes })
+    total += bytes
+    for (const oldest of kept.keys()) {
+      if (total <= most || oldest === key) break
+      drop(oldest)
+    }
+  }
+  const tell = () => changes.dispatchEvent(new Event("change"))
   return {
     /** Keep what Python packed, and tell those who listen. */
     put(/** @type {Uint8Array<ArrayBuffer>} */ payload) {
-      const detail = unpack(payload)
-      const key = keyOf(detail.header.of, detail.header.level, detail.header)
-      const bytes = Object.values(detail.arrays).reduce((sum, { values }) => sum + values.byteLength, 0)
-      drop(key)
-      kept.set(key, { detail, bytes })
-      total += bytes
-      for (const oldest of kept.keys()) {
-        if (total <= most || oldest === key) break
-        drop(oldest)
-      }
-      changes.dispatchEvent(new Event("change"))
+      keep(payload)
+      tell()
+    },
+    /** Keep all details that are arrays of a payload, detail.0 and so on, and tell those who listen once. */
+    putAll(/** @type {Record<string, Numbers>} */ arrays) {
+      for (const [name, { values }] of Object.entries(arrays))
+        if (name.startsWith("detail.")) keep(/** @type {Uint8Array<ArrayBuffer>} */ (values))
+      tell()
     },
     /**
      * The detail of a run at a level and a place, or null where it has not come yet.

@@ -26,19 +26,20 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
+AHEAD = 64
+"""Up to so many tokens a side, what is chosen has its layer and all heads of its attention at every level."""
+
 
 def show(both: Runs) -> None:
-    """The picture of what is looked at, of both where they are compared, and what its level needs."""
+    """The picture of what is looked at, of both where they are compared, and what its deeper levels need."""
     shown = (both.a, both.b) if both.compared and both.b is not None else (both.main,)
     found = []
     for number, each in enumerate(shown):
         try:
             place = _place(each)
             _picture(each, place, key=f"run_whole_{number}", title=each.name if len(shown) > 1 else "")
-            if place.level == "layer":
-                found.append(_layer(each, place.stack, place.layer))
-            elif place.level != "run":
-                found.append(_attention(each, place.kind, place.layer, place.head))
+            if place.there and (inside := _inside(each, place)) is not None:
+                found.append(inside)
         except ValueError as error:
             text.paragraph(f"{error}.", tone="bad")
     whole_details(found)
@@ -46,9 +47,13 @@ def show(both: Runs) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the picture looks: its level, the attention that is chosen, and the positions on its two sides."""
+    """Where the picture looks: its level, the attention that is chosen, and the positions on its two sides.
+
+    there: whether the run has this attention; if not, it is looked at as a whole.
+    """
 
     level: Level
+    there: bool
     kind: KindName
     layer: int
     head: int
@@ -68,14 +73,13 @@ class _Place:
 def _place(shown: Shown) -> _Place:
     """What is chosen. Of no head or several the first head is the one to look into; a text of B may be shorter, and if
     B lacks this attention, it is looked at as a whole."""
-    chosen, kind, level = state.selection(), KINDS[state.SHARED.now().kind], FIELDS.now().level
+    chosen, kind = state.selection(), KINDS[state.SHARED.now().kind]
     heads, layer, anatomy = chosen["heads"], chosen["layer"], shown.run.trace.anatomy
     head = 0 if isinstance(heads, str) or len(heads) > 1 else heads[0]
-    if layer >= kind.layers(anatomy) or head >= anatomy.heads(kind.name, layer).query:
-        level = "run"
+    there = layer < kind.layers(anatomy) and head < anatomy.heads(kind.name, layer).query
     counts = map(len, sides(shown.run.trace, kind.name))
     query, key = (min(chosen[field] or 0, count - 1) for field, count in zip(kind.fields, counts, strict=True))
-    return _Place(level, kind.name, layer, head, query, key)
+    return _Place(FIELDS.now().level if there else "run", there, kind.name, layer, head, query, key)
 
 
 def _picture(shown: Shown, place: _Place, *, key: str, title: str) -> None:
@@ -106,14 +110,31 @@ def _drawn(shown: Shown, head: int | None, title: str) -> bytes:
     )
 
 
-@kept(16)
-def _layer(shown: Shown, stack: StackName, layer: int) -> bytes:
-    return details.of_layer(shown.run.trace, stack, layer)
+def _inside(shown: Shown, place: _Place) -> bytes | None:
+    """What the deeper levels need of what is chosen; of a longer text only what its level needs, if it needs any."""
+    if max(map(len, sides(shown.run.trace, place.kind))) <= AHEAD:
+        return _around(shown, place.kind, place.layer)
+    if place.level == "run":
+        return None
+    return _at(shown, place.kind, place.layer, None if place.level == "layer" else place.head)
 
 
-@kept(16)
-def _attention(shown: Shown, kind: KindName, layer: int, head: int) -> bytes:
-    return details.of_attention(shown.run.trace, kind, layer, head)
+@kept(8)
+def _around(shown: Shown, kind: KindName, layer: int) -> bytes:
+    """The details of a layer, and of all heads of an attention in it."""
+    trace = shown.run.trace
+    heads = range(trace.anatomy.heads(kind, layer).query)
+    found = [details.of_layer(trace, KINDS[kind].stack, layer)]
+    return details.together([*found, *(details.of_attention(trace, kind, layer, head) for head in heads)])
+
+
+@kept(8)
+def _at(shown: Shown, kind: KindName, layer: int, head: int | None) -> bytes:
+    """The detail of the layer, or of a head of an attention in it."""
+    trace = shown.run.trace
+    if head is None:
+        return details.together([details.of_layer(trace, KINDS[kind].stack, layer)])
+    return details.together([details.of_attention(trace, kind, layer, head)])
 
 
 def _head(shown: Shown) -> int | None:
