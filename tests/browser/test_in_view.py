@@ -183,6 +183,8 @@ def test_the_menu_of_a_chart_stands_on_the_line_of_its_legend(app_server, browse
         menu, drawing = box(page, f"{chart} .menu button"), box(page, f"{chart} .js-plotly-plot")
         assert abs(menu["y"] + menu["height"] - drawing["y"] - drawing["height"]) <= 2
         assert abs(menu["x"] + menu["width"] - drawing["x"] - drawing["width"]) <= 8
+        colours = box(page, f"{chart} .cbfills")  # nothing is left free under the legend
+        assert menu["y"] <= colours["y"] and colours["y"] + colours["height"] <= menu["y"] + menu["height"]
 
 
 def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(app_server, browser):

@@ -39,10 +39,10 @@ def draw(figure: go.Figure, lines: Sequence[str], *, ends: tuple[float, float] |
         bar = {
             "len": _BAR + 2 * before,
             "xpad": before,
-            "yref": "paper",
+            "yref": "container",  # below the axes it would have as much room again under it
             "y": 0,
-            "yanchor": "top",
-            "ypad": margin - above - 4,
+            "yanchor": "bottom",
+            "ypad": above - 4,
         }
         figure.data[0].update(showscale=True, colorbar=bar)
         start = before + _BAR + 8 + len(high) * 13 * CHARACTER + 16

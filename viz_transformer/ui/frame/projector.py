@@ -11,8 +11,10 @@ from viz_transformer.ui.session import state
 
 ROOM = 470
 """What a chart has of the 720 pixels that a projected page is laid out for, as `--vt-room` in page.css."""
+ROOM_OF_CHART = 500
+"""The same for a chart that is alone in its scene."""
 ROOM_ALONE = 600
-"""The same on a page without a strip."""
+"""What a chart has on a page without a strip."""
 COLUMNS, COLUMN = '[data-testid="stHorizontalBlock"]', '[data-testid="stColumn"]'
 
 

@@ -155,8 +155,8 @@ def _banned(codec: TextCodec) -> None:
     st.text_input(
         "Never writes",
         autocomplete="off",
-        placeholder="blanks between tokens",
         width=200,
+        help="Tokens, with blanks between them",
         key=key,
         on_change=changed,
     )

@@ -393,7 +393,7 @@ def chart(
 ) -> None:
     """A figure in its place, enlarged on a projector."""
     shown = enlarged(figure, PROJECTED) if projector.is_on() else figure
-    frame.chart(shown, key=key, alt=alt, caption=caption, fills=fills, on_table=on_table)
+    frame.chart(shown, key=key, alt=alt, caption=caption, fills=fills, on_table=on_table, room=projector.ROOM_OF_CHART)
 
 
 def height(usual: int) -> int:

@@ -36,7 +36,7 @@ MOST_LISTED = 200
 TREE_HEIGHT = 330
 SCENES = ("tensors_picture", "tensors_facts")
 PROJECTED, TALL, HALF = 1.55, 410, 320  # on a projector letters of 13 pixels have 20
-LOW, LEAST_LETTERS = int(projector.ROOM / PROJECTED), 10.5  # there the figure fits, and letters have 16 pixels or more
+LOW, LEAST_LETTERS = int(projector.ROOM_OF_CHART / PROJECTED), 10.5  # there it fits, and letters have 16 pixels or more
 BESIDE, SHORT = ("A", "B"), {"weights": "weight"}
 CHARTS = {"heatmap": "Heatmap", "histogram": "Histogram", "points": "All points"}
 _ORIGINS = {False: "recorded", True: "derived"}
@@ -420,6 +420,7 @@ def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
         grows=PROJECTED,
         fills=True,
         on_table=asked,
+        room=projector.ROOM_OF_CHART,
     )
 
 
