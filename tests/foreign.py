@@ -107,6 +107,10 @@ class Foreign:
     def anatomy(self) -> Anatomy:
         return ANATOMY
 
+    @property
+    def parameter_count(self) -> int:
+        raise NotTold(UNTOLD)
+
     def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Written:
         assert sources is None
         return Written(self, tap, [] if cached else None)
@@ -196,6 +200,8 @@ class ForeignCodec:
     names = TARGET
     special_ids = frozenset({0, 1, 2})
     start: int | None = 1
+    forced_start: tuple[int, ...] = ()
+    banned = frozenset[int]()
     ends = frozenset({2, TARGET.index("z")})
     padding: int | None = None
     unknown: int | None = 3

@@ -35,7 +35,7 @@ from viz_transformer.checkpoint.writing import OutputError, reason, write_file
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, NotTold
 from viz_transformer.model.kinds import SideName
-from viz_transformer.model.transformer import Transformer, parameter_count
+from viz_transformer.model.transformer import Transformer
 from viz_transformer.text import Codec, Vocabulary
 from viz_transformer.text.codec import TextCodec
 
@@ -83,7 +83,7 @@ class Checkpoint:
     @property
     def parameter_count(self) -> int:
         """Trained numbers, shared ones counted once."""
-        return parameter_count(self.model)
+        return self.instrument.parameter_count
 
     @property
     def codecs(self) -> dict[SideName, TextCodec]:

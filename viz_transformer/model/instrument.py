@@ -154,6 +154,11 @@ class Instrument(Protocol):
     @property
     def anatomy(self) -> Anatomy: ...
 
+    @property
+    def parameter_count(self) -> int:
+        """Trained numbers, shared ones counted once."""
+        ...
+
     def begin(self, sources: Sequence[Sequence[int]] | None, *, cached: bool = True, tap: Tap = OFF) -> Decoding:
         """Read the sources, one for each row (None: a decoder alone), ready to write. Each pass says its points to tap.
 

@@ -166,6 +166,10 @@ class Transformer(nn.Module):
         return anatomy_of(self.config)
 
     @property
+    def parameter_count(self) -> int:
+        return parameter_count(self)
+
+    @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
 

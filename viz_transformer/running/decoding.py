@@ -148,7 +148,7 @@ def decode_stream(
     most = room if max_steps is None else min(room, max_steps)
     given, banned = _given_tokens(ckpt, force or {}, "force"), frozenset(_given_ids(ckpt, ban, "ban"))
     if target is None:
-        forced = _forced(ckpt, "prefix", prefix)
+        forced, banned = _forced(ckpt, "prefix", prefix), banned | codec.banned
     elif prefix is not None or max_steps is not None or strategy != GREEDY or given or banned:
         raise ValueError(
             "a given target leaves nothing to decode: give no prefix, strategy, force, ban or max_steps with it"
@@ -200,7 +200,9 @@ def follow(
     if ended is not None:
         raise ValueError(f"the end token stands at place {ended}, and more tokens follow: end there")
     marked = replace(
-        job, force=dict(enumerate(written[: max(forced, 0)])), banned=frozenset(_given_ids(ckpt, ban, "ban"))
+        job,
+        force=dict(enumerate(written[: max(forced, 0)])),
+        banned=ckpt.codec("target").banned | frozenset(_given_ids(ckpt, ban, "ban")),
     )
     return DecodeStream(_recorded(marked, written)).run_to_the_end()
 
@@ -221,7 +223,7 @@ def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: 
         src = encode_source(ckpt, source)
         if codec.start is None:
             raise ValueError("the target vocabulary has no start token, so the decoder has nothing to begin with")
-        start = _tokens_of(ckpt, [codec.start])
+        start = _tokens_of(ckpt, [codec.start, *codec.forced_start])
     else:
         src, (start, _) = Tokens(), decoder_input(ckpt, source)
     return _Job(ckpt, src, start, anatomy.max_target - len(start) + 1, edits, strategy)
@@ -483,6 +485,8 @@ def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         kept = [place for place, i in enumerate(encoded.ids) if i not in specials]
+        if encoded.ids[1 : 1 + len(codec.forced_start)] == codec.forced_start:
+            kept = [place for place in kept if place > len(codec.forced_start)]
         return _tokens_of(ckpt, [encoded.ids[place] for place in kept], [encoded.originals[place] for place in kept])
     ids = codec.encode_ids(given).ids
     for i in ids:

@@ -49,6 +49,11 @@ class Recorded:
 
     begin = whole = read_out = parameters_of = table = _untold
 
+    @property
+    def parameter_count(self) -> int:
+        """Raises NotTold: a recording has none."""
+        raise NotTold(NO_MODEL)
+
     def scalars(self) -> Mapping[str, float]:
         """None was recorded."""
         return {}
@@ -61,7 +66,8 @@ class RecordedText:
     side: Tokens
     special_ids = frozenset[int]()
     start: int | None = None
-    ends = frozenset[int]()
+    forced_start: tuple[int, ...] = ()
+    ends = banned = frozenset[int]()
     padding: int | None = None
     unknown: int | None = None
     adds_end = False

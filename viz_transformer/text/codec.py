@@ -50,8 +50,18 @@ class TextCodec(Protocol):
         ...
 
     @property
+    def forced_start(self) -> tuple[int, ...]:
+        """What every answer is made to begin with behind `start`, such as the token of a language."""
+        ...
+
+    @property
     def ends(self) -> frozenset[int]:
         """The ids that end an answer."""
+        ...
+
+    @property
+    def banned(self) -> frozenset[int]:
+        """The ids that no answer may have, whatever the model makes of them."""
         ...
 
     @property
@@ -130,6 +140,16 @@ class Codec:
     @property
     def splits_characters(self) -> bool:
         return self.tokenizer.kind == "characters"
+
+    @property
+    def forced_start(self) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
+
+    @property
+    def banned(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
 
     @property
     def ends(self) -> frozenset[int]:
