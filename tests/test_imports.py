@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
 # Each folder may import those before it, never those after it; a name with more parts is a folder in a folder.
 ORDER = (
-    *("numerals", "sentences", "text", "model", "checkpoint", "running", "measuring", "train", "analysis", "figures"),
+    *("numerals", "sentences", "text", "model", "checkpoint", "huggingface", "running"),
+    *("measuring", "train", "analysis", "figures"),
     *("ui.components", "ui.session", "ui.frame", "ui.pages", "command"),
 )
 # Among the folders of these, the imports may point either way, but not in a circle; none between pages.

@@ -109,7 +109,8 @@ def test_an_installed_command_finds_its_own_checkpoints(installed: Path) -> None
 def test_requirements_pin_what_the_project_asks_for() -> None:
     asked = {wanted.name: wanted for wanted in map(Requirement, PROJECT["dependencies"])}
     extras = {name: [*map(Requirement, wanted)] for name, wanted in PROJECT["optional-dependencies"].items()}
-    developed = {wanted.name: wanted for wanted in [*extras["train"], *extras["dev"]] if wanted.name != PROJECT["name"]}
+    beside = [wanted for name in ("train", "hf", "dev") for wanted in extras[name]]
+    developed = {wanted.name: wanted for wanted in beside if wanted.name != PROJECT["name"]}
     for file, wanted in (("requirements.txt", asked), ("requirements-dev.txt", developed)):
         pins = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / file).read_text(encoding="utf-8"), flags=re.MULTILINE))
         assert set(pins) == set(wanted)

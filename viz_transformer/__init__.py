@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint as Checkpoint
     from viz_transformer.checkpoint import CheckpointError as CheckpointError
     from viz_transformer.checkpoint import list_checkpoints as list_checkpoints
-    from viz_transformer.checkpoint import load as load
     from viz_transformer.checkpoint import save_checkpoint as save_checkpoint
     from viz_transformer.figures.showing import show as show
+    from viz_transformer.huggingface.loading import load as load
     from viz_transformer.measuring.comparing import compare as compare
     from viz_transformer.measuring.evaluation import evaluate as evaluate
     from viz_transformer.measuring.verifying import Verification as Verification
@@ -48,7 +48,7 @@ _HOMES = {
     "Checkpoint": "checkpoint",
     "CheckpointError": "checkpoint",
     "list_checkpoints": "checkpoint",
-    "load": "checkpoint",
+    "load": "huggingface.loading",
     "save_checkpoint": "checkpoint",
     "ModelConfig": "model.config",
     "compare": "measuring.comparing",

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from viz_transformer import numerals
 from viz_transformer.sentences import in_one_line
+from viz_transformer.text.codec import Codec
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.model.config import ModelConfig
-    from viz_transformer.model.kinds import SideName
-    from viz_transformer.text import Codec
+    from viz_transformer.model.instrument import Anatomy, Heads
+    from viz_transformer.text.codec import TextCodec
 
 
 LONGEST_LOSS_ON = 100
@@ -28,10 +29,10 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     rows = [("name", model.name), ("folder", str(model.path))]
     rows += [(name, str(card[name])) for name in ("title", "task") if name in card]
     rows += [
-        ("architecture", architecture(model.config)),
+        ("architecture", architecture_of(model.anatomy)),
         ("parameters", f"{model.parameter_count:,}"),
-        ("source vocabulary", vocabulary(_codec(model, "source"))),
-        ("target vocabulary", vocabulary(_codec(model, "target"))),
+        ("source vocabulary", vocabulary(model.codecs.get("source"))),
+        ("target vocabulary", vocabulary(model.codecs.get("target"))),
         ("snapshots", snapshots(model.snapshots())),
     ]
     if "imported" in card or "verified" in card:
@@ -41,6 +42,8 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         rows.append(("curves", losses))
     stated = ("data", "data_licence", "weights_terms", "date", "seed", "training_command")
     rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
+    if model.anatomy.config is None:
+        rows += [("note", str(note)) for note in card.get("notes") or ()]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows
 
@@ -56,8 +59,30 @@ def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:
     return in_one_line(grade), in_one_line(sentence)
 
 
-def _codec(model: Checkpoint, side: SideName) -> Codec | None:
-    return model.own_codec(side) if side in model.codecs else None
+def architecture_of(anatomy: Anatomy) -> str:
+    """The same as `architecture` of any model, as far as its anatomy says."""
+    if anatomy.config is not None:
+        return architecture(anatomy.config)
+    layers = {"encoder": anatomy.encoder_layers, "decoder": anatomy.decoder_layers}
+    heads = dict.fromkeys(_heads(each) for each in anatomy.attentions.values())
+    reads = {"source": anatomy.has_encoder and anatomy.max_source, "target": anatomy.has_decoder and anatomy.max_target}
+    return ", ".join(
+        [
+            anatomy.kind,
+            " + ".join(f"{count} {stack} layers" for stack, count in layers.items() if count),
+            f"d_model {anatomy.d_model}",
+            " or ".join(heads),
+            *([] if anatomy.d_ff is None else [f"d_ff {anatomy.d_ff}"]),
+            f"{anatomy.norm}-norm",
+            "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
+        ]
+    )
+
+
+def _heads(heads: Heads) -> str:
+    shared = "" if heads.key == heads.query else f" that share {heads.key} of keys and values"
+    window = "" if heads.window is None else f", back to {heads.window} keys"
+    return f"{heads.query} heads{shared}{window}"
 
 
 def architecture(config: ModelConfig) -> str:
@@ -90,9 +115,11 @@ def unusual_settings(config: ModelConfig) -> list[tuple[str, str]]:
 _TELLING = "norm_kind encoder_final_norm embedding_scale divisor merge mask_fill padding_mask pad_to".split()
 
 
-def vocabulary(codec: Codec | None) -> str:
+def vocabulary(codec: TextCodec | None) -> str:
     if codec is None:
         return "none"
+    if not isinstance(codec, Codec):
+        return f"{len(codec.names):,} tokens"
     return f"{len(codec.vocabulary):,} tokens, {codec.tokenizer.to_dict()['kind']}"
 
 

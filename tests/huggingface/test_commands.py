@@ -1,0 +1,78 @@
+"""A folder of transformers in a shell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pretrained import folder
+
+from viz_transformer import decode
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.command import main as program
+
+Written = Callable[[str], Path]
+
+
+def main(words: list[str]) -> int:
+    """The exit status of a command line."""
+    with pytest.raises(SystemExit) as ended:
+        program(words)
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "mistral",
+            ["decoder-only, 2 decoder layers, d_model 32, 4 heads that share 2 of keys and values, back to 4 keys"],
+        ),
+        ("bert", ["encoder-only, 2 encoder layers", "d_ff 48, post-norm, at most 64 source tokens"]),
+        (
+            "t5",
+            [
+                "encoder-decoder, 2 encoder layers + 2 decoder layers",
+                "T5 (T5ForConditionalGeneration), from transformers",
+            ],
+        ),
+    ],
+)
+def test_inspect_says_what_it_is(
+    written: Written,
+    opened: Callable[[str], Checkpoint],
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    said: list[str],
+) -> None:
+    assert main(["inspect", str(written(name))]) == 0
+    out, err = capsys.readouterr()
+    for each in (*said, f"{opened(name).parameter_count:,}", opened(name).weights_sha256):
+        assert each in out
+    assert not err
+
+
+def test_inspect_says_which_settings_are_not_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "model", "gpt2")
+    path = where / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"num_beams": 4, "repetition_penalty": 1.2}))
+    assert main(["inspect", str(where)]) == 0
+    out = capsys.readouterr().out
+    assert "num_beams=4, repetition_penalty=1.2; here the strategy that you choose counts alone" in out
+    assert "The model has 3 more tokens than its tokenizer" in out
+
+
+def test_translate_writes_what_decode_writes(
+    written: Written, opened: Callable[[str], Checkpoint], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["translate", str(written("bart")), "two hundred"]) == 0
+    assert capsys.readouterr().out == decode(opened("bart"), "two hundred").text + "\n"
+
+
+def test_a_folder_that_cannot_be_opened_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
+    assert main(["inspect", str(tmp_path)]) != 0
+    out, err = capsys.readouterr()
+    assert not out and err.count("\n") == 1 and "no attention" in err

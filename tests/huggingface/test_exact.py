@@ -1,0 +1,182 @@
+"""Every number of a run is the one that transformers computes: compared with the untouched model's own eager pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from pretrained import KINDS, PAIRS, WRITING
+
+from viz_transformer.analysis.layers.lens import lens
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.record import Trace
+from viz_transformer.running.strategies import Beam
+from viz_transformer.running.tracing import trace
+
+Opened = Callable[[str], Checkpoint]
+Theirs = Callable[[str], Any]
+SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5, 36, 37]
+
+
+def recorded(ckpt: Checkpoint) -> Trace:
+    return trace(ckpt, SOURCE, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None)
+
+
+@torch.no_grad()
+def their_pass(model: Any, ckpt: Checkpoint) -> Any:
+    ids = {"input_ids": torch.tensor([SOURCE])}
+    if ckpt.anatomy.kind == "encoder-decoder":
+        ids["decoder_input_ids"] = torch.tensor([TARGET])
+    return model(**ids, output_attentions=True, output_hidden_states=True)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_weights_and_logits_are_theirs_bit_by_bit(opened: Opened, theirs: Theirs, name: str) -> None:
+    ckpt = opened(name)
+    found, expected = recorded(ckpt), their_pass(theirs(name), ckpt)
+    assert torch.equal(found["logits"], expected.logits)
+    attentions = {
+        "encoder-decoder": {"encoder.{}.self": "encoder_attentions", "decoder.{}.self": "decoder_attentions"}
+        | {"decoder.{}.cross": "cross_attentions"},
+        "encoder-only": {"encoder.{}.self": "attentions"},
+        "decoder-only": {"decoder.{}.self": "attentions"},
+    }[ckpt.anatomy.kind]
+    seen = 0
+    for site, field in attentions.items():
+        for layer, weights in enumerate(getattr(expected, field)):
+            assert torch.equal(found[f"{site.format(layer)}.weights"], weights)
+            assert weights.amax() > 0.35  # not flat
+            seen += 1
+    assert seen == len(ckpt.anatomy.attentions)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_recording_changes_no_bit(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    pair = ckpt.anatomy.kind == "encoder-decoder"
+    texts = ([SOURCE], [TARGET]) if pair else ([SOURCE], None) if ckpt.anatomy.has_encoder else (None, [SOURCE])
+    assert torch.equal(ckpt.instrument.whole(*texts), recorded(ckpt)["logits"])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_all_points_of_the_anatomy_are_recorded_in_their_shapes(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    found, anatomy = recorded(ckpt), ckpt.anatomy
+    assert found.points() == tuple(point.name for point in anatomy.recorded)
+    for point in found.points(derived=True):
+        sizes = anatomy.sizes(point, batch=1, source=len(found.src), target=len(found.tgt))
+        assert found[point].shape == sizes, point
+    assert not [why for why in anatomy.missing.values() if "trial pass" in why]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_streams_are_the_sums_of_their_parts_and_theirs(opened: Opened, theirs: Theirs, name: str) -> None:
+    ckpt = opened(name)
+    found, expected = recorded(ckpt), their_pass(theirs(name), ckpt)
+    states = {"encoder": "encoder_hidden_states", "decoder": "decoder_hidden_states"}
+    for stack in {site.partition(".")[0] for site in ckpt.anatomy.attentions}:
+        field = states[stack] if ckpt.anatomy.kind == "encoder-decoder" else "hidden_states"
+        for layer, stream in enumerate(getattr(expected, field)[:-1]):
+            assert torch.equal(found[f"{stack}.{layer}.residual_in"], stream)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_contributions_of_the_heads_and_the_bias_are_the_output(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    found = recorded(ckpt)
+    for site in ckpt.anatomy.attentions:
+        if f"{site}.contribution" not in found:
+            assert name in ("gemma2", "gemma3_text")
+            continue
+        bias = ckpt.instrument.parameters_of(site).out.bias
+        parts = found[f"{site}.contribution"].sum(dim=1) + (0 if bias is None else bias)
+        torch.testing.assert_close(parts, found[f"{site}.out"], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_query_key_and_value_follow_from_the_maps(opened: Opened, name: str) -> None:
+    """Values are turned by nothing, so they tell whether maps, heads and shared heads are read right."""
+    ckpt = opened(name)
+    found = recorded(ckpt)
+    for site, heads in ckpt.anatomy.attentions.items():
+        value = ckpt.instrument.parameters_of(site).value
+        read = found["encoder.out"] if site.endswith(".cross") else found[f"{site}.in"]
+        made = torch.nn.functional.linear(read, value.weight, value.bias)
+        by_head = made.unflatten(-1, (heads.key, -1)).transpose(1, 2)
+        torch.testing.assert_close(by_head, found[f"{site}.value"], atol=1e-5, rtol=1e-5)
+
+
+TEXTS = ("two hundred and four", "the cat ran over", "naïve dog", "five six", "one", "a green hill and a mat")
+MOST = 14
+
+
+def given(run: Run) -> list[int]:
+    """What generate has to be given for the same answer."""
+    read = run.trace.src_ids or run.trace.tgt_ids[: len(run.trace.tgt) - len(run.steps) + 1]
+    return list(read)
+
+
+def generated(model: Any, run: Run, **options: Any) -> list[int]:
+    """The tokens that transformers writes."""
+    read = given(run)
+    mask = torch.ones(1, len(read), dtype=torch.long)
+    found = model.generate(torch.tensor([read]), attention_mask=mask, max_new_tokens=MOST, do_sample=False, **options)
+    return found[0, 1 if run.trace.src_ids else len(read) :].tolist()
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_cached_steps_are_the_rows_of_one_pass(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    run = max((decode(ckpt, text, max_steps=9) for text in TEXTS), key=lambda each: len(each.steps))
+    assert run.trace.info["cached"] and run.trace.info["causal"] and len(run.steps) > 2
+    ids = run.trace.tgt_ids
+    whole = trace(ckpt, run.trace.src_ids or ids, ids if run.trace.src_ids else None)
+    gaps = {point: gap for point, gap in whole.diff(run.trace).items() if not point.endswith(".bias")}
+    assert max(gaps.values()) < 1e-5 * max(float(whole["logits"].abs().max()), 10)  # float32 sums of other lengths
+    for point in (point for point in whole.points() if point.endswith("decoder.0.self.bias")):
+        cells = whole["decoder.0.self.mask"].expand_as(whole[point])  # behind the mask a step has no key to add it to
+        assert torch.equal(whole[point][cells], run.trace[point][cells])
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_greedy_answers_are_those_of_generate(opened: Opened, theirs: Theirs, name: str) -> None:
+    runs = [decode(opened(name), text, max_steps=MOST) for text in TEXTS]
+    for run in runs:
+        assert [step.token_id for step in run.steps] == generated(theirs(name), run)
+    assert sum(len(run.steps) for run in runs) > 8
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_beams_are_those_of_generate(opened: Opened, theirs: Theirs, name: str) -> None:
+    """Where some ended: at the maximum length transformers counts what still goes on as finished too, we do not."""
+    ckpt, compared = opened(name), 0
+    beam = Beam(3, penalty="power", length_penalty=1.0, stop="width-finished")
+    for text in TEXTS:
+        run = decode(ckpt, text, strategy=beam, max_steps=MOST)
+        assert run.tree is not None
+        if run.tree.steps < MOST or run.stopped == "maximum length":
+            found = generated(theirs(name), run, num_beams=3, length_penalty=1.0, early_stopping=True)
+            written = [step.token_id for step in run.steps]
+            assert written == found[: len(written)]
+            assert {*found[len(written) :]} <= {0, *ckpt.codec("target").ends}
+            compared += 1
+    assert compared > 1
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_lens_ends_with_the_runs_own_logits(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    assert "read_out" not in ckpt.anatomy.missing
+    stack = "decoder" if ckpt.anatomy.has_decoder else "encoder"
+    found = recorded(ckpt)
+    again = ckpt.instrument.read_out(found[f"{stack}.1.residual_out"], stack)
+    assert torch.equal(again, found["logits"])
+    if ckpt.anatomy.has_decoder:
+        assert lens(found, ckpt.instrument).gap < 1e-4
+
+
+def test_the_families_that_read_two_texts_are_all_here() -> None:
+    assert set(PAIRS) == {"t5", "mt5", "bart", "marian", "mbart", "m2m_100"}

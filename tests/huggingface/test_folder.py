@@ -1,0 +1,264 @@
+"""Folders that cannot be opened: each ends in one sentence that says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from pretrained import KINDS, byte_pieces, folder
+from safetensors.torch import load_file, save_file
+
+from viz_transformer import huggingface
+from viz_transformer.checkpoint import CheckpointError, list_checkpoints
+from viz_transformer.checkpoint.contents import Unreadable
+from viz_transformer.huggingface.folder import HuggingFaceSummary, read_folder, recognised
+from viz_transformer.huggingface.loading import load
+
+Written = Callable[[str], Path]
+
+
+@pytest.fixture
+def copied(written: Written, tmp_path: Path) -> Callable[[str], Path]:
+    """A folder of one's own to spoil."""
+
+    def copy(name: str) -> Path:
+        return Path(shutil.copytree(written(name), tmp_path / "model"))
+
+    return copy
+
+
+def change(path: Path, **settings: Any) -> None:
+    """Set these entries of a JSON file; None takes one out."""
+    content = json.loads(path.read_text()) | settings
+    path.write_text(json.dumps({name: value for name, value in content.items() if value is not None}))
+
+
+def refused(where: Path, *said: str) -> None:
+    """Opening the folder ends in one sentence that says this."""
+    with pytest.raises(CheckpointError) as raised:
+        load(where)
+    sentence = str(raised.value)
+    assert str(where) in sentence and "\n" not in sentence
+    for each in said:
+        assert each in sentence, sentence
+
+
+def test_no_config(copied: Written) -> None:
+    where = copied("llama")
+    (where / "config.json").unlink()
+    refused(where, "has no config.json")
+
+
+def test_only_an_adapter(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    refused(tmp_path, "only an adapter", "merge_and_unload")
+
+
+def test_no_tokenizer(copied: Written) -> None:
+    where = copied("llama")
+    for path in where.glob("tokenizer*"):
+        path.unlink()
+    refused(where, "has no tokenizer", "tokenizer.save_pretrained")
+
+
+def test_an_empty_tokenizer(copied: Written) -> None:
+    where = copied("llama")
+    path = where / "tokenizer.json"
+    content = json.loads(path.read_text())
+    content["model"] |= {"vocab": {"<pad>": 0, "<s>": 1, "</s>": 2}, "merges": []}
+    path.write_text(json.dumps(content))
+    refused(where, "empty vocabulary")
+
+
+def test_a_tokenizer_of_another_model(tmp_path: Path) -> None:
+    where = folder(tmp_path / "model", "bert", tokenizer=byte_pieces, vocabulary=100)
+    refused(where, "ids up to 289", "embeddings of 100 tokens", "another model's")
+
+
+def test_only_pickled_weights(copied: Written) -> None:
+    where = copied("gpt2")
+    (where / "model.safetensors").rename(where / "pytorch_model.bin")
+    refused(where, "pytorch_model.bin", "could run code", "save_pretrained")
+
+
+def test_no_weights(copied: Written) -> None:
+    where = copied("gpt2")
+    (where / "model.safetensors").unlink()
+    refused(where, "has no weights")
+
+
+def sharded(where: Path) -> Path:
+    """The same folder with its weights in two files and an index."""
+    tensors = load_file(where / "model.safetensors")
+    names = sorted(tensors)
+    halves = {"model-00001-of-00002.safetensors": names[::2], "model-00002-of-00002.safetensors": names[1::2]}
+    for file, half in halves.items():
+        save_file({name: tensors[name] for name in half}, where / file, metadata={"format": "pt"})
+    places = {name: file for file, half in halves.items() for name in half}
+    (where / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    (where / "model.safetensors").unlink()
+    return where
+
+
+def test_weights_in_two_files_are_those_in_one(copied: Written, opened: Callable[[str], Any]) -> None:
+    ckpt, ids = load(sharded(copied("gpt2"))), [[3, 4, 5]]
+    assert torch.equal(ckpt.instrument.whole(None, ids), opened("gpt2").instrument.whole(None, ids))
+
+
+def test_a_missing_part_of_the_weights(copied: Written) -> None:
+    where = sharded(copied("gpt2"))
+    (where / "model-00002-of-00002.safetensors").unlink()
+    refused(where, "lacks model-00002-of-00002.safetensors")
+
+
+def test_an_index_that_names_a_file_elsewhere(copied: Written) -> None:
+    where = sharded(copied("gpt2"))
+    change(where / "model.safetensors.index.json", weight_map={"a": "../../secret.safetensors"})
+    refused(where, "outside its folder")
+
+
+def test_weights_that_are_cut_off(copied: Written) -> None:
+    where = copied("gpt2")
+    path = where / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-64])
+    refused(where, "cut off or damaged")
+
+
+def test_fewer_layers_than_the_config_says(copied: Written) -> None:
+    where = copied("llama")
+    change(where / "config.json", num_hidden_layers=3)
+    refused(where, "lacks 'model.layers.2.", "more tensors", "its config asks for")
+
+
+def test_one_missing_tensor(copied: Written) -> None:
+    where = copied("bart")
+    tensors = load_file(where / "model.safetensors")
+    del tensors["model.decoder.layers.1.fc1.bias"]
+    save_file(tensors, where / "model.safetensors", metadata={"format": "pt"})
+    refused(where, "lacks 'model.decoder.layers.1.fc1.bias', which its config asks for")
+
+
+def test_other_sizes_than_the_config_says(copied: Written) -> None:
+    where = copied("llama")
+    change(where / "config.json", intermediate_size=40)
+    refused(where, "sizes" if "sizes" in str(where) else "config")
+
+
+def test_numbers_that_are_not_finite(copied: Written) -> None:
+    where = copied("gpt2")
+    tensors = load_file(where / "model.safetensors")
+    tensors["transformer.h.0.ln_1.weight"][3] = torch.nan
+    save_file(tensors, where / "model.safetensors", metadata={"format": "pt"})
+    refused(where, "transformer.h.0.ln_1.weight", "NaN or infinite")
+
+
+@pytest.mark.parametrize("settings", [{"num_hidden_layers": 10**6}, {"hidden_size": 10**6}, {"vocab_size": 10**9}])
+def test_an_enormous_config_is_refused_before_anything_is_built(copied: Written, settings: dict[str, int]) -> None:
+    where = copied("llama")
+    change(where / "config.json", **settings)
+    refused(where, "do not belong together")
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_code_of_the_folders_own_is_never_run(copied: Written, file: str) -> None:
+    where = copied("llama")
+    (where / "mine.py").write_text("raise SystemExit('this ran')")
+    change(where / file, auto_map={"AutoModelForCausalLM": "mine.Mine", "AutoTokenizer": ["mine.Mine", None]})
+    refused(where, "auto_map", "never run")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("no_such_model", "not known here: known are gpt2"),
+        ("mamba", "no attention"),
+        ("gptj", "interface"),
+        ("whisper", "more than text"),
+    ],
+)
+def test_types_that_are_not_recorded(copied: Written, kind: str, said: str) -> None:
+    where = copied("llama")
+    change(where / "config.json", model_type=kind)
+    refused(where, kind, said)
+
+
+def test_a_class_whose_output_is_not_shown(copied: Written) -> None:
+    where = copied("bert")
+    change(where / "config.json", architectures=["BertForMultipleChoice"])
+    refused(where, "BertForMultipleChoice", "ForMaskedLM")
+
+
+def test_a_class_of_another_family(copied: Written) -> None:
+    where = copied("llama")
+    change(where / "config.json", architectures=["GPT2LMHeadModel"])
+    refused(where, "GPT2LMHeadModel", "does not have for its model_type 'llama'")
+
+
+def test_quantised_weights(copied: Written) -> None:
+    where = copied("llama")
+    change(where / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
+    refused(where, "quantised")
+
+
+def test_weights_of_whole_numbers(copied: Written) -> None:
+    where = copied("llama")
+    save_file({"model.norm.weight": torch.ones(32, dtype=torch.int8)}, where / "model.safetensors")
+    refused(where, "I8", "quantised")
+
+
+@pytest.mark.parametrize("setting", ["eos_token_id", "decoder_start_token_id"])
+def test_an_answer_without_an_end_or_a_beginning(copied: Written, setting: str) -> None:
+    where = copied("bart")
+    for path in (where / "generation_config.json", where / "config.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {setting: None}))
+    refused(where, setting, "generation_config.json")
+
+
+def test_an_end_token_beyond_the_vocabulary(copied: Written) -> None:
+    where = copied("llama")
+    change(where / "generation_config.json", eos_token_id=[2, 5000])
+    refused(where, "5,000", "beyond its vocabulary")
+
+
+def test_without_the_libraries_a_folder_says_which_command_adds_them(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface, "NEEDED", ("no_such_library",))
+    refused(written("gpt2"), "needs no_such_library", 'pip install -e ".[hf]"')
+
+
+def test_opening_asks_no_network(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert load(written("t5")).anatomy.kind == "encoder-decoder"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_folder_is_described_before_its_weights_are_read(
+    written: Written, opened: Callable[[str], Any], name: str
+) -> None:
+    summary, ckpt = read_folder(written(name)), opened(name)
+    assert summary.anatomy == ckpt.anatomy or {
+        field: getattr(summary.anatomy, field) for field in ("attentions", "recorded", "derived", "missing", "output")
+    } == {field: getattr(ckpt.anatomy, field) for field in ("attentions", "recorded", "derived", "missing", "output")}
+    assert summary.architecture in KINDS[name][0] and summary.parameter_count > 0
+
+
+def test_folders_stand_in_the_list_beside_ours(written: Written, tmp_path: Path) -> None:
+    shutil.copytree(written("gpt2"), tmp_path / "good")
+    shutil.copytree(written("gpt2"), tmp_path / "spoilt")
+    change(tmp_path / "spoilt" / "config.json", model_type="mamba")
+    (tmp_path / "nothing").mkdir()
+    good, nothing, spoilt = recognised(list_checkpoints(tmp_path))
+    assert isinstance(good, HuggingFaceSummary) and good.anatomy.decoder_layers == 2
+    assert isinstance(spoilt, Unreadable) and "no attention" in spoilt.error
+    assert isinstance(nothing, Unreadable)

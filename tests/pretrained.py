@@ -1,0 +1,183 @@
+"""Folders as `save_pretrained` writes them: a tiny random model of each family, its tokenizer trained on a few lines.
+
+Weights are large enough that attention is not flat. Several tokens end an answer, so that answers end in time.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+LINES = [
+    "the cat sat on the mat and a dog ran over the green hill",
+    "twenty nine thousand two hundred and eighty four",
+    "one two three four five six seven eight nine ten",
+    "naïve café über straße",
+] * 2
+PAD, START, END = 0, 1, 2
+_ROPE = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 64,
+    "pad_token_id": PAD,
+    "bos_token_id": START,
+    "eos_token_id": END,
+}
+_SHARED = {**_ROPE, "num_key_value_heads": 2, "head_dim": 8}
+_READS = {key: value for key, value in _ROPE.items() if key not in ("bos_token_id", "eos_token_id")}
+_PAIR = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 64,
+    "pad_token_id": PAD,
+    "bos_token_id": START,
+    "eos_token_id": END,
+    "decoder_start_token_id": START,
+    "forced_eos_token_id": None,
+}
+_T5 = {
+    "d_model": 32,
+    "d_kv": 8,
+    "d_ff": 48,
+    "num_layers": 2,
+    "num_decoder_layers": 2,
+    "num_heads": 4,
+    "pad_token_id": PAD,
+    "eos_token_id": END,
+    "decoder_start_token_id": PAD,
+}
+_GEMMA = {**_SHARED, "sliding_window": 4, "query_pre_attn_scalar": 8}
+# model_type -> class, settings; a name after a slash is another setup of the family
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpt2": ("GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": START}),
+    "llama": ("LlamaForCausalLM", {**_SHARED, "head_dim": None}),
+    "mistral": ("MistralForCausalLM", {**_SHARED, "sliding_window": 4}),
+    "qwen2": ("Qwen2ForCausalLM", _SHARED),
+    "qwen3": ("Qwen3ForCausalLM", {**_SHARED, "head_dim": 16}),
+    "gemma": ("GemmaForCausalLM", _SHARED),
+    "gemma2": ("Gemma2ForCausalLM", _GEMMA),
+    "gemma3_text": ("Gemma3ForCausalLM", {**_GEMMA, "layer_types": ["sliding_attention", "full_attention"]}),
+    "gpt_neox": ("GPTNeoXForCausalLM", _ROPE),
+    "gpt_neox/serial": ("GPTNeoXForCausalLM", {**_ROPE, "use_parallel_residual": False}),
+    "phi": ("PhiForCausalLM", {**_ROPE, "num_key_value_heads": 2}),
+    "mixtral": ("MixtralForCausalLM", {**_SHARED, "num_local_experts": 4}),
+    "bert": ("BertForMaskedLM", _READS),
+    "roberta": ("RobertaForMaskedLM", _READS),
+    "electra": ("ElectraForMaskedLM", {**_READS, "embedding_size": 16}),
+    "distilbert": (
+        "DistilBertForMaskedLM",
+        {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64},
+    ),
+    "t5": ("T5ForConditionalGeneration", _T5),
+    "mt5": ("MT5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
+    "bart": ("BartForConditionalGeneration", _PAIR),
+    "marian": ("MarianMTModel", {**_PAIR, "scale_embedding": True}),
+    "mbart": ("MBartForConditionalGeneration", {**_PAIR, "scale_embedding": True}),
+    "m2m_100": ("M2M100ForConditionalGeneration", {**_PAIR, "scale_embedding": True}),
+}
+WRITING = [name for name, (cls, _) in KINDS.items() if not cls.endswith("ForMaskedLM")]
+PAIRS = [name for name, (_, settings) in KINDS.items() if "decoder_start_token_id" in settings]
+
+
+def ends(vocabulary: int) -> list[int]:
+    """The tokens that end an answer: one in five, so that answers end in time."""
+    return [id for id in range(vocabulary) if id % 5 == END]
+
+
+def model(name: str, vocabulary: int, *, seed: int = 0, cls: str | None = None, **changes: Any) -> Any:
+    """A random model of this name."""
+    usual, settings = KINDS[name]
+    found = getattr(transformers, cls or usual)
+    torch.manual_seed(seed)
+    sizes = {"vocab_size": vocabulary} | ({"decoder_vocab_size": vocabulary} if name == "marian" else {})
+    made = found(found.config_class(**{**settings, **sizes, **changes})).eval()
+    with torch.no_grad():
+        for part, parameter in made.named_parameters():
+            if parameter.dim() < 2:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+            elif parameter.requires_grad:
+                embeds = any(each in part for each in ("embed", "wte", "wpe", "shared"))
+                parameter.normal_(std=0.6 if embeds else 1.6 / parameter.shape[-1] ** 0.5)
+    made.tie_weights()
+    if made.can_generate():
+        made.generation_config.eos_token_id = ends(vocabulary)
+    return made
+
+
+@functools.cache
+def byte_pieces() -> Any:
+    """Pieces of bytes, as GPT-2 and Llama 3 have them."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=290,
+        special_tokens=["<pad>", "<s>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(LINES, trainer)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<s>", eos_token="</s>"
+    )
+
+
+@functools.cache
+def word_pieces() -> Any:
+    """WordPiece, as BERT has it: small letters, without accents."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(vocab_size=80, special_tokens=specials, show_progress=False)
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    named = {f"{name.lower()}_token": f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP", "MASK")}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
+
+
+@functools.cache
+def likely_pieces() -> Any:
+    """Pieces by their likelihood, as T5 and mBART have them, with an end token behind each text."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    specials = ["<pad>", "<s>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=specials, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", END)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+
+
+def tokenizer_of(name: str) -> Any:
+    """The kind of tokenizer that such a model has."""
+    if name in PAIRS:
+        return likely_pieces()
+    return byte_pieces() if name in WRITING else word_pieces()
+
+
+def folder(where: Path, name: str, *, tokenizer: Callable[[], Any] | None = None, **changes: Any) -> Path:
+    """A folder with such a model and its tokenizer, written by transformers."""
+    pieces = tokenizer_of(name) if tokenizer is None else tokenizer()
+    changes = {"vocabulary": len(pieces) + 3, **changes}  # three tokens that the tokenizer does not know
+    model(name, **changes).save_pretrained(where)
+    pieces.save_pretrained(where)
+    return where

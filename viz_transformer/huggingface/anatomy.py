@@ -1,0 +1,232 @@
+"""What the config of a transformers model says that it is made of, and which points a run of it records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.huggingface.families import Family, LayerPlaces, StackPlaces
+from viz_transformer.model.instrument import Anatomy, Heads, OutputKind
+from viz_transformer.model.kinds import StackName
+from viz_transformer.model.point import WEIGHTS, Growth, Point
+from viz_transformer.model.points import ATTENTION, EMBED, FFN, LOGITS, RESIDUAL, STACK_OUT
+from viz_transformer.sentences import quoted
+
+MOST_TOKENS = 2048
+"""Of a text, whatever the model's config allows: all weights of all heads are kept."""
+MOST_WEIGHT_BYTES = 2**30
+"""Of the attention weights of one run."""
+
+_ROW = ("B", "T", "D")
+_LAYERS: Mapping[StackName, tuple[str, ...]] = {
+    "encoder": ("encoder_layers", "num_layers", "num_hidden_layers", "n_layers"),
+    "decoder": ("decoder_layers", "num_decoder_layers", "num_layers", "num_hidden_layers", "n_layer"),
+}
+_HEADS: Mapping[StackName, tuple[str, ...]] = {
+    stack: (f"{stack}_attention_heads", "num_heads", "num_attention_heads", "n_heads", "n_head")
+    for stack in ("encoder", "decoder")
+}
+_WIDTH = ("d_model", "hidden_size", "n_embd", "dim")
+_HIDDEN: Mapping[StackName, tuple[str, ...]] = {
+    stack: (f"{stack}_ffn_dim", "d_ff", "intermediate_size", "n_inner", "hidden_dim")
+    for stack in ("encoder", "decoder")
+}
+_LONGEST = ("max_position_embeddings", "n_positions")
+
+NO_NORM = "its norms compute in one piece, so their mean and scale are not seen"
+
+
+def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputKind, where: str) -> Anatomy:
+    """The anatomy. Raises CheckpointError, a sentence about `where`, for a config that lacks what has to be known."""
+    read = _Settings(config, where)
+    layers = {stack: read.number(_LAYERS[stack]) for stack in family.stacks}
+    width = read.number(_WIDTH)
+    attentions: dict[str, Heads] = {}
+    recorded: list[Point] = []
+    derived: list[Point] = []
+    missing: dict[str, str] = {}
+    for stack, places in family.stacks.items():
+        heads = read.heads(stack, width)
+        if family.acts:
+            name = f"{stack}.embed.position"
+            missing[name] = f"this model adds no positions to its embeddings; its self-attention {family.acts}"
+        recorded += _embed_points(stack, places, missing, narrow=config.get("embedding_size", width) != width)
+        for layer in range(layers[stack]):
+            kinds = ("self", "cross") if places.layer.cross is not None else ("self",)
+            for kind in kinds:
+                own = replace(heads, window=read.window(layer)) if kind == "self" else heads
+                attentions[f"{stack}.{layer}.{kind}"] = own
+            recorded += _layer_points(places.layer, family, f"{stack}.{layer}", kinds, missing, read)
+            derived += _derived(f"{stack}.{layer}", kinds, family, missing, read, places.layer)
+        recorded.append(Point(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
+    if output in ("next token", "masked token"):
+        last: StackName = "decoder" if "decoder" in family.stacks else "encoder"
+        recorded.append(replace(LOGITS, grows=_grows(last)))
+    most = _most_tokens(read, family, attentions)
+    vocabulary = read.number(("vocab_size",))
+    is_encoder, is_decoder = "encoder" in family.stacks, "decoder" in family.stacks
+    written = (read.optional(("decoder_vocab_size",)) or vocabulary) if recorded[-1].name == "logits" else None
+    first = next(iter(family.stacks.values()))
+    pad = config.get("pad_token_id")
+    return Anatomy(
+        kind=family.kind,
+        encoder_layers=layers.get("encoder", 0),
+        decoder_layers=layers.get("decoder", 0),
+        d_model=width,
+        d_ff=read.optional(_HIDDEN["decoder" if is_decoder else "encoder"]) or 4 * width,
+        attentions=attentions,
+        recorded=tuple(recorded),
+        derived=tuple(derived),
+        missing=missing,
+        output=output,
+        norm=first.layer.norm,
+        final_norm=first.final_norm is not None,
+        source_vocab_size=vocabulary if is_encoder else None,
+        target_vocab_size=vocabulary if is_decoder and written is None else written,
+        max_source=most,
+        max_target=most,
+        source_pad=pad if is_encoder and isinstance(pad, int) else None,
+    )
+
+
+class _Settings:
+    """A config, read with suspicion."""
+
+    def __init__(self, config: Mapping[str, Any], where: str) -> None:
+        self.config, self.where = config, where
+
+    def optional(self, names: tuple[str, ...]) -> int | None:
+        """The first of these settings that the config has."""
+        for name in names:
+            value = self.config.get(name)
+            if value is not None:
+                if type(value) is not int or not 0 < value < 2**31:
+                    raise CheckpointError(
+                        f"{self.where}: {name} is {quoted(value)}, it has to be a whole number above 0"
+                    )
+                return value
+        return None
+
+    def number(self, names: tuple[str, ...]) -> int:
+        found = self.optional(names)
+        if found is None:
+            raise CheckpointError(f"{self.where} does not say {names[-1]}: save the model again with save_pretrained")
+        return found
+
+    def heads(self, stack: StackName, width: int) -> Heads:
+        count = self.number(_HEADS[stack])
+        keys = self.optional(("num_key_value_heads",)) or count
+        size = self.optional(("head_dim", "d_kv")) or width // count
+        if count % keys or not size:
+            raise CheckpointError(
+                f"{self.where}: {count} heads cannot share {keys} heads of keys, {width} features wide"
+            )
+        return Heads(count, keys, size, size)
+
+    def window(self, layer: int) -> int | None:
+        """How many keys a query of this layer reaches back to, None: all."""
+        window = self.config.get("sliding_window")
+        types = self.config.get("layer_types")
+        if type(window) is not int or self.config.get("use_sliding_window") is False:
+            return None
+        sliding = layer < len(types) and types[layer] == "sliding_attention" if isinstance(types, list) else True
+        return window if sliding else None
+
+
+def _most_tokens(read: _Settings, family: Family, attentions: Mapping[str, Heads]) -> int:
+    """Tokens of a text at most: what the positions allow, and what the weights of all heads leave room for."""
+    longest = read.optional(_LONGEST) or MOST_TOKENS
+    stack = next(iter(family.stacks.values()))
+    pad = read.config.get("pad_token_id")
+    if stack.first_row == "after padding" and stack.layer.norm == "post" and type(pad) is int:  # within its table
+        longest -= pad + 1
+    heads = sum(each.query for each in attentions.values())
+    return max(1, min(longest, MOST_TOKENS, math.isqrt(MOST_WEIGHT_BYTES // (4 * heads))))
+
+
+def _grows(stack: StackName) -> Growth:
+    return "never" if stack == "encoder" else "rows"
+
+
+def _embed_points(stack: StackName, places: StackPlaces, missing: dict[str, str], *, narrow: bool) -> Iterator[Point]:
+    """narrow: the embeddings have fewer features than the stream, and a map in between."""
+    parts = {"token": places.tokens, "segment": places.segments, "position": places.positions}
+    meanings = {point.name: point.meaning for point in EMBED} | {
+        "segment": "the vectors of the first or second text of a pair",
+        "out": "what the first layer reads",
+    }
+    for name, path in parts.items():
+        if path is not None and not narrow:
+            yield Point(f"{stack}.embed.{name}", _ROW, meanings[name], _grows(stack))
+        elif path is not None:
+            missing[f"{stack}.embed.{name}"] = "this model's embeddings have fewer features than its stream"
+    yield Point(f"{stack}.embed.out", _ROW, meanings["out"], _grows(stack))
+
+
+def _layer_points(
+    places: LayerPlaces, family: Family, layer: str, kinds: tuple[str, ...], missing: dict[str, str], read: _Settings
+) -> Iterator[Point]:
+    stack: StackName = "encoder" if layer.startswith("encoder") else "decoder"
+
+    def stream(name: str) -> Iterator[Point]:
+        if places.norm == "post" and name != "residual_in":
+            meaning = f"the sum that the norm behind {name} reads"
+            yield Point(f"{layer}.{name}_sum", _ROW, meaning, _grows(stack))
+        yield Point(f"{layer}.{name}", _ROW, RESIDUAL[name], _grows(stack))
+
+    yield from stream("residual_in")
+    for kind in kinds:
+        for point in ATTENTION:
+            if point.name == "weights" and family.biased and kind == "self":
+                yield _attention_point(f"{layer}.{kind}.bias", WEIGHTS, "what is added to the scores, by distance")
+            shape = tuple("G" if point.name in ("key", "value") and letter == "H" else letter for letter in point.shape)
+            meaning = "what is added to the stream" if point.name == "out" and places.attention.added else point.meaning
+            yield _attention_point(f"{layer}.{kind}.{point.name}", shape, meaning)
+        if places.parallel:
+            name = f"{layer}.residual_after_{kind}"
+            missing[name] = "this model adds attention and feed-forward to the stream at once: nothing stands between"
+        else:
+            yield from stream(f"residual_after_{kind}")
+        for part in ("norm_mean", "norm_scale"):
+            missing[f"{layer}.{kind}.{part}"] = NO_NORM
+    for point in FFN:
+        if point.name == "hidden" and places.ffn.out is None:
+            missing[f"{layer}.ffn.hidden"] = (
+                "each token has the hidden layers of its own experts, which are not recorded"
+            )
+            continue
+        yield Point(f"{layer}.ffn.{point.name}", point.shape, point.meaning, _grows(stack))
+    yield from stream("residual_out")
+
+
+def _attention_point(name: str, shape: tuple[str, ...], meaning: str) -> Point:
+    """As `points.py` places it: what the encoder makes, and keys and values of the memory, are made once."""
+    cross = ".cross." in name
+    once = name.startswith("encoder.") or (cross and "K" in shape[:-1])
+    grows: Growth = "never" if once else "rows and keys" if shape[-1] == "K" and not cross else "rows"
+    return Point(name, shape, meaning, grows)
+
+
+def _derived(
+    layer: str,
+    kinds: tuple[str, ...],
+    family: Family,
+    missing: dict[str, str],
+    read: _Settings,
+    places: LayerPlaces,
+) -> Iterator[Point]:
+    for kind in kinds:
+        scores, parts = f"{layer}.{kind}.scores", f"{layer}.{kind}.contribution"
+        if read.config.get("attn_logit_softcapping") is None:
+            bias = " + bias" if family.biased and kind == "self" else ""
+            yield _attention_point(scores, WEIGHTS, f"query @ key^T / divisor{bias}, before the mask")
+        else:
+            missing[scores] = "this model bends its scores by a tanh before the mask, which is not worked out here"
+        if places.attention.added:
+            missing[parts] = "a norm behind W_O mixes what the heads add, so no head has a part of its own"
+        else:
+            meaning = "head_out @ W_O by head, sum: out less W_O's bias"
+            yield _attention_point(parts, ("B", "H", "Q", "D"), meaning)

@@ -1,0 +1,309 @@
+"""The text side of a transformers model: its own tokenizer, with names that can be read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import transformers
+from transformers import GenerationConfig, PreTrainedTokenizerBase
+
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.huggingface.folder import HuggingFaceSummary
+from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.sentences import in_one_line, quoted
+from viz_transformer.text.codec import Encoded
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+_PROBLEM = (
+    "{folder} has a tokenizer that transformers does not read ({why}): save it again with tokenizer.save_pretrained"
+)
+NOT_APPLIED: dict[str, tuple[Any, ...]] = {
+    "num_beams": (1, None),
+    "do_sample": (False, None),
+    "repetition_penalty": (1.0, None),
+    "encoder_repetition_penalty": (1.0, None),
+    "no_repeat_ngram_size": (0, None),
+    "encoder_no_repeat_ngram_size": (0, None),
+    "min_length": (0, None),
+    "min_new_tokens": (None,),
+    "suppress_tokens": (None, []),
+    "begin_suppress_tokens": (None, []),
+    "forced_eos_token_id": (None,),
+    "sequence_bias": (None,),
+}
+"""Settings of a generation_config in whose place a person's choice of a strategy stands, and what switches them off."""
+
+
+def read_tokenizer(folder: Path, summary: HuggingFaceSummary) -> PreTrainedTokenizerBase:
+    """The folder's tokenizer. Raises CheckpointError for one that cannot be read, is empty, or has other ids than the
+    model has embeddings."""
+    try:
+        found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    except Exception as error:  # anybody's files, and whatever transformers raises for them
+        raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
+    own = set(found.get_vocab()) - set(found.all_special_tokens)
+    if not own:
+        raise CheckpointError(f"{folder} has a tokenizer with an empty vocabulary: {_AGAIN}")
+    anatomy = summary.anatomy
+    rows = min(size for size in (anatomy.source_vocab_size, anatomy.target_vocab_size) if size is not None)
+    highest = max(found.get_vocab().values())
+    if highest >= rows:
+        raise CheckpointError(
+            f"{folder} has a tokenizer with ids up to {highest:,}, the model has embeddings of {rows:,} tokens: it is"
+            f" another model's, so {_AGAIN}"
+        )
+    return found
+
+
+_AGAIN = "save the tokenizer that the model was trained with, with tokenizer.save_pretrained"
+
+
+def codecs_of(
+    tokenizer: PreTrainedTokenizerBase, model: HuggingFaceModel, summary: HuggingFaceSummary
+) -> tuple[HuggingFaceCodec | None, HuggingFaceCodec | None, list[str]]:
+    """The codecs of source and target, and notes on what is not as the folder's settings have it.
+
+    Raises CheckpointError for an encoder-decoder that names no start or no end of an answer.
+    """
+    anatomy = model.anatomy
+    generation: Any = getattr(model.model, "generation_config", None) or GenerationConfig.from_dict({})
+    names = _names(tokenizer, max(filter(None, (anatomy.source_vocab_size, anatomy.target_vocab_size))))
+    ends = _ids(generation.eos_token_id) or _ids(getattr(model.model.config, "eos_token_id", None))
+    lock = Lock()
+    specials = frozenset(tokenizer.all_special_ids)
+    shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": tokenizer.unk_token_id}
+    source = target = None
+    for each in (*ends, *_ids(generation.forced_bos_token_id), *_ids(generation.decoder_start_token_id)):
+        if anatomy.has_decoder and not 0 <= each < (anatomy.target_vocab_size or 0):
+            raise CheckpointError(
+                f"{summary.path} names the token {each:,} as one that begins or ends an answer, which is beyond its"
+                " vocabulary: correct it in generation_config.json"
+            )
+    if anatomy.has_encoder:
+        source = HuggingFaceCodec(
+            names=names[: anatomy.source_vocab_size],
+            special_ids=specials,
+            padding=tokenizer.pad_token_id,
+            reads_specials=anatomy.output == "masked token",
+            **shared,
+        )
+    if anatomy.has_decoder:
+        start: int | None = None
+        forced: tuple[int, ...] = ()
+        if anatomy.has_encoder:
+            start = generation.decoder_start_token_id
+            if start is None:
+                raise CheckpointError(
+                    f"{summary.path} names no token that an answer begins with (decoder_start_token_id), so none can be"
+                    " written: set it in generation_config.json"
+                )
+            if not ends:
+                raise CheckpointError(
+                    f"{summary.path} names no end token (eos_token_id), so no answer would end: set it in"
+                    " generation_config.json"
+                )
+            forced = _ids(generation.forced_bos_token_id)
+        target = HuggingFaceCodec(
+            names=names[: anatomy.target_vocab_size],
+            special_ids=specials | set(ends) | ({start} if start is not None else set()),
+            start=start,
+            forced_start=forced,
+            ends=frozenset(ends),
+            banned=frozenset(words[0] for words in generation.bad_words_ids or () if len(words) == 1),
+            is_target=anatomy.has_encoder,
+            **shared,
+        )
+    return source, target, _notes(generation, names, tokenizer)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HuggingFaceCodec:
+    """A `TextCodec`. Text never turns into a special token, but for a model that fills in masks: there it has to."""
+
+    tokenizer: PreTrainedTokenizerBase = field(repr=False)
+    lock: Lock = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+    special_ids: frozenset[int]
+    start: int | None = None
+    forced_start: tuple[int, ...] = ()
+    ends: frozenset[int] = frozenset()
+    banned: frozenset[int] = frozenset()
+    padding: int | None = None
+    unknown: int | None = None
+    reads_specials: bool = False
+    is_target: bool = False
+    splits_characters: bool = False
+
+    @property
+    def adds_end(self) -> bool:
+        return bool(self._around) and self._around[-1] in self.ends
+
+    @cached_property
+    def _around(self) -> list[int]:
+        """What the tokenizer puts around a text."""
+        return self._cut("")[0]
+
+    def encode(self, text: str) -> Encoded:
+        """The ids of a text, with the special tokens that the tokenizer puts around it; an answer's begins with what
+        every answer begins with. Raises ValueError for a text without tokens."""
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        ids, spans = self._cut(text)
+        if not text.strip() or len(ids) == len(self._around):
+            raise ValueError("the text is empty: type at least one character")
+        if spans is not None and self.unknown is not None and not self.reads_specials:
+            typed_specials = {i for i in self.special_ids if i != self.unknown}
+            ids = [
+                self.unknown if i in typed_specials and end > start else i
+                for i, (start, end) in zip(ids, spans, strict=True)
+            ]
+        begins = (self.start, *self.forced_start) if self.start is not None else ()
+        if tuple(ids[: len(self.forced_start)]) == self.forced_start:
+            begins = begins[:1]
+        pieces = [None if spans is None else text[slice(*spans[place])] for place in range(len(ids))]
+        typed = [self._original(i, piece) for i, piece in zip(ids, pieces, strict=True)]
+        return self._encoded((*begins, *ids), (*(self.names[i] for i in begins), *typed))
+
+    def encode_ids(self, ids: Iterable[int]) -> Encoded:
+        """The ids exactly as given. Raises ValueError for none, and for one that is no whole number or outside the
+        vocabulary."""
+        checked = tuple(map(self._checked, ids))
+        if not checked:
+            raise ValueError("the list of ids is empty: give at least one id")
+        return self._encoded(checked, tuple(self.names[i] for i in checked))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids, as the tokenizer joins it, without special tokens; unknown text and masks are shown."""
+        shown = {self.unknown, self.tokenizer.mask_token_id}
+        known = len(self.tokenizer)
+        kept = [i for i in map(self._checked, ids) if i not in self.special_ids or i in shown]
+        with self.lock:
+            return "".join(
+                str(self.tokenizer.decode(list(part))) if is_known else "".join(self.names[i] for i in part)
+                for is_known, part in _runs(kept, known)
+            )
+
+    def _checked(self, given: int) -> int:
+        try:
+            id = index(given)
+        except TypeError:
+            raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
+        if not 0 <= id < len(self.names):
+            raise ValueError(f"id {quoted(id)} is outside the vocabulary: ids go from 0 to {len(self.names) - 1}")
+        return id
+
+    def _cut(self, text: str) -> tuple[list[int], list[tuple[int, int]] | None]:
+        """The ids of a text, and where each stands in it, where the tokenizer tells."""
+        told = bool(self.tokenizer.is_fast)
+        given = {"text_target": text} if self.is_target else {"text": text}
+        with self.lock:
+            found = self.tokenizer(
+                **given, split_special_tokens=not self.reads_specials, return_offsets_mapping=told, verbose=False
+            )
+        return list(found["input_ids"]), [tuple(span) for span in found["offset_mapping"]] if told else None
+
+    def _original(self, id: int, typed: str | None) -> str:
+        """What was typed, where the name of the token does not show it."""
+        name = self.names[id]
+        return name if not typed or (typed in name and id != self.unknown) else typed
+
+    def _encoded(self, ids: Sequence[int], originals: Sequence[str]) -> Encoded:
+        unknown = tuple(place for place, i in enumerate(ids) if i == self.unknown)
+        return Encoded(tuple(ids), tuple(self.names[i] for i in ids), tuple(originals), unknown)
+
+
+def _runs(ids: Sequence[int], known: int) -> list[tuple[bool, list[int]]]:
+    """The ids in runs of those that the tokenizer has, and those that it has not."""
+    runs: list[tuple[bool, list[int]]] = []
+    for i in ids:
+        if not runs or runs[-1][0] != (i < known):
+            runs.append((i < known, []))
+        runs[-1][1].append(i)
+    return runs
+
+
+def _ids(given: Any) -> tuple[int, ...]:
+    """One id, several or none, as a generation_config has them."""
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, list | tuple) else (int(given),)
+
+
+# --- names
+
+
+def _names(tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[str, ...]:
+    """What each id is called, once each: blanks as blanks, a byte that is no text by its number, and ids of which the
+    tokenizer knows nothing by theirs."""
+    readable = _byte_text if _is_byte_level(tokenizer) else _piece_text
+    specials = set(tokenizer.all_special_tokens)
+    known: dict[int, str] = {id: token for token, id in tokenizer.get_vocab().items()}
+    names = []
+    for id in range(size):
+        token = known.get(id)
+        names.append(f"‹id {id}›" if token is None else token if token in specials else readable(token))
+    counts = Counter(names)
+    return tuple(f"{name}‹id {id}›" if counts[name] > 1 else name for id, name in enumerate(names))
+
+
+def _is_byte_level(tokenizer: PreTrainedTokenizerBase) -> bool:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    return backend is not None and "ByteLevel" in f"{backend.decoder}{backend.pre_tokenizer}"
+
+
+def _piece_text(token: str) -> str:
+    """A piece of sentencepiece or WordPiece: its mark for a blank as a blank, a byte by its number."""
+    found = _BYTE_TOKEN.fullmatch(token)
+    return f"‹{found[1]}›" if found else token.replace("▁", " ")
+
+
+def _byte_text(token: str) -> str:
+    """A piece of bytes, each written as a letter (Radford et al. 2019): as text, or by its numbers where it is none."""
+    if not all(sign in _BYTES for sign in token):
+        return token
+    content = bytes(_BYTES[sign] for sign in token)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = content.decode("utf-8", "surrogateescape")
+        return "".join(f"‹{ord(sign) - 0xDC00:02X}›" if "\udc80" <= sign <= "\udcff" else sign for sign in shown)
+
+
+def _byte_letters() -> dict[str, int]:
+    plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + place): byte for place, byte in enumerate(others)}
+
+
+_BYTES = _byte_letters()
+
+
+# --- notes
+
+
+def _notes(generation: Any, names: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    """What is not as the folder's own settings have it, a sentence each."""
+    notes = []
+    asked = [
+        f"{name}={value!r:.40}"
+        for name, off in NOT_APPLIED.items()
+        if (value := getattr(generation, name, None)) not in off
+    ]
+    asked += ["bad_words_ids of several tokens"] if any(len(w) > 1 for w in generation.bad_words_ids or ()) else []
+    if asked:
+        notes.append(
+            f"generation_config.json asks for {', '.join(asked)}; here the strategy that you choose counts alone."
+        )
+    if len(tokenizer) < len(names):
+        without = len(names) - len(tokenizer)
+        notes.append(f"The model has {without:,} more tokens than its tokenizer; they are called by their ids.")
+    return notes

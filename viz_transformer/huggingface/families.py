@@ -1,0 +1,333 @@
+"""The families of transformers' models that are recorded, by the `model_type` of a config: where in each the parts of
+the paper are. One line per family where it is like another. Imports nothing heavy.
+
+A path names a module within its layer, within its stack or within the model, as `get_submodule` reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal
+
+from viz_transformer.model.config import ModelKind
+from viz_transformer.model.instrument import OutputKind
+from viz_transformer.model.kinds import StackName
+
+Fusing = Literal["stacked", "by head"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionPlace:
+    """One attention in a layer.
+
+    module: what is called with the stream that it reads, and asks for the attention function. out: W_O. norm: the norm
+    before it, or behind the sum in a post-norm layer. added: what gives the vector that is added to the stream, if that
+    is not W_O. maps: query, key and value, within `module`; or one map of all three.
+    """
+
+    module: str
+    out: str
+    norm: str
+    added: str = ""
+    maps: tuple[str, ...] = ("q_proj", "k_proj", "v_proj")
+    fused: Fusing = "stacked"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedForwardPlace:
+    """The feed-forward in a layer. module: what is called with the stream that it reads; out: its last map, None where
+    several experts have one each."""
+
+    module: str
+    norm: str
+    out: str | None = None
+    added: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerPlaces:
+    """The sub-layers of one layer. parallel: attention and feed-forward read the same stream, and both are added to
+    it at once."""
+
+    attention: AttentionPlace
+    ffn: FeedForwardPlace
+    cross: AttentionPlace | None = None
+    norm: Literal["pre", "post"] = "pre"
+    parallel: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackPlaces:
+    """One stack. module: within the model without its head, "" if it is that; the other paths are within it.
+
+    positions: what gives the positions' vectors, with rows of its table that stand before position 0. segments: what
+    gives the vectors of the first or second text.
+    """
+
+    module: str
+    layers: str
+    tokens: str
+    layer: LayerPlaces
+    positions: str | None = None
+    first_row: int | Literal["after padding"] = 0
+    segments: str | None = None
+    final_norm: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One family. heads: what its classes with an output layer give, by the end of their name; `head`: the modules that
+    make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum."""
+
+    title: str
+    stacks: Mapping[StackName, StackPlaces]
+    heads: Mapping[str, OutputKind]
+    head: tuple[str, ...]
+    acts: str = ""
+    biased: bool = False
+    instead: Mapping[str, str] = field(default_factory=dict)
+    """Classes that are opened as another, which leaves out what has no place among tokens."""
+
+    @property
+    def kind(self) -> ModelKind:
+        if len(self.stacks) == 2:
+            return "encoder-decoder"
+        return "decoder-only" if "decoder" in self.stacks else "encoder-only"
+
+
+ROTARY = "turns queries and keys by their positions"
+BUCKETS = "adds a bias to its scores, by how far a key is from the query"
+
+_CAUSAL: Mapping[str, OutputKind] = {"ForCausalLM": "next token", "LMHeadModel": "next token", "Model": "none"}
+_MASKED: Mapping[str, OutputKind] = {"ForMaskedLM": "masked token", "Model": "none"}
+_PAIRS: Mapping[str, OutputKind] = {"ForConditionalGeneration": "next token", "MTModel": "next token"}
+
+
+def _decoder(
+    layer: LayerPlaces,
+    *,
+    layers: str = "layers",
+    tokens: str = "embed_tokens",
+    positions: str | None = None,
+    final_norm: str = "norm",
+) -> Mapping[StackName, StackPlaces]:
+    places = StackPlaces(
+        module="", layers=layers, tokens=tokens, positions=positions, layer=layer, final_norm=final_norm
+    )
+    return {"decoder": places}
+
+
+# --- decoders alone
+
+_LLAMA_LAYER = LayerPlaces(
+    attention=AttentionPlace(module="self_attn", out="self_attn.o_proj", norm="input_layernorm"),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.down_proj", norm="post_attention_layernorm"),
+)
+_LLAMA = Family(title="Llama", stacks=_decoder(_LLAMA_LAYER), heads=_CAUSAL, head=("lm_head",), acts=ROTARY)
+_GEMMA_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="self_attn", out="self_attn.o_proj", norm="input_layernorm", added="post_attention_layernorm"
+    ),
+    ffn=FeedForwardPlace(
+        module="mlp", out="mlp.down_proj", norm="pre_feedforward_layernorm", added="post_feedforward_layernorm"
+    ),
+)
+_GPT2_LAYER = LayerPlaces(
+    attention=AttentionPlace(module="attn", out="attn.c_proj", norm="ln_1", maps=("c_attn",)),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.c_proj", norm="ln_2"),
+)
+_GPT2 = Family(
+    title="GPT-2",
+    stacks=_decoder(_GPT2_LAYER, layers="h", tokens="wte", positions="wpe", final_norm="ln_f"),
+    heads=_CAUSAL,
+    head=("lm_head",),
+)
+_NEOX_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="attention", out="attention.dense", norm="input_layernorm", maps=("query_key_value",), fused="by head"
+    ),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.dense_4h_to_h", norm="post_attention_layernorm"),
+    parallel=True,
+)
+_NEOX = Family(
+    title="GPT-NeoX",
+    stacks=_decoder(_NEOX_LAYER, tokens="embed_in", final_norm="final_layer_norm"),
+    heads=_CAUSAL,
+    head=("lm_head",),
+    acts=ROTARY,
+)
+_PHI_LAYER = LayerPlaces(
+    attention=AttentionPlace(module="self_attn", out="self_attn.dense", norm="input_layernorm"),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.fc2", norm="input_layernorm"),
+    parallel=True,
+)
+_EXPERTS_LAYER = replace(_LLAMA_LAYER, ffn=FeedForwardPlace(module="mlp", norm="post_attention_layernorm"))
+
+# --- encoders alone
+
+_BERT_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="attention.self",
+        out="attention.output.dense",
+        norm="attention.output.LayerNorm",
+        maps=("query", "key", "value"),
+    ),
+    ffn=FeedForwardPlace(module="intermediate", out="output.dense", norm="output.LayerNorm"),
+    norm="post",
+)
+_BERT_STACK = StackPlaces(
+    module="",
+    layers="encoder.layer",
+    tokens="embeddings.word_embeddings",
+    positions="embeddings.position_embeddings",
+    segments="embeddings.token_type_embeddings",
+    layer=_BERT_LAYER,
+)
+_BERT = Family(
+    title="BERT",
+    stacks={"encoder": _BERT_STACK},
+    heads=_MASKED,
+    head=("cls",),
+    instead={"BertForPreTraining": "BertForMaskedLM"},
+)
+_DISTILBERT_STACK = StackPlaces(
+    module="",
+    layers="transformer.layer",
+    tokens="embeddings.word_embeddings",
+    positions="embeddings.position_embeddings",
+    layer=LayerPlaces(
+        attention=AttentionPlace(
+            module="attention", out="attention.out_lin", norm="sa_layer_norm", maps=("q_lin", "k_lin", "v_lin")
+        ),
+        ffn=FeedForwardPlace(module="ffn", out="ffn.lin2", norm="output_layer_norm"),
+        norm="post",
+    ),
+)
+
+# --- encoders with decoders
+
+_BART_LAYER = LayerPlaces(
+    attention=AttentionPlace(module="self_attn", out="self_attn.out_proj", norm="self_attn_layer_norm"),
+    cross=AttentionPlace(module="encoder_attn", out="encoder_attn.out_proj", norm="encoder_attn_layer_norm"),
+    ffn=FeedForwardPlace(module="fc1", out="fc2", norm="final_layer_norm"),
+    norm="post",
+)
+
+
+def _pair(layer: LayerPlaces, first_row: int | Literal["after padding"], final_norm: str | None) -> Family:
+    def stack(name: StackName, layer: LayerPlaces) -> StackPlaces:
+        return StackPlaces(
+            module=name,
+            layers="layers",
+            tokens="embed_tokens",
+            positions="embed_positions",
+            first_row=first_row,
+            layer=layer,
+            final_norm=final_norm,
+        )
+
+    stacks: Mapping[StackName, StackPlaces] = {
+        "encoder": stack("encoder", replace(layer, cross=None)),
+        "decoder": stack("decoder", layer),
+    }
+    return Family(title="BART", stacks=stacks, heads=_PAIRS, head=("lm_head",))
+
+
+def _t5_attention(place: int, module: str) -> AttentionPlace:
+    path = f"layer.{place}.{module}"
+    return AttentionPlace(module=path, out=f"{path}.o", norm=f"layer.{place}.layer_norm", maps=("q", "k", "v"))
+
+
+def _t5_stack(name: StackName, *, cross: bool) -> StackPlaces:
+    ffn = f"layer.{2 if cross else 1}"
+    layer = LayerPlaces(
+        attention=_t5_attention(0, "SelfAttention"),
+        cross=_t5_attention(1, "EncDecAttention") if cross else None,
+        ffn=FeedForwardPlace(module=f"{ffn}.DenseReluDense", out=f"{ffn}.DenseReluDense.wo", norm=f"{ffn}.layer_norm"),
+    )
+    return StackPlaces(module=name, layers="block", tokens="embed_tokens", layer=layer, final_norm="final_layer_norm")
+
+
+_T5 = Family(
+    title="T5",
+    stacks={"encoder": _t5_stack("encoder", cross=False), "decoder": _t5_stack("decoder", cross=True)},
+    heads=_PAIRS,
+    head=("lm_head",),
+    acts=BUCKETS,
+    biased=True,
+)
+_BART = _pair(_BART_LAYER, 2, None)
+_PRE_NORM = replace(_BART_LAYER, norm="pre")
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        "gpt2": _GPT2,
+        "llama": _LLAMA,
+        "mistral": replace(_LLAMA, title="Mistral"),
+        "qwen2": replace(_LLAMA, title="Qwen2"),
+        "qwen3": replace(_LLAMA, title="Qwen3"),
+        "gemma": replace(_LLAMA, title="Gemma"),
+        "gemma2": replace(_LLAMA, title="Gemma 2", stacks=_decoder(_GEMMA_LAYER)),
+        "gemma3_text": replace(_LLAMA, title="Gemma 3, text", stacks=_decoder(_GEMMA_LAYER)),
+        "gpt_neox": _NEOX,
+        "phi": replace(_LLAMA, title="Phi", stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")),
+        "mixtral": replace(_LLAMA, title="Mixtral", stacks=_decoder(_EXPERTS_LAYER)),
+        "bert": _BERT,
+        "roberta": replace(
+            _BERT,
+            title="RoBERTa",
+            stacks={"encoder": replace(_BERT_STACK, first_row="after padding")},
+            head=("lm_head",),
+        ),
+        "electra": replace(_BERT, title="ELECTRA", head=("generator_predictions", "generator_lm_head")),
+        "distilbert": replace(
+            _BERT,
+            title="DistilBERT",
+            stacks={"encoder": _DISTILBERT_STACK},
+            head=("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
+        ),
+        "t5": _T5,
+        "mt5": replace(_T5, title="mT5"),
+        "bart": _BART,
+        "marian": replace(_pair(_BART_LAYER, 0, None), title="Marian"),
+        "mbart": replace(_pair(_PRE_NORM, 2, "layer_norm"), title="mBART"),
+        "m2m_100": replace(_pair(_PRE_NORM, "after padding", "layer_norm"), title="M2M100, NLLB"),
+    }
+)
+
+# What is refused, with the reason, by `model_type`; a type that stands in neither table is unknown.
+_STATES = "it has no attention, only states that are carried along"
+_ROUTE = "its attention does not go through the interface that is recorded"
+_OTHER_INPUT = "it reads more than text"
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "recurrent_gemma"), _STATES),
+        **dict.fromkeys(
+            (
+                *("gptj", "gpt_neo", "bloom", "falcon", "deberta", "deberta-v2", "xlnet", "mpt", "codegen", "big_bird"),
+                *("longformer", "led", "fsmt", "prophetnet", "funnel", "reformer", "openai-gpt", "xlm", "ctrl"),
+            ),
+            _ROUTE,
+        ),
+        **dict.fromkeys(
+            (
+                *(
+                    "vit",
+                    "clip",
+                    "whisper",
+                    "wav2vec2",
+                    "hubert",
+                    "detr",
+                    "dinov2",
+                    "siglip",
+                    "trocr",
+                    "speech_to_text",
+                ),
+                *("vision-encoder-decoder", "speech-encoder-decoder", "llava", "gemma3", "paligemma", "qwen2_vl"),
+            ),
+            _OTHER_INPUT,
+        ),
+    }
+)

@@ -1,0 +1,246 @@
+"""A folder as `save_pretrained` writes it, checked before anything is built: what can be read of it without torch.
+
+Nothing of a folder is run: weights are safetensors, and code that it brings is refused. Each thing that is wrong is one
+sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+
+from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
+from viz_transformer.checkpoint.untrusted import check_header
+from viz_transformer.huggingface.anatomy import anatomy_of_config
+from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
+from viz_transformer.model.instrument import OutputKind
+from viz_transformer.sentences import quoted
+
+INDEX = "model.safetensors.index.json"
+ADAPTER, TOKENIZER_CONFIG, GENERATION = "adapter_config.json", "tokenizer_config.json", "generation_config.json"
+TOKENIZERS = (
+    *("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
+    *("sentencepiece.model", "source.spm"),
+)
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
+SAVE_AGAIN = "save the model again with save_pretrained"
+MOST_FILES = 1000
+"""Of weights, that one model may be kept in."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the headers of a folder's weights say: the shape of each tensor by its name."""
+
+    paths: tuple[Path, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+
+    @property
+    def numbers(self) -> int:
+        return sum(map(math.prod, self.shapes.values()))
+
+
+@dataclass(frozen=True)
+class HuggingFaceSummary(Summary):
+    """A folder of transformers' before its weights are read. `architecture` is the class that it is opened as."""
+
+    architecture: str
+    family: Family
+    config_file: Mapping[str, Any]
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers in the weights' files, by their headers."""
+        return stored_tensors(self.path).numbers
+
+    def snapshots(self) -> tuple[int, ...]:
+        return ()
+
+    def history(self) -> list[dict[str, float]]:
+        return []
+
+    def examples(self) -> list[tuple[str, str]]:
+        return []
+
+
+def is_huggingface(folder: Path) -> bool:
+    """Whether a folder looks like one that transformers wrote, whole or not; ours has a format version."""
+    if (folder / files.CONFIG).is_file():
+        try:
+            config = files.read_json_object(folder / files.CONFIG)
+        except CheckpointError:
+            return False
+        return "format_version" not in config and ("model_type" in config or "architectures" in config)
+    return any((folder / name).is_file() for name in (ADAPTER, INDEX, TOKENIZER_CONFIG, GENERATION))
+
+
+def recognised(entries: Iterable[Summary | Unreadable]) -> tuple[Summary | Unreadable, ...]:
+    """The same entries; those that could not be read as ours and are transformers' are what these say of themselves."""
+    return tuple(_recognised(entry) if isinstance(entry, Unreadable) else entry for entry in entries)
+
+
+def _recognised(entry: Unreadable) -> Summary | Unreadable:
+    if not entry.path.is_dir() or not is_huggingface(entry.path):
+        return entry
+    try:
+        return replace(read_folder(entry.path), name=entry.name)
+    except CheckpointError as error:
+        return replace(entry, error=str(error))
+
+
+def read_folder(folder: Path) -> HuggingFaceSummary:
+    """What the folder says of itself; weights are not read, only described by their headers.
+
+    Files that have not changed since are not read again. Raises CheckpointError for what cannot be opened.
+    """
+    names = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
+    return _read_folder(folder, tuple(map(_state, names)))
+
+
+def _state(path: Path) -> tuple[str | int, ...]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (path.name,)
+    return path.name, status.st_size, status.st_mtime_ns
+
+
+@lru_cache(maxsize=64)
+def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> HuggingFaceSummary:
+    where = folder / files.CONFIG
+    if not where.is_file():
+        if (folder / ADAPTER).is_file():
+            raise CheckpointError(
+                f"{folder} holds only an adapter, not the model that it changes: merge it into that model"
+                " (merge_and_unload of peft), and save the result with save_pretrained"
+            )
+        raise CheckpointError(f"{folder} has no {files.CONFIG}, so nothing says what its weights are: {SAVE_AGAIN}")
+    config = files.read_json_object(where)
+    _refuse_code(config, where)
+    if (folder / TOKENIZER_CONFIG).is_file():
+        _refuse_code(files.read_json_object(folder / TOKENIZER_CONFIG), folder / TOKENIZER_CONFIG)
+    if config.get("quantization_config") is not None:
+        raise CheckpointError(
+            f"{where} says that the weights are quantised, which is not read: get them in 16 or 32 bits"
+        )
+    family = family_of(config, where)
+    architecture, output = _architecture(config, family, where)
+    anatomy = anatomy_of_config(config, family, output, str(where))
+    stored_tensors(folder)
+    if not any((folder / name).is_file() for name in TOKENIZERS):
+        raise CheckpointError(
+            f"{folder} has no tokenizer, so no text can be given to the model: add it with tokenizer.save_pretrained"
+        )
+    sides: dict[str, Any] = {
+        "source": {} if anatomy.has_encoder else None,
+        "target": {} if anatomy.has_decoder else None,
+    }
+    card = {"task": f"{family.title} ({architecture}), from transformers"}
+    return HuggingFaceSummary(folder.absolute().name, folder, anatomy, sides, card, architecture, family, config)
+
+
+def _refuse_code(config: Mapping[str, Any], path: Path) -> None:
+    if config.get("auto_map"):
+        raise CheckpointError(f"{path} asks for code of the folder's own (auto_map), which is never run: {_PLAIN}")
+
+
+_PLAIN = "give a model of a class that transformers has"
+
+
+def family_of(config: Mapping[str, Any], where: Path) -> Family:
+    """The family of a config, as it is set up. Raises CheckpointError for an unknown one and one that is refused."""
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        why = REFUSED.get(kind) if isinstance(kind, str) else None
+        if why is not None:
+            raise CheckpointError(f"{where} describes a model of type {quoted(kind)}, which cannot be recorded: {why}")
+        raise CheckpointError(
+            f"{where} has the model_type {quoted(kind)}, which is not known here: known are {', '.join(FAMILIES)}"
+        )
+    family = FAMILIES[kind]
+    if config.get("is_decoder") is True and family.kind == "encoder-only":
+        raise CheckpointError(
+            f"{where} sets up an encoder's family as a decoder, which is not read: {_PLAIN} that is one"
+        )
+    if config.get("add_cross_attention") is True:
+        raise CheckpointError(
+            f"{where} adds cross-attention to a decoder alone, which is not read: {_PLAIN} that has it"
+        )
+    if config.get("use_parallel_residual") is False:
+        one = family.stacks["decoder"]
+        family = replace(family, stacks={"decoder": replace(one, layer=replace(one.layer, parallel=False))})
+    return family
+
+
+def _architecture(config: Mapping[str, Any], family: Family, where: Path) -> tuple[str, OutputKind]:
+    """The class to open, and what it gives."""
+    named = config.get("architectures")
+    name = named[0] if isinstance(named, list) and named else None
+    if not isinstance(name, str) or not name.isidentifier():
+        raise CheckpointError(f"{where} does not name its class (architectures): {SAVE_AGAIN}")
+    name = family.instead.get(name, name)
+    for ending, output in family.heads.items():
+        if name.endswith(ending):
+            return name, output
+    raise CheckpointError(
+        f"{where} names the class {name[:80]}, whose output is not shown here: of {family.title} the classes are opened"
+        " that end with "
+        f"{', '.join(family.heads)}"
+    )
+
+
+def stored_tensors(folder: Path) -> Stored:
+    """What the headers of the folder's weights say. Raises CheckpointError for weights that are missing, pickled,
+    incomplete or damaged."""
+    paths = _weight_files(folder)
+    shapes: dict[str, tuple[int, ...]] = {}
+    for path in paths:
+        try:
+            check_header(path)
+            with safe_open(path, framework="np") as file:
+                for name in file.keys():  # noqa: SIM118 (not a dict)
+                    view = file.get_slice(name)
+                    if view.get_dtype() not in ("F16", "BF16", "F32", "F64", "I64", "I32", "U8", "BOOL"):
+                        raise CheckpointError(
+                            f"{path}: {quoted(name)} has the type {view.get_dtype()}, so the weights are quantised,"
+                            " which is not read: get them in 16 or 32 bits"
+                        )
+                    shapes[name] = tuple(view.get_shape())
+        except (SafetensorError, OSError, ValueError) as error:
+            if isinstance(error, CheckpointError):
+                raise
+            raise CheckpointError(f"{path} is cut off or damaged ({error!s:.200}): {COPY_AGAIN}") from None
+    return Stored(paths, shapes)
+
+
+def _weight_files(folder: Path) -> tuple[Path, ...]:
+    if (folder / INDEX).is_file():
+        weight_map = files.read_json(folder / INDEX)
+        shards = weight_map.get("weight_map") if isinstance(weight_map, dict) else None
+        if not isinstance(shards, dict) or not shards or not all(isinstance(name, str) for name in shards.values()):
+            raise CheckpointError(f"{folder / INDEX} does not say in which file each tensor is: {COPY_AGAIN}")
+        names = sorted(set(shards.values()))
+        if len(names) > MOST_FILES or any(Path(name).name != name for name in names):
+            raise CheckpointError(f"{folder / INDEX} names files outside its folder, or too many: {COPY_AGAIN}")
+        if lacking := [name for name in names if not (folder / name).is_file()]:
+            raise CheckpointError(
+                f"{folder} lacks {lacking[0]}, a part of its weights that {INDEX} names: {COPY_AGAIN}"
+            )
+        return tuple(folder / name for name in names)
+    if (folder / files.WEIGHTS).is_file():
+        return (folder / files.WEIGHTS,)
+    pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
+    if pickled:
+        raise CheckpointError(
+            f"{folder} has its weights only as {pickled[0]}, which could run code, so it is not opened: load it where"
+            " you trust it, and save it again with save_pretrained, which writes safetensors"
+        )
+    raise CheckpointError(f"{folder} has no weights ({files.WEIGHTS} or {INDEX}): {SAVE_AGAIN}")

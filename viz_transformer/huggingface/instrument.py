@@ -1,0 +1,226 @@
+"""A model of transformers as an instrument: it says what it is made of, and can be run and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutput
+
+from viz_transformer.huggingface.capture import PASS, Pass, install
+from viz_transformer.huggingface.families import AttentionPlace, Family
+from viz_transformer.model.instrument import Anatomy, AttentionParameters, Linear, NotTold, Rows, TableName
+from viz_transformer.model.kinds import StackName
+from viz_transformer.model.stepping import padded
+from viz_transformer.model.tap import OFF, Tap
+
+NO_HEAD = "this model has no output layer, so no vector of it has logits"
+
+
+class HuggingFaceModel:
+    """The instrument. Evaluation mode, float32; read only, so that many threads may ask it at once."""
+
+    def __init__(self, model: PreTrainedModel, family: Family, anatomy: Anatomy) -> None:
+        self.model, self.family, self.anatomy = model, family, anatomy
+        self.model.train(False)
+        self.model.requires_grad_(False)
+        self.base: nn.Module = model.base_model
+        self._hooks = install(self.base, family.stacks, anatomy.point)
+
+    def tell(self, anatomy: Anatomy) -> None:
+        """Tell this of itself from now on, and say the points that it names; before anyone else asks it."""
+        for handle in self._hooks:
+            handle.remove()
+        self.anatomy = anatomy
+        self._hooks = install(self.base, self.family.stacks, anatomy.point)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    @property
+    def parameter_count(self) -> int:
+        """Trained numbers, shared ones counted once."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Written:
+        return Written(self, sources, cached=cached, tap=tap)
+
+    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+        ids: dict[str, Tensor] = {}
+        if sources is not None:
+            ids["input_ids"] = self.batch(sources, self.anatomy.source_pad)
+            ids["attention_mask"] = self.kept(sources, ids["input_ids"])
+        if targets is not None:
+            ids["input_ids" if sources is None else "decoder_input_ids"] = self.batch(targets, None)
+        given: dict[str, Any] = {**ids, "use_cache": False} if targets is not None else {**ids}
+        return self.run(tap, len(sources or targets or ()), **given)
+
+    def batch(self, rows: Rows, pad: int | None) -> Tensor:
+        """Rows of ids as one tensor, [B, T]. Raises ValueError without a needed pad id."""
+        return padded(rows, pad, self.device)
+
+    def kept(self, rows: Rows, ids: Tensor) -> Tensor:
+        """1 where a token stands, 0 for padding: [B, T]."""
+        pad = self.anatomy.source_pad
+        return torch.ones_like(ids) if pad is None else (ids != pad).long()
+
+    def run(self, tap: Tap, batch: int, start: int = 0, **given: Any) -> Tensor:
+        """One pass of the whole model: its logits, or what a model without logits gives out."""
+        token = PASS.set(Pass(tap, batch, start))
+        try:
+            with torch.no_grad():
+                output = self.model(**given, return_dict=True)
+        finally:
+            PASS.reset(token)
+        if self.anatomy.output == "none":
+            out: Tensor = output.last_hidden_state
+            return out
+        return tap("logits", output.logits)
+
+    def encode(self, sources: Rows, tap: Tap) -> tuple[Tensor, Tensor]:
+        """The memory [B, S, D] of sources, and where tokens stand [B, S]."""
+        ids = self.batch(sources, self.anatomy.source_pad)
+        kept = self.kept(sources, ids)
+        token = PASS.set(Pass(tap, len(sources)))
+        try:
+            with torch.no_grad():
+                output = self._stack("encoder")(input_ids=ids, attention_mask=kept, return_dict=True)
+        finally:
+            PASS.reset(token)
+        return output.last_hidden_state, kept
+
+    def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
+        if "logits" not in self.anatomy.point:
+            raise NotTold(NO_HEAD)
+        if (why := self.anatomy.missing.get("read_out")) is not None:
+            raise NotTold(why)
+        with torch.no_grad():
+            return self.logits_of(stream.to(self.device), stack)
+
+    def logits_of(self, stream: Tensor, stack: StackName) -> Tensor:
+        """What the final norm and the output layer make of a stream [B, T, D]."""
+        places, config = self.family.stacks[stack], self.model.config
+        if places.final_norm is not None:
+            stream = self._stack(stack).get_submodule(places.final_norm)(stream)
+        if getattr(config, "scale_decoder_outputs", False):
+            stream = stream * config.d_model**-0.5
+        for name in self.family.head:
+            stream = getattr(self.model, name)(stream)
+        if (bias := getattr(self.model, "final_logits_bias", None)) is not None:
+            stream = stream + bias
+        if (cap := getattr(config, "final_logit_softcapping", None)) is not None:
+            stream = torch.tanh(stream / cap) * cap
+        return stream
+
+    def parameters_of(self, site: str) -> AttentionParameters:
+        place, layer = self._place(site)
+        attention = layer.get_submodule(place.module)
+        maps = [_linear(attention.get_submodule(name)) for name in place.maps]
+        if len(maps) == 1:
+            maps = _split(maps[0], self.anatomy.attentions[site].query, by_head=place.fused == "by head")
+        query, key, value = maps
+        return AttentionParameters(query, key, value, _linear(layer.get_submodule(place.out)))
+
+    def table(self, what: TableName, stack: StackName) -> Tensor:
+        places = self.family.stacks[stack]
+        path = places.tokens if what == "tokens" else places.positions
+        if path is None:
+            raise NotTold("this model adds no positions to its embeddings, so it has no table of them")
+        module = self._stack(stack).get_submodule(path)
+        weight = getattr(module, "weight", None)
+        table: Tensor = getattr(module, "weights") if weight is None else weight  # noqa: B009 (not of every module)
+        if what == "tokens":
+            return table
+        pad = self.model.config.pad_token_id
+        return table[pad + 1 if places.first_row == "after padding" else places.first_row :]
+
+    def scalars(self) -> dict[str, float]:
+        found = {}
+        for stack, places in self.family.stacks.items():
+            scale = getattr(self._stack(stack).get_submodule(places.tokens), "embed_scale", 1.0)
+            found[f"{stack}.embed.scale"] = float(scale)
+        for site in self.anatomy.attentions:
+            place, layer = self._place(site)
+            scaling: Any = layer.get_submodule(place.module).scaling
+            found[f"{site}.divisor"] = 1 / float(scaling)
+        return found
+
+    def _stack(self, name: StackName) -> nn.Module:
+        if name not in self.family.stacks:
+            raise NotTold(f"a model of kind {self.anatomy.kind} has no {name}")
+        return self.base.get_submodule(self.family.stacks[name].module)
+
+    def _place(self, site: str) -> tuple[AttentionPlace, nn.Module]:
+        """Where an attention is in its layer, and the layer."""
+        stack, index, kind = site.split(".")
+        places = self.family.stacks["encoder" if stack == "encoder" else "decoder"]
+        layers = self.base.get_submodule(places.module).get_submodule(places.layers)
+        place = places.layer.attention if kind == "self" else places.layer.cross
+        assert place is not None and isinstance(layers, nn.ModuleList)
+        return place, layers[int(index)]
+
+
+class Written:
+    """Its decoder in the middle of an answer. The cache keeps all keys, also where a layer reaches back to some only:
+    the mask says which."""
+
+    def __init__(self, model: HuggingFaceModel, sources: Rows | None, *, cached: bool, tap: Tap) -> None:
+        self._model, self._tap = model, tap
+        self._memory = model.encode(sources, tap) if sources is not None else None
+        self._cache: Cache | None = None
+        if cached:
+            own = DynamicCache()
+            self._cache = own if sources is None else EncoderDecoderCache(own, DynamicCache())
+        self._read: list[list[int]] = []
+
+    @property
+    def length(self) -> int:
+        return 0 if self._cache is None else self._cache.get_seq_length()
+
+    def step(self, new: Sequence[Sequence[int]]) -> Tensor:
+        if self._cache is None:
+            self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
+            new = self._read
+        ids = self._model.batch(new, None)
+        given: dict[str, Any] = {"input_ids": ids}
+        if self._memory is not None:
+            memory, kept = self._memory
+            outputs = BaseModelOutput(last_hidden_state=memory)
+            given = {"decoder_input_ids": ids, "encoder_outputs": outputs, "attention_mask": kept}
+        given |= {"past_key_values": self._cache, "use_cache": self._cache is not None}
+        return self._model.run(self._tap, len(new), self.length, **given)[:, -1]
+
+    def select(self, rows: Sequence[int]) -> None:
+        index = torch.tensor(rows, dtype=torch.long, device=self._model.device)
+        if self._memory is not None:
+            memory, kept = self._memory
+            self._memory = memory.index_select(0, index), kept.index_select(0, index)
+        if self._cache is None:
+            self._read = [self._read[row] for row in rows]
+        elif self.length:
+            self._cache.batch_select_indices(index)
+
+
+def _linear(module: nn.Module) -> Linear:
+    """The map of a Linear, or of a Conv1D, which is stored [in, out]."""
+    weight, bias = module.weight, getattr(module, "bias", None)
+    assert isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor))
+    return Linear(weight if isinstance(module, nn.Linear) else weight.T, bias)
+
+
+def _split(fused: Linear, heads: int, *, by_head: bool) -> list[Linear]:
+    """Query, key and value out of one map: below each other, or in turn for each head."""
+
+    def parts(rows: Tensor) -> list[Tensor]:
+        if not by_head:
+            return list(rows.chunk(3))
+        return [part.reshape(-1, *rows.shape[1:]) for part in rows.view(heads, 3, -1, *rows.shape[1:]).unbind(1)]
+
+    weights = parts(fused.weight)
+    biases = [None] * 3 if fused.bias is None else parts(fused.bias)
+    return [Linear(weight, bias) for weight, bias in zip(weights, biases, strict=True)]

@@ -1,0 +1,152 @@
+"""Building the model of a folder that has been checked: safetensors only, local files only, no code of the folder's."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import transformers
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.utils import logging as reports
+
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, sha256
+from viz_transformer.checkpoint.store import Checkpoint
+from viz_transformer.huggingface import capture
+from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
+from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
+from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.probe import proved
+from viz_transformer.model.config import MAX_LAYERS
+from viz_transformer.sentences import in_one_line, quoted
+
+LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+def open_folder(summary: HuggingFaceSummary) -> Checkpoint:
+    """The model of the folder, on the CPU in float32, with its tokenizer. Raises CheckpointError in one sentence."""
+    folder, stored = summary.path, stored_tensors(summary.path)
+    capture.register()
+    with _quietly():
+        tokenizer = read_tokenizer(folder, summary)
+        config = _config(summary)
+        cls = _class(summary, config)
+        _check_size(summary, cls, config, stored)
+        model = HuggingFaceModel(_model(summary, cls), summary.family, summary.anatomy)
+        source, target, notes = codecs_of(tokenizer, model, summary)
+        model.tell(proved(model))
+    card = {**summary.card, "notes": notes} if notes else dict(summary.card)
+    return Checkpoint(summary.name, folder, model, source, target, card, _digest(stored))
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without transformers' own bars and reports: what matters of them is an error here."""
+    said: Any = reports  # which has no types
+    level, bars = said.get_verbosity(), said.is_progress_bar_enabled()
+    said.set_verbosity_error()
+    said.disable_progress_bar()
+    try:
+        yield
+    finally:
+        said.set_verbosity(level)
+        if bars:
+            said.enable_progress_bar()
+
+
+def _config(summary: HuggingFaceSummary) -> PreTrainedConfig:
+    try:
+        found: PreTrainedConfig = transformers.AutoConfig.from_pretrained(summary.path, **LOCAL)
+    except Exception as error:  # it may be anybody's file, and transformers raises whatever comes
+        raise CheckpointError(f"{summary.path} has a config that transformers does not read ({_said(error)})") from None
+    return found
+
+
+def _class(summary: HuggingFaceSummary, config: PreTrainedConfig) -> type[PreTrainedModel]:
+    cls = getattr(transformers, summary.architecture, None)
+    if not (isinstance(cls, type) and issubclass(cls, PreTrainedModel) and cls.config_class is type(config)):
+        raise CheckpointError(
+            f"{summary.path} names the class {quoted(summary.architecture)}, which transformers"
+            f" {transformers.__version__} does not have for its model_type {quoted(config.model_type)}"
+        )
+    return cls
+
+
+def _check_size(
+    summary: HuggingFaceSummary, cls: type[PreTrainedModel], config: PreTrainedConfig, stored: Stored
+) -> None:
+    """Raise CheckpointError for a model that is larger than its files, before memory is taken for it."""
+    anatomy, where = summary.anatomy, summary.path
+    layers = anatomy.encoder_layers + anatomy.decoder_layers
+    least = layers * anatomy.d_model**2 + max(anatomy.source_vocab_size or 0, anatomy.target_vocab_size or 0)
+    if layers > min(MAX_LAYERS, len(stored.shapes)) or least > stored.numbers:
+        raise CheckpointError(_LARGER.format(where=where, numbers=f"more than {least:,}", stored=f"{stored.numbers:,}"))
+    with torch.device("meta"):
+        try:
+            empty = cls(config)
+        except Exception as error:
+            raise CheckpointError(f"{where} has a config of which no model can be made ({_said(error)})") from None
+        numbers = sum(parameter.numel() for parameter in empty.parameters())
+    if numbers > stored.numbers + _room(stored):
+        raise CheckpointError(_LARGER.format(where=where, numbers=f"{numbers:,}", stored=f"{stored.numbers:,}"))
+
+
+_LARGER = (
+    "{where} describes a model of {numbers} numbers, its weights' files have {stored}: they do not belong together, so "
+    + COPY_AGAIN
+)
+
+
+def _room(stored: Stored) -> int:
+    """Numbers that a model may make by itself: tables that are computed, and maps that are tied."""
+    return 2**24 + max(map(math.prod, stored.shapes.values()), default=0)
+
+
+def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel]) -> PreTrainedModel:
+    where = summary.path
+    given: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": capture.NAME, "use_safetensors": True}
+    try:
+        with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
+            loading: Any = cls.from_pretrained
+            model, report = loading(where, output_loading_info=True, **given, **LOCAL)
+    except Exception as error:
+        said = _said(error)
+        if "size mismatch" in said or "mismatch" in said.lower():
+            raise CheckpointError(
+                f"{where} has weights of other sizes than its config says ({said}): {COPY_AGAIN}"
+            ) from None
+        raise CheckpointError(f"{where} cannot be loaded by transformers {transformers.__version__} ({said})") from None
+    if lacking := sorted(report["missing_keys"]):
+        raise CheckpointError(
+            f"{where} lacks {quoted(lacking[0])}{_more(len(lacking) - 1)}, which its config asks for: {COPY_AGAIN}"
+        )
+    if wrong := report.get("mismatched_keys"):
+        name, has, wants = sorted(wrong)[0]
+        raise CheckpointError(
+            f"{where}: {quoted(name)} has the shape {list(has)}, its config asks for {list(wants)}: {COPY_AGAIN}"
+        )
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise CheckpointError(
+                f"{where}: {quoted(name)} holds NaN or infinite numbers, so the model cannot run: use weights from"
+                " before the training went wrong"
+            )
+    found: PreTrainedModel = model
+    return found
+
+
+def _more(count: int) -> str:
+    return f" and {count:,} more tensors" if count else ""
+
+
+def _said(error: Exception) -> str:
+    return in_one_line(str(error), 200) or type(error).__name__
+
+
+def _digest(stored: Stored) -> str:
+    """The digest of all weights: the file's, or that of the digests of its parts."""
+    digests = [sha256(path) for path in stored.paths]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

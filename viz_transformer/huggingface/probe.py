@@ -1,0 +1,168 @@
+"""What one pass proves of a model: that its parts are where the table of families says, bit by bit.
+
+What is not proved is taken out of the anatomy, with its sentence; nothing is shown that was only supposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.huggingface.families import LayerPlaces
+from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.model.attention import attention_scores
+from viz_transformer.model.instrument import Anatomy, Rows
+from viz_transformer.model.kinds import stacks_of
+from viz_transformer.model.tap import PointEdit, Recorder
+
+LENGTH = 9
+NOT_SEEN = "in a trial pass nothing stood at this place of the model"
+NOT_THE_SUM = "in a trial pass the stream here was not what the sub-layer read plus what it gave out"
+NOT_WHOLE = "in a trial pass a change here reached only a part of what reads it"
+NOT_SCORES = "in a trial pass the weights did not follow from these scores"
+NOT_READ_OUT = "in a trial pass the output layer made other logits of the last layer than the model"
+
+
+def proved(model: HuggingFaceModel) -> Anatomy:
+    """The anatomy of what a trial pass proves. Raises CheckpointError if it does not show the attention weights."""
+    anatomy, texts = model.anatomy, _texts(model.anatomy)
+    recorder = Recorder()
+    logits = model.whole(*texts, tap=recorder)
+    values = recorder.values
+    lacking = dict(_unseen(anatomy, values, texts))
+    for site in anatomy.attentions:
+        if f"{site}.weights" in lacking:
+            raise CheckpointError(f"the attention {site} was not seen in a trial pass: {lacking[f'{site}.weights']}")
+    lacking |= dict.fromkeys(_other_sums(model, values), NOT_THE_SUM)
+    lacking |= dict.fromkeys(_partial(model, texts, lacking), NOT_WHOLE)
+    lacking |= dict.fromkeys(_other_scores(model, values), NOT_SCORES)
+    if "logits" in anatomy.point and not _reads_out(model, values, logits):
+        lacking["read_out"] = NOT_READ_OUT
+    return replace(
+        anatomy,
+        recorded=tuple(point for point in anatomy.recorded if point.name not in lacking),
+        derived=tuple(point for point in anatomy.derived if point.name not in lacking),
+        missing={**anatomy.missing, **lacking},
+    )
+
+
+def _texts(anatomy: Anatomy) -> tuple[Rows | None, Rows | None]:
+    """Ids for each stack, without padding."""
+
+    def ids(size: int | None, most: int) -> list[list[int]]:
+        some = [i for i in range(min(size or 1, 4 * LENGTH)) if i != anatomy.source_pad] or [0]
+        return [[some[(3 * place + 1) % len(some)] for place in range(min(LENGTH, most))]]
+
+    source = ids(anatomy.source_vocab_size, anatomy.max_source) if anatomy.has_encoder else None
+    return source, ids(anatomy.target_vocab_size, anatomy.max_target) if anatomy.has_decoder else None
+
+
+def _unseen(
+    anatomy: Anatomy, values: Mapping[str, Tensor], texts: tuple[Rows | None, Rows | None]
+) -> Iterator[tuple[str, str]]:
+    source, target = (0 if rows is None else len(rows[0]) for rows in texts)
+    for point in anatomy.recorded:
+        if point.name not in values:
+            yield point.name, NOT_SEEN
+        elif tuple(values[point.name].shape) != anatomy.sizes(point.name, batch=1, source=source, target=target):
+            yield point.name, "in a trial pass its numbers had another shape than this program knows"
+
+
+def _layers(model: HuggingFaceModel) -> Iterator[tuple[str, LayerPlaces]]:
+    for stack in stacks_of(model.anatomy):
+        count = model.anatomy.encoder_layers if stack == "encoder" else model.anatomy.decoder_layers
+        for layer in range(count):
+            yield f"{stack}.{layer}", model.family.stacks[stack].layer
+
+
+def _steps(name: str, places: LayerPlaces) -> list[tuple[str, str]]:
+    """What is added to the stream in turn, and the stream behind it."""
+    kinds = ["self"] + (["cross"] if places.cross is not None else [])
+    return [(f"{name}.{kind}.out", f"{name}.residual_after_{kind}") for kind in kinds] + [
+        (f"{name}.ffn.out", f"{name}.residual_out")
+    ]
+
+
+def _other_sums(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
+    """Streams that are not the sum of what stands before them."""
+    for name, places in _layers(model):
+        stream = values.get(f"{name}.residual_in")
+        if places.parallel:
+            parts = [values.get(each) for each in (f"{name}.self.out", f"{name}.ffn.out", f"{name}.residual_out")]
+            if stream is None or not _is_sum(stream, *parts):
+                yield f"{name}.residual_out"
+            continue
+        for added, after in _steps(name, places):
+            out = values.get(added)
+            total = values.get(f"{after}_sum" if places.norm == "post" else after)
+            if stream is None or out is None or total is None or not torch.equal(stream + out, total):
+                yield after
+                if places.norm == "post":
+                    yield f"{after}_sum"
+            stream = values.get(after)
+
+
+def _is_sum(stream: Tensor, attention: Tensor | None, ffn: Tensor | None, total: Tensor | None) -> bool:
+    if attention is None or ffn is None or total is None:
+        return False
+    sums = ((attention + ffn) + stream, (stream + attention) + ffn, (stream + ffn) + attention)
+    return any(torch.equal(each, total) for each in sums)
+
+
+class _Halved:
+    """The edit of the trial: a point times one half."""
+
+    def __init__(self, point: str) -> None:
+        self.point = point
+
+    def apply(self, value: Tensor, start: int, values: Mapping[str, Tensor]) -> Tensor:
+        return value * 0.5
+
+
+def _partial(
+    model: HuggingFaceModel, texts: tuple[Rows | None, Rows | None], lacking: Mapping[str, str]
+) -> Iterator[str]:
+    """Streams inside a layer of which a change does not reach the sum behind them."""
+    steps = [
+        (after, added, behind)
+        for name, places in _layers(model)
+        if places.norm == "pre" and not places.parallel
+        for (_, after), (added, behind) in zip(_steps(name, places)[:-1], _steps(name, places)[1:], strict=True)
+        if not {after, added, behind} & lacking.keys()
+    ]
+    edits: list[PointEdit] = [_Halved(after) for after, _, _ in steps]
+    recorder = Recorder(edits)
+    model.whole(*texts, tap=recorder)
+    halved = {after for after, _, _ in steps}
+    for after, added, behind in steps:
+        whole = recorder.values[after] + recorder.values[added]
+        if not torch.equal(whole * 0.5 if behind in halved else whole, recorder.values[behind]):
+            yield after
+
+
+def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
+    """Derived scores from which the weights do not follow."""
+    for site, divisor in ((site, model.scalars()[f"{site}.divisor"]) for site in model.anatomy.attentions):
+        name = f"{site}.scores"
+        if name not in model.anatomy.point:
+            continue
+        query, key, mask = (values[f"{site}.{part}"] for part in ("query", "key", "mask"))
+        key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)
+        scores = attention_scores(query, key, divisor, values.get(f"{site}.bias"))
+        weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+        if not torch.allclose(weights, values[f"{site}.weights"], rtol=0, atol=1e-5):
+            yield name
+
+
+def _reads_out(model: HuggingFaceModel, values: Mapping[str, Tensor], logits: Tensor) -> bool:
+    stack = stacks_of(model.anatomy)[-1]
+    count = model.anatomy.decoder_layers if stack == "decoder" else model.anatomy.encoder_layers
+    last = values.get(f"{stack}.{count - 1}.residual_out")
+    if last is None:
+        return False
+    again = model.logits_of(last, stack)
+    return again.shape == logits.shape and bool((again - logits).abs().max() <= 1e-5 * logits.abs().max())
