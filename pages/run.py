@@ -17,6 +17,7 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.sentences import shortened
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
+from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import controls, frame, links, pictures, questions, text
 from viz_transformer.ui.pages.run import notation_view, recorded
 from viz_transformer.ui.pages.run.fields import FIELDS
@@ -32,8 +33,9 @@ HOW = (
 WHOLE = (
     "From the left to the right, as it is worked out: strips are vectors of the stream, by some of their numbers; a"
     " ribbon is as wide as an attention weight; a sub-layer is filled as far as its share added; the bars are"
-    " probabilities. What is written is read at the next step. Space plays, arrow keys step, up and down tell each"
-    " sub-layer; a click chooses an attention for all pages, a double click opens its weight."
+    " probabilities. What is written is read at the next step. A double click, the wheel or + goes in: to a layer, to"
+    " an attention, to one weight and its multiplications; Escape or − comes out. Space plays, arrow keys lead through"
+    " what is beside each other, and a click chooses an attention for all pages."
 )
 NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
@@ -69,7 +71,9 @@ def inputs(summary: Summary | None) -> DeltaGenerator | None:
     if offered:
         key, text_now = "run_example", state.SHARED.now().text
         st.session_state[key] = text_now if text_now in offered else None
-        with middle:
+        with middle.container(horizontal=True, key="run_offers"):
+            if whole:
+                notation_view.show(summary)
             st.pills(
                 "Examples",
                 offered,
@@ -128,9 +132,17 @@ def target_switch(shown: Shown) -> None:
         st.button("Let it write", key="run_write", on_click=lambda: state.select(target=None), type="tertiary")
 
 
+def has_answer_line(summary: Summary | RecordingSummary | str) -> bool:
+    """Whether the answer stands in large above the texts: in the picture of the whole run it stands in the picture, so
+    that there only formulas have a line of their own."""
+    if not whole:
+        return True
+    return isinstance(summary, Summary) and examples.family(summary.card.get("task")) == "taylor"
+
+
 def view_switch() -> None:
     """Leads to the other view: the whole run in one picture, or one map."""
-    other, label = ("map", "One map") if FIELDS.now().run_view == "whole" else ("whole", "Whole run")
+    other, label = ("map", "One map") if whole else ("whole", "Whole run")
     st.button(label, key="run_view", on_click=state.select, kwargs={"run_view": other}, type="tertiary")
 
 
@@ -193,15 +205,19 @@ def show_recording(summary: Summary, recording: Recording) -> None:
     """The opening view as it was recorded, before anything heavy is imported; then the run, and the page anew."""
     state.start_at(recording.first_row)
     questions.show(asked, recording.question(state.SHARED.now().t))
-    with answer:
-        in_large(recording.answer)
     with strip, frame.strip_columns()[0]:
         chip_rows(recording.rows, key="run_strip", on_text=frame.take_text)
-    with panel:
-        site_controls(summary.anatomy)
-        scrubber(recording.scrubber, key="run_scrubber")
-    with picture:
-        matrix(recording.matrix, key="run_matrix")
+    if whole:
+        with picture:
+            whole_picture(recording.whole, key="run_whole_0")
+    else:
+        with answer:
+            in_large(recording.answer)
+        with panel:
+            site_controls(summary.anatomy)
+            scrubber(recording.scrubber, key="run_scrubber")
+        with picture:
+            matrix(recording.matrix, key="run_matrix")
     slider()
     frame.say(status, f"Recorded run of {summary.name}, live in a moment.")
     frame.end()
@@ -221,12 +237,18 @@ def show_whole(both: frame.Runs) -> None:
     """The whole run in one picture over the whole width."""
     with picture:
         whole_view.show(both)
-        links.from_cell()
-        links.tour()
-        text.explained(WHOLE, NOT)
+    with below:
+        links.from_cell(level=FIELDS.now().level)
+        view_switch()
+        with st.container(width="content", key="given"):
+            target_switch(both.a)
+        if both.main.summary.snapshots():
+            links.to("Models", "Rewind the training", model_tab="training")
+    links.tour()
+    text.explained(WHOLE, NOT)
     with suppress(ValueError):  # the page's question is about the map that is selected, if there is one
         ask(both.main, pictures.selected_picture(both))
-    frame.say(status, *remarks(both.main))
+    frame.say(status, *remarks(both.main), good=compared(both.main))
     frame.stage(both, ("run_whole",))
 
 
@@ -263,64 +285,69 @@ def compared(shown: Shown) -> str | None:
     if found is None:
         return None
     gap = found.difference(recording.recorded(shown, state.selection()))
+    then = "A double click goes in." if whole else "Click any cell."
     if gap == 0:
-        return "Live, identical to the recording. Click any cell."
+        return f"Live, identical to the recording. {then}"
     if math.isinf(gap):
-        return "Live; the recording was another one. Click any cell."
-    return f"Live, within {gap:.1e} of the recording. Click any cell."
+        return f"Live; the recording was another one. {then}"
+    return f"Live, within {gap:.1e} of the recording. {then}"
 
 
 NO_TEXT = "A recording cannot read another text"
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
 
 frame.title("Run")
+whole = FIELDS.now().run_view == "whole"
 asked = questions.place()
 status = frame.status()
 summary = frame.selected()
 with st.container(key="inputs"):
     number = inputs(None if isinstance(summary, str) else summary)
-with st.container(horizontal=True, vertical_alignment="center", key="answer"):
-    answer = st.container()
-    if not isinstance(summary, str):
-        notation_view.show(summary)
-    if not isinstance(summary, str | RecordingSummary):
-        with st.container(width="content"):
-            view_switch()
-    given = st.container(width="content", key="given")
-    given.html('<i class="vt-anchor"></i>')  # its width is kept before there is a run
+answer = given = None
+if has_answer_line(summary):
+    with st.container(horizontal=True, vertical_alignment="center", key="answer"):
+        answer = st.container()
+        if not whole:
+            if not isinstance(summary, str):
+                notation_view.show(summary)
+            if not isinstance(summary, str | RecordingSummary):
+                with st.container(width="content"):
+                    view_switch()
+            given = st.container(width="content", key="given")
+            given.html('<i class="vt-anchor"></i>')  # its width is kept before there is a run
 strip = frame.place("strip")
-whole = FIELDS.now().run_view == "whole"
 if whole:
-    picture = panel = frame.place("run_whole")
+    picture = frame.place("run_whole")
+    below = st.container(horizontal=True, vertical_alignment="center", key="run_below")
 else:
     left, right = st.columns([5, 3], gap="medium")
     with left:
         picture = frame.place("picture")
     with right:
         panel = frame.place("panel")
-if not isinstance(summary, str) and not cached.is_warm() and not whole:
+if not isinstance(summary, str) and not cached.is_warm():
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
 both = frame.runs(status, rows="chosen", recording=OF_RECORDING)
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
-    with answer if whole else panel:
-        site_controls(summary.anatomy)
+    if not whole:
+        with panel:
+            site_controls(summary.anatomy)
 if both is not None:
     from viz_transformer.ui.frame import steps
     from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
     from viz_transformer.ui.pages.run import formula, question, recording, whole_view
 
-    with answer:
-        if whole:
-            site_controls(both.main.trace.anatomy)
-        else:
+    if answer is not None:
+        with answer:
             show_answer(both.main)
     with strip:
         frame.strip(both)
-    with given:
-        target_switch(both.a)
+    if given is not None:
+        with given:
+            target_switch(both.a)
     if whole:
         show_whole(both)
     else:

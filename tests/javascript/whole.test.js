@@ -7,9 +7,11 @@ import {
   phaseAt,
   STEP,
 } from "../../viz_transformer/figures/components/parts/whole_flight.js"
-import { laneOf, placeWhole, ribbonsOf, wholeAt } from "../../viz_transformer/figures/components/parts/whole_places.js"
+import { laneOf, placeWhole, wholeAt } from "../../viz_transformer/figures/components/parts/whole_places.js"
 import {
+  detailSentences,
   inputSentence,
+  layerSentence,
   partName,
   partSentence,
   story,
@@ -86,7 +88,6 @@ test("what a short text does not need of the height is the other one's", () => {
     ],
   }).bands
   assert.equal(short[0].lane, 24)
-  assert.equal(long[0].lane, long[1].lane)
   assert.ok(short[1].lane > 1.2 * long[1].lane)
   const { bands, base } = placed({
     stacks: [
@@ -95,6 +96,27 @@ test("what a short text does not need of the height is the other one's", () => {
     ],
   })
   assert.ok(bands[1].top - bands[0].bottom < 60 && bands[1].bottom < base)
+})
+
+test("the text that is read has lanes for its names, as long as the candidates keep their room", () => {
+  const given = {
+    stacks: [
+      { ...ENCODER, count: 14 },
+      { ...DECODER, count: 30 },
+    ],
+    height: 460,
+  }
+  const { bands, bars, base } = placed(given)
+  assert.ok(bands[0].lane >= 13 && bands[0].lane > bands[1].lane)
+  assert.ok(bars.y + 6 * bars.row <= base)
+  const long = placed({
+    ...given,
+    stacks: [
+      { ...ENCODER, count: 60 },
+      { ...DECODER, count: 60 },
+    ],
+  })
+  assert.ok(long.bars.y + 6 * long.bars.row <= long.base && long.bands[1].bottom <= long.base)
 })
 
 test("a place is a lane of a band and the sub-layer there, its ribbons included", () => {
@@ -108,23 +130,6 @@ test("a place is a lane of a band and the sub-layer there, its ribbons included"
   }
   assert.equal(wholeAt(whole, decoder.strips[1].x + 1, laneOf(decoder, 0)).block, null)
   assert.equal(wholeAt(whole, 5, whole.base), null)
-})
-
-test("ribbons are as wide as their weights and lie side by side; what is small is one", () => {
-  const { ribbons, rest, restAt } = ribbonsOf([0.5, 0.01, 0, 0.25, 0.015, 0.225], 0.02)
-  assert.deepEqual(
-    ribbons.map(({ key }) => key),
-    [5, 3, 0], // the strongest last
-  )
-  const at = Object.fromEntries(ribbons.map(({ key, at }) => [key, at]))
-  assert.ok(Math.abs(at[0] + 0.25) < 1e-9) // from -0.5 to 0
-  assert.ok(Math.abs(at[3] - 0.125) < 1e-9)
-  assert.ok(Math.abs(rest - 0.025) < 1e-9)
-  assert.ok(Math.abs(restAt - 0.4875) < 1e-9)
-})
-
-test("what is not a number has no ribbon", () => {
-  assert.deepEqual(ribbonsOf([Number.NaN, 0, -1], 0.02), { ribbons: [], rest: 0, restAt: 0 })
 })
 
 test("a step is embedded, flows, becomes candidates and goes back", () => {
@@ -194,11 +199,23 @@ const HEAD = {
   ],
 }
 const numbers = (shape, values) => ({ shape, values: Float32Array.from(values) })
+/** Weights as they are sent: of each row those that are there, by key, and the sum of the others. */
+function strongest(name, shape, rows, rest = rows.map(() => 0)) {
+  const starts = [0]
+  for (const row of rows) starts.push(starts[starts.length - 1] + Object.keys(row).length)
+  const flat = (of) => numbers([starts[rows.length]], rows.flatMap(of))
+  return {
+    [`keys.${name}`]: flat(Object.keys),
+    [`weights.${name}`]: flat(Object.values),
+    [`starts.${name}`]: numbers([starts.length], starts),
+    [`rest.${name}`]: numbers(shape, rest),
+  }
+}
 const ARRAYS = {
   "position.decoder": numbers([2, 1], [0, 0]),
   "share.decoder": numbers([3, 2], [0.1, 0.25, 0.5, 0.5, 0.125, 0.75]),
-  "weights.decoder": numbers([1, 2, 2], [1, 0, 0.375, 0.625]),
-  "weights.cross": numbers([1, 2, 2], [0.25, 0.75, 0.875, 0.125]),
+  ...strongest("decoder", [1, 2], [{ 0: 1 }, { 0: 0.375, 1: 0.625 }]),
+  ...strongest("cross", [1, 2], [{ 0: 0.25, 1: 0.75 }, { 0: 0.875 }], [0, 0.125]),
   log_probs: numbers([2, 2], [Math.log(0.75), Math.log(0.25), Math.log(0.5), Math.log(0.25)]),
 }
 
@@ -215,10 +232,21 @@ test("a sentence says what a token takes most of, and what that adds", () => {
   )
   assert.match(said(2, 0), /^Decoder layer 0, feed-forward: at “<s>”, share added 12\.5 % of/)
   assert.match(partName(decoder, decoder.parts[1], 3), /cross-attention, head 3$/)
+  assert.match(said(1, 0), /: “<s>” takes 75\.0 % from “<\/s>”; share added 50\.0 %\.$/)
+})
+
+test("weights of a layer are those of that layer", () => {
+  const [, decoder] = HEAD.stacks
+  const second = { ...decoder, parts: [{ layer: 1, part: "cross", kind: "cross", heads: 4 }] }
+  const arrays = { ...ARRAYS, ...strongest("cross", [2, 2], [{}, { 0: 1 }, { 0: 0.5 }, { 1: 0.625 }]) }
+  assert.match(
+    partSentence(HEAD, arrays, second, 0, 1),
+    /^Decoder layer 1, cross-attention, .*“nine” takes 62\.5 % from “<\/s>”;/,
+  )
 })
 
 test("a row without weights takes nothing", () => {
-  const none = { ...ARRAYS, "weights.cross": numbers([1, 2, 2], [Number.NaN, Number.NaN, 0, 0]) }
+  const none = { ...ARRAYS, ...strongest("cross", [1, 2], [{}, {}], [Number.NaN, 0]) }
   for (const row of [0, 1]) assert.match(partSentence(HEAD, none, HEAD.stacks[1], 1, row), /takes nothing\.$/)
 })
 
@@ -233,4 +261,92 @@ test("the story of a token is its input and each sub-layer in turn", () => {
   const told = story(HEAD, ARRAYS, decoder, 1)
   assert.equal(told.length, 4)
   assert.equal(told[0], "“nine” becomes a vector of 64 numbers, to which that of position 1 is added.")
+})
+
+const LAYER = [
+  { layer: 2, part: "self", kind: "decoder", heads: 2 },
+  { layer: 2, part: "ffn", units: 256 },
+]
+const perToken = (values) =>
+  Object.fromEntries(Object.entries(values).map(([name, pair]) => [name, numbers([2], pair)]))
+const OF_LAYER = {
+  ...perToken({
+    "share.self": [0.1, 0.25],
+    "came.self": [9, 6],
+    "added.self": [9, 2],
+    "read.self": [9, 8],
+    "left.self": [9, 7],
+    "mean.self": [9, 0.5],
+    "scale.self": [9, 1.25],
+    "share.ffn": [0.1, 0.5],
+    "came.ffn": [9, 3],
+    "added.ffn": [9, 3],
+    "read.ffn": [9, 4],
+    "left.ffn": [9, 5],
+    "active.ffn": [0.75, 0.375],
+  }),
+  ...strongest("self", [2, 2], [{}, { 0: 0.25, 1: 0.75 }, { 0: 1 }, {}]),
+}
+
+test("a layer says what each of its sub-layers adds at a token", () => {
+  const [, decoder] = HEAD.stacks
+  assert.equal(
+    layerSentence(decoder, LAYER, OF_LAYER, 1),
+    "Decoder layer 2 at “nine”: shares added to the stream, self-attention 25.0 %, feed-forward 50.0 %.",
+  )
+  assert.match(layerSentence(decoder, LAYER.slice(1), OF_LAYER, 0), /at “<s>”: .*, feed-forward 10\.0 %\.$/)
+})
+
+test("a sub-layer is told in order: its norm, what each head takes most of, what it adds", () => {
+  const [, decoder] = HEAD.stacks
+  assert.deepEqual(detailSentences(decoder, LAYER[0], OF_LAYER, 1, { post: false, keys: decoder.tokens }), [
+    "Its norm (mean 0.5000, scale 1.2500) makes what it reads, 8.00 long, of “nine”.",
+    "Head 0: “nine” takes 75.0 % from “nine”.",
+    "Head 1: “nine” takes nothing.",
+    "It adds a vector 2.00 long to a stream 6.00 long: share added 25.0 %.",
+  ])
+})
+
+test("heads take from the tokens that are their keys", () => {
+  const [encoder, decoder] = HEAD.stacks
+  const part = { layer: 2, part: "cross", kind: "cross", heads: 1 }
+  const arrays = { ...perToken({ "share.cross": [0, 0], "came.cross": [0, 0], "added.cross": [0, 0] }) }
+  const told = detailSentences(
+    decoder,
+    part,
+    { ...arrays, ...strongest("cross", [1, 2], [{ 1: 0.5 }, { 0: 0.25 }]) },
+    0,
+    {
+      post: false,
+      keys: encoder.tokens,
+    },
+  )
+  assert.equal(told[0], "Head 0: “<s>” takes 50.0 % from “</s>”.")
+})
+
+test("in a post-norm model the norm stands behind the addition, and what is told is what it leaves", () => {
+  const [, decoder] = HEAD.stacks
+  const told = detailSentences(decoder, LAYER[0], OF_LAYER, 1, { post: true, keys: decoder.tokens })
+  assert.match(told[0], /^Head 0:/)
+  assert.equal(told.at(-1), "Behind it a norm (mean 0.5000, scale 1.2500) makes it 7.00 long.")
+  assert.match(told.at(-2), /^It adds a vector 2\.00 long/)
+})
+
+test("a feed-forward says how many of its units are above 0; of a norm that is not told nothing is said", () => {
+  const [, decoder] = HEAD.stacks
+  const adds = "It adds a vector 3.00 long to a stream 3.00 long: share added 50.0 %."
+  for (const post of [false, true])
+    assert.deepEqual(detailSentences(decoder, LAYER[1], OF_LAYER, 1, { post, keys: null }), [
+      "37.5 % of its 256 hidden units are above 0.",
+      adds,
+    ])
+  const { "active.ffn": _, ...untold } = OF_LAYER
+  assert.deepEqual(detailSentences(decoder, LAYER[1], untold, 1, { post: false, keys: null }), [adds])
+})
+
+test("heads that are not told have no sentences", () => {
+  const [, decoder] = HEAD.stacks
+  const { heads: _, ...untold } = LAYER[0]
+  const told = detailSentences(decoder, untold, OF_LAYER, 1, { post: false, keys: decoder.tokens })
+  assert.equal(told.length, 2)
 })

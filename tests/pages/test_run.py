@@ -30,6 +30,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.figures import details
 from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.strongest_only import strongest
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
 from viz_transformer.sentences import capitalised, shortened
@@ -664,7 +665,8 @@ def test_the_whole_run_is_one_picture_and_its_head_the_selected_one(app, bundled
     header, arrays = whole(app)
     found = whole_run(run.trace, head=2)
     for kind, weights in found.weights.items():
-        np.testing.assert_array_equal(arrays[f"weights.{kind}"], weights)
+        np.testing.assert_array_equal(arrays[f"weights.{kind}"], strongest(weights).weights)
+    assert header["of"] == details.run_id(run.trace)
     for stack in found.stacks:
         np.testing.assert_array_equal(arrays[f"stream.{stack.stack}"], stack.stream)
     assert (header["answer"], header["title"]) == (run.text, "")

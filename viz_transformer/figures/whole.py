@@ -8,7 +8,7 @@ from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.components.whole import whole_payload
-from viz_transformer.figures.details import details_of, with_details
+from viz_transformer.figures.details import details_of, run_id, with_details
 from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import Run
@@ -42,6 +42,7 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
         first_row=first,
         vocabulary=len(steps[0].vocabulary) if steps else 0,
         answer=run.text if isinstance(run, Run) else "",
+        of=run_id(trace),
         height=HEIGHT_ALONE,
         title=title,
         caption=f"{trace.checkpoint}, whole run (Viz Transformer {__version__})",

@@ -1,5 +1,7 @@
 """The picture of the whole run holds what the analysis found, and plays in a browser without another number."""
 
+import re
+
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
@@ -41,7 +43,14 @@ def test_the_arrays_are_those_of_the_analysis_bit_by_bit(numbers):
             np.testing.assert_array_equal(arrays[f"{name}.{each.stack}"], getattr(each, name))
         np.testing.assert_array_equal(arrays[f"share.{each.stack}"], each.share.astype(np.float32))
     for kind, weights in whole.weights.items():
-        np.testing.assert_array_equal(arrays[f"weights.{kind}"], weights)
+        keys, sent, starts, rest = (arrays[f"{what}.{kind}"] for what in ("keys", "weights", "starts", "rest"))
+        assert rest.shape == weights.shape[:-1]
+        for n, row in enumerate(weights.reshape(-1, weights.shape[-1])):
+            there = slice(int(starts[n]), int(starts[n + 1]))
+            strong = row >= 0.02  # and the largest, which each of these rows has above that
+            np.testing.assert_array_equal(keys[there], np.flatnonzero(strong))
+            np.testing.assert_array_equal(sent[there], row[strong])
+            assert rest.flat[n] == pytest.approx(row[~strong].sum(dtype=np.float64), abs=1e-7)
     assert header["head"] == 2
     assert [stack["name"] for stack in header["stacks"]] == ["encoder", "decoder"]
 
@@ -202,8 +211,10 @@ def test_a_click_and_enter_choose_an_attention(shown, numbers):
     stage.focus()
     still = painted(view)
     view.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
-    view.hears(kind="cross", layer=0)
+    view.hears(kind="cross", layer=0, level="layer")
     view.press("Escape")
+    view.hears(kind="cross", layer=0, level="run")
+    expect(stage).to_have_attribute("data-level", "run")
     assert painted(view) != still  # the ring
     box, found = stage.bounding_box(), []
     for x in range(60, int(box["width"]) // 2, 10):
@@ -211,6 +222,79 @@ def test_a_click_and_enter_choose_an_attention(shown, numbers):
         view.page.wait_for_timeout(20)
         found = [fields for fields in view.sent if fields.get("kind") == "encoder"]
     assert {fields["layer"] for fields in found} == {0, 1, 2}
+
+
+def at_level(view: Mounted, level: str) -> None:
+    """The picture is at a level, and has stopped moving."""
+    expect(view.page.locator(f".stage[data-level={level}]:not([data-moving])")).to_be_visible()
+
+
+def test_the_keyboard_leads_down_to_one_weight_and_back(shown, numbers):
+    view = shown(run_figure(numbers, head=2).data)
+    now, crumbs = view.page.locator(".now"), view.page.locator(".path button")
+    row = numbers.trace["decoder.1.cross.weights"][0, 2, 0]
+    key, token = int(row.argmax()), numbers.trace.src.tokens[int(row.argmax())]
+    view.choose(t=0, i=key, kind="cross", layer=1, heads=[2], level="run")
+    view.page.locator(".stage").focus()
+    for pressed, level in (("+", "layer"), ("Enter", "attention"), ("+", "weight")):
+        view.press(pressed)
+        at_level(view, level)
+        view.hears(kind="cross", layer=1, level=level)
+    expect(crumbs).to_have_text(
+        ["Whole run", "Decoder layer 1", "Cross-attention, head 2", f"“<s>” takes from “{token}”"]
+    )
+    expect(now).to_have_text(re.compile(rf"Head 2: “<s>” takes {float(row[key]):.4f} from “{re.escape(token)}”, for"))
+    told = view.page.locator("ol.unseen li").all_text_contents()
+    assert len(told) == 16 + 2  # the products of each dimension, their sum, and what becomes of it
+    for level in ("attention", "layer", "run"):
+        view.press("Escape")
+        at_level(view, level)
+    expect(crumbs).to_have_text(["Whole run"])
+
+
+@pytest.mark.parametrize(
+    ("level", "way"),
+    [
+        ("layer", {"ArrowLeft": "Decoder layer 0", "ArrowRight": "Decoder layer 1"}),
+        ("attention", {"ArrowDown": "Cross-attention, head 3", "ArrowLeft": "Self-attention, head 3"}),
+        ("weight", {"ArrowRight": "“nine” takes from “8”", "ArrowDown": "“thousand” takes from “8”"}),
+    ],
+)
+def test_arrows_lead_to_what_is_beside_it_at_each_level(shown, numbers, level, way):
+    view = shown(run_figure(numbers, head=2).data)
+    view.choose(t=3, i=4, kind="cross", layer=1, heads=[2], level=level)
+    view.page.locator(".stage").focus()
+    for key, name in way.items():
+        view.press(key)
+        expect(view.page.locator(".path button").last).to_have_text(name)
+
+
+def test_a_double_click_and_the_wheel_go_in_and_out(shown, numbers):
+    view = shown(run_figure(numbers, head=2).data)
+    view.choose(t=3, i=4, kind="cross", layer=1, heads=[2], level="layer")
+    stage = view.page.locator(".stage")
+    box = stage.bounding_box()
+    view.page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    at_level(view, "attention")
+    view.page.mouse.wheel(0, 120)
+    at_level(view, "layer")
+    view.page.wait_for_timeout(300)  # one turn is one level
+    view.page.mouse.wheel(0, 120)
+    at_level(view, "run")
+
+
+@pytest.mark.parametrize("level", ["layer", "attention", "weight"])
+def test_each_level_is_saved_as_a_picture(shown, numbers, level):
+    view = shown(run_figure(numbers, head=2).data)
+    view.choose(t=3, i=4, kind="cross", layer=1, heads=[2], level=level)
+    with view.page.expect_download() as saved:
+        view.pick_entry("SVG")
+    text = saved.value.path().read_text()
+    assert "NaN" not in text
+    assert "undefined" not in text
+    if level == "weight":
+        row = numbers.trace["decoder.1.cross.weights"][0, 2, 3]
+        assert all(f">{float(weight):.3f}<" in text for weight in row if 0.001 <= weight < 0.999)
 
 
 def test_a_model_that_writes_nothing_is_read(shown):

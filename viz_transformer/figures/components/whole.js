@@ -1,40 +1,69 @@
 import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
-import { announcer, element } from "./parts/elements.js"
+import { details } from "./parts/details.js"
+import { announcer, button, element } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { openWhy } from "./parts/leads.js"
-import { ring } from "./parts/marks.js"
 import { isStill } from "./parts/motion.js"
-import { exponential, percent } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
-import { isolated, mono, ofPlaces, quoted, sans, shorten, wrapped } from "./parts/text.js"
-import { advance, alongWay, frontAt, phaseAt } from "./parts/whole_flight.js"
-import { laneOf, placeWhole, ribbonsOf, wholeAt } from "./parts/whole_places.js"
-import { inputSentence, LEAST, partSentence, rowOf, story, writtenSentence } from "./parts/whole_words.js"
+import { ofPlaces, quoted } from "./parts/text.js"
+import { advance, READING, STEP } from "./parts/whole_flight.js"
+import {
+  attentionBeside,
+  crumbs,
+  eased,
+  headOf,
+  headPlace,
+  inward,
+  isDeeper,
+  layerBeside,
+  layerPlace,
+  levelOf,
+  MOVE,
+  outward,
+  seen,
+  siteOf,
+  turning,
+  zoomed,
+} from "./parts/whole_levels.js"
+import { LEAST } from "./parts/whole_words.js"
+import { attentionScene } from "./whole/attention.js"
+import { layerScene } from "./whole/layer.js"
+import { runScene } from "./whole/run.js"
+import { weightScene } from "./whole/weight.js"
 
-/** @import { WholeHeader, WholePart } from "./parts/types.js" */
+/** @import { WholeHeader } from "./parts/types.js" */
 
-// The whole run in one picture. Header: {title, caption, name, height, head, stacks: {name, ink, field, tokens, padded, parts:
-// {layer, part, kind, heads}, layers, features, final}, first_row, vocabulary, tokens, candidates: places in tokens by step,
-// written: places in candidates}; arrays: token.S, position.S [T, samples], stream.S [points, T, samples], share.S
-// [sub-layers, T] of each stack S; weights.K [layers, Q, K] of each kind of attention; log_probs [steps, most candidates].
+// The whole run in one picture, on four levels: the run, one layer, one attention, one weight. Header: {of, title, caption, name,
+// height, head, stacks: {name, ink, field, tokens, padded, parts: {layer, part, kind, heads}, layers, features, final},
+// first_row, vocabulary, tokens, candidates: places in tokens by step, written: places in candidates}; arrays: token.S,
+// position.S [T, samples], stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; the strongest weights of
+// each kind of attention as parts/whole_rows.js reads them; log_probs [steps, most candidates]. What the deeper levels show
+// beside that comes as details: parts/details.js.
 
 const SETTLE = 250
-const PAST = 0.3 // how strong the steps before this one are
-const LANES = { encoder: 0.85, decoder: 0.95 } // of a lane's height is what all ribbons of a row have together
-const WIDE = 900 // from here on what happens is said in one line
-const THINNEST = 10
-const NAMED = 0.15 // ribbons from here on say where they come from
-const SHORT = { self: "self", cross: "cross", ffn: "ff" }
+const WIDE = 850 // from here on what happens is said in one line
+const MOST_BUTTONS = 12 // more heads than these are chosen from a list
+const PACES = [1, 2, 0.5]
 
 export default (component) => mount(component, "whole", makeWhole)
 
 function makeWhole(root) {
+  const way = element("nav", "way")
+  const path = element("span", "path")
+  const whose = element("span", "heads")
+  const legend = element("span", "legend")
   const stage = element("div", "stage")
   const [base, over] = [element("canvas", "base"), element("canvas", "over")]
   const now = element("p", "now")
   const bar = element("div", "bar")
+  const told = element("ol", "unseen")
+  const out = button("quiet", "−", "Zoom out (−)", () => leave())
+  const into = button("quiet", "+", "Zoom in (+)", () => enter())
+  way.setAttribute("aria-label", "Levels of the picture")
+  told.setAttribute("aria-label", "What happens here, in sentences")
+  way.append(path, legend, whose, out, into)
   stage.tabIndex = 0
   stage.setAttribute("role", "application")
   stage.append(base, over)
@@ -42,37 +71,44 @@ function makeWhole(root) {
     { back: "Previous step", play: "Play the steps", next: "Next step", slider: "Step" },
     { move: (by) => step(at() + by), toggle, choose: step },
   )
+  let pace = 0
+  const faster = button("quiet pace", "1×", "Speed of playing", () => {
+    pace = (pace + 1) % PACES.length
+    faster.textContent = `${String(PACES[pace]).replace("0.5", "½")}×`
+  })
   bar.append(
     controls.box,
+    faster,
     exports(root, {
       draw: (context) => {
-        paintStill(context)
-        paintNow(context, 1)
+        scene().paintStill(context)
+        scene().paintNow(context)
       },
-      size: () => ({ width: place.width, height: place.height }),
-      caption: () =>
-        `${head.caption}; each column of the stream is drawn by ${samples()} of ${head.stacks[0].features} numbers`,
-      name: () => head.name,
+      size: () => scene().size(),
+      caption: () => `${head.caption}; ${legendWords()}`,
+      name: () => (level() === "run" ? head.name : `${head.name}-${level()}`),
     }),
   )
-  root.append(stage, now, bar)
+  root.append(way, stage, now, bar, told)
   const announce = announcer(root)
   /** @type {WholeHeader} */
   let head
-  let arrays, place, most, painted
+  let arrays, painted, room
   let moment = null // {t: step, p}, while it plays; without motion all of a step is there at once
   let frames = 0
   let earlier = 0
-  let hovered = null // {band, lane, block}
-  let walked = null // the sub-layer of the walk by keys, in the order of the story
+  let hovered = null
+  let walked = null // the sub-layer of the walk by keys
+  let shown = null // the level that was painted last
+  let movement = null // from one level to another: {to, deeper, start, box}, and what both look like
 
   // ---- what is shown
 
   const steps = () => head.candidates.length
   const lastStack = () => head.stacks[head.stacks.length - 1]
-  const stackOf = (band) => head.stacks.find(({ name }) => name === band.name)
   const samples = () => arrays[`stream.${head.stacks[0].name}`].shape[2]
   const writes = () => steps() > 0
+  const level = () => levelOf(selection.chosen)
   /** The step that is shown, the first or the last where the selection is beside them. */
   const at = () => {
     if (!writes()) return 0
@@ -80,13 +116,82 @@ function makeWhole(root) {
     return Math.min(Math.max(chosen - head.first_row, 0), steps() - 1)
   }
   const rowAt = (s) => head.first_row + s
-  const scaleOf = (part) => (head.head === null ? "derived" : part.kind)
+  const stepNow = () => Math.max(moment?.t ?? at(), 0)
+  const within = (position, stack) => Math.min(Math.max(position ?? 0, 0), stack.tokens.length - 1)
+  /** The field of a key on a side: the second position of an attention of a stack with itself. */
+  const keyField = (stack) => {
+    const { part } = siteOf(head, selection.chosen)
+    if (part.kind === "cross") return "i"
+    return stack.name === "encoder" ? "j" : "u"
+  }
+  const view = {
+    get head() {
+      return head
+    },
+    get arrays() {
+      return arrays
+    },
+    get chosen() {
+      return selection.chosen
+    },
+    get z() {
+      return zoom(root)
+    },
+    get hovered() {
+      return hovered
+    },
+    get walked() {
+      return walked
+    },
+    /** How much of the step is there. */
+    get flown() {
+      return moment && !isStill() ? moment.p : 1
+    },
+    get playing() {
+      return frames !== 0 && !isStill()
+    },
+    /** How much of the source is read, before the first step; null when it is. */
+    get reading() {
+      return moment?.t === READING && !isStill() ? moment.p : null
+    },
+    /** How far the step has come through the layer that is looked at. */
+    get through() {
+      if (view.reading !== null) return siteOf(head, selection.chosen).stack === lastStack() ? 0 : view.reading
+      return scenes.run.through(siteOf(head, selection.chosen))
+    },
+    paper: () => colours(root),
+    samples,
+    steps,
+    writes,
+    rowAt,
+    step: stepNow,
+    isChosen: (part) => part.kind && part.kind === selection.chosen.kind && part.layer === selection.chosen.layer,
+    /** The row of a stack that is looked at. */
+    rowOf: (stack) => {
+      if (stack === lastStack() && writes()) return rowAt(stepNow())
+      return within(selection.chosen[stack.field], stack)
+    },
+    /** The key that is looked at. */
+    keyOf: (stack) => within(selection.chosen[keyField(stack)], stack),
+    detail: (of) => {
+      const site = siteOf(head, selection.chosen)
+      const place = of === "layer" ? layerPlace(site) : headPlace(site, headOf(selection.chosen, site.part.heads))
+      return details.get(head.of, of, place)
+    },
+  }
+  const scenes = {
+    run: runScene(view),
+    layer: layerScene(view),
+    attention: attentionScene(view),
+    weight: weightScene(view),
+  }
+  const scene = () => scenes[level()]
 
   function step(to) {
     const next = Math.min(Math.max(to, 0), steps() - 1)
     stop()
     if (next !== at()) pick(next, SETTLE)
-    announce(story(head, arrays, lastStack(), rowAt(next)).join(" "))
+    announce(scene().sentences().join(" "))
   }
   const pick = (s, settle) => selection.pick({ [lastStack().field]: rowAt(s) }, settle)
 
@@ -97,7 +202,7 @@ function makeWhole(root) {
     frames = 0
     moment = null
     selection.plays(false)
-    if (place) made.draw()
+    if (room) made.draw()
   }
 
   function toggle() {
@@ -108,7 +213,8 @@ function makeWhole(root) {
     }
     if (!writes()) return
     const first = at() >= steps() - 1 ? 0 : at()
-    moment = { t: first, p: 0 }
+    const reads = first === 0 && head.stacks.length > 1 && !isStill()
+    moment = { t: reads ? READING : first, p: 0 }
     selection.plays(true)
     pick(first, 1e4)
     earlier = performance.now()
@@ -118,7 +224,8 @@ function makeWhole(root) {
 
   function fly(time) {
     if (!root.isConnected) return
-    const next = advance(moment, Math.min(Math.max(time - earlier, 0), 100), steps() - 1) // a frame may have begun before
+    const gone = Math.min(Math.max(time - earlier, 0), 100) // a frame may have begun before
+    const next = advance(moment, gone, steps() - 1, STEP / PACES[pace])
     earlier = time
     if (next.over) {
       stop()
@@ -127,442 +234,217 @@ function makeWhole(root) {
     }
     const turned = next.t !== moment.t
     moment = next
-    if (turned) pick(next.t, 1e4)
+    if (turned && next.t >= 0) pick(next.t, 1e4)
     made.draw()
     frames = requestAnimationFrame(fly)
   }
 
-  /** How much of the step is there. */
-  const flown = () => (moment && !isStill() ? moment.p : 1)
+  // ---- from level to level
 
-  // ---- painting
-
-  const paper = () => colours(root)
-
-  /** One vector as a strip of its samples, from the least to the largest of its column. */
-  function strip(context, ink, { x, width }, y, height, values, from, count, largest) {
-    const each = width / count
-    for (let i = 0; i < count; i++) {
-      context.fillStyle = ink.css(0.5 + values[from + i] / (2 * largest))
-      context.fillRect(x + i * each, y, each + 0.5, height)
+  /** Goes one level inwards, to what is chosen; from the last one to the page of a weight. */
+  function enter(fields = {}) {
+    if (level() === "weight") {
+      openWhy()
+      return
     }
+    go(inward(level()), fields)
+  }
+  function leave() {
+    if (level() !== "run") go(outward(level()))
+  }
+  function go(to, fields = {}) {
+    const site = siteOf(head, { ...selection.chosen, ...fields })
+    /** @type {Record<string, any>} */
+    const whole = { kind: site.part.kind, layer: site.part.layer, ...fields, level: to }
+    if (to === "attention" || to === "weight") {
+      const { heads } = selection.chosen
+      if (!(Array.isArray(heads) && heads.length === 1) && !("heads" in fields))
+        whole.heads = [headOf(selection.chosen, site.part.heads)]
+    }
+    walked = null
+    hovered = null
+    selection.pick(whole)
+    announce(crumbWords().at(-1).text)
   }
 
-  /** The strips of one row of a band, those that begin left of the front. */
-  function strips(context, ink, band, row, front = Infinity) {
-    const count = samples()
-    const [y, height] = [band.top + row * band.lane + 0.5, Math.max(1, band.lane - 1)]
-    const stream = arrays[`stream.${band.name}`]
-    const [, rows] = stream.shape
-    const one = (name, column) => {
-      if (!column || column.x > front) return
-      strip(context, ink, column, y, height, arrays[name].values, row * count, count, most[name][0])
-    }
-    if (band.position) one(`token.${band.name}`, band.token)
-    one(`position.${band.name}`, band.position)
-    for (const column of band.strips)
-      if (column.x <= front) {
-        const from = (column.point * rows + row) * count
-        strip(context, ink, column, y, height, stream.values, from, count, most[`stream.${band.name}`][column.point])
-      }
+  /** What is moved from is kept as it was painted last; what is moved to is drawn anew when more of it is there. */
+  function move(from, to) {
+    const still = copied()
+    const deeper = isDeeper(from, to)
+    scenes[from].lay(room.width, room.height, base.getContext("2d"))
+    const box = deeper ? scenes[from].boxOf() : null
+    movement = { to, deeper, still, box, start: performance.now(), other: null, state: null }
+    requestAnimationFrame(glide)
   }
 
-  /** What each sub-layer adds at one row. */
-  function shares(context, colour, band, row, front = Infinity) {
-    const { values, shape } = arrays[`share.${band.name}`]
-    const height = Math.max(1, band.lane - 2)
-    context.fillStyle = colour
-    for (const block of band.blocks) {
-      if (block.x > front) continue
-      const share = values[block.index * shape[1] + row]
-      if (share > 0) context.fillRect(block.x, band.top + row * band.lane + 1, block.width * share, height)
-    }
+  function glide() {
+    if (!movement || !root.isConnected) return
+    if (performance.now() - movement.start >= MOVE) movement = null
+    made.draw()
+    if (movement) requestAnimationFrame(glide)
   }
 
-  function label(context, colours, band, row, strong) {
-    const { tokens, ink, padded } = stackOf(band)
-    const size = Math.min(14 * place.z, Math.max(band.lane * 0.82, strong ? 12 * place.z : 0))
-    if (size < 7 * place.z) return
-    context.font = mono(size, strong ? 600 : 400)
-    context.textAlign = "right"
-    context.textBaseline = "middle"
-    context.fillStyle = colours.one(padded.includes(row) ? "muted" : ink)
-    const text = isolated(shorten(context, tokens[row].text, band.label.width))
-    context.fillText(text, band.label.x + band.label.width, laneOf(band, row))
+  /** Both canvases as they are. */
+  function copied() {
+    const canvas = document.createElement("canvas")
+    canvas.width = base.width
+    canvas.height = base.height
+    const context = canvas.getContext("2d")
+    for (const each of [base, over]) context.drawImage(each, 0, 0)
+    return canvas
   }
 
-  /** What one row takes from the others in one sub-layer, as wide as its weights; `thick` is the width of all of it. */
-  function ribbons(context, colours, band, block, row, thick, grown, alpha) {
-    const part = stackOf(band).parts[block.index]
-    const keys = part.kind === "cross" ? place.bands.find(({ name }) => name === "encoder") : band
-    const { ribbons: found, rest, restAt } = ribbonsOf(rowOf(arrays[`weights.${part.kind}`], part.layer, row), LEAST)
-    const [x0, x1] = block.ribbon
-    const y = laneOf(band, row)
-    const middle = (x0 + x1) / 2
-    const falls = keys !== band // from one band to the other
-    const draw = (from, to, width, opacity) => {
-      const [x, y] = falls
-        ? [
-            [x0, x0, x0, x1],
-            [from, to - thick, to, to],
-          ]
-        : [
-            [x0, middle, middle, x1],
-            [from, from, to, to],
-          ]
-      const [[a, b, c], [d, e, f]] = [splitAt(...x, grown), splitAt(...y, grown)]
-      context.globalAlpha = opacity
-      context.lineWidth = Math.max(0.6, width)
-      context.beginPath()
-      context.moveTo(x0, from)
-      context.bezierCurveTo(a, d, b, e, c, f)
-      context.stroke()
+  function snapshot(of) {
+    const canvas = document.createElement("canvas")
+    const context = prepare(canvas, room.width, room.height)
+    of.paintStill(context)
+    of.paintNow(context)
+    return canvas
+  }
+
+  function paintMovement() {
+    const { to, deeper, still, start, box } = movement
+    const part = eased(Math.min(1, (performance.now() - start) / MOVE))
+    scenes[to].lay(room.width, room.height, base.getContext("2d"))
+    const state = scenes[to].state()
+    if (movement.state !== state) movement.other = snapshot(scenes[to])
+    movement.state = state
+    const { other } = movement
+    const [outer, inner] = deeper ? [still, other] : [other, still]
+    const target = deeper ? box : scenes[to].boxOf()
+    const { outer: far, inner: near } = zoomed(room, target ?? { x: 0, y: 0, ...room }, deeper ? part : 1 - part)
+    const context = prepare(base, room.width, room.height)
+    prepare(over, room.width, room.height)
+    const put = (canvas, { k, x, y }, alpha) => {
+      context.globalAlpha = alpha
+      context.drawImage(canvas, x, y, room.width * k, room.height * k)
     }
-    context.strokeStyle = colours.one(`${scaleOf(part)}-4`)
-    for (const { key, weight, at: place } of found) draw(laneOf(keys, key), y + place * thick, weight * thick, alpha)
-    if (rest > 0) {
-      context.strokeStyle = colours.one("line")
-      const last = keys.name === "decoder" ? row : keys.count - 1
-      draw((laneOf(keys, 0) + laneOf(keys, last)) / 2, y + restAt * thick, rest * thick, alpha * 0.8)
-    }
+    const there = seen(deeper ? part : 1 - part)
+    put(outer, far, 1 - there)
+    put(inner, near, there)
     context.globalAlpha = 1
-    return rest
-  }
-
-  /** The outlines of a band's sub-layers. */
-  function outlines(context, colours, band) {
-    context.strokeStyle = colours.one("line")
-    context.lineWidth = 1
-    for (const { x, width } of band.blocks) context.strokeRect(x, band.top, width, band.bottom - band.top)
-  }
-
-  /** What stands over the columns of a band, on a ground of its own: ribbons may cross it. */
-  function headings(context, colours, band) {
-    const stack = stackOf(band)
-    const { z } = place
-    /** Centred over its columns; `side` puts it to their left (-1) or right (1) end, beside a ribbon that falls. */
-    const heading = (from, to, text, up, spare = 8, side = 0) => {
-      const width = context.measureText(text).width
-      if (width > to - from + spare * z) return false
-      const x = from + ((to - from - width) * (1 + side)) / 2
-      context.fillStyle = colours.one("page")
-      context.fillRect(x - 2, band.top - (up + 11) * z, width + 4, 14 * z)
-      context.fillStyle = colours.one("muted")
-      context.fillText(text, x, band.top - up * z)
-      return true
-    }
-    context.textAlign = "left"
-    context.textBaseline = "alphabetic"
-    context.font = sans(14 * z, 600)
-    context.fillStyle = colours.one(stack.ink)
-    context.fillText(stack.name, band.left, band.top - 30 * z)
-    context.font = sans(12 * z)
-    if (band.position) heading(band.token.x, band.strips[0].x + band.strips[0].width, "input", 6)
-    for (const block of band.blocks)
-      heading(startOf(block), block.x + block.width, SHORT[block.part], 6, 2, block.part === "cross" ? 1 : 0)
-    for (let layer = 0; layer < stack.layers; layer++) {
-      const mine = band.blocks.filter((block) => block.layer === layer)
-      const end = mine[mine.length - 1].x + mine[mine.length - 1].width
-      if (!heading(startOf(mine[0]), end, `layer ${layer}`, 22, 0, -1))
-        heading(startOf(mine[0]), end, String(layer), 22)
-    }
-    const { x, width } = band.strips[band.strips.length - 1]
-    if (band.name === "encoder" && place.bands.length > 1) heading(x, x + width, "memory", 36, 60)
-    else if (stack.final) heading(x, x + width, "norm", 6, 30)
-  }
-
-  /** Lanes of one row, from its label to its end. */
-  function laneLine(context, colours, band, row, to = band.end) {
-    context.strokeStyle = colours.one("line")
-    context.lineWidth = 1
-    context.beginPath()
-    context.moveTo(band.token.x, laneOf(band, row))
-    context.lineTo(to, laneOf(band, row))
-    context.stroke()
-  }
-
-  /** All that this step leaves as it is: the encoder, and faint what earlier steps have kept. */
-  function paintStill(context) {
-    const colours = paper()
-    const ink = colours.scale("diverging")
-    const s = moment?.t ?? at()
-    if (head.title) {
-      context.font = sans(16 * place.z, 600)
-      context.textAlign = "left"
-      context.textBaseline = "alphabetic"
-      context.fillStyle = colours.one("text")
-      context.fillText(shorten(context, head.title, place.width / 2), 0, 18 * place.z)
-    }
-    context.font = sans(12 * place.z)
-    context.textAlign = "right"
-    context.textBaseline = "alphabetic"
-    context.fillStyle = colours.one("muted")
-    context.fillText(shorten(context, ribbonWords(), place.width * (head.title ? 0.5 : 0.8)), place.width, 18 * place.z)
-    for (const band of place.bands) {
-      outlines(context, colours, band)
-      headings(context, colours, band)
-      const written = band.name === "decoder"
-      const rows = written && writes() ? rowAt(s) : band.count
-      const memory = !written && place.bands.length > 1
-      for (let row = 0; row < rows; row++) {
-        context.globalAlpha = written && writes() ? PAST : 1
-        laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
-        label(context, colours, band, row, false)
-        shares(context, colours.one("muted"), band, row)
-        strips(context, ink, band, row)
-      }
-      context.globalAlpha = 1
-      if (written && writes()) continue
-      for (const block of band.blocks)
-        if (block.ribbon)
-          for (let row = 0; row < band.count; row++)
-            ribbons(context, colours, band, block, row, band.lane * LANES.encoder, 1, 0.5)
-    }
-  }
-
-  /** Where the last sub-layer that reads the memory begins to. */
-  function lastRibbon() {
-    const readers = place.bands[1].blocks.filter(({ part }) => part === "cross")
-    return readers.length ? readers[readers.length - 1].ribbon[0] : place.bands[0].end
-  }
-
-  /** This step, as far as it has come. */
-  function paintNow(context, p) {
-    if (!writes()) return
-    const colours = paper()
-    const s = moment?.t ?? at()
-    const row = rowAt(s)
-    const band = place.bands[place.bands.length - 1]
-    const { z } = place
-    const input = band.strips[0].x + band.strips[0].width
-    const front = p >= 1 ? Infinity : frontAt(p, { from: band.token.x, input, end: band.end })
-    context.fillStyle = colours.one("surface")
-    context.fillRect(band.left, band.top + row * band.lane, Math.min(front, band.end) - band.left, band.lane)
-    laneLine(context, colours, band, row, Math.min(front, band.end))
-    label(context, colours, band, row, true)
-    strips(context, colours.scale("diverging"), band, row, front)
-    shares(context, colours.one("text"), band, row, front)
-    const thick = Math.max(THINNEST * z, band.lane * LANES.decoder)
-    const rests = []
-    for (const block of band.blocks) {
-      if (!block.ribbon || front <= block.ribbon[0]) continue
-      const grown = Math.min(1, (front - block.ribbon[0]) / (block.ribbon[1] - block.ribbon[0]))
-      const rest = ribbons(context, colours, band, block, row, thick, grown, 0.9)
-      if (rest > 0 && grown >= 1) rests.push([block, rest])
-    }
-    headings(context, colours, band)
-    for (const block of band.blocks)
-      if (block.part === "cross" && front > block.x) takenFrom(context, colours, block, row)
-    context.font = sans(11 * z)
-    context.textAlign = "center"
-    context.textBaseline = "top"
-    context.fillStyle = colours.one("muted")
-    for (const [block, rest] of rests) {
-      const [x0, x1] = block.ribbon
-      const text = `+ ${percent(rest, 0)}`
-      if (context.measureText(text).width <= x1 - x0 + 12 * z)
-        context.fillText(text, (x0 + x1) / 2, laneOf(band, row) + thick / 2 + 2 * z)
-    }
-    paintBars(context, colours, s, p)
-    paintAnswer(context, colours, s, p)
-    const passing =
-      p < 1 && phaseAt(p).phase === "layers" && band.blocks.filter((block) => startOf(block) <= front).at(-1)
-    const told = walked === null ? null : (band.blocks[walked - 1] ?? null)
-    const marked = passing || (hovered?.block && hovered.band.name === band.name ? hovered.block : told)
-    if (marked) outline(context, colours, band, marked)
-    for (const each of place.bands)
-      for (const block of each.blocks)
-        if (isChosen(stackOf(each).parts[block.index]))
-          ring(context, colours, block.x - 1, each.top - 1, block.width + 2, each.bottom - each.top + 2)
-  }
-
-  /** The names of the source tokens that a cross-attention takes most of, where its ribbons begin. */
-  function takenFrom(context, colours, block, row) {
-    const { layer } = block
-    const encoder = place.bands.find(({ name }) => name === "encoder")
-    const { z } = place
-    const size = 13 * z
-    const weights = rowOf(arrays["weights.cross"], layer, row)
-    context.font = mono(size, 600)
-    context.textAlign = "left"
-    context.textBaseline = "middle"
-    const taken = [...weights.keys()].filter((key) => weights[key] >= NAMED).sort((a, b) => weights[b] - weights[a])
-    const there = []
-    for (const key of taken) {
-      const [x, y] = [block.ribbon[0] + 10 * z, laneOf(encoder, key)]
-      if (there.some((other) => Math.abs(other - y) < size)) continue
-      there.push(y)
-      const text = isolated(shorten(context, stackOf(encoder).tokens[key].text, 90 * z))
-      context.fillStyle = colours.one("page")
-      context.fillRect(x - 2, y - size / 2, context.measureText(text).width + 4, size)
-      context.fillStyle = colours.one("source-ink")
-      context.fillText(text, x, y)
-    }
-  }
-
-  const startOf = ({ x, ribbon }) => ribbon?.[0] ?? x
-
-  function outline(context, colours, band, block) {
-    context.strokeStyle = colours.one("text")
-    context.lineWidth = 1.5
-    context.strokeRect(block.x - 1, band.top - 1, block.width + 2, band.bottom - band.top + 2)
-  }
-
-  /** The candidates that have a bar: the most probable ones, and the one that is written. */
-  function barsOf(s) {
-    const written = head.written[s]
-    const first = head.candidates[s].map((_, i) => i).slice(0, place.bars.most)
-    return first.includes(written) ? first : [...first.slice(0, -1), written]
-  }
-
-  function paintBars(context, colours, s, p) {
-    const { bars, z } = place
-    if (!bars) return
-    const { phase, part } = phaseAt(p)
-    const grown = p >= 1 || phase === "back" ? 1 : phase === "bars" ? part : 0
-    const { values, shape } = arrays.log_probs
-    const first = bars.width * 0.44
-    const second = Math.max(8 * z, bars.width - first - 62 * z)
-    context.textBaseline = "middle"
-    context.font = sans(12 * z)
-    context.textAlign = "left"
-    context.fillStyle = colours.one("muted")
-    context.fillText(
-      shorten(context, `of ${head.vocabulary.toLocaleString("en")} tokens`, bars.width),
-      bars.x,
-      bars.y - 12 * z,
-    )
-    if (!grown) return
-    barsOf(s).forEach((i, n) => {
-      const token = head.candidates[s][i]
-      const y = bars.y + (n + 0.5) * bars.row
-      const share = exponential(values[s * shape[1] + i])
-      const written = i === head.written[s]
-      context.font = mono(13 * z, written ? 600 : 400)
-      context.textAlign = "right"
-      context.fillStyle = colours.one(written ? "text" : "muted")
-      context.fillText(isolated(shorten(context, head.tokens[token].text, first - 8 * z)), bars.x + first - 8 * z, y)
-      context.fillStyle = colours.one(written ? "target-ink" : "muted")
-      context.fillRect(bars.x + first, y - 5 * z, Math.max(1, second * share * grown), 10 * z)
-      if (grown < 1) return
-      context.font = mono(12 * z)
-      context.textAlign = "left"
-      context.fillText(percent(share), bars.x + first + second + 6 * z, y)
-    })
-  }
-
-  /** The answer so far, and the way back to the left. */
-  function paintAnswer(context, colours, s, p) {
-    const { answer, bars, z, base: bottom } = place
-    const band = place.bands[place.bands.length - 1]
-    const { phase, part } = phaseAt(p)
-    const there = p >= 1 || phase === "back" ? s + 1 : s
-    const text = there
-      ? [...head.answer]
-          .slice(0, head.ends[there - 1])
-          .join("")
-          .replace(/\s/g, " ")
-      : ""
-    const two = place.bands.length > 1
-    context.textAlign = "left"
-    context.textBaseline = "alphabetic"
-    if (two) {
-      context.font = sans(14 * z, 600)
-      context.fillStyle = colours.one("target-ink")
-      context.fillText("the answer so far", answer.x, answer.y + 16 * z)
-    }
-    const size = (two ? 20 : 14) * z
-    context.font = mono(size)
-    context.fillStyle = colours.one("text")
-    const lines = wrapped(context, text, answer.width)
-    const room = two ? Math.max(1, Math.floor((answer.height - 30 * z) / (size * 1.4))) : 1
-    const first = Math.max(0, lines.length - room)
-    lines.slice(first).forEach((line, n) => {
-      const shown = n === 0 && first ? `…${line}` : line
-      context.fillText(isolated(shown), answer.x, answer.y + (two ? 24 * z : 0) + (n + 1) * size * 1.4 - size * 0.4)
-    })
-    if (!bars || s + 1 >= steps()) return
-    const token = head.candidates[s][head.written[s]]
-    const y = bars.y + (barsOf(s).indexOf(head.written[s]) + 0.5) * bars.row
-    const right = bars.x + bars.width - 2 * z
-    const left = band.left - 10 * z
-    const to = laneOf(band, rowAt(s + 1))
-    /** @type {[number, number][]} */
-    const way = [
-      [right, y],
-      [right, bottom],
-      [left, bottom],
-      [left, to],
-      [band.left, to],
-    ]
-    context.strokeStyle = colours.one("line")
-    context.lineWidth = 1.5
-    context.beginPath()
-    context.moveTo(right, bars.y + bars.row * (barsOf(s).length + 0.25))
-    for (const [x, each] of way.slice(1)) context.lineTo(x, each)
-    context.lineTo(band.left - 4 * z, to - 3 * z)
-    context.moveTo(band.left, to)
-    context.lineTo(band.left - 4 * z, to + 3 * z)
-    context.stroke()
-    context.font = sans(12 * z)
-    context.textAlign = "center"
-    context.fillStyle = colours.one("muted")
-    context.fillText("what is written is read at the next step", (left + right) / 2, bottom - 5 * z)
-    if (p >= 1 || phase !== "back") return
-    const [x, fallen] = alongWay(way, part)
-    context.font = mono(14 * z, 600)
-    context.textAlign = "center"
-    context.textBaseline = "middle"
-    context.fillStyle = colours.one("target-ink")
-    context.fillText(isolated(shorten(context, head.tokens[token].text, 120 * z)), x, fallen)
+    painted = null
   }
 
   // ---- words
 
-  /** What a ribbon is. */
-  function ribbonWords() {
+  function legendWords() {
     const heads = [...new Set(head.stacks.flatMap(({ parts }) => parts.flatMap(({ heads }) => heads ?? [])))]
-    const whose = head.head === null ? `mean of ${heads.join(" or ")} heads` : `head ${head.head}`
-    return `ribbons: attention weights, ${whose}; those under ${100 * LEAST} % are one`
+    const of = `each vector by ${samples()} of its ${head.stacks[0].features} numbers`
+    if (level() === "run") {
+      const mine = head.head === null ? `mean of ${heads.join(" or ")} heads` : `head ${head.head}`
+      return `ribbons: attention weights, ${mine}; those under ${100 * LEAST} % are one; ${of}`
+    }
+    if (level() === "layer") {
+      const found = view.detail("layer")
+      const drawn = found ? found.header.samples.length : samples()
+      return `vectors by ${drawn} of ${head.stacks[0].features} numbers; weights under ${100 * LEAST} % are left out`
+    }
+    return level() === "attention" ? "the maps of all heads; below, one of them worked out" : ""
   }
 
-  /** What happens now, in one sentence. */
-  function sentence() {
-    const stack = lastStack()
-    const s = moment?.t ?? at()
-    const row = rowAt(s)
-    if (hovered?.block) return partSentence(head, arrays, stackOf(hovered.band), hovered.block.index, hovered.lane)
-    if (!writes())
-      return `${quoted(stack.tokens[0])} and ${stack.tokens.length - 1} more tokens are read; nothing is written.`
-    if (walked !== null) return story(head, arrays, stack, row)[walked]
-    if (flown() === 1)
-      return `Step ${s} ${ofPlaces(steps())}: reads ${quoted(stack.tokens[row])}. ${writtenSentence(head, arrays, s)}`
-    const { phase } = phaseAt(moment.p)
-    if (phase === "embed") return inputSentence(stack, row, `position.${stack.name}` in arrays)
-    if (phase !== "layers") return writtenSentence(head, arrays, s)
-    const band = place.bands[place.bands.length - 1]
-    const input = band.strips[0].x + band.strips[0].width
-    const front = frontAt(moment.p, { from: band.token.x, input, end: band.end })
-    const block = band.blocks.filter((each) => startOf(each) <= front).at(-1)
-    return block ? partSentence(head, arrays, stack, block.index, row) : inputSentence(stack, row, true)
+  function crumbWords() {
+    const { stack } = siteOf(head, selection.chosen)
+    const keys =
+      siteOf(head, selection.chosen).part.kind === "cross" ? head.stacks.find(({ name }) => name === "encoder") : stack
+    return crumbs(head, selection.chosen, {
+      query: quoted(stack.tokens[view.rowOf(stack)]),
+      key: quoted(keys.tokens[view.keyOf(keys)]),
+    })
+  }
+
+  let waySaid = ""
+  function drawWay() {
+    const words = crumbWords()
+    const { part } = siteOf(head, selection.chosen)
+    const there = Math.max(...head.stacks.flatMap(({ parts }) => parts.flatMap(({ heads }) => heads ?? [0])))
+    const deep = level() === "attention" || level() === "weight"
+    const count = deep ? part.heads : there
+    const only = deep ? headOf(selection.chosen, part.heads) : head.head
+    const said = JSON.stringify([words, count, only, deep, head.title, legendWords()])
+    if (said === waySaid) return
+    waySaid = said
+    const focused = root.getRootNode().activeElement
+    const held = focused && way.contains(focused) ? focused.dataset.name : null
+    const links = words.flatMap(({ level: to, text }, n) => {
+      const last = n === words.length - 1
+      const link = button("quiet", text, last ? text : `Back to: ${text}`, () => to !== level() && go(to))
+      link.dataset.name = to
+      if (last) link.setAttribute("aria-current", "true")
+      return n ? [element("span", "to", "›"), link] : [link]
+    })
+    path.replaceChildren(...(head.title ? [element("b", "", head.title)] : []), ...links)
+    legend.textContent = legendWords()
+    legend.title = legendWords()
+    whose.replaceChildren(...headChoices(count, only, deep))
+    if (held) /** @type {HTMLElement} */ (way.querySelector(`[data-name="${held}"]`) ?? stage).focus()
+  }
+
+  /** The heads to choose from; on the levels that show many of them also their mean. */
+  function headChoices(count, only, deep) {
+    const choose = (heads) => selection.pick({ heads })
+    if (count > MOST_BUTTONS) {
+      const list = element("select", "quiet")
+      list.setAttribute("aria-label", "Head")
+      list.dataset.name = "heads"
+      const names = [...(deep ? [] : ["mean"]), ...Array.from({ length: count }, (_, n) => String(n))]
+      list.append(...names.map((name) => new Option(name === "mean" ? "mean of heads" : `head ${name}`, name)))
+      list.value = only === null ? "mean" : String(only)
+      list.onchange = () => choose(list.value === "mean" ? "mean" : [Number(list.value)])
+      return [list]
+    }
+    const made = Array.from({ length: count }, (_, n) => {
+      const one = button("quiet", String(n), `Head ${n}`, () => choose([n]))
+      one.setAttribute("aria-pressed", String(n === only))
+      one.dataset.name = `head-${n}`
+      return one
+    })
+    const mean = button("quiet", "mean", "Mean of the heads", () => choose("mean"))
+    mean.setAttribute("aria-pressed", String(only === null))
+    mean.dataset.name = "mean"
+    return [element("span", "word", "Head"), ...made, ...(deep ? [] : [mean])]
   }
 
   // ---- pointing and keys
 
-  /**
-   * An attention is the one that all pages look at.
-   * @param {WholePart} part
-   */
-  function choose({ kind, layer }) {
-    if (kind) selection.pick({ kind, layer })
+  /** What a click chooses: an attention, a step, a head, a cell; the same with what goes one level inwards. */
+  function chosenAt(found) {
+    if (!found) return null
+    const { stack } = siteOf(head, selection.chosen)
+    if (level() === "run") {
+      if (found.block) {
+        const { kind, layer } = head.stacks.find(({ name }) => name === found.band.name).parts[found.block.index]
+        const own = head.stacks.find(({ name }) => name === found.band.name).parts.find((each) => each.layer === layer)
+        return { fields: { kind: kind ?? own.kind, layer }, only: Boolean(kind) }
+      }
+      const to = (found.pointed ?? found.lane) - head.first_row
+      return found.band.name === "decoder" && to >= 0 && to < steps() ? { to } : null
+    }
+    if (level() === "layer") {
+      const { group, head: one, key } = found
+      if (!group.part.kind) return { walk: group.index }
+      const keys = { kind: group.part.kind, layer: group.part.layer }
+      if (one === null) return { fields: keys }
+      const name = group.part.kind === "cross" ? "i" : stack.name === "encoder" ? "j" : "u"
+      return { fields: { ...keys, heads: [one], [name]: key } }
+    }
+    if (found.head !== undefined) return { fields: { heads: [found.head] } }
+    if (found.key !== undefined) return { fields: { [keyField(stack)]: found.key } }
+    if (!found.grid) return null
+    const rows = { [stack.field]: found.row }
+    const columns = { [keyField(stack)]: found.column }
+    if (["scores", "mask", "weights"].includes(found.grid)) return { fields: { ...rows, ...columns } }
+    const ofKeys = found.grid === "key" || found.grid === "value"
+    return { fields: ofKeys ? { [keyField(stack)]: found.row } : rows }
   }
-  const isChosen = (part) => part.kind && part.kind === selection.chosen.kind && part.layer === selection.chosen.layer
 
-  stage.onpointermove = (event) => {
+  const under = (event) => {
     const { x, y } = pointIn(stage, event)
-    const found = wholeAt(place, x, y)
-    const written = found?.band.name === "decoder" && writes()
-    hovered = found && written ? { ...found, lane: rowAt(moment?.t ?? at()) } : found
+    return scene().at(x, y)
+  }
+  stage.onpointermove = (event) => {
+    if (movement) return
+    hovered = under(event)
     made.draw()
   }
   stage.onpointerleave = () => {
@@ -570,123 +452,241 @@ function makeWhole(root) {
     made.draw()
   }
   stage.onclick = (event) => {
-    const { x, y } = pointIn(stage, event)
-    const found = wholeAt(place, x, y)
-    if (!found) return
-    if (found.block) {
-      choose(stackOf(found.band).parts[found.block.index])
-      return
+    const chosen = chosenAt(under(event))
+    if (!chosen) return
+    if (chosen.to !== undefined) step(chosen.to)
+    else if (chosen.walk !== undefined) {
+      walked = chosen.walk
+      made.draw()
+    } else if (chosen.only !== false) {
+      walked = null
+      selection.pick(chosen.fields)
     }
-    const to = found.lane - head.first_row
-    if (found.band.name === "decoder" && to >= 0 && to < steps()) step(to)
   }
   stage.ondblclick = (event) => {
-    const { x, y } = pointIn(stage, event)
-    const found = wholeAt(place, x, y)
-    if (found?.block?.ribbon) openWhy()
+    const chosen = chosenAt(under(event))
+    if (level() === "weight") enter()
+    else if (chosen?.fields) enter(chosen.fields)
   }
+  const wheel = turning()
+  stage.addEventListener(
+    "wheel",
+    (event) => {
+      const pinched = event.ctrlKey
+      const inwards = event.deltaY < 0
+      if (!pinched && inwards && isScrolled(root)) return // first to the top of the page
+      if (!inwards && level() === "run") return
+      if (inwards && level() === "weight") return
+      event.preventDefault()
+      if (movement) return
+      const way = wheel.turned(-event.deltaY * (pinched ? 8 : 1), performance.now())
+      if (way > 0) enter(chosenAt(under(event))?.fields)
+      else if (way < 0) leave()
+    },
+    { passive: false },
+  )
+  const fingers = new Map()
+  let spread = 0
+  const apart = () => {
+    const [a, b] = [...fingers.values()]
+    return Math.hypot(a.x - b.x, a.y - b.y)
+  }
+  stage.addEventListener("pointerdown", (event) => {
+    if (event.pointerType !== "touch") return
+    fingers.set(event.pointerId, { x: event.clientX, y: event.clientY })
+    if (fingers.size === 2) spread = apart()
+  })
+  stage.addEventListener("pointermove", (event) => {
+    if (!fingers.has(event.pointerId)) return
+    fingers.set(event.pointerId, { x: event.clientX, y: event.clientY })
+    if (fingers.size !== 2 || !spread) return
+    const grown = apart() / spread
+    if (grown < 1.35 && grown > 0.74) return
+    spread = 0
+    if (grown > 1) enter()
+    else leave()
+  })
+  for (const name of ["pointerup", "pointercancel"])
+    stage.addEventListener(name, (/** @type {any} */ event) => fingers.delete(event.pointerId))
+
+  const KEYS = {
+    run: {
+      ArrowRight: () => writes() && step(at() + 1),
+      ArrowLeft: () => writes() && step(at() - 1),
+      ArrowDown: () => walk(1),
+      ArrowUp: () => walk(-1),
+      Home: () => writes() && step(0),
+      End: () => writes() && step(steps() - 1),
+    },
+    layer: {
+      ArrowRight: () => beside(layerBeside(head, siteOf(head, selection.chosen), 1)),
+      ArrowLeft: () => beside(layerBeside(head, siteOf(head, selection.chosen), -1)),
+      ArrowDown: () => walkParts(1),
+      ArrowUp: () => walkParts(-1),
+    },
+    attention: {
+      ArrowRight: () => beside(attentionBeside(head, siteOf(head, selection.chosen), 1)),
+      ArrowLeft: () => beside(attentionBeside(head, siteOf(head, selection.chosen), -1)),
+      ArrowDown: () => besideHead(1),
+      ArrowUp: () => besideHead(-1),
+    },
+    weight: {
+      ArrowRight: () => besideKey(1),
+      ArrowLeft: () => besideKey(-1),
+      ArrowDown: () => besideRow(1),
+      ArrowUp: () => besideRow(-1),
+    },
+  }
+  const say = (text) => {
+    announce(text)
+    made.draw()
+  }
+  function walk(by) {
+    const sentences = scene().sentences()
+    if (!sentences.length) return
+    walked = Math.min(Math.max((walked ?? (by > 0 ? -1 : sentences.length)) + by, 0), sentences.length - 1)
+    say(sentences[walked])
+  }
+  /** The sub-layers of a layer: an attention is chosen at once, a feed-forward is looked at. */
+  function walkParts(by) {
+    const parts = scene().walks()
+    const { part } = siteOf(head, selection.chosen)
+    const from = walked ?? parts.findIndex((each) => each.part === part.part)
+    const next = Math.min(Math.max(from + by, 0), parts.length - 1)
+    walked = parts[next].kind ? null : next
+    if (parts[next].kind) selection.pick({ kind: parts[next].kind, layer: parts[next].layer }, SETTLE)
+    say(scene().sentence())
+  }
+  function beside(fields) {
+    walked = null
+    if (fields) selection.pick(fields)
+    say(crumbWords().at(-1).text)
+  }
+  function besideHead(by) {
+    const { part } = siteOf(head, selection.chosen)
+    const next = headOf(selection.chosen, part.heads) + by
+    if (next >= 0 && next < part.heads) selection.pick({ heads: [next] })
+    say(`Head ${headOf(selection.chosen, part.heads)}`)
+  }
+  function besideKey(by) {
+    const { stack, part } = siteOf(head, selection.chosen)
+    const keys = part.kind === "cross" ? head.stacks.find(({ name }) => name === "encoder") : stack
+    const next = view.keyOf(keys) + by
+    if (next >= 0 && next < keys.tokens.length) selection.pick({ [keyField(keys)]: next }, SETTLE)
+    say(scene().sentence())
+  }
+  function besideRow(by) {
+    const { stack } = siteOf(head, selection.chosen)
+    if (stack === lastStack() && writes()) {
+      step(at() + by)
+      return
+    }
+    selection.pick({ [stack.field]: within(view.rowOf(stack) + by, stack) }, SETTLE)
+    say(scene().sentence())
+  }
+
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const sentences = story(head, arrays, lastStack(), rowAt(at()))
-    const walk = (to) => {
-      walked = Math.min(Math.max(to, 0), sentences.length - 1)
-      announce(sentences[walked])
-      made.draw()
-    }
-    if (event.key === "ArrowRight" && writes()) step(at() + 1)
-    else if (event.key === "ArrowLeft" && writes()) step(at() - 1)
-    else if (event.key === "ArrowDown") walk((walked ?? -1) + 1)
-    else if (event.key === "ArrowUp") walk((walked ?? sentences.length) - 1)
-    else if (event.key === "Home" && writes()) step(0)
-    else if (event.key === "End" && writes()) step(steps() - 1)
-    else if (event.key === "Enter") {
-      const part = walked ? lastStack().parts[walked - 1] : undefined
-      if (!part?.kind) return
-      if (isChosen(part)) openWhy()
-      else choose(part)
-    } else if (event.key === " ") toggle()
+    const move = KEYS[level()][event.key]
+    if (move) move()
+    else if (event.key === "Enter" || event.key === "+" || event.key === "=") enterByKey(event.key)
+    else if (event.key === "-") leave()
+    else if (event.key === " ") toggle()
     else if (event.key === "Escape") {
-      walked = null
-      made.draw()
+      if (walked !== null) {
+        walked = null
+        made.draw()
+      } else if (level() !== "run") leave()
+      else return
     } else return
     event.preventDefault()
+    event.stopPropagation()
   }
+  /** Inwards: to the sub-layer that was walked to, if it is one. */
+  function enterByKey(key) {
+    if (level() === "run" && walked) {
+      const part = lastStack().parts[walked - 1]
+      const own = part && lastStack().parts.find((each) => each.layer === part.layer)
+      if (part) enter({ kind: part.kind ?? own.kind, layer: part.layer })
+    } else if (level() === "layer" && walked !== null) say(scene().sentence())
+    else if (level() !== "weight" || key === "Enter") enter()
+  }
+
+  const deaf = details.listen(() => room && made.draw())
 
   const made = {
     update({ header, arrays: given }) {
       head = header
       arrays = given
       hovered = walked = painted = null
+      details.putAll(arrays)
       if (frames) stop()
-      most = {}
-      for (const [name, { values, shape }] of Object.entries(arrays)) {
-        if (!/^(token|position|stream)\./.test(name)) continue
-        const columns = shape.length === 3 ? shape[0] : 1
-        const size = values.length / columns
-        most[name] = Array.from(
-          { length: columns },
-          (_, n) =>
-            values.subarray(n * size, (n + 1) * size).reduce((largest, each) => Math.max(largest, Math.abs(each)), 0) ||
-            1,
-        )
-      }
+      for (const each of Object.values(scenes)) each.update()
       stage.setAttribute(
         "aria-label",
-        `${head.title || "The whole run"}. Left and right arrow keys step, up and down walk through the layers of a step, Enter chooses an attention and opens its weight, the space bar plays.`,
+        `${head.title || "The whole run"}. Left and right arrow keys step, up and down walk through the layers of a step, Enter or plus goes in: to a layer, an attention, a weight; Escape or minus comes out; the space bar plays.`,
       )
-      controls.box.hidden = !writes()
+      controls.box.hidden = faster.hidden = !writes()
     },
     draw() {
       const z = zoom(root)
       const width = root.clientWidth
       root.classList.toggle("narrow", width < WIDE * z)
+      drawWay()
+      into.hidden = level() === "weight"
+      out.setAttribute("aria-disabled", String(level() === "run"))
       // alone on a page, or in the frame of a notebook, which is as high as its picture, it is as high as it asks for
       const tall = root.getRootNode() === document ? head.height * z : tallness(root, head.height * z)
-      const height = Math.max(240, tall - now.offsetHeight - 8 - bar.offsetHeight)
-      const ruler = base.getContext("2d")
-      ruler.font = mono(14 * z, 600)
-      const widest = ({ tokens }) =>
-        Math.min(96 * z, Math.max(24 * z, ...tokens.map(({ text }) => ruler.measureText(text).width)))
-      place = placeWhole({
-        z,
-        width,
-        height,
-        top: (head.title ? 26 : 6) * z,
-        bars: writes(),
-        stacks: head.stacks.map((stack) => ({
-          name: stack.name,
-          count: stack.tokens.length,
-          layers: stack.layers,
-          parts: stack.parts,
-          positions: `position.${stack.name}` in arrays,
-          final: stack.final,
-          widest: widest(stack),
-        })),
-      })
+      const height = Math.max(240, tall - way.offsetHeight - now.offsetHeight - 14 - bar.offsetHeight)
+      const resized = room?.width !== width || room.height !== height
+      room = { width, height }
       stage.style.height = `${height}px`
-      const s = moment?.t ?? at()
-      const state = [width, height, z, s, paper().one("page")].join()
-      if (painted !== state) paintStill(prepare(base, width, height))
-      painted = state
-      paintNow(prepare(over, width, height), flown())
-      const said = sentence()
+      if (resized) movement = null
+      else if (shown !== level() && !isStill()) move(shown, level())
+      shown = level()
+      const mine = scene()
+      if (movement) paintMovement()
+      else {
+        mine.lay(width, height, base.getContext("2d"))
+        if (mine !== scenes.run) scenes.run.lay(width, height, base.getContext("2d"))
+        const state = [level(), width, height, z, mine.state(), view.paper().one("page")].join("|")
+        if (painted !== state) mine.paintStill(prepare(base, width, height))
+        painted = state
+        mine.paintNow(prepare(over, width, height))
+      }
+      const said = mine.sentence()
       if (now.textContent !== said) now.textContent = said
+      if (!frames) sentences(mine)
+      const s = stepNow()
       if (writes())
         controls.show(s, steps(), {
           playing: frames !== 0,
           text: `step ${s} ${ofPlaces(steps())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
         })
+      stage.dataset.level = level()
+      stage.toggleAttribute("data-moving", movement !== null)
       stage.dataset.painted = String(performance.now())
     },
-    remove: () => cancelAnimationFrame(frames),
+    remove: () => {
+      cancelAnimationFrame(frames)
+      deaf()
+    },
+  }
+
+  /** The level as a text, for who hears it. */
+  let toldOf = ""
+  function sentences(mine) {
+    const all = mine.sentences()
+    const joined = all.join("\n")
+    if (joined === toldOf) return
+    toldOf = joined
+    told.replaceChildren(...all.map((each) => element("li", "", each)))
   }
   return made
 }
 
-/** The first part of a Bézier curve in one coordinate: its two inner points and its end. */
-function splitAt(a, b, c, d, t) {
-  const between = (from, to) => from + (to - from) * t
-  const [ab, bc, cd] = [between(a, b), between(b, c), between(c, d)]
-  const [abc, bcd] = [between(ab, bc), between(bc, cd)]
-  return [ab, abc, between(abc, bcd)]
+/** Whether what the element stands in is scrolled down. */
+function isScrolled(part) {
+  for (let each = part; each; each = each.parentElement ?? each.getRootNode()?.host) if (each.scrollTop > 0) return true
+  return false
 }

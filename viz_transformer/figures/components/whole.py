@@ -10,6 +10,7 @@ import numpy as np
 
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import StepData, candidate_rows, written_places
+from viz_transformer.figures.components.strongest_only import strongest
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, SIDE_OF, Kind
 
@@ -31,14 +32,16 @@ def whole_payload(
     caption: str,
     name: str,
     answer: str,
+    of: str = "",
     height: int = HEIGHT,
 ) -> bytes:
     """What the browser gets. Step s is the decoder row `first_row` + s; a model that writes nothing has no steps.
 
-    vocabulary: how many tokens could be written. answer: the text of all steps. Arrays, all
-    float32 as recorded: token.S, position.S [T, samples], stream.S [points, T, samples] and share.S [sub-layers, T] of
-    each stack S; weights.K [layers, Q, K] of each kind K of attention; log_probs [steps, most candidates], NaN where a
-    step has fewer. Raises ValueError for steps that do not fit the decoder's rows.
+    vocabulary: how many tokens could be written. answer: the text of all steps. of: what the details of its deeper
+    levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples], stream.S [points, T,
+    samples] and share.S [sub-layers, T] of each stack S; of each kind K of attention the strongest weights of each row,
+    keys.K, weights.K, starts.K and rest.K [layers, Q] (strongest_only.py); log_probs [steps, most candidates], NaN
+    where a step has fewer. Raises ValueError for steps that do not fit the decoder's rows.
     """
     rows = {each.stack: len(each.tokens) for each in whole.stacks}
     if steps and first_row + len(steps) > rows.get("decoder", 0):
@@ -48,6 +51,7 @@ def whole_payload(
     )
     places = {token_id: place for place, token_id in enumerate(tokens)}
     header: dict[str, Any] = {
+        "of": of,
         "title": title,
         "caption": caption,
         "name": name,
@@ -62,7 +66,9 @@ def whole_payload(
         "answer": answer,
         "ends": ends_in(answer, [step.written.token for step in steps]),
     }
-    arrays = {f"weights.{kind}": payload.exact(maps) for kind, maps in whole.weights.items()}
+    arrays: dict[str, payload.Encoded] = {}
+    for kind, maps in whole.weights.items():
+        arrays |= strongest(maps).arrays(kind)
     for each in whole.stacks:
         arrays |= {
             f"token.{each.stack}": payload.exact(each.token),

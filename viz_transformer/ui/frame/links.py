@@ -85,9 +85,15 @@ def _end_tour() -> None:
     st.session_state[_TOUR] = "over"
 
 
-def from_cell(*, decoding: bool = True) -> None:
-    """Under a map: why the chosen cell has its number, and what else could have been written in its row."""
+_LEVELS = {"run": None, "layer": "Layers", "attention": "Attention", "weight": None}
+
+
+def from_cell(*, decoding: bool = True, level: str = "run") -> None:
+    """Under a map: why the chosen cell has its number, and what else could have been written in its row; under a deeper
+    `level` of the whole run first the page that is about it."""
     with st.container(horizontal=True, key="from_cell"):
+        if page := _LEVELS[level]:
+            to(page, f"Open this {level} as a page")
         to("One weight", "Why this weight?")
         if decoding:
             to("Decoding", "What else could it have written?")

@@ -110,7 +110,7 @@
  * @typedef {{layer: number, part: string, kind?: string, heads?: number}} WholePart
  * @typedef {{name: string, ink: string, field: string, tokens: Token[], padded: number[], parts: WholePart[],
  *   layers: number, features: number, final: boolean}} WholeStack
- * @typedef {Picture & {title: string, height: number, head: ?number, stacks: WholeStack[], first_row: number,
+ * @typedef {Picture & {of: string, title: string, height: number, head: ?number, stacks: WholeStack[], first_row: number,
  *   vocabulary: number, tokens: Token[], candidates: number[][], written: number[],
  *   answer: string, ends: number[]}} WholeHeader
  */

@@ -3,6 +3,8 @@
 
 /** How long a step takes, in milliseconds. */
 export const STEP = 2000
+/** The step before the first: the encoder reads the whole text, once. */
+export const READING = -1
 
 /** A phase ends at this part of the step. */
 const ENDS = /** @type {const} */ ([

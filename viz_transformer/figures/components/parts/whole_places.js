@@ -22,6 +22,7 @@
 
 const [STRIP, GAP, SMALL] = [18, 10, 3] // in pixels
 const [RIBBON, BLOCK, ASIDE, LAYER] = [1.7, 1, 0.35, 0.75] // in units, which share the width that is left
+const [READABLE, LEAST_BARS] = [15, 104] // a lane whose token can be read; what the candidates need
 const [BARS, HIGHEST, HEAD, MOST] = [176, 24, 42, 7] // MOST: six candidates, and what is written behind them
 
 /** The units of a stack's layers, one beside the other. */
@@ -48,7 +49,11 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
   const base = height - 16 * z
   const rooms = roomsOf(
     base - (bars ? (two ? 20 : 52) * z : 0) - top,
-    stacks.map(({ count }) => (HEAD + HIGHEST * count + GAP) * z),
+    stacks.map(({ count }, n) => ({
+      most: (HEAD + HIGHEST * count + GAP) * z,
+      wanted: n === 0 && two ? (HEAD + READABLE * count + GAP) * z : 0,
+      least: (HEAD + GAP + (bars ? LEAST_BARS : 0)) * z,
+    })),
   )
   let x = !two && bars ? 2 * GAP * z : 0 // beside what goes back to the left
   let y = top
@@ -63,7 +68,7 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
   const last = bands[bands.length - 1]
   const answer = two
     ? { x: 0, y: last.top - HEAD * z, width: last.left - 3 * GAP * z, height: base - last.top + HEAD * z - 12 * z }
-    : { x: 0, y: base - 46 * z, width: last.end, height: 24 * z }
+    : { x: 2 * GAP * z, y: base - 46 * z, width: last.end - 2 * GAP * z, height: 24 * z }
   const down = base - last.top - GAP * z
   const row = Math.min(22 * z, Math.max(16 * z, down / MOST))
   const most = Math.max(1, Math.min(MOST, Math.floor(down / row)))
@@ -72,16 +77,17 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
 }
 
 /**
- * The heights of bands that need so much each: they share the room evenly, but what one does not need is the other's.
+ * The heights of bands that can use at most so much each: they share the room evenly, but what one does not need is the
+ * other's, and the first has what its tokens' names want as long as the second keeps the least that it needs.
  * @param {number} room
- * @param {number[]} needs
+ * @param {{most: number, wanted: number, least: number}[]} bands
  */
-function roomsOf(room, needs) {
-  const even = room / needs.length
-  return needs.map((need, n) => {
-    const others = needs.filter((_, m) => m !== n).reduce((sum, each) => sum + Math.min(each, even), 0)
-    return Math.min(need, Math.max(even, room - others))
-  })
+function roomsOf(room, [first, second]) {
+  if (!second) return [Math.min(first.most, room)]
+  const even = room / 2
+  const wanted = Math.min(first.wanted, room - second.least)
+  const upper = Math.min(first.most, Math.max(even, wanted, room - second.most))
+  return [upper, Math.min(second.most, room - upper)]
 }
 
 /**
@@ -141,30 +147,4 @@ export function wholeAt({ bands, z }, x, y) {
   const lane = Math.min(Math.max(Math.floor((y - band.top) / band.lane), 0), band.count - 1)
   const block = band.blocks.find(({ x: from, width, ribbon }) => x >= (ribbon?.[0] ?? from) && x <= from + width)
   return { band, lane, block: block ?? null }
-}
-
-/**
- * The ribbons of one row of weights, strongest last: how wide each is, in shares, and where it ends in the sum of all,
- * which begins at -1/2. What is below `least` is folded into one: `rest` is its share.
- * @param {ArrayLike<number>} row
- * @param {number} least
- */
-export function ribbonsOf(row, least) {
-  /** @type {{key: number, weight: number, at: number}[]} */
-  const ribbons = []
-  let [sum, rest] = [0, 0]
-  for (let key = 0; key < row.length; key++) if (row[key] > 0) sum += row[key]
-  let at = -sum / 2
-  for (let key = 0; key < row.length; key++) {
-    const weight = row[key]
-    if (!(weight > 0)) continue
-    if (weight < least) {
-      rest += weight
-      continue
-    }
-    ribbons.push({ key, weight, at: at + weight / 2 })
-    at += weight
-  }
-  ribbons.sort((a, b) => a.weight - b.weight)
-  return { ribbons, rest, restAt: at + rest / 2 }
 }

@@ -1,5 +1,6 @@
-import { exponential, percent } from "./numbers.js"
+import { exponential, number, percent } from "./numbers.js"
 import { quoted } from "./text.js"
+import { mostOf, strongestIn } from "./whole_rows.js"
 
 /** @import { Numbers, WholeHeader, WholePart, WholeStack } from "./types.js" */
 
@@ -27,17 +28,6 @@ export function partName(stack, { layer, part, heads }, head) {
 }
 
 /**
- * The weights of one query.
- * @param {Numbers} weights
- * @param {number} layer
- * @param {number} query
- */
-export function rowOf({ values, shape: [, queries, keys] }, layer, query) {
-  const from = (layer * queries + query) * keys
-  return values.subarray(from, from + keys)
-}
-
-/**
  * What a sub-layer does at a token: what it takes most of, or how much it adds.
  * @param {WholeHeader} head
  * @param {Record<string, Numbers>} arrays
@@ -54,13 +44,9 @@ export function partSentence(head, arrays, stack, index, row) {
   const keys = /** @type {WholeStack} */ (
     part.kind === "cross" ? head.stacks.find(({ name }) => name === "encoder") : stack
   )
-  const weights = rowOf(arrays[`weights.${part.kind}`], part.layer, row)
-  let most = -1
-  weights.forEach((weight, key) => {
-    if (weight > 0 && (most < 0 || weight > weights[most])) most = key
-  })
-  if (most < 0) return `${name}: ${token} takes nothing.`
-  return `${name}: ${token} takes ${percent(weights[most])} from ${quoted(keys.tokens[most])}; ${added}.`
+  const most = mostOf(strongestIn(arrays, part.kind, part.layer, row))
+  if (!most) return `${name}: ${token} takes nothing.`
+  return `${name}: ${token} takes ${percent(most.weight)} from ${quoted(keys.tokens[most.key])}; ${added}.`
 }
 
 /**
@@ -101,3 +87,58 @@ export const story = (head, arrays, stack, row) => [
   inputSentence(stack, row, `position.${stack.name}` in arrays),
   ...stack.parts.map((_, index) => partSentence(head, arrays, stack, index, row)),
 ]
+
+/**
+ * What the sub-layers of a layer add at one token, in one sentence.
+ * @param {WholeStack} stack
+ * @param {WholePart[]} parts
+ * @param {Record<string, Numbers>} arrays of the layer
+ * @param {number} row
+ */
+export function layerSentence(stack, parts, arrays, row) {
+  const added = parts.flatMap(({ part }) => {
+    const share = arrays[`share.${part}`]
+    return share ? [`${NAMES[part]} ${percent(share.values[row])}`] : []
+  })
+  const name = `${stack.name[0].toUpperCase()}${stack.name.slice(1)} layer ${parts[0].layer}`
+  const token = quoted(stack.tokens[row])
+  if (!added.length) return `${name} at ${token}: this model does not tell what its sub-layers add.`
+  return `${name} at ${token}: shares added to the stream, ${added.join(", ")}.`
+}
+
+/**
+ * What a sub-layer of a layer reads, does and adds, with its norm and lengths.
+ * @param {WholeStack} stack
+ * @param {WholePart & {units?: number}} part
+ * @param {Record<string, Numbers>} arrays of the layer
+ * @param {number} row
+ * @param {{post: boolean, keys: ?import("./types.js").Token[]}} given
+ */
+export function detailSentences(stack, part, arrays, row, { post, keys }) {
+  const at = (/** @type {string} */ name) => arrays[`${name}.${part.part}`]?.values[row]
+  const token = quoted(stack.tokens[row])
+  const said = []
+  const normed = ["mean", "scale"].flatMap((name) => (at(name) === undefined ? [] : [`${name} ${number(at(name))}`]))
+  const norm = normed.join(", ")
+  const long = at("read") === undefined ? "" : `, ${number(at("read"), 2)} long,`
+  if (norm && !post) said.push(`Its norm (${norm}) makes what it reads${long} of ${token}.`)
+  if (part.kind && keys && `rest.${part.part}` in arrays)
+    for (let head = 0; head < (part.heads ?? 0); head++) {
+      const most = mostOf(strongestIn(arrays, part.part, head, row))
+      said.push(
+        most
+          ? `Head ${head}: ${token} takes ${percent(most.weight)} from ${quoted(keys[most.key])}.`
+          : `Head ${head}: ${token} takes nothing.`,
+      )
+    }
+  if (part.part === "ffn" && arrays["active.ffn"])
+    said.push(`${percent(arrays["active.ffn"].values[row])} of its ${part.units} hidden units are above 0.`)
+  if (at("share") !== undefined)
+    said.push(
+      `It adds a vector ${number(at("added"), 2)} long to a stream ${number(at("came"), 2)} long: share added ${percent(at("share"))}.`,
+    )
+  if (norm && post && at("left") !== undefined)
+    said.push(`Behind it a norm (${norm}) makes it ${number(at("left"), 2)} long.`)
+  if (!said.length) said.push("This model does not tell what it does.")
+  return said
+}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint.contents import Summary
 
 FILE = Path(__file__).with_name("recorded.safetensors")
-PARTS = ("chips", "matrix", "scrubber", "questions")
+PARTS = ("chips", "matrix", "scrubber", "whole", "questions")
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Recording:
     chips: bytes
     matrix: bytes
     scrubber: bytes
+    whole: bytes
     questions: bytes
 
     def question(self, position: int) -> Question | None:
@@ -71,7 +72,7 @@ class Recording:
             return float("inf")
         return max(
             _largest_gap(payload.unpack(getattr(self, part)), payload.unpack(getattr(other, part)))
-            for part in ("matrix", "scrubber")
+            for part in ("matrix", "scrubber", "whole")
         )
 
     def save(self, path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -83,7 +84,7 @@ def _place(shown: Shown) -> _Place:
 
 
 def _picture(shown: Shown, place: _Place, *, key: str, title: str) -> None:
-    head = _head(shown)
+    head = head_of(shown, state.selection())
     make, words, where = _table(shown, place, head)
     asked = pictures.table(
         make,
@@ -91,11 +92,11 @@ def _picture(shown: Shown, place: _Place, *, key: str, title: str) -> None:
         name=labels.file_name(shown.summary.name, "whole run", words, _position(shown, place)),
         key=key,
     )
-    whole_picture(_drawn(shown, head, title), key=key, on_table=asked)
+    whole_picture(drawn(shown, head, title), key=key, on_table=asked)
 
 
 @kept(8)
-def _drawn(shown: Shown, head: int | None, title: str) -> bytes:
+def drawn(shown: Shown, head: int | None, title: str) -> bytes:
     """What the picture gets of a run: nothing in it depends on what is chosen inside the run, but for the head."""
     run = shown.run
     return whole_payload(
@@ -104,6 +105,7 @@ def _drawn(shown: Shown, head: int | None, title: str) -> bytes:
         first_row=step_row(run, 0),
         vocabulary=run.trace.anatomy.target_vocab_size or 0,
         answer=run.text,
+        of=details.run_id(run.trace),
         title=title,
         caption=shown.caption("whole run"),
         name=labels.file_name(shown.summary.name, "whole run"),
@@ -137,9 +139,9 @@ def _at(shown: Shown, kind: KindName, layer: int, head: int | None) -> bytes:
     return details.together([details.of_attention(trace, kind, layer, head)])
 
 
-def _head(shown: Shown) -> int | None:
+def head_of(shown: Shown, chosen: Mapping[str, Any]) -> int | None:
     """The head that is chosen, where every attention of this model has it; else the mean is drawn."""
-    heads = state.SHARED.now().heads
+    heads = chosen["heads"]
     if isinstance(heads, str) or len(heads) > 1:
         return None
     fewest = min(each.query for each in shown.trace.anatomy.attentions.values())

@@ -1,0 +1,90 @@
+import { hatch } from "../parts/marks.js"
+import { isolated, mono, sans, shorten } from "../parts/text.js"
+
+// What the levels of a whole run draw alike: vectors as strips, cells, words, lines with an end.
+
+/** One vector as a strip of its numbers, from the least to the largest: `largest` is the end of its scale. */
+export function drawStrip(context, ink, { x, y, width, height }, values, from, count, largest) {
+  const each = width / count
+  for (let i = 0; i < count; i++) {
+    context.fillStyle = ink.css(0.5 + values[from + i] / (2 * largest))
+    context.fillRect(x + i * each, y, each + 0.5, height)
+  }
+}
+
+/** The largest size of a number in an array, 1 where all are 0: the end of a signed scale. */
+export const largestIn = (values) =>
+  values.reduce((largest, each) => (Number.isFinite(each) ? Math.max(largest, Math.abs(each)) : largest), 0) || 1
+
+/** A line of text. `weight` 600 is bold; what has no room in `width` is shortened. Returns its width. */
+export function say(
+  context,
+  text,
+  x,
+  y,
+  { size, colour, align = "left", weight = 400, width = Infinity, code = false },
+) {
+  context.font = code ? mono(size, weight) : sans(size, weight)
+  context.textAlign = align
+  context.textBaseline = "middle"
+  context.fillStyle = colour
+  const shown = Number.isFinite(width) ? shorten(context, text, width) : text
+  context.fillText(isolated(shown), x, y)
+  return context.measureText(shown).width
+}
+
+/** The same, upright: it ends at x, y and begins below. */
+export function sayUpright(context, text, x, y, { size, colour, weight = 400, width = Infinity }) {
+  context.save()
+  context.translate(x, y)
+  context.rotate(-Math.PI / 2)
+  say(context, text, 0, 0, { size, colour, weight, width, align: "right", code: true })
+  context.restore()
+}
+
+/** A way through points; with an arrow at its end where `size` is more than 0. */
+export function drawWay(context, points, size = 0) {
+  context.beginPath()
+  points.forEach(([x, y], n) => (n ? context.lineTo(x, y) : context.moveTo(x, y)))
+  if (size) {
+    const [[x0, y0], [x, y]] = points.slice(-2)
+    const length = Math.hypot(x - x0, y - y0) || 1
+    const [dx, dy] = [((x - x0) / length) * size, ((y - y0) / length) * size]
+    context.moveTo(x - dx + dy * 0.6, y - dy - dx * 0.6)
+    context.lineTo(x, y)
+    context.lineTo(x - dx - dy * 0.6, y - dy + dx * 0.6)
+  }
+  context.stroke()
+}
+
+/** A plus in a circle of lines: where a vector is added to the stream. */
+export function drawPlus(context, colour, ground, x, y, r) {
+  context.fillStyle = ground
+  context.fillRect(x - r, y - r, 2 * r, 2 * r)
+  context.strokeStyle = colour
+  context.lineWidth = 1.5
+  context.strokeRect(x - r, y - r, 2 * r, 2 * r)
+  drawWay(context, [
+    [x - r * 0.6, y],
+    [x + r * 0.6, y],
+  ])
+  drawWay(context, [
+    [x, y - r * 0.6],
+    [x, y + r * 0.6],
+  ])
+}
+
+/** Cells of a matrix: colourAt(row, column) is a CSS colour, or null for one that is hatched as masked. */
+export function drawCells(context, paper, { x, y, width, height, rows, columns }, colourAt) {
+  const [w, h] = [width / columns, height / rows]
+  const [gap, below] = [w >= 6 ? 1 : 0, h >= 6 ? 1 : 0]
+  for (let r = 0; r < rows; r++)
+    for (let c = 0; c < columns; c++) {
+      const colour = colourAt(r, c)
+      context.fillStyle = colour ?? paper.one("surface")
+      context.fillRect(x + c * w, y + r * h, w - gap + (gap ? 0 : 0.3), h - below + (below ? 0 : 0.3))
+      if (colour !== null || w < 4 || h < 4) continue
+      context.strokeStyle = paper.one("line")
+      hatch(context, x + c * w, y + r * h, w - gap, h - below, 5)
+    }
+}

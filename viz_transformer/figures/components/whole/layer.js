@@ -1,0 +1,353 @@
+import { hatch, ring } from "../parts/marks.js"
+import { number, percent } from "../parts/numbers.js"
+import { quoted } from "../parts/text.js"
+import { headRows, layerAt, placeLayer, titleLine } from "../parts/whole_layer_places.js"
+import { siteOf } from "../parts/whole_levels.js"
+import { mostOf, strongestIn } from "../parts/whole_rows.js"
+import { detailSentences, LEAST, layerSentence } from "../parts/whole_words.js"
+import { drawPlus, drawStrip, drawWay, largestIn, say, sayUpright } from "./draw.js"
+
+// The second level: one layer at one token. The stream along the top; what each sub-layer reads of it, does and adds.
+
+const SUBLAYERS = { self: "self-attention", cross: "cross-attention", ffn: "feed-forward" }
+const FEW = 24 // so many keys have a column in any case
+const LAYER_VEIL = 0.35
+const POINTED = 0.15 // a key with less weight in every head has no name where names have no room
+
+export function layerScene(view) {
+  let place
+  let most = {}
+  let known = null
+
+  const detail = () => view.detail("layer")
+  const stackNow = () => siteOf(view.head, view.chosen).stack
+  const keysOf = (part) =>
+    part.kind === "cross" ? view.head.stacks.find(({ name }) => name === "encoder").tokens : stackNow().tokens
+  /** The sub-layers, as the run's picture knows them too, before the detail is there. */
+  const partsNow = () => {
+    const { stack, part } = siteOf(view.head, view.chosen)
+    const found = detail()
+    const mine = stack.parts.filter(({ layer }) => layer === part.layer)
+    return mine.map((each) => ({ ...each, ...found?.header.parts.find(({ part: name }) => name === each.part) }))
+  }
+  const isPost = () => detail()?.header.norm === "post"
+  /** The sub-layer that is marked: walked to, or the attention that is chosen. */
+  const marked = () => {
+    if (view.walked !== null) return view.walked
+    const { part } = siteOf(view.head, view.chosen)
+    return partsNow().findIndex((each) => each.part === part.part)
+  }
+  const counts = ({ part }) => (part.kind ? { heads: part.heads, keys: keysSeen(part) } : null)
+  /** So many keys have a column: of a long text those behind the last one that the row may look at have none. */
+  const keysSeen = (part) => {
+    const all = keysOf(part).length
+    const mask = detail()?.arrays[`mask.${part.part}`]
+    if (!mask || all <= FEW) return all
+    const row = view.rowOf(stackNow())
+    return Math.max(FEW, mask.values.subarray(row * all, (row + 1) * all).lastIndexOf(1) + 1)
+  }
+
+  function lay(width, height) {
+    place = placeLayer({ z: view.z, width, height, parts: partsNow(), post: isPost() })
+    const found = detail()
+    if (found && found !== known) {
+      known = found
+      most = Object.fromEntries(
+        Object.entries(found.arrays)
+          .filter(([name]) => /^(before|in|out|total|after|hidden)\./.test(name))
+          .map(([name, { values }]) => [name, largestIn(values)]),
+      )
+    }
+  }
+
+  function paintStill(context) {
+    const paper = view.paper()
+    const { z } = place
+    const found = detail()
+    const stack = stackNow()
+    const row = view.rowOf(stack)
+    const ink = paper.scale("diverging")
+    const words = (text, x, y, more = {}) =>
+      say(context, text, x, y, { size: 12 * z, colour: paper.one("muted"), ...more })
+    context.strokeStyle = paper.one("muted")
+    context.lineWidth = 2
+    const last = place.groups[place.groups.length - 1]
+    drawWay(context, [
+      [0, place.stream],
+      [place.after.x, place.stream],
+    ])
+    const titled = say(context, `stream at ${quoted(stack.tokens[row])}`, 0, titleLine(place) - 2 * z, {
+      size: 13 * z,
+      colour: paper.one(stack.ink),
+      weight: 600,
+      width: last.x,
+    })
+    words((found?.header.remarks ?? []).join(" "), place.width, titleLine(place) - 2 * z, {
+      align: "right",
+      width: place.width - titled - 24 * z,
+    })
+    for (const group of place.groups) {
+      const { part } = group
+      const name = (what) => `${what}.${part.part}`
+      const value = (what) => found?.arrays[name(what)]?.values[row]
+      const vector = (what, box) => {
+        const array = found?.arrays[name(what)]
+        context.fillStyle = paper.one("surface")
+        context.fillRect(box.x, box.y, box.width, box.height)
+        if (array) {
+          const count = array.shape[1]
+          drawStrip(context, ink, box, array.values, row * count, count, most[name(what)])
+        }
+      }
+      context.strokeStyle = paper.one("muted")
+      context.lineWidth = 1.5
+      const { read, out } = group
+      drawWay(
+        context,
+        [
+          [group.branch, group.before.y + group.before.height],
+          [group.branch, out.y + out.height / 2],
+          [out.x - 2 * z, out.y + out.height / 2],
+        ],
+        6 * z,
+      )
+      drawWay(
+        context,
+        [
+          [group.branch, read.y + read.height / 2],
+          [read.x - 2 * z, read.y + read.height / 2],
+        ],
+        6 * z,
+      )
+      drawWay(
+        context,
+        [
+          [out.x + out.width, out.y + out.height / 2],
+          [group.plus, out.y + out.height / 2],
+          [group.plus, place.stream + 9 * z],
+        ],
+        6 * z,
+      )
+      say(context, SUBLAYERS[part.part], read.x, group.before.y + group.before.height + 16 * z, {
+        size: 14 * z,
+        colour: paper.one("text"),
+        weight: 600,
+        width: Math.max(40 * z, group.plus - read.x - 8 * z),
+      })
+      if (value("mean") !== undefined) {
+        const numbers = `mean ${number(value("mean"), 2)}, scale ${number(value("scale"), 2)}`
+        if (isPost()) words("norm", group.norm.x, group.norm.y + group.norm.height / 2)
+        else words(`norm: ${numbers}`, read.x, read.y - 8 * z, { width: read.width + 30 * z })
+      }
+      vector("before", group.before)
+      vector("in", read)
+      if (group.total) vector("total", group.total)
+      vector("out", out)
+      drawPlus(context, paper.one("text"), paper.one("page"), group.plus, place.stream, 7 * z)
+      if (value("share") !== undefined)
+        words(
+          `adds ${number(value("added"), 2)} to ${number(value("came"), 2)}: ${percent(value("share"))}`,
+          out.x,
+          out.y + out.height + 10 * z,
+          { width: group.x + group.width - out.x - 8 * z },
+        )
+      if (part.kind) heads(context, paper, group, row)
+      else units(context, paper, group, row)
+    }
+    const array = found?.arrays[`after.${last.part.part}`]
+    context.fillStyle = paper.one("surface")
+    context.fillRect(place.after.x, place.after.y, place.after.width, place.after.height)
+    if (array)
+      drawStrip(
+        context,
+        ink,
+        place.after,
+        array.values,
+        row * array.shape[1],
+        array.shape[1],
+        most[`after.${last.part.part}`],
+      )
+    words("goes on", place.after.x + place.after.width, place.after.y + place.after.height + 12 * z, { align: "right" })
+  }
+
+  /** What each head takes from whom, a row for each head. */
+  function heads(context, paper, group, row) {
+    const { part, content } = group
+    const { z } = place
+    const keys = keysOf(part).slice(0, keysSeen(part))
+    const rows = headRows(content, part.heads, keys.length, z)
+    const scale = paper.scale(part.kind)
+    const ink = paper.one(part.kind === "cross" ? "source-ink" : stackNow().ink)
+    const found = detail()
+    const size = Math.min(12 * z, rows.row * 0.9)
+    const strong = new Set()
+    for (let head = 0; head < part.heads; head++) {
+      const y = rows.y + head * rows.row
+      if (size >= 7 * z)
+        say(context, `head ${head}`, rows.x - 5 * z, y + rows.row / 2, {
+          size,
+          colour: paper.one("muted"),
+          align: "right",
+        })
+      context.fillStyle = scale.css(0)
+      context.fillRect(rows.x, y, rows.cell * keys.length, rows.row - 1)
+      if (!found || !(`rest.${part.part}` in found.arrays)) continue
+      closed(context, paper, found.arrays[`mask.${part.part}`], row, rows, y)
+      const there = strongestIn(found.arrays, part.part, head, row)
+      for (let n = 0; n < there.keys.length; n++) {
+        const key = there.keys[n]
+        if (key >= keys.length) continue
+        context.fillStyle = scale.css(there.weights[n])
+        context.fillRect(rows.x + key * rows.cell, y, Math.max(1, rows.cell - (rows.cell > 6 ? 1 : 0)), rows.row - 1)
+        if (there.weights[n] >= POINTED) strong.add(key)
+      }
+    }
+    const letters = Math.min(13 * z, Math.max(9 * z, rows.cell * 0.9))
+    let free = -Infinity
+    keys.forEach((token, key) => {
+      const x = rows.x + (key + 0.5) * rows.cell
+      if (rows.cell < letters && !strong.has(key)) return
+      if (x - free < letters * 0.9) return
+      free = x
+      sayUpright(context, token.text, x, rows.labels, { size: letters, colour: ink, width: rows.below })
+    })
+  }
+
+  /** Where the row may not look. */
+  function closed(context, paper, mask, row, rows, y) {
+    if (!mask) return
+    const { keys: count } = rows
+    const line = mask.values.subarray(row * mask.shape[1], row * mask.shape[1] + count)
+    for (let from = 0; from < count; from++) {
+      if (line[from]) continue
+      let to = from
+      while (to < count && !line[to]) to++
+      context.fillStyle = paper.one("surface")
+      context.fillRect(rows.x + from * rows.cell, y, (to - from) * rows.cell - 1, rows.row - 1)
+      context.strokeStyle = paper.one("line")
+      hatch(context, rows.x + from * rows.cell, y, (to - from) * rows.cell - 1, rows.row - 1, 5)
+      from = to
+    }
+  }
+
+  /** What the hidden units of a feed-forward are. */
+  function units(context, paper, group, row) {
+    const found = detail()
+    const hidden = found?.arrays["hidden.ffn"]
+    if (!hidden) return
+    const { z } = place
+    const { content } = group
+    const count = hidden.shape[1]
+    const top = content.y + 18 * z
+    const height = Math.min(content.height - 40 * z, 200 * z)
+    const zero = top + height * 0.7
+    const cell = content.width / count
+    for (let n = 0; n < count; n++) {
+      const value = hidden.values[row * count + n] / most["hidden.ffn"]
+      context.fillStyle = value > 0 ? paper.one("text") : paper.one("muted")
+      const tall = Math.abs(value) * height * (value > 0 ? 0.7 : 0.3)
+      context.fillRect(content.x + n * cell, value > 0 ? zero - tall : zero, Math.max(1, cell - 1), Math.max(0.6, tall))
+    }
+    const said = (text, y) =>
+      say(context, text, content.x, y, { size: 12 * z, colour: paper.one("muted"), width: group.width - 24 * z })
+    said(`${count} of ${group.part.units} hidden units`, content.y + 6 * z)
+    const active = found.arrays["active.ffn"]
+    if (active) said(`${percent(active.values[row])} are above 0`, top + height + 14 * z)
+  }
+
+  function paintNow(context) {
+    const paper = view.paper()
+    const { z } = place
+    const group = place.groups[marked()]
+    if (group) {
+      context.strokeStyle = paper.one("text")
+      context.lineWidth = 1.5
+      const { content } = group
+      ring(context, paper, content.x - 6 * z, content.y - 6 * z, content.width + 10 * z, content.height + 6 * z)
+    }
+    const { hovered } = view
+    if (hovered?.head !== null && hovered?.head !== undefined && hovered.key !== null) {
+      const rows = headRows(hovered.group.content, hovered.group.part.heads, keysSeen(hovered.group.part), z)
+      context.strokeStyle = paper.one("text")
+      context.lineWidth = 1
+      context.strokeRect(rows.x + hovered.key * rows.cell, rows.y + hovered.head * rows.row, rows.cell, rows.row)
+    }
+    const through = view.through
+    if (through >= 1) return
+    context.globalAlpha = 1 - LAYER_VEIL / 2
+    context.fillStyle = paper.one("page")
+    const front = through * place.width
+    context.fillRect(front, 0, place.width - front, place.height)
+    context.globalAlpha = 1
+  }
+
+  /** What one sub-layer does, in sentences. */
+  const told = (part, row) =>
+    detailSentences(stackNow(), part, detail().arrays, row, {
+      post: isPost(),
+      keys: part.kind ? keysOf(part) : null,
+    })
+
+  return {
+    lay,
+    paintStill,
+    paintNow,
+    size: () => ({ width: place.width, height: place.height }),
+    state: () =>
+      [view.rowOf(stackNow()), detail() ? 1 : 0, siteOf(view.head, view.chosen).part.layer, stackNow().name].join(),
+    boxOf() {
+      const group = place.groups.find(({ part }) => part.kind === siteOf(view.head, view.chosen).part.kind)
+      return (group ?? place.groups[0]).content
+    },
+    sentence() {
+      if (!detail()) return "This layer is being fetched …"
+      const { hovered } = view
+      const stack = stackNow()
+      const row = view.rowOf(stack)
+      if (hovered?.key !== null && hovered?.key !== undefined) {
+        const { part } = hovered.group
+        if (!(`rest.${part.part}` in detail().arrays)) return told(part, row).join(" ")
+        const there = strongestIn(detail().arrays, part.part, hovered.head, row)
+        const n = Array.from(there.keys).indexOf(hovered.key)
+        const share = n < 0 ? `less than ${100 * LEAST} %` : percent(there.weights[n])
+        return `Head ${hovered.head}: ${quoted(stack.tokens[row])} takes ${share} from ${quoted(keysOf(part)[hovered.key])}.`
+      }
+      const group = hovered?.group ?? place.groups[view.walked] ?? null
+      if (group) return `${title(group.part)}: ${summary(group.part, row)}`
+      return layerSentence(stack, partsNow(), detail().arrays, row)
+    },
+    sentences() {
+      if (!detail()) return []
+      const row = view.rowOf(stackNow())
+      const said = partsNow().flatMap((part) =>
+        told(part, row).map((each, n) => (n ? each : `${title(part)}. ${each}`)),
+      )
+      return [...said, ...detail().header.remarks]
+    },
+    at: (x, y) => layerAt(place, x, y, counts),
+    /** The sub-layers that the arrow keys walk through. */
+    walks: () => partsNow(),
+    update() {
+      known = null
+    },
+  }
+
+  function title({ part }) {
+    return `${SUBLAYERS[part][0].toUpperCase()}${SUBLAYERS[part].slice(1)}`
+  }
+  function summary(part, row) {
+    if (!part.kind || !(`rest.${part.part}` in detail().arrays)) return told(part, row).join(" ")
+    const rows = Array.from({ length: part.heads }, (_, head) =>
+      mostOf(strongestIn(detail().arrays, part.part, head, row)),
+    )
+    const strongest = rows.reduce(
+      (best, each, head) => (each && (!best || each.weight > best.weight) ? { ...each, head } : best),
+      null,
+    )
+    const most = strongest
+      ? `head ${strongest.head} takes most, ${percent(strongest.weight)} from ${quoted(keysOf(part)[strongest.key])}. `
+      : ""
+    const added = told(part, row).find((each) => each.startsWith("It adds")) ?? ""
+    return `${most}${added}`
+  }
+}
