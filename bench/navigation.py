@@ -1,4 +1,4 @@
-"""The app with its own models: from a click in the navigation to the next page painted, and steps of the slider."""
+"""The app with its own models: from a click in the navigation to the next page painted, steps, and what is dragged."""
 
 from __future__ import annotations
 
@@ -29,16 +29,20 @@ PAGES = {
 """By the title: the main picture, as its container and what is in it. A page that is not here has none before all."""
 ROUNDS = 9
 STEPS = 21
+DRAG, EVERY = 24, 40
+"""A drag of the number slider: how many moves of the pointer, and milliseconds from one to the next."""
 
 
 def navigation_results() -> Iterator[Result]:
-    """Every page with a run that is cached, and the training slider. Raises RuntimeError without a browser."""
+    """Every page with a run that is cached, a step, and both sliders. Raises RuntimeError without a browser."""
     with (
         tempfile.TemporaryDirectory() as folder,
         chromium() as browser,
         serving(bundled_folder(), Path(folder) / "app.log") as address,
     ):
         yield from page_changes(browser, address)
+        yield run_steps(browser, address)
+        yield number_slider(browser, address)
         yield from slider_steps(browser, address)
 
 
@@ -50,7 +54,7 @@ def page_changes(browser: Browser, address: str) -> Iterator[Result]:
     rounds = [{title: change_page(page, title) for title in titles} for _ in range(ROUNDS + 1)]
     page.context.close()
     for title in titles:
-        for n, (what, aim) in enumerate((("main picture painted", "<= 400"), ("page complete", ""))):
+        for n, (what, aim) in enumerate((("main picture painted", "<= 300"), ("page complete", ""))):
             column = iter([each[title][n] for each in rounds])
             yield measure(
                 f"{title}: click in the navigation to {what}",
@@ -59,6 +63,63 @@ def page_changes(browser: Browser, address: str) -> Iterator[Result]:
                 unit="ms",
                 aim=aim,
             )
+
+
+def run_steps(browser: Browser, address: str) -> Result:
+    """Arrow keys on Attention, with nothing in focus, to the last step of the run and back."""
+    page = opened(browser, address, "attention", checkpoint="numbers", text="29,284.30", t="0")
+    last = page.evaluate("vizTransformerSelection.chosen.t") or 0
+    if last:
+        raise RuntimeError(f"the page begins with step {last}")
+
+    def step(key: str) -> float:
+        page.evaluate("() => { bench.await_key('.matrix .stage') }")
+        page.keyboard.press(key)
+        took = float(page.evaluate("bench.answer"))
+        page.wait_for_timeout(400)  # Python hears of a step that has settled; what it says does not count for the next
+        return took
+
+    times = iter([step("ArrowRight" if n % 22 < 11 else "ArrowLeft") for n in range(STEPS + 1)])
+    if page.evaluate("vizTransformerSelection.chosen.t") != 0:
+        raise RuntimeError("the keys have not gone from step to step")
+    page.context.close()
+    return measure(
+        "Attention, a step of numbers: key press to painted", lambda: next(times), rounds=STEPS, unit="ms", aim="<= 50"
+    )
+
+
+def number_slider(browser: Browser, address: str) -> Result:
+    """Drags of the number slider on Run: by how much what is shown is behind the thumb, at most in each drag."""
+    page = opened(browser, address, checkpoint="numbers-any", text="29,284.30")
+    box = page.locator(".slider input[type=range]").bounding_box()
+    if box is None:
+        raise RuntimeError("there is no number slider")
+    y = box["y"] + box["height"] / 2
+
+    def drag(forwards: bool) -> float:
+        places = [box["x"] + box["width"] * (0.2 + 0.6 * n / DRAG) for n in range(DRAG + 1)]
+        first, *others = places if forwards else places[::-1]
+        page.mouse.move(first, y)
+        page.mouse.down()
+        page.wait_for_timeout(1500)
+        page.evaluate("() => bench.follow_slider()")
+        for x in others:
+            page.mouse.move(x, y)
+            page.wait_for_timeout(EVERY)
+        behind = float(page.evaluate("bench.behind()"))
+        page.mouse.up()
+        page.wait_for_timeout(1000)
+        return behind
+
+    times = iter([drag(n % 2 == 0) for n in range(ROUNDS + 1)])
+    page.context.close()
+    return measure(
+        f"Run, number slider of numbers-any dragged, {DRAG} moves: what is shown behind the thumb, at most",
+        lambda: next(times),
+        rounds=ROUNDS,
+        unit="ms",
+        aim="<= 150",
+    )
 
 
 def slider_steps(browser: Browser, address: str) -> Iterator[Result]:

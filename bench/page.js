@@ -128,6 +128,31 @@
     },
 
     /**
+     * Follows the number slider until `bench.behind()`, which promises by how many milliseconds the run that is shown was
+     * behind it at most: looked at in each frame, since when the thumb has not stood on the number that is shown.
+     */
+    follow_slider() {
+      const inside = (selector) => [...document.querySelectorAll("*")].map((each) => each.shadowRoot?.querySelector(selector)).find(Boolean)
+      const [slider, said] = [inside(".slider input"), inside(".slider .said")]
+      const shown = () => [...inside(".strip [role=group][aria-label=reads]").querySelectorAll(".chip:not(.special) .token")].map((each) => each.textContent).join("")
+      const passed = [[shown(), performance.now()]]
+      let [most, on] = [0, true]
+      const passing = () => passed.push([said.textContent, performance.now()])
+      slider.addEventListener("input", passing)
+      const done = (async () => {
+        const since = () => passed[passed.findLastIndex(([number]) => number === shown()) + 1]?.[1]
+        for (; on || since(); await frame()) most = Math.max(most, performance.now() - (since() ?? performance.now()))
+        slider.removeEventListener("input", passing)
+        if (passed.length < 3) throw Error("the slider has not moved")
+        return most
+      })()
+      bench.behind = () => {
+        on = false
+        return done
+      }
+    },
+
+    /**
      * Makes `bench.answer` the times from the next release of the pointer to the page of this title with its main
      * picture, the `mark` in the element that `place` finds, and to the page with everything that is on it. Without a
      * place that is the same.
