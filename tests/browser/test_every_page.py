@@ -18,7 +18,13 @@ MEASURED = ("numbers-any", "numbers", "multi30k-de-en", "taylor", "shakespeare")
 """Numbers in characters and in words, sentences, formulas, a decoder alone: measured at each size."""
 OTHERS = ("copy", "en-it-slips", "multi30k-tutorial6", "numbers-tiny", "tatoeba-en-it", "taylor-2terms")
 """Looked at in a narrow window only, for what sticks out of it."""
-PINNED = {"checkpoint": "numbers", "text": "29,284.30", "pin_checkpoint": "numbers", "pin_text": "1,234.50"}
+PINNED = {
+    "checkpoint": "numbers",
+    "text": "29,284.30",
+    "pin_checkpoint": "numbers",
+    "pin_text": "1,234.50",
+    "shown": "A|B",
+}
 BESIDE = ("Run", "Decoding", "Attention", "Tensors", "Masks")
 """Pages that show two runs beside each other."""
 
@@ -78,6 +84,8 @@ def test_nothing_overlaps_or_is_cut_where_two_runs_stand_beside_each_other(app_s
             if number:
                 go_to(page, title)
             arrived(page)
+            if title in ("Run", "Attention"):
+                expect(page.locator(".matrix .stage[data-painted]")).to_have_count(2)
             if found := problems(page, *SIZES[:: -1 if number % 2 else 1]):
                 wrong[title] = found
     assert wrong == {}

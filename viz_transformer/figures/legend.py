@@ -13,7 +13,7 @@ from viz_transformer.numerals import significant
 CHARACTER = 0.61
 """Width of one column of the mono font, in parts of its size."""
 _LINE = 20
-_BAR = 120
+_BAR = 88
 
 
 def space(lines: int) -> int:

@@ -416,7 +416,10 @@ function makeMatrix(root) {
     context.textAlign = "left"
     context.font = sans(16 * z, 600)
     context.fillStyle = paper.one("text")
-    context.fillText(shorten(context, head.title, place.width - 8), 0, 20 * z)
+    const room = place.width - 8
+    const wide = context.measureText(head.title).width
+    if (wide > room) context.font = sans(Math.max(12 * z, (16 * z * room) / wide), 600) // beside another, in a narrow window
+    context.fillText(shorten(context, head.title, room), 0, 20 * z)
     context.font = sans(13 * z)
     const y = top - tall - 8 * z
     context.fillStyle = paper.one(head.columns.ink)
