@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.frame.questions import Question
@@ -42,15 +43,16 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     place, stack = view.chosen_place(shown), view.chosen_stack()
     with st.container(key="layers_top"):
         left, right = st.columns([3, 7], gap="medium")
-        with left:
+        with left, frame.told("what each sub-layer adds"):
             view.model_rail(shown)
         with right:
             if place is None:
                 with frame.told("the gain and offset of its norms"):
                     view.norm_panel(shown, place, stack)
             else:
-                view.sublayer(shown, place)
-    with st.container(key="layers_depth"):
+                with frame.told("what each sub-layer adds"):
+                    view.sublayer(shown, place)
+    with st.container(key="layers_depth"), frame.told("what each sub-layer adds"):
         view.along_the_stream(both, place)
     with st.container(key="layers_lens"), frame.told("how its stream is read out"):
         lens_view.lens_panel(shown)
@@ -67,7 +69,12 @@ def ask(shown: Shown) -> Question | None:
     position = state.selection()[SIDE_OF[stack].field]
     found = lens_view.lens_of(shown, stack)
     settled = None if found is None else question.settled(shown, found, position)
-    return settled or question.changed_most(shown, view.flows_of(shown, stack), position)
+    if settled is not None:
+        return settled
+    try:
+        return question.changed_most(shown, view.flows_of(shown, stack), position)
+    except NotTold:  # the page says it where the numbers would stand
+        return None
 
 
 if both is not None:

@@ -71,6 +71,13 @@ def test_translate_writes_what_decode_writes(
     assert capsys.readouterr().out == decode(opened("bart"), "two hundred").text + "\n"
 
 
+def test_a_run_of_theirs_cannot_be_saved_and_says_so(
+    written: Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", str(written("gpt2")), "two", "-o", str(tmp_path / "run.safetensors")]) != 0
+    assert "cannot be saved" in capsys.readouterr().err and not (tmp_path / "run.safetensors").exists()
+
+
 def test_a_folder_that_cannot_be_opened_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
     assert main(["inspect", str(tmp_path)]) != 0

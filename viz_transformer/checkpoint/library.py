@@ -40,6 +40,19 @@ def keep_recording(recording: RecordingSummary, name: str, taken: set[str]) -> P
     return place
 
 
+def keep_folder(folder: Path, name: str, taken: set[str]) -> Path:
+    """Put a link to the folder of a model into the library, which keeps no second copy of its weights. Raises
+    CheckpointError for a name that cannot be, or is taken, and where the system makes no links."""
+    place = new_place(name, taken)
+    try:
+        place.symlink_to(folder.resolve(), target_is_directory=True)
+    except OSError as error:
+        raise CheckpointError(
+            f"{place} cannot be made a link to {folder} ({error.strerror}): start the app with --checkpoints {folder}"
+        ) from None
+    return place
+
+
 def new_place(name: str, taken: set[str]) -> Path:
     """The folder that a model of this name will have. Raises CheckpointError for a name that cannot be, or is taken."""
     check_name(name)
@@ -82,7 +95,7 @@ def rename(old: str, new: str, taken: set[str]) -> None:
 def remove(name: str) -> None:
     """Remove a model of the library: at once out of sight, then from the disk. Raises CheckpointError for no model."""
     folder = _kept(name)
-    if folder.is_file():
+    if folder.is_file() or folder.is_symlink():  # of a link nothing is removed but itself
         folder.unlink()
         return
     gone = folder.with_name(f".{secrets.token_hex(8)}.removed")

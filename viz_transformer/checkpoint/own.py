@@ -58,7 +58,8 @@ def _free(entry: Summary | Unreadable, names: set[str]) -> str:
 
 
 def _age(entry: Summary | Unreadable) -> float:
+    card = entry.path / files.CARD
     try:
-        return (entry.path / files.CARD if entry.path.is_dir() else entry.path).stat().st_mtime
+        return (card if card.is_file() else entry.path).stat().st_mtime
     except OSError:
         return 0.0

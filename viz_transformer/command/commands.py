@@ -21,6 +21,7 @@ from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.command import fail, server
 from viz_transformer.command.sample_script import SCRIPT
+from viz_transformer.huggingface.folder import recognised
 from viz_transformer.train.owned import OwnData
 from viz_transformer.train.stopping import Stop
 
@@ -510,7 +511,7 @@ def list_command() -> None:
     """List the checkpoints that come with the program, and your own: in ./runs and in the library."""
     rows, broken = [], []
     bundled = checkpoint.list_checkpoints()
-    for entry in (*bundled, *own_checkpoints({each.name for each in bundled})):
+    for entry in (*bundled, *recognised(own_checkpoints({each.name for each in bundled}))):
         try:
             if not isinstance(entry, checkpoint.Summary):
                 raise checkpoint.CheckpointError(entry.error)

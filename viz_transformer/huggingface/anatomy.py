@@ -192,13 +192,17 @@ def _layer_points(
             yield from stream(f"residual_after_{kind}")
         for part in ("norm_mean", "norm_scale"):
             missing[f"{layer}.{kind}.{part}"] = NO_NORM
+    gated = family.gated or read.config.get("is_gated_act") is True
+    if gated:
+        missing[f"{layer}.ffn.active"] = "its hidden layer is a product with a gate, so no sign tells what is active"
     for point in FFN:
         if point.name == "hidden" and places.ffn.out is None:
             missing[f"{layer}.ffn.hidden"] = (
                 "each token has the hidden layers of its own experts, which are not recorded"
             )
             continue
-        yield Point(f"{layer}.ffn.{point.name}", point.shape, point.meaning, _grows(stack))
+        times = ", times its gate" if point.name == "hidden" and gated else ""
+        yield Point(f"{layer}.ffn.{point.name}", point.shape, f"{point.meaning}{times}", _grows(stack))
     yield from stream("residual_out")
 
 

@@ -79,7 +79,8 @@ class StackPlaces:
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """One family. heads: what its classes with an output layer give, by the end of their name; `head`: the modules that
-    make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum."""
+    make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum.
+    biased: with a number for each distance, added to the scores. gated: its hidden layer is a product with a gate."""
 
     title: str
     stacks: Mapping[StackName, StackPlaces]
@@ -87,6 +88,7 @@ class Family:
     head: tuple[str, ...]
     acts: str = ""
     biased: bool = False
+    gated: bool = False
     instead: Mapping[str, str] = field(default_factory=dict)
     """Classes that are opened as another, which leaves out what has no place among tokens."""
 
@@ -125,7 +127,7 @@ _LLAMA_LAYER = LayerPlaces(
     attention=AttentionPlace(module="self_attn", out="self_attn.o_proj", norm="input_layernorm"),
     ffn=FeedForwardPlace(module="mlp", out="mlp.down_proj", norm="post_attention_layernorm"),
 )
-_LLAMA = Family(title="Llama", stacks=_decoder(_LLAMA_LAYER), heads=_CAUSAL, head=("lm_head",), acts=ROTARY)
+_LLAMA = Family(title="Llama", stacks=_decoder(_LLAMA_LAYER), heads=_CAUSAL, head=("lm_head",), acts=ROTARY, gated=True)
 _GEMMA_LAYER = LayerPlaces(
     attention=AttentionPlace(
         module="self_attn", out="self_attn.o_proj", norm="input_layernorm", added="post_attention_layernorm"
@@ -272,7 +274,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gemma2": replace(_LLAMA, title="Gemma 2", stacks=_decoder(_GEMMA_LAYER)),
         "gemma3_text": replace(_LLAMA, title="Gemma 3, text", stacks=_decoder(_GEMMA_LAYER)),
         "gpt_neox": _NEOX,
-        "phi": replace(_LLAMA, title="Phi", stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")),
+        "phi": replace(_LLAMA, title="Phi", gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")),
         "mixtral": replace(_LLAMA, title="Mixtral", stacks=_decoder(_EXPERTS_LAYER)),
         "bert": _BERT,
         "roberta": replace(

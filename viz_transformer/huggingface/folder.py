@@ -7,6 +7,7 @@ sentence.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -61,6 +62,16 @@ class HuggingFaceSummary(Summary):
         """Numbers in the weights' files, by their headers."""
         return stored_tensors(self.path).numbers
 
+    @property
+    def size(self) -> int:
+        """Bytes of the weights' files."""
+        return sum(path.stat().st_size for path in _weight_files(self.path))
+
+    @property
+    def written(self) -> float:
+        """When the last of the folder's files was written."""
+        return max(path.stat().st_mtime for path in self.path.iterdir())
+
     def snapshots(self) -> tuple[int, ...]:
         return ()
 
@@ -73,6 +84,8 @@ class HuggingFaceSummary(Summary):
 
 def is_huggingface(folder: Path) -> bool:
     """Whether a folder looks like one that transformers wrote, whole or not; ours has a format version."""
+    if not os.path.isdir(folder):  # os.path: False also for what can be no file's name
+        return False
     if (folder / files.CONFIG).is_file():
         try:
             config = files.read_json_object(folder / files.CONFIG)

@@ -217,6 +217,10 @@ class Trace:
         NotTold for a run of another program's model; what was watched can be saved.
         """
         watched = {WATCHED: watched_to_dict(self.anatomy)} if is_watched(self) else {}
+        if self.anatomy.config is None and not watched:
+            raise NotTold(
+                "a run of another program's model cannot be saved: only those of this program's own models can"
+            )
         about = {
             "format_version": FORMAT_VERSION,
             "config": None if watched else self.anatomy.own.to_dict(),

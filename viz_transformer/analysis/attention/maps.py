@@ -184,8 +184,10 @@ def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
         raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
     if f"{site}.value" not in trace:
         raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
-    by_head = split_heads(trace.output_maps[site][None], trace.anatomy.attentions[site].query)[0].double()  # [H, D, E]
-    return trace[f"{site}.value"][0].double() @ by_head.transpose(-2, -1)
+    heads = trace.anatomy.attentions[site]
+    by_head = split_heads(trace.output_maps[site][None], heads.query)[0].double()  # [H, D, E]
+    value = trace[f"{site}.value"][0].double().repeat_interleave(heads.query // heads.key, dim=0)  # shared by heads
+    return value @ by_head.transpose(-2, -1)
 
 
 def special_positions(side: Tokens, vocabulary: Vocabulary) -> tuple[bool, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from viz_transformer.analysis.attention.maps import added_padding
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.instrument import Anatomy, NotTold
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, attentions_of, stacks_of
 from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.transformer import Stack, Transformer
@@ -184,13 +184,17 @@ def flows(trace: Trace, stack: StackName) -> tuple[Flow, ...]:
     """What each sub-layer of the stack did, in the order of the forward pass.
 
     `added` is the sub-layer's output as recorded: without an edit of the stream and outside of training mode, exactly
-    what the stream gains. Raises ValueError if the trace's model lacks the stack.
+    what the stream gains. Raises ValueError if the trace's model lacks the stack, NotTold where its parts join the
+    stream at once.
     """
     counted = ~added_padding(tokens_of(trace, stack))
     return tuple(_flow(trace, place, counted) for place in places(trace.anatomy, stack))
 
 
 def _flow(trace: Trace, place: Place, counted: Booleans) -> Flow:
+    for name in (place.before, place.after):
+        if (why := trace.anatomy.missing.get(name)) is not None:
+            raise NotTold(why)
     before, after = _rows(trace, place.before), _rows(trace, place.after)
     came, added = _lengths(before), _lengths(_rows(trace, f"{place.site}.out"))
     baseline, pairs = random_pair_cosine(before, after, counted)
@@ -319,10 +323,13 @@ def _stack(model: Transformer, stack: StackName) -> Stack:
 # --- feed-forward
 
 
-def activity(trace: Trace, place: Place) -> Activity:
-    """Which hidden units of a feed-forward were active. Raises ValueError for an attention, which has none."""
+def activity(trace: Trace, place: Place) -> Activity | None:
+    """Which hidden units of a feed-forward were active; None where no sign tells it: of a hidden layer times a gate,
+    and of several experts. Raises ValueError for an attention, which has none."""
     if place.part != "ffn":
         raise ValueError(f"{place.title} has no hidden units: choose a feed-forward")
+    if f"{place.site}.hidden" not in trace or f"{place.site}.active" in trace.anatomy.missing:
+        return None
     active = trace[f"{place.site}.hidden"][0] > 0  # [T, F]
     share = active.double().mean(dim=-1).numpy()
     own = active[torch.from_numpy(~added_padding(tokens_of(trace, place.stack)))]

@@ -121,7 +121,7 @@ def _part(trace: Trace, place: Place, kind: KindName | None, features: tuple[int
     if f"{place.site}.hidden" not in trace:
         return LayerPart(place, stream, by_token)
     hidden = _array(trace, f"{place.site}.hidden")
-    sampled = spread(hidden.shape[-1], LAYER_SAMPLES)
+    sampled, active = spread(hidden.shape[-1], LAYER_SAMPLES), activity(trace, place)
     return LayerPart(
         place,
         stream,
@@ -129,7 +129,7 @@ def _part(trace: Trace, place: Place, kind: KindName | None, features: tuple[int
         units=hidden.shape[-1],
         sampled=sampled,
         hidden=hidden[:, list(sampled)],
-        active=activity(trace, place).share,
+        active=None if active is None else active.share,
     )
 
 

@@ -19,6 +19,7 @@ from viz_transformer.analysis.models.untrained import UntrainedSummary, untraine
 from viz_transformer.checkpoint import list_checkpoints
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.huggingface.folder import recognised
 from viz_transformer.ui.session import new_models
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.kept import kept, of_summary
@@ -39,7 +40,7 @@ MOST_RUNS = 24
 def summaries() -> tuple[Summary | Unreadable, ...]:
     """The person's own checkpoints, the bundled ones and the session's new models; reads small JSON files only."""
     bundled = list_checkpoints()
-    own = own_checkpoints({each.name for each in bundled})
+    own = recognised(own_checkpoints({each.name for each in bundled}))
     return (*own, *bundled, *new_models.named((*own, *bundled)))
 
 

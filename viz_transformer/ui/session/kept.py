@@ -10,6 +10,7 @@ import streamlit as st
 from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint.files import CARD
 from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.huggingface.folder import HuggingFaceSummary
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -32,12 +33,14 @@ def kept(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def of_summary(summary: Summary) -> tuple[str, float]:
     """The folder, and when its card was written: a model that was trained anew is loaded anew. So
-    is a recording, by its file.
+    is a recording, by its file, and a folder of transformers', by all of its files.
 
     Of a new model, which has no folder of its own, the name, which says all that it is made of.
     """
     if isinstance(summary, RecordingSummary):
         return str(summary.path), summary.path.stat().st_mtime
+    if isinstance(summary, HuggingFaceSummary):
+        return str(summary.path), summary.written
     where = summary.name if isinstance(summary, UntrainedSummary) else str(summary.path)
     return where, (summary.path / CARD).stat().st_mtime
 
@@ -60,6 +63,7 @@ _NAMES: dict[str | type[Any], Callable[[Any], Any]] = {
     "viz_transformer.checkpoint.contents.Summary": of_summary,
     "viz_transformer.analysis.models.untrained.UntrainedSummary": of_summary,
     "viz_transformer.checkpoint.recordings.RecordingSummary": of_summary,
+    "viz_transformer.huggingface.folder.HuggingFaceSummary": of_summary,
     "viz_transformer.checkpoint.store.Checkpoint": _of_model,
     "viz_transformer.running.record.Trace": _of_trace,
     "viz_transformer.ui.session.runs.Shown": _of_run,

@@ -236,7 +236,8 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     rows = shown.whose_rows if stack == "decoder" else ""
     frame.chart(figure, key="layers_stream", alt=alt, rows=rows, on_table=asked)
     if shown.trace.anatomy.norm == "post":
-        over_positions = shown.trace.config.norm_kind == "positions-and-features"
+        own = shown.trace.anatomy.config
+        over_positions = own is not None and own.norm_kind == "positions-and-features"
         text.paragraph(POST_NORM_OVER_POSITIONS if over_positions else POST_NORM)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
-from viz_transformer.checkpoint import CheckpointError, load
+from viz_transformer.checkpoint import CheckpointError, describe, load
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.folders import RECORDING
 from viz_transformer.checkpoint.importers.doctor import report_rows
@@ -31,6 +31,7 @@ from viz_transformer.checkpoint.importers.inference import gated
 from viz_transformer.checkpoint.importers.mapping import How, Place
 from viz_transformer.checkpoint.importers.plan import Plan, Setting
 from viz_transformer.checkpoint.library import (
+    keep_folder,
     keep_recording,
     kept_models,
     new_place,
@@ -40,6 +41,7 @@ from viz_transformer.checkpoint.library import (
 )
 from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
 from viz_transformer.checkpoint.writing import OutputError
+from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
 from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts, shown
 from viz_transformer.measuring.verifying import verify_folder
 from viz_transformer.sentences import capitalised, in_one_line
@@ -57,6 +59,10 @@ ABOUT = (
 RECORDED = (
     "This is no file of weights: a recording of one call of a module, as vt.watch makes it. Attention, Layers and"
     " Tensors show it."
+)
+THEIRS = (
+    "This is a folder that transformers wrote. Nothing is converted: the library keeps a link to it, and transformers"
+    " runs it."
 )
 KINDS = ["pt", "pth", "ckpt", "bin", "safetensors"]
 WORDS = {
@@ -115,7 +121,9 @@ def open_model() -> None:
     text.paragraph(ABOUT)
     given = _files()
     recording = None if given.weights is None else read_recording(given.weights)
-    if isinstance(recording, Unreadable):
+    if given.weights is not None and is_huggingface(given.weights):
+        _transformers(given.weights)
+    elif isinstance(recording, Unreadable):
         _wrong(recording.error)
     elif recording is not None:
         _recording(recording)
@@ -446,6 +454,40 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
         name = st.text_input("Name", key="open_name", max_chars=60).strip()
         _button(label, "open_button", ("open", ""), type="primary", disabled=not possible)
     return name, taken_names
+
+
+def _transformers(folder: Path) -> None:
+    """A folder that transformers wrote: what it is, and a link to it in the library."""
+    try:
+        found = read_folder(folder)
+    except CheckpointError as error:
+        _wrong(error)
+        return
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        text.paragraph(THEIRS)
+        name, taken_names = _name(folder, "Open the model")
+    with right:
+        text.section("What was found")
+        text.definitions(_rows_of(found))
+    if _asked_for() != ("open", ""):
+        return
+    st.session_state.pop(_ACT)
+    try:
+        keep_folder(folder, name, taken_names)
+    except (ValueError, OutputError) as error:
+        _wrong(error)
+        return
+    state.select(checkpoint=name, model_tab="card")
+    st.rerun()
+
+
+def _rows_of(found: HuggingFaceSummary) -> list[tuple[str, str]]:
+    return [
+        ("class", found.architecture),
+        ("architecture", describe.architecture_of(found.anatomy)),
+        ("parameters", f"{found.parameter_count:,}"),
+    ]
 
 
 def _recording(recording: RecordingSummary) -> None:

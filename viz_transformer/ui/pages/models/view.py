@@ -14,6 +14,7 @@ from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
 from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.measuring.app_links import both_shown
 from viz_transformer.model.kinds import SIDE_OF, stacks_of
 from viz_transformer.ui.frame import links, text
@@ -73,6 +74,8 @@ def size_line(summary: Summary) -> str:
         count = f"{summary.parameter_count:,} parameters"
         if isinstance(summary, UntrainedSummary):
             return f"{count}, in memory"
+        if isinstance(summary, HuggingFaceSummary):
+            return f"{count}, {file_size(summary.size)}"
         return f"{count}, {file_size((summary.path / WEIGHTS).stat().st_size)}"
     except (ValueError, OSError) as problem:
         return str(problem)
@@ -84,6 +87,8 @@ def _badge(summary: Summary) -> str:
         return '<div class="vt-card-badge">new: never trained</div>'
     if isinstance(summary, RecordingSummary):
         return '<div class="vt-card-badge">a recording of one call</div>'
+    if isinstance(summary, HuggingFaceSummary):
+        return '<div class="vt-card-badge">run by transformers, from its own folder</div>'
     wrong = _changed(str(summary.path), _times(summary), summary)
     tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "files as its card says")
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'

@@ -1,0 +1,142 @@
+"""Every page with a model of transformers from its folder: its picture, or the sentence that says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from page_driver import address, again, opener, sent, words
+from streamlit.testing.v1 import AppTest
+from wording import wording
+
+pytest.importorskip("transformers")
+
+import transformers
+from pretrained import folder as save_folder
+
+from viz_transformer.checkpoint import folders
+from viz_transformer.huggingface.loading import load
+from viz_transformer.running.decoding import decode
+from viz_transformer.ui.session import state
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+KIND = {"gpt2": "decoder", "llama": "decoder", "bert": "encoder", "t5": "cross", "bart": "cross"}
+OTHERS = {"gpt_neox": "decoder", "gemma2": "decoder", "mixtral": "decoder", "electra": "encoder"}
+PICTURES = {"run": 2, "input": 1, "positions": 1, "attention": 2, "weight": 1, "layers": 3, "tensors": 2, "masks": 1}
+PICTURES |= {"decoding": 2, "models": 0, "playground": 1}
+"""The components that draw a picture of the run on a page, of a model that writes."""
+
+
+at_models = opener("models", model_tab="open")
+
+
+def text_of(name: str) -> str:
+    """What the model reads: a mask to be filled in, for one that does that."""
+    return "the [MASK] ran" if {**KIND, **OTHERS}[name] == "encoder" else "two hundred"
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a family's model, which is called like the family."""
+    return cache(lambda name: save_folder(tmp_path_factory.mktemp("theirs") / name, name))
+
+
+@pytest.fixture
+def opened(
+    alone: Callable[..., AppTest], written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., AppTest]:
+    """Opens a page of an app that was started with `--checkpoints` and this folder; the address has these fields."""
+
+    def open_page(name: str, page: str, **address: str) -> AppTest:
+        monkeypatch.setenv(folders.CHECKPOINTS_VARIABLE, str(written(name)))
+        opening = {"checkpoint": name, "text": text_of(name), "kind": {**KIND, **OTHERS}[name]}
+        monkeypatch.setattr(state, "DEFAULTS", {**state.DEFAULTS, **opening})
+        return alone(page, **address)
+
+    return open_page
+
+
+@pytest.mark.parametrize("name", [name for name in KIND if name != "bert"])
+@pytest.mark.parametrize("page", PICTURES)
+def test_a_page_has_its_picture(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+
+
+@pytest.mark.parametrize("name", ["llama", "bart"])
+@pytest.mark.parametrize(("page", "part"), [("weight", "maps_and_norms"), ("positions", "places"), ("masks", "masks")])
+def test_what_only_our_own_models_tell_is_a_sentence(
+    opened: Callable[..., AppTest], name: str, page: str, part: str
+) -> None:
+    said = {
+        "maps_and_norms": wording("this_model_does_not_tell_the_maps_and_norms_that_this_page"),
+        "places": wording("this_model_does_not_tell_how_it_places_its_tokens"),
+        "masks": wording("this_model_does_not_tell_how_it_masks"),
+    }
+    assert said[part] in words(opened(name, page))
+
+
+@pytest.mark.parametrize("name", ["llama", "bart"])
+def test_the_map_is_that_of_the_run(opened: Callable[..., AppTest], written: Callable[[str], Path], name: str) -> None:
+    _, arrays = sent(opened(name, "attention", layer="1", heads="3"), "matrix")
+    run = decode(load(written(name)), "two hundred")
+    site = "decoder.1.cross" if name == "bart" else "decoder.1.self"
+    assert np.array_equal(arrays["values"], run.trace[f"{site}.weights"][0, 3].numpy())
+
+
+@pytest.mark.parametrize("name", ["gpt_neox", "gemma2", "mixtral"])
+@pytest.mark.parametrize("page", ["run", "input", "attention", "tensors"])
+def test_models_with_other_parts_have_their_pictures(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+
+
+def test_layers_say_that_two_sub_layers_are_added_at_once(opened: Callable[..., AppTest]) -> None:
+    assert "adds attention and feed-forward to the stream at once: nothing stands between" in words(
+        opened("gpt_neox", "layers")
+    )
+
+
+def test_layers_count_no_active_units_behind_a_gate(opened: Callable[..., AppTest]) -> None:
+    assert "active units" in words(opened("gpt2", "layers", part="ffn"))
+    assert "active units" not in words(opened("llama", "layers", part="ffn"))
+
+
+@pytest.mark.parametrize("level", ["layer", "attention", "weight"])
+@pytest.mark.parametrize("name", ["llama", "bart", "gpt_neox", "mixtral"])
+def test_the_whole_run_can_be_looked_at_deeper(opened: Callable[..., AppTest], name: str, level: str) -> None:
+    app = opened(name, "run", run_view="whole", level=level)
+    assert len(app.get("bidi_component")) >= 1 and not app.exception
+
+
+def test_the_card_says_what_runs_it(opened: Callable[..., AppTest]) -> None:
+    said = words(opened("llama", "models"))
+    assert "Llama (LlamaForCausalLM), from transformers" in said and "run by transformers, from its own folder" in said
+
+
+def test_a_folder_is_opened_by_its_path_and_removed_without_its_files(
+    app: AppTest, written: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(folders.LIBRARY_VARIABLE, str(tmp_path / "library"))
+    theirs = written("gpt2")
+    at_models(app)
+    app.text_input(key="open_weights_path").set_value(str(theirs))
+    again(app)
+    assert "GPT2LMHeadModel" in words(app) and "decoder-only, 2 decoder layers" in words(app)
+    app.text_input(key="open_name").set_value("mine")
+    app.button(key="open_button").click()
+    again(app)
+    assert (tmp_path / "library" / "mine").is_symlink() and address(app)["checkpoint"] == "mine"
+    at_models(app)
+    app.button(key="open_do_remove_mine").click()
+    again(app)
+    assert not (tmp_path / "library" / "mine").exists() and (theirs / "model.safetensors").is_file()
+
+
+def test_a_folder_that_cannot_be_opened_is_a_sentence(app: AppTest, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
+    at_models(app)
+    app.text_input(key="open_weights_path").set_value(str(tmp_path))
+    assert "no attention" in words(again(app))
