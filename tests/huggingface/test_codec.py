@@ -1,0 +1,96 @@
+"""Texts of a model of transformers: cut by its own tokenizer, with names that can be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from pretrained import byte_pieces, folder, likely_pieces, word_pieces
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.huggingface.loading import load
+from viz_transformer.running.decoding import decode
+
+Opened = Callable[[str], Checkpoint]
+
+
+@pytest.fixture(scope="module")
+def one_end(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """Models of which one token alone ends an answer, as the tokenizer has it."""
+
+    def open_one(name: str) -> Checkpoint:
+        where = folder(tmp_path_factory.mktemp(name), name)
+        if (path := where / "generation_config.json").exists():
+            path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token_id": 2}))
+        return load(where)
+
+    return cache(open_one)
+
+
+def test_ids_are_those_of_the_tokenizer(opened: Opened) -> None:
+    for name, tokenizer in (("gpt2", byte_pieces()), ("bert", word_pieces()), ("t5", likely_pieces())):
+        for text in ("the cat sat", "naïve  café", "x\ny"):
+            ckpt = opened(name)
+            codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+            assert list(codec.encode(text).ids) == tokenizer(text)["input_ids"]
+
+
+def test_bytes_and_blanks_can_be_read_and_each_name_stands_once(one_end: Opened) -> None:
+    codec = one_end("gpt2").codec("target")
+    encoded = codec.encode("a the ☃")
+    assert encoded.tokens == ("a", " the", " ", "‹E2›", "‹98›", "‹83›")
+    assert encoded.originals[-1] == "☃" and codec.decode(encoded.ids) == "a the ☃"
+    assert one_end("t5").codec("source").encode("the cat").tokens[0].startswith(" t")
+    for name in ("gpt2", "t5", "bert"):
+        for each in one_end(name).codecs.values():
+            assert len(set(each.names)) == len(each.names)
+
+
+def test_tokens_that_the_tokenizer_does_not_know_are_called_by_their_ids(one_end: Opened) -> None:
+    codec = one_end("gpt2").codec("target")
+    last = len(codec.names) - 1
+    assert codec.names[last] == f"‹id {last}›" and codec.decode([last]) == f"‹id {last}›"
+
+
+def test_a_typed_special_token_stays_text_but_for_a_mask_that_is_filled_in(one_end: Opened) -> None:
+    for name, side in (("gpt2", "target"), ("t5", "source")):
+        codec = one_end(name).codec(side)  # type: ignore[arg-type]
+        inner = [i for i in codec.encode("a </s> b").ids if i in codec.special_ids - {codec.unknown}]
+        assert inner == ([2] if name == "t5" else [])  # the one that ends each text
+    masked = one_end("bert").codec("source").encode("the [MASK] ran")
+    assert masked.tokens[:3] == ("[CLS]", "the", "[MASK]") and masked.tokens[-1] == "[SEP]"
+
+
+def test_unknown_text_keeps_what_was_typed(opened: Opened) -> None:
+    encoded = opened("bert").codec("source").encode("The ☃")
+    assert encoded.tokens == ("[CLS]", "the", "[UNK]", "[SEP]") and encoded.unknown == (2,)
+    assert encoded.originals == ("[CLS]", "The", "☃", "[SEP]")
+
+
+def test_empty_text_and_wrong_ids_are_sentences(opened: Opened) -> None:
+    codec = opened("bert").codec("source")
+    for text in ("", "  "):
+        with pytest.raises(ValueError, match="the text is empty"):
+            codec.encode(text)
+    for ids, said in (([], "empty"), ([999], "outside the vocabulary"), (["a"], "whole numbers")):
+        with pytest.raises(ValueError, match=said):
+            codec.encode_ids(ids)  # type: ignore[arg-type]
+
+
+def test_answers_begin_with_the_forced_token_and_never_have_a_banned_one(tmp_path: Path) -> None:
+    where = folder(tmp_path / "model", "bart", seed=3)
+    free = decode(load(where), "two hundred", max_steps=8)
+    banned = free.steps[0].token_id
+    path = where / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"forced_bos_token_id": 9, "bad_words_ids": [[banned]]}))
+    run = decode(load(where), "two hundred", max_steps=7)
+    assert run.trace.tgt_ids[:2] == (1, 9) and banned not in {step.token_id for step in run.steps}
+    theirs = transformers.BartForConditionalGeneration.from_pretrained(where, attn_implementation="eager").eval()
+    given = torch.tensor([run.trace.src_ids])
+    found = theirs.generate(given, attention_mask=torch.ones_like(given), max_new_tokens=8, do_sample=False)[0].tolist()
+    assert [9, *(step.token_id for step in run.steps)] == found[1:]

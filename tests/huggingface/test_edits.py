@@ -1,0 +1,102 @@
+"""Edits of a model of transformers reach all that reads the point, cached and whole, and no other thread's run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from pretrained import KINDS, WRITING
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.edits import AblateHead, Edit, Scale, SetMask
+from viz_transformer.running.record import Trace
+from viz_transformer.running.tracing import trace
+
+Opened = Callable[[str], Checkpoint]
+SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6], [1, 30, 12, 33, 34, 5]
+
+
+def recorded(ckpt: Checkpoint, *edits: Edit, source: list[int] = SOURCE) -> Trace:
+    return trace(ckpt, source, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None, edits=edits)
+
+
+def stack_of(ckpt: Checkpoint) -> str:
+    return "decoder" if ckpt.anatomy.has_decoder else "encoder"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_edit_inside_each_sub_layer_moves_the_logits(opened: Opened, name: str) -> None:
+    """Not of streams, which a norm may make the same again, however long they are: the next test has them."""
+    ckpt = opened(name)
+    before = recorded(ckpt)["logits"]
+    inside = ("query", "key", "value", "mask", "bias", "weights", "head_out", "hidden")
+    points = [each.name for each in ckpt.anatomy.recorded if each.name.endswith(inside)]
+    assert len(points) > 10
+    for point in points:
+        site, _, what = point.rpartition(".")
+        edit: Edit = SetMask(site, 2, 1, False) if what == "mask" else Scale(point, 1.5)
+        assert not torch.equal(before, recorded(ckpt, edit)["logits"]), point
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_changed_stream_is_what_all_parts_behind_it_read(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    layer = f"{stack_of(ckpt)}.0"
+    point = f"{layer}.residual_after_self"
+    if point not in ckpt.anatomy.point:
+        assert name in ("gpt_neox", "phi")
+        return
+    before, after = recorded(ckpt), recorded(ckpt, Scale(point, 0.25, at=(2, None)))
+    assert torch.equal(after[point][:, 2], before[point][:, 2] * 0.25)
+    stream = after[point]
+    if f"{layer}.cross.out" in after:
+        stream = stream + after[f"{layer}.cross.out"]
+        if ckpt.anatomy.norm == "post":
+            assert torch.equal(stream, after[f"{layer}.residual_after_cross_sum"])
+            return
+        assert torch.equal(stream, after[f"{layer}.residual_after_cross"])
+    behind = f"{layer}.residual_out_sum" if ckpt.anatomy.norm == "post" else f"{layer}.residual_out"
+    assert torch.equal(stream + after[f"{layer}.ffn.out"], after[behind])
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_edits_are_the_same_cached_and_whole(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    edits = [
+        AblateHead("decoder.1.self", 3),
+        Scale("decoder.0.self.key", 0.5, at=(None, 1, None)),
+        Scale("decoder.0.self.value", 2.0),
+        SetMask("decoder.0.self", 3, 0, False),
+    ]
+    target = "the cat sat on" if ckpt.anatomy.has_encoder else None  # long enough for each edit to run
+    steps = None if ckpt.anatomy.has_encoder else 5
+    run = decode(ckpt, "two hundred and four", edits=edits, target=target, max_steps=steps)
+    ids = run.trace.tgt_ids
+    whole = trace(ckpt, run.trace.src_ids or ids, ids if run.trace.src_ids else None, edits=edits)
+    gaps = {point: gap for point, gap in whole.diff(run.trace).items() if not point.endswith(".bias")}
+    assert max(gaps.values()) < 1e-5 * max(float(whole["logits"].abs().max()), 10)
+    plain = trace(ckpt, run.trace.src_ids or ids, ids if run.trace.src_ids else None)
+    assert float((plain["logits"] - whole["logits"]).abs().max()) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["llama", "bart"])
+def test_threads_that_record_edit_and_do_neither_do_not_meet(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    sources = [[3 + (7 * row + place) % 40 for place in range(8)] for row in range(6)]
+    edit = Scale(f"{stack_of(ckpt)}.0.self.value", 3.0)
+    pair = ckpt.anatomy.kind == "encoder-decoder"
+
+    def one(row: int) -> torch.Tensor:
+        if row % 3 == 0:
+            given = ([sources[row]], [TARGET]) if pair else (None, [sources[row]])
+            return ckpt.instrument.whole(*given)
+        return recorded(ckpt, *([edit] if row % 3 == 1 else []), source=sources[row])["logits"]
+
+    alone = [one(row) for row in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        for _ in range(5):
+            for expected, found in zip(alone, pool.map(one, range(6)), strict=True):
+                assert torch.equal(expected, found)
