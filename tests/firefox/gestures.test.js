@@ -139,7 +139,7 @@ test("a pinned run stands beside another of another length", async () => {
   await page.close()
 })
 
-test("the whole run plays, and is walked through by keys to a weight", async () => {
+test("the whole run plays, and keys lead down to a weight, from its address too, and out again", async () => {
   const { page, problems } = await opened(
     "/?run_view=whole&text=42&checkpoint=numbers-any",
     ".whole .stage[data-painted]",
@@ -156,7 +156,22 @@ test("the whole run plays, and is walked through by keys to a weight", async () 
   for (let n = 0; n < 2; n++) await page.keyboard.press("ArrowDown")
   assert.match(await said(), /^Decoder layer 0, self-attention/)
   await page.keyboard.press("Enter")
-  await until(async () => new URL(page.url()).searchParams.get("kind") === "decoder")
+  const inAddress = (name, value) => until(async () => new URL(page.url()).searchParams.get(name) === value)
+  await inAddress("kind", "decoder")
+  await inAddress("level", "layer")
+  for (const level of ["attention", "weight"]) {
+    await page.keyboard.press("+")
+    await inAddress("level", level)
+  }
+  await until(async () => /takes .* from .*, for a score of/.test(await said()))
+  await page.reload()
+  await seen(page, ".whole .stage[data-level=weight][data-painted]")
+  await until(async () => /takes .* from .*, for a score of/.test(await said()))
+  await (await seen(page, ".whole .stage")).focus()
+  for (const level of ["attention", "layer", "run"]) {
+    await page.keyboard.press("Escape")
+    await seen(page, `.whole .stage[data-level=${level}]`)
+  }
   assert.deepEqual(problems, [])
   await page.close()
 })

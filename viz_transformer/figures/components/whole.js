@@ -255,7 +255,11 @@ function makeWhole(root) {
   function go(to, fields = {}) {
     const site = siteOf(head, { ...selection.chosen, ...fields })
     /** @type {Record<string, any>} */
-    const whole = { kind: site.part.kind, layer: site.part.layer, ...fields, level: to }
+    const whole = {
+      ...(selection.chosen.kind && { kind: site.part.kind, layer: site.part.layer }),
+      ...fields,
+      level: to,
+    }
     if (to === "attention" || to === "weight") {
       const { heads } = selection.chosen
       if (!(Array.isArray(heads) && heads.length === 1) && !("heads" in fields))

@@ -123,8 +123,11 @@ const makeSelection = () => {
       pointing.addEventListener("point", heard)
       return () => pointing.removeEventListener("point", heard)
     },
+    /** What was chosen before anybody could be told is told now. */
     connect(/** @type {(pick: Picked) => void} */ send) {
+      const waiting = store.send === null && Object.keys(store.pending).length > 0
       store.send = send
+      if (waiting) setTimeout(flush)
     },
     get connected() {
       return store.send !== null
