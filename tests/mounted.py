@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, Page, Route
+from tabs import LOOKS, tab
 
 from viz_transformer.figures.components.source import javascript, style_sheet
 from viz_transformer.ui.frame import style
@@ -40,13 +41,10 @@ MOUNT = """async ([code, sheet, given]) => {
 
 
 class Mounted:
-    """What is on the page. `problems` are errors, exceptions and dialogs so far."""
+    """What is on the page."""
 
     def __init__(self, page: Page, name: str, data: bytes | dict[str, Any]) -> None:
-        self.page, self.problems = page, list[str]()
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
-        page.on("dialog", lambda dialog: self.problems.append(dialog.message))
+        self.page = page
         page.route(
             "**/*",
             lambda route: route.fulfill(body=PAGE if route.request.url == ADDRESS else "", content_type="text/html"),
@@ -80,13 +78,13 @@ class Mounted:
 
     def heard(self, count: int = 1) -> list[dict[str, Any]]:
         """The fields that Python has been told, once it was told so often."""
-        self.page.wait_for_function(f"window.sent.length >= {count}", timeout=20_000)
+        self.page.wait_for_function(f"window.sent.length >= {count}")
         return self.sent
 
     def hears(self, **fields: Any) -> None:
         """Python is told these fields, or is about to be, as the last ones."""
         same = "(wanted) => JSON.stringify(Object.entries(window.sent.at(-1) ?? {}).sort()) === JSON.stringify(wanted)"
-        self.page.wait_for_function(same, arg=sorted([name, value] for name, value in fields.items()), timeout=20_000)
+        self.page.wait_for_function(same, arg=sorted([name, value] for name, value in fields.items()))
 
     @property
     def sent(self) -> list[dict[str, Any]]:
@@ -114,31 +112,23 @@ def mounting(
     browser: Browser, name: str, how: Callable[..., Shown] = Mounted, **context: Any
 ) -> Iterator[Callable[[bytes | dict[str, Any]], Shown]]:
     """Puts the component on a page of its own for each data it is given; an error in the browser fails the test."""
-    given, made = browser.new_context(**context), list[Shown]()
-
-    def mount(data: bytes | dict[str, Any]) -> Shown:
-        made.append(how(given.new_page(), name, data))
-        return made[-1]
-
-    try:
-        yield mount
-        problems = [problem for shown in made for problem in shown.problems]
+    problems: list[str] = []
+    of = "components" if context.keys() <= LOOKS.keys() else ""
+    with ExitStack() as tabs:
+        yield lambda data: how(tabs.enter_context(tab(browser, problems, of=of, **context)), name, data)
         assert problems == [], problems
-    finally:
-        given.close()
 
 
 @contextmanager
 def imported(browser: Browser) -> Iterator[Callable[..., Any]]:
     """Calls a function in the browser with one argument; it finds all that the parts export as `shared`."""
     parts = {path.name: path.read_text("utf-8") for path in PARTS.iterdir() if path.name.endswith(".js")}
-    page = browser.new_page()
 
     def answer(route: Route) -> None:
         body = parts.get(route.request.url.removeprefix(ADDRESS))
         route.fulfill(body=body or PAGE, content_type="text/javascript" if body else "text/html")
 
-    try:
+    with tab(browser, [], of="components") as page:
         page.route("**/*", answer)
         page.goto(ADDRESS)
         page.evaluate(
@@ -149,8 +139,6 @@ def imported(browser: Browser) -> Iterator[Callable[..., Any]]:
             list(parts),
         )
         yield lambda function, given=None: page.evaluate(function, _given(given))
-    finally:
-        page.close()
 
 
 def _given(data: Any) -> Any:

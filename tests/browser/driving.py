@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Request, expect
+from tabs import SECONDS, tab
 
-SECONDS = 120_000  # imports and the first run may share the machine with other work
 BOX = ".st-key-run_text input"
 MATRIX, GRID, LINES, TEXT, SCRUBBER = (f".{name} .stage" for name in ("matrix", "grid", "lines", "shading", "scrubber"))
 
@@ -115,28 +115,21 @@ def opened(
     `fields` are put into the address: the selection to begin with; `script` runs before the page's own. Pages share
     what a browser has in its cache, unless it is to be `another` browser.
     """
-    context = browser.new_context() if another or not browser.contexts else browser.contexts[0]
-    page = context.new_page()
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.emulate_media(color_scheme=scheme)
-    page.set_default_timeout(SECONDS)
-    expect.set_options(timeout=SECONDS)
     problems: list[str] = []
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("dialog", lambda dialog: problems.append(f"a dialog opened: {dialog.message}"))
-    page.on("request", lambda request: None if is_ours(request.url, server) else problems.append(request.url))
-    if script:
-        page.add_init_script(script)
-    try:
+    size = {"width": 1280, "height": 900}
+    of = "" if another else "app"
+
+    def asked(request: Request) -> None:
+        if not is_ours(request.url, server):
+            problems.append(request.url)
+
+    with tab(browser, problems, of=of, script=script, color_scheme=scheme, viewport=size) as page:
+        page.on("request", asked)
         page.goto(server + path + (f"?{urlencode(fields)}" if fields else ""))
         yield page
         expect(page.get_by_test_id("stException")).to_have_count(0)
         assert problems == []
-    finally:
-        page.close()
-        if another:
-            context.close()
+        page.remove_listener("request", asked)
 
 
 def is_ours(url: str, server: str) -> bool:
@@ -300,7 +293,7 @@ def expect_tooltip(stage: Locator, position: Any, *texts: str) -> None:
             return tip.hidden ? "" : tip.innerText
           }
           const is = () => texts.every((text) => said().includes(text))
-          for (let frame = 0; frame < 600 && !is(); frame++) await new Promise((go) => requestAnimationFrame(go))
+          for (let look = 0; look < 2400 && !is(); look++) await new Promise((go) => setTimeout(go, 50))
           if (!is()) throw new Error(`it says ${JSON.stringify(said())}, not ${JSON.stringify(texts)}`)
         }""",
         [position, [*texts]],
@@ -312,10 +305,10 @@ def expect_ring(stage: Locator, wanted: Any) -> None:
     stage.evaluate(
         f"""async (stage, wanted) => {{
           const ring = {_RING}
-          for (let frame = 0; frame < 600; frame++) {{
+          for (let look = 0; look < 2400; look++) {{
             const found = ring(stage)
             if (found && Math.hypot(found.x - wanted.x, found.y - wanted.y) < 6) return
-            await new Promise((go) => requestAnimationFrame(go))
+            await new Promise((go) => setTimeout(go, 50))
           }}
           throw new Error(`the ring is at ${{JSON.stringify(ring(stage))}}, not at ${{JSON.stringify(wanted)}}`)
         }}""",
@@ -344,7 +337,7 @@ def expect_pixel(stage: Locator, place: Any, colour: list[float]) -> None:
         f"""async (stage, [place, wanted]) => {{
           const pixel = ({_PIXEL})(stage)
           const is = () => pixel(place).every((channel, k) => Math.abs(channel - wanted[k]) <= 2)
-          for (let frame = 0; frame < 600 && !is(); frame++) await new Promise((go) => requestAnimationFrame(go))
+          for (let look = 0; look < 2400 && !is(); look++) await new Promise((go) => setTimeout(go, 50))
           if (!is()) throw new Error(`there is ${{pixel(place)}}, not ${{wanted}}`)
         }}""",
         [[place["x"], place["y"]], colour],

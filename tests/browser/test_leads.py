@@ -5,8 +5,9 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
-from browser.driving import SECONDS, drawn, expect_address, opened, survey, tab_to
+from browser.driving import drawn, expect_address, opened, survey, tab_to
 from playwright.sync_api import Page, expect
+from tabs import SECONDS
 
 MATRIX = ".matrix .stage"
 PAGES = (
@@ -52,7 +53,7 @@ def test_every_page_reaches_the_next_by_keyboard(app_server, browser, path, foll
         page.locator(".vt-explained").last.click()  # what the keyboard goes on from
         tab_to(page, link)
         page.keyboard.press("Enter")
-        page.wait_for_url(f"**/{following}?**", timeout=1000 * SECONDS)
+        page.wait_for_url(f"**/{following}?**", timeout=SECONDS)
 
 
 def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(app_server, browser):
@@ -71,7 +72,7 @@ def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(
         where = survey(stage)
         box = stage.bounding_box()
         page.mouse.dblclick(box["x"] + where.columns[2], box["y"] + where.rows[1])
-        page.wait_for_url("**/weight?**", timeout=1000 * SECONDS)
+        page.wait_for_url("**/weight?**", timeout=SECONDS)
         expect_address(page, t="1", i="2")
 
 

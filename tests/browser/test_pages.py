@@ -56,7 +56,7 @@ def test_the_influence_matrix_says_which_translator_reads_the_future(app_server,
 @pytest.mark.parametrize(("scheme", "projector"), [("dark", "off"), ("light", "on")])
 def test_every_page_is_there_in_dark_and_on_a_projector(app_server, browser, scheme, projector):
     view = {"checkpoint": "numbers-tiny", "text": "0.07"} | ({"projector": "on"} if projector == "on" else {})
-    with opened(browser, app_server, scheme=scheme, another=True, **view) as page:
+    with opened(browser, app_server, scheme=scheme, **view) as page:
         for title, (path, answer) in PAGES.items():
             page.goto(f"{app_server}/{path}?{urlencode(view)}")
             expect(page.locator("h1")).to_have_text(title)
@@ -79,7 +79,7 @@ def place_of_scene(page):
 
 def test_a_clicker_leads_through_each_scene_to_its_end_and_then_to_the_next(app_server, browser):
     view = {"checkpoint": "numbers-tiny", "text": "0.07", "projector": "on", "model_tab": "data"}
-    with opened(browser, app_server, "/models", another=True, **view) as page:
+    with opened(browser, app_server, "/models", **view) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         expect(page.locator(".st-key-model_data")).to_be_visible()
         expect(page.locator(".component.keys")).to_be_attached()
@@ -101,7 +101,7 @@ def test_a_clicker_leads_through_each_scene_to_its_end_and_then_to_the_next(app_
         assert place_of_scene(page)[0] == 0
         page.keyboard.press("PageUp")
         expect_address(page, scene=None)
-    with opened(browser, app_server, "/playground", another=True, projector="on", play="norms") as page:
+    with opened(browser, app_server, "/playground", projector="on", play="norms") as page:
         expect(page.locator(".st-key-play_picture .js-plotly-plot")).to_be_visible()
         expect(page.locator(".component.keys")).to_be_attached()
         expect(page.locator(".vt-caption")).to_be_in_viewport()

@@ -1,0 +1,78 @@
+"""Tabs of a browser that one test leaves to the next: a new one costs more than what most tests look at in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+SECONDS = 120_000  # imports, the first run, even a click may share the machine with much other work
+EMPTY = "about:blank"
+LOOKS = {"color_scheme": "light", "reduced_motion": "no-preference", "viewport": {"width": 1280, "height": 720}}
+_FORGET = "() => { localStorage.clear(); sessionStorage.clear() }"
+_contexts: dict[tuple[Browser, str], BrowserContext] = {}
+_left: dict[tuple[BrowserContext, str], list[Page]] = defaultdict(list)
+
+
+@contextmanager
+def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = "", **looks: Any) -> Iterator[Page]:
+    """An empty tab; errors, exceptions and dialogs in it are added to `problems`, `script` runs before a page's own.
+
+    Tabs `of` the same name share what a browser has in its cache; what a page stored is forgotten when its test is
+    over. They may have other LOOKS. Without a name it is a browser of its own, which may be whatever else Playwright's
+    contexts can be.
+    """
+    if not of:
+        with browser.new_context(**{**LOOKS, **looks}) as own:
+            page = _new(own, script)
+            with _heard(page, problems):
+                yield page
+        return
+    if (browser, of) not in _contexts:
+        _contexts[browser, of] = browser.new_context()
+    context = _contexts[browser, of]
+    page = _left[context, script].pop() if _left[context, script] else _new(context, script)
+    try:
+        _look(page, **{**LOOKS, **looks})
+        with _heard(page, problems):
+            yield page
+        page.unroute_all()
+        page.evaluate(_FORGET)
+        page.mouse.move(-1, -1)
+        page.goto(EMPTY)
+    except BaseException:
+        page.close()
+        raise
+    _left[context, script].append(page)
+
+
+def _new(context: BrowserContext, script: str) -> Page:
+    page = context.new_page()
+    page.set_default_timeout(SECONDS)
+    expect.set_options(timeout=SECONDS)
+    if script:
+        page.add_init_script(script)
+    return page
+
+
+def _look(page: Page, *, viewport: Any, color_scheme: Any, reduced_motion: Any) -> None:
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+    page.bring_to_front()  # one behind others is given no frames
+
+
+@contextmanager
+def _heard(page: Page, problems: list[str]) -> Iterator[None]:
+    hear: dict[Any, Any] = {
+        "console": lambda message: problems.append(message.text) if message.type == "error" else None,
+        "pageerror": lambda error: problems.append(str(error)),
+        "dialog": lambda dialog: problems.append(f"a dialog opened: {dialog.message}"),
+    }
+    for event, heard in hear.items():
+        page.on(event, heard)
+    yield
+    for event, heard in hear.items():
+        page.remove_listener(event, heard)
