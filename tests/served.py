@@ -25,10 +25,10 @@ def serving(command: list[str], log: Path) -> Iterator[str]:
         yield address(process, log)
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=60)
 
 
-def address(process: subprocess.Popen[bytes], log: Path, seconds: float = 30) -> str:
+def address(process: subprocess.Popen[bytes], log: Path, seconds: float = 120) -> str:
     """The address that a started app prints into its log; fails with the log if none comes."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:

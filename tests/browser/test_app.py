@@ -79,6 +79,7 @@ def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app
         reads, writes = (page.get_by_role("group", name=name).locator(".token") for name in ("reads", "writes"))
         expect(reads).to_have_text(["<s>", *NUMBER, "</s>"])
         expect(writes).to_have_text([step.token for step in number_run.steps])
+        expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         stage = drawn(page, MATRIX, f"decoder layer {LAYER}, head {HEAD}, cross-attention")
         where = survey(stage)
         assert list(where.rows) == list(range(14)) and list(where.columns) == list(range(11))

@@ -198,14 +198,14 @@ def test_ctrl_c_ends_the_app_without_a_traceback() -> None:
     line = process.stdout.readline()
     assert status(port_of(line.split()[2]), "/_stcore/health") == 200  # waits until it is up
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
 
 
 @pytest.mark.parametrize("path", ["/", "/models"])
 def test_every_page_knows_the_address_of_the_server_and_has_our_title(app_server: str, path: str) -> None:
     request = urllib.request.Request(app_server + path, headers={"Accept": "text/html"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         page = answer.read().decode()
     assert "<title>Viz Transformer</title>" in page
     assert serving.AddressedPage.SCRIPT in page
