@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
@@ -24,6 +25,7 @@ from viz_transformer.text import SubWords
 from viz_transformer.train.owned import OwnData
 from viz_transformer.train.run import train
 from viz_transformer.train.stopping import Stopped
+from viz_transformer.train.tasks import own
 from viz_transformer.train.tasks.own import learned_subwords, own_task
 from viz_transformer.train.tasks.task import PairTask, Plan, TextTask
 
@@ -264,6 +266,36 @@ def test_a_bad_file_is_one_sentence_with_the_line(name: str, here: Path, capsys:
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1) and sentence in err
     assert not Path("out").exists() and not Path("out.training").exists()
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_of_a_file_that_is_too_large_as_many_lines_are_taken_as_it_says(
+    zipped: bool, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own, "MOST_READ", 1_000_000)
+    path = write(Path("large.tsv"), [(f"{i:0499}", "0" * 499) for i in range(1100)])  # 1,000 bytes a line
+    content = path.read_bytes()
+    if zipped:
+        path = Path("large.tsv.gz")
+        path.write_bytes(gzip.compress(content))
+    with pytest.raises(ValueError) as told:
+        own_task(OwnData(pairs=path), out="out")
+    assert str(told.value) == (
+        f"{path} has more than 1 MB of text, as much as is trained on: give its first 1,000 lines, as"
+        " `head -n 1000` writes them"
+    )
+    part = write(Path("part.tsv"), [(f"{i:04}", "0" * 4) for i in range(100)])
+    with pytest.raises(ValueError, match="large.tsv"):
+        own_task(OwnData(pairs=part, test=path), out="out")
+    Path("enough.tsv").write_bytes(content[:1_000_000])
+    assert own_task(OwnData(pairs="enough.tsv"), out="out").config.max_source == 511
+
+
+def test_of_a_line_that_is_too_large_a_part_is_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own, "MOST_READ", 1_000_000)
+    Path("line.txt").write_text("to be " * 200_000)
+    with pytest.raises(ValueError, match="give a part of its first line, which is longer$"):
+        own_task(OwnData(pairs="line.txt"), out="out")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer as Learner
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
-from viz_transformer.measuring.data import Pair, Split, read_pairs, read_text
+from viz_transformer.measuring.data import Pair, Split, beginning, read_pairs, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.sentences import quoted
@@ -37,6 +37,9 @@ SOME_WORDS = 3000
 """From so many different words on, those that occur once are unknown: one meeting teaches nothing."""
 MOST_TOKENS = 30_000
 MOST_SUBWORDS = 8000
+MOST_READ = 50_000_000
+"""Bytes of a file, unpacked: as characters of a plain text they take about 2 GB of memory, as words about 5, and with the
+largest model that is proposed four epochs of them are days."""
 WINDOW = 128
 SMALL = 64
 """A d_model up to which one thread of the processor is enough."""
@@ -83,12 +86,14 @@ def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps:
 
     A file without any tab is a plain text, and trains a decoder alone. Where no other file is given, sources are taken
     out by their checksums, or the two ends of the text. The card names the files, not the folders of their owner.
-    Raises ValueError, with the line number, for bad files and for texts that are too long, if there is too little to
-    learn from and to test on, and for settings that do not fit.
+    Raises ValueError, with the line number, for bad files and for texts that are too long, for files that are too
+    large, if there is too little to learn from and to test on, and for settings that do not fit.
     """
     if own.tokens is not None and own.tokens not in TOKENS:
         raise ValueError(f"tokens={quoted(own.tokens)} is not known: choose {' or '.join(TOKENS)}")
     files = _files({"train": own.pairs, "validation": own.valid, "test": own.test})
+    for path in files.given.values():
+        _check_size(path)
     text = read_text(files.given["train"])
     made = _pairs_task if "\t" in text else _text_task
     task, config, facts = made(files, text, own)
@@ -96,6 +101,17 @@ def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps:
         task = replace(task, plan=replace(task.plan, epochs=epochs))
     words = _words(files, own, config, Path(out))
     return Proposal(replace(task, **words), config, files.folder, (*facts, _plan_fact(task.plan, steps)))
+
+
+def _check_size(path: str) -> None:
+    """Raise ValueError for a file of more than MOST_READ bytes, with as many of its lines as are read. No more of it is
+    read for that."""
+    if (read := beginning(path, MOST_READ)) is None:
+        return
+    lines, most = read.count(b"\n"), f"{MOST_READ // 1_000_000} MB"
+    part = f"its first {lines:,} line{'s' * (lines > 1)}" if lines else "a part of its first line, which is longer"
+    how = f", as `head -n {lines}` writes them" * bool(lines)
+    raise ValueError(f"{path} has more than {most} of text, as much as is trained on: give {part}{how}")
 
 
 def _files(given: dict[str, str | Path | None]) -> _Files:

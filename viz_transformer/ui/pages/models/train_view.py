@@ -16,6 +16,7 @@ from viz_transformer.train import processes
 from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
+from viz_transformer.train.tasks.own import MOST_READ as MOST_IN_A_SHELL
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file
 from viz_transformer.ui.pages.models.live_view import live
@@ -128,8 +129,8 @@ def _beginning_of(whole: Path, cut: Path) -> str:
     """What is read of a large file, and how all of it is."""
     size, kept_size = (file_size(path.stat().st_size) for path in (whole, cut))
     return (
-        f"{whole.name} is large ({size}): its first {kept_size} are read, and kept beside the model. To train on all of"
-        " it, give it to `viz-transformer train --pairs` in a shell."
+        f"{whole.name} is large ({size}): its first {kept_size} are read, and kept beside the model. In a shell"
+        f" `viz-transformer train --pairs` reads up to {file_size(MOST_IN_A_SHELL)}."
     )
 
 
