@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ import torch
 import viz_transformer as vt
 from viz_transformer.checkpoint import CheckpointError
 from viz_transformer.checkpoint.contents import bundled_folder
-from viz_transformer.checkpoint.importers.importing import Answers, Opened, open_file
-from viz_transformer.measuring.alternatives import Texts, measured, read_texts
+from viz_transformer.checkpoint.importers.importing import Answers, Opened, codecs_of, open_file, special_settings
+from viz_transformer.measuring.alternatives import TOGETHER, Losses, Measurement, Texts, masked, measured, read_texts
+from viz_transformer.model.kinds import SIDES
+from viz_transformer.text.vocabulary import ROLES
 
 BUNDLED = bundled_folder()
 
@@ -49,14 +53,15 @@ def own_texts(name: str, count: int = 12) -> Texts:
     return [(parted("source", source), parted("target", target)) for source, target in ckpt.examples()[:count]]
 
 
+USUAL = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 UNASKED = {
-    "copy": {"bos": "<s>", "eos": "</s>"},
-    "numbers-any": {"bos": "<s>", "eos": "</s>"},
-    "numbers-tiny": {"bos": "<s>", "eos": "</s>"},
-    "taylor": {"bos": "<sos>", "eos": "<eos>"},
-    "multi30k-tutorial6": {"bos": "<BOS>", "eos": "<EOS>"},
+    "copy": USUAL,
+    "numbers-any": USUAL,
+    "numbers-tiny": USUAL,
+    "taylor": {"bos": "<sos>", "eos": "<eos>", "pad": "<pad>"},
+    "multi30k-tutorial6": {"bos": "<BOS>", "eos": "<EOS>", "unk": "<unk>", "pad": "<PAD>"},
 }
-"""Start and end tokens, which are measured elsewhere."""
+"""Special tokens, which are measured elsewhere."""
 SLOWER = ("numbers-tiny", 24)
 """With twelve texts its second best is only 0.013 nats behind."""
 
@@ -79,7 +84,7 @@ def test_heads_of_a_bundled_model_are_found_from_some_texts(name: str, count: in
 
 
 def test_what_makes_no_difference_cannot_be_told_and_stays_the_usual_answer() -> None:
-    opened, found = measured(without_config("copy"), own_texts("copy"))
+    opened, found = measured(without_config("copy", specials=USUAL), own_texts("copy"))
     activation = next(each for each in found.tables if each.name == "activation")
     assert not activation.told and activation.value == "relu"
     assert activation.verdict.startswith("cannot be told: ") and activation.verdict.endswith(
@@ -181,13 +186,110 @@ def test_a_persons_own_answer_wins_and_is_not_measured() -> None:
     assert "n_heads" not in {each.name for each in found.tables}
 
 
+def of_roles(found: Measurement) -> dict[str, Losses]:
+    return {each.name: each for each in found.tables if each.name.startswith(("source_", "target_"))}
+
+
 def test_the_start_token_of_the_source_is_found_where_the_texts_tell_it() -> None:
-    opened, found = measured(without_config("copy", specials={"source_eos": None}), own_texts("copy"))
-    roles = {each.name: each for each in found.tables if each.name.startswith(("source_", "target_"))}
-    assert set(roles) == {"source_bos", "target_bos", "target_eos"}
+    _, found = measured(without_config("copy", specials={"source_eos": None}), own_texts("copy"))
+    roles = of_roles(found)
+    assert set(roles) == {f"{side}_{role}" for side in SIDES for role in ROLES} - {"source_eos"}
     assert roles["target_bos"].told and roles["target_bos"].value == "<s>"
     assert roles["target_eos"].told and roles["target_eos"].value == "</s>"
-    del opened
+
+
+def test_padding_that_is_masked_cannot_be_told_but_is_no_token_that_the_texts_need() -> None:
+    given = {name: getattr(vt.load(BUNDLED / "copy").config, name) for name in (*TOGETHER, "n_heads", "activation")}
+    specials = {name: token for name, token in USUAL.items() if name != "pad"}
+    _, found = measured(without_config("copy", settings=given, specials=specials), own_texts("copy"))
+    roles = of_roles(found)
+    for role, needed in (("source_pad", "</s>"), ("target_pad", "<s>")):  # what is read of each text, and not alone
+        assert roles[role].verdict == (
+            "cannot be told: padding is masked, and stands in none of these texts; the usual answer stays, <pad>"
+        )
+        losses = {token: loss or 0.0 for token, loss in roles[role].losses}
+        assert losses[needed] > losses["<pad>"] + 0.5 and set(losses) == {*USUAL.values(), None}
+
+
+def test_a_token_that_the_texts_need_is_not_left_to_be_padding() -> None:
+    """Where the usual name of padding is that of the end: nothing is chosen instead."""
+    found = masked("source_pad", (("<s>", 0.1), (None, 0.1), ("</s>", 0.9)), "</s>")
+    assert found.verdict == "cannot be told: <s> or none; the usual answer, </s>, is worse, so it is none"
+    assert masked("source_pad", (("<s>", 0.1), (None, 0.2)), None).value is None
+
+
+# --- a decoder alone
+
+NAMED = ("<a>", "<b>", "<c>", "<d>", *"helo")
+TEXT = "hel?olohe"
+"""With one token that the vocabulary lacks."""
+
+
+def by_position(path: Path, written: Sequence[str]) -> Opened:
+    """A decoder alone that writes written[i] where it has read i + 1 tokens; NAMED[1:4] among these disturb it."""
+    config = vt.ModelConfig(
+        target_vocab_size=len(NAMED), decoder_layers=1, d_model=16, n_heads=1, d_ff=4, max_target=16, norm="pre",
+        positions="learned", embedding_scale="one",
+    )  # fmt: skip
+    state = {
+        name: torch.ones_like(value) if name.endswith(".gain") else torch.zeros_like(value)
+        for name, value in vt.Transformer(config).state_dict().items()
+    }
+    state["decoder.embedding.position.table"] = torch.eye(16)
+    for token in NAMED[1:4]:  # whoever reads one of these likes to write it
+        state["decoder.embedding.token.weight"][NAMED.index(token), 14] = 3.0
+        state["output.weight"][NAMED.index(token), 15] = 1.5
+    state["decoder.layers.0.self_attention.to_value.weight"][0, 14] = 1.0
+    state["decoder.layers.0.self_attention.to_out.weight"][15, 0] = 1.0
+    for place, token in enumerate(written):
+        state["output.weight"][NAMED.index(token), place] = 1.5
+    torch.save(state, path / "m.pt")
+    (path / "names.json").write_text(json.dumps(NAMED))
+    sure = ("n_heads", "norm", "embedding_scale", "activation", "divisor", "norm_epsilon", "mask_fill")
+    settings = {name: getattr(config, name) for name in sure}
+    return open_file(path / "m.pt", Answers(target_vocab=path / "names.json", settings=settings))
+
+
+def test_start_end_and_unknown_token_of_a_decoder_alone_are_found(tmp_path: Path) -> None:
+    opened, found = measured(by_position(tmp_path, [*"hel", "<d>", *"olohe", "<c>"]), [TEXT] * 12)
+    roles = of_roles(found)
+    assert {name: table.value for name, table in roles.items() if table.told} == {
+        "target_bos": "<a>",
+        "target_eos": "<c>",
+        "target_unk": "<d>",
+    }
+    token, loss = roles["target_eos"].losses[0]
+    model = vt.Transformer(codecs_of(opened)[0]).eval()
+    model.load_state_dict(torch.load(tmp_path / "m.pt", weights_only=True))
+    read = torch.tensor([[NAMED.index(each) for each in ("<a>", *"hel", "<d>", *"olohe")]])
+    assert token == "<c>" and loss == pytest.approx(-float(model(read)[0, -1].log_softmax(-1)[2]), abs=1e-5)
+    assert roles["target_eos"].lines[0][1].endswith(" per text")  # it comes once in each
+    assert roles["target_pad"].value is None and roles["target_pad"].verdict.startswith("cannot be told: ")
+    config, codecs = codecs_of(opened)
+    codec = codecs["target"]
+    assert codec is not None and codec.encode(TEXT).tokens == ("<a>", *"hel", "<d>", *"olohe", "<c>")
+    assert config.target_pad is None
+    assert {each.name: each.origin for each in special_settings(opened)} == {
+        "target_bos": "measured",
+        "target_eos": "measured",
+        "target_unk": "measured",
+        "target_pad": "usual answer",
+    }
+
+
+def test_the_ends_of_texts_that_go_on_do_not_tell_that_there_is_no_end_token(tmp_path: Path) -> None:
+    opened, found = measured(by_position(tmp_path, [*"elolohehh"]), ["helolohe"] * 12)
+    roles = of_roles(found)
+    assert roles["target_bos"].told and roles["target_bos"].verdict == "none: measured"
+    assert roles["target_eos"].verdict == (
+        "cannot be told: none of them follows these texts, which may be parts of longer ones; the usual answer stays,"
+        " none"
+    )
+    assert roles["target_unk"].verdict == (
+        "cannot be told: these texts have no unknown token; the usual answer stays, none"
+    )
+    assert ("target_unk", "", "", roles["target_unk"].verdict) in found.rows()
+    assert opened.plan.config is not None and opened.plan.config.kind == "decoder-only"
 
 
 @pytest.mark.parametrize(
@@ -232,6 +334,8 @@ def copy(tmp_path: Path) -> list[object]:
     folder = BUNDLED / "copy"
     words: list[object] = ["import", folder / "model.safetensors", "--out", tmp_path / "out"]
     words += ["--source-vocab", folder / "source_vocab.json", "--target-vocab", folder / "target_vocab.json"]
+    for role in ("bos=<s>", "unk=<unk>", "pad=<pad>", "source_eos=</s>"):
+        words += ["--set", role]
     return [*words, "--texts", tmp_path / "pairs.tsv"]
 
 
@@ -242,7 +346,8 @@ def test_an_import_shows_the_table_and_its_card_keeps_what_was_measured(copy: li
     assert "n_heads 4 <0.001 4: measured" in lines and "8 1.409" in lines
     assert "n_heads 4 (measured)" in lines
     assert any(
-        "12 texts, 171 tokens to predict, 6" in line and "in 2 rounds, until nothing changed" in line for line in lines
+        re.search(r"12 texts, 171 tokens to predict, \d\d runs in 2 rounds, until nothing changed", line)
+        for line in lines
     )
     ckpt = vt.load(tmp_path / "out")
     kept = ckpt.card["imported"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.nn import functional as F
@@ -22,13 +22,14 @@ from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, CheckpointError
 from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, planned, special_settings
 from viz_transformer.checkpoint.importers.mapping import moved
-from viz_transformer.checkpoint.importers.plan import FIELDS
 from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
 from viz_transformer.measuring.data import Pair, read_pairs, read_text
 from viz_transformer.measuring.verifying import FEWEST_TOKENS
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.text.vocabulary import ROLES
 
 Texts = Sequence[str] | Sequence[Pair]
 Said = Callable[[int], None]
@@ -44,16 +45,17 @@ ORDER = ("norm", "embedding_scale", "positions", "n_heads", "divisor", "activati
 TOGETHER = ("norm", "embedding_scale", "positions")
 """With one of these wrong the others may look worse than they are."""
 LAST = ("norm_epsilon", "mask_fill")
-MEASURED_ROLES = ("source_bos", "source_eos", "target_bos", "target_eos")
-"""Padding and the unknown token are no part of these runs."""
+MEASURED_ROLES = tuple(f"{side}_{role}" for side in ("source", "target") for role in ROLES)
+END = "target_eos"
 
 
 @dataclass(frozen=True)
 class Losses:
     """The loss of the texts under each alternative of one setting, the others as they were found.
 
-    losses: alternative and nats per token, None for one that the model cannot have. usual: what was guessed. value:
-    what is taken; told: whether the texts tell it; why: why not, where that is not that two are too close.
+    losses: alternative and nats per token, None for one that the model cannot have; none at all where the texts have
+    nothing to do with it. usual: what was guessed. value: what is taken; told: whether the texts tell it; why: why not,
+    where that is not that two are too close. per: what the nats are of, "token", or "text" for what ends one.
     """
 
     name: str
@@ -62,6 +64,16 @@ class Losses:
     value: Any
     told: bool
     why: str = ""
+    per: Literal["token", "text"] = "token"
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Each alternative with its loss, in words."""
+        unit = "" if self.per == "token" else f" per {self.per}"
+        return tuple(
+            (shown(value), "cannot be" if loss is None else f"{numerals.number(loss, 3)}{unit}")
+            for value, loss in self.losses
+        )
 
     @property
     def verdict(self) -> str:
@@ -70,7 +82,7 @@ class Losses:
             return f"{shown(self.value)}: measured"
         if self.why:
             return f"cannot be told: {self.why}; the usual answer stays, {shown(self.value)}"
-        near = " or ".join(shown(each) for each in _near(self.losses))
+        near = " or ".join(shown(each) for each in sorted(_near(self.losses), key=lambda each: each != self.usual))
         if not near:
             return f"cannot be told: none of them can be measured; {shown(self.value)} stays"
         if self.value == self.usual:
@@ -112,14 +124,9 @@ class Measurement:
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Setting, alternative, loss in nats per token and verdict; what a line repeats is blank in it."""
         return [
-            (
-                "" if index else each.name,
-                shown(value),
-                "cannot be" if loss is None else numerals.number(loss, 3),
-                "" if index else each.verdict,
-            )
+            ("" if index else each.name, value, loss, "" if index else each.verdict)
             for each in self.tables
-            for index, (value, loss) in enumerate(each.losses)
+            for index, (value, loss) in enumerate(each.lines or (("", ""),))
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -185,6 +192,7 @@ def _settled(trial: _Trial) -> Measurement:
             found = _compared(name, options, trial)
             changed = changed or found.value != trial.values[name]
             trial.values[name], tables[name] = found.value, found
+    tables |= {each.name: each for each in (*trial.silent, *trial.ending())}
     last = trial.scores({})
     if last is None:
         raise ValueError(f"{trial.opened.found.path.name} cannot be measured: its settings do not fit together")
@@ -229,10 +237,22 @@ def _compared(name: str, options: Sequence[Any], trial: _Trial) -> Losses:
         (option, None if (scores := trial.scores({name: option})) is None else _loss(scores)) for option in options
     ]
     losses = tuple(sorted(found, key=lambda each: (each[1] is None, each[1])))
+    if name.endswith("_pad") and trial.config.pad_to is None:
+        return masked(name, losses, trial.usual[name])
     near, usual, present = _near(losses), trial.usual[name], trial.values[name]
     told = len(near) == 1 and len(losses) > 1
     value = present if not near else near[0] if told or usual not in near else usual
     return Losses(name, losses, usual, value, told)
+
+
+def masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual: Any) -> Losses:
+    """Of padding, which is masked and stands in no text, only that it is none of the tokens that are needed."""
+    by_token = dict(losses)
+    without, with_usual = by_token[None], by_token[usual]
+    assert without is not None
+    if with_usual is not None and with_usual - without < max(APART_NATS, APART_SHARE * without):
+        return Losses(name, losses, usual, usual, False, "padding is masked, and stands in none of these texts")
+    return Losses(name, losses, usual, None, False)
 
 
 def _near(losses: Iterable[tuple[Any, float | None]]) -> list[Any]:
@@ -259,7 +279,8 @@ def _config(opened: Opened) -> ModelConfig:
 class _Trial:
     """Runs of one file's model under changing answers; each combination is run once.
 
-    open: the settings that nothing tells, and their alternatives. values: the present answers to them.
+    open: the settings that nothing tells, and their alternatives. values: the present answers to them. silent: those of
+    which these texts can tell nothing.
     """
 
     def __init__(self, opened: Opened, texts: Texts, progress: Said | None) -> None:
@@ -270,6 +291,14 @@ class _Trial:
         self._states: dict[int, Mapping[str, torch.Tensor]] = {}
         self._scores: dict[tuple[Any, ...], TokenScores | None] = {}
         self._check(texts)
+        self._ends = self.open.pop(END, ()) if self.lines else ()
+        self.silent = [
+            Losses(name, (), self.usual[name], self.usual[name], False, "these texts have no unknown token")
+            for name in self.open
+            if name.endswith("_unk") and not self._lacking(name, self.pairs, self.lines)
+        ]
+        for each in self.silent:
+            del self.open[each.name]
 
     def _check(self, texts: Texts) -> None:
         """Keep those that the model can read, at most MOST_TEXTS. Raises ValueError for fewer than FEWEST_TEXTS, and
@@ -283,9 +312,13 @@ class _Trial:
             raise ValueError(f"{given} is decoder-only: give texts, a line each, not pairs")
         if self.config.kind == "encoder-decoder" and lines:
             raise ValueError(f"{given} is encoder-decoder: give pairs of source and target, a tab between them")
+        pairs, lines = pairs[:MOST_TEXTS], lines[:MOST_TEXTS]
+        for name, options in self.open.items():
+            if name.endswith("_unk") and self.usual[name] is None and self._lacking(name, pairs, lines):
+                self.usual[name] = self.values[name] = options[0]
         ckpt = self._made(self.config, self.values)
-        self.pairs = readable(ckpt, pairs[:MOST_TEXTS]) if pairs else []
-        self.lines = [each for each in lines[:MOST_TEXTS] if len(_ids(ckpt, each)) > 1]
+        self.pairs = readable(ckpt, pairs) if pairs else []
+        self.lines = [each for each in lines if len(_ids(ckpt, each)) > 1]
         if self.count < FEWEST_TEXTS:
             raise ValueError(
                 f"{self.count} texts that the model can read are too few to measure by: give {FEWEST_TEXTS} or more"
@@ -308,7 +341,7 @@ class _Trial:
         return self._scores[key]
 
     def _run(self, values: Mapping[str, Any]) -> TokenScores | None:
-        words = {name: value for name, value in values.items() if name in FIELDS}
+        words = {name: value for name, value in values.items() if name not in MEASURED_ROLES}
         try:
             config = ModelConfig.from_dict({**self.config.to_dict(), **words})
             ckpt = self._made(config, values)
@@ -319,11 +352,7 @@ class _Trial:
             self.progress(self.runs)
         if config.has_encoder:
             return target_scores(ckpt, self.pairs)
-        codec, total = ckpt.own_codec("target"), TokenScores()
-        for text in self.lines:
-            ids = _ids(ckpt, text)
-            total += window_scores(ckpt, codec, ids, min(config.max_target, len(ids)), None)[0]
-        return total
+        return sum((_line_scores(ckpt, _ids(ckpt, text)) for text in self.lines), TokenScores())
 
     def _made(self, config: ModelConfig, values: Mapping[str, Any]) -> Checkpoint:
         """The model with these settings and roles."""
@@ -353,7 +382,7 @@ class _Trial:
     def seeing_all(self, encoder: Opened) -> float | None:
         """Nats per token of the same texts, in the same windows, where each row reads all of its window; None where
         that model gives out nothing to predict with."""
-        words = {name: value for name, value in self.values.items() if name in FIELDS}
+        words = {name: value for name, value in self.values.items() if name not in MEASURED_ROLES}
         config = ModelConfig.from_dict({**_config(encoder).to_dict(), **words})
         if config.target_vocab_size != self.config.target_vocab_size:
             return None
@@ -383,11 +412,42 @@ class _Trial:
         ckpt = self._made(self.config, self.values)
         return [_ids(ckpt, text) for text in self.lines]
 
+    def ending(self) -> list[Losses]:
+        """Of a decoder alone which token ends a text: how likely each is behind the texts' last tokens, and that it is
+        none of them. That none is does not tell that there is none: a text may be a part of a longer one."""
+        if not self._ends:
+            return []
+        ckpt = self._made(self.config, self.values)
+        codec, most = ckpt.own_codec("target"), self.config.max_target
+        places = {token: codec.vocabulary.id(token) for token in self._ends if token is not None}
+        rows = []
+        with torch.no_grad():
+            for ids in self._ids_of_lines():
+                read = torch.tensor([(*_start_of(ckpt), *ids)[-most:]])
+                rows.append(ckpt.model(read)[0, -1].double().log_softmax(-1))
+        self.runs += 1
+        log_probs = torch.stack(rows)  # [texts, V]
+        others = [i for i in range(log_probs.size(1)) if i not in places.values()]
+        losses: list[tuple[Any, float | None]] = [(None, -float(log_probs[:, others].logsumexp(-1).mean()))]
+        losses += [(token, -float(log_probs[:, place].mean())) for token, place in places.items()]
+        losses.sort(key=lambda each: each[1] or 0.0)
+        near, usual = _near(losses), self.usual[END]
+        told = len(near) == 1 and near[0] is not None
+        why = "" if None not in near else "none of them follows these texts, which may be parts of longer ones"
+        return [Losses(END, tuple(losses), usual, near[0] if told else usual, told, why, "text")]
+
     def unknown(self) -> float:
         """The share of the predicted side's tokens that are unknown to the vocabulary."""
         codec = self._made(self.config, self.values).own_codec("target")
         encoded = [codec.encode(text) for text in (*self.lines, *(target for _, target in self.pairs))]
         return sum(len(each.unknown) for each in encoded) / sum(len(each) for each in encoded)
+
+    def _lacking(self, role: str, pairs: Sequence[Pair], lines: Sequence[str]) -> bool:
+        """Whether a text has a token that its vocabulary lacks, for which this role would stand."""
+        side: SideName = "source" if role.startswith("source") else "target"
+        codec = self._made(self.config, {**self.values, role: self.open[role][0]}).own_codec(side)
+        texts = (*lines, *(pair[side == "target"] for pair in pairs))
+        return any(codec.encode(text).unknown for text in texts)
 
 
 def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
@@ -395,15 +455,14 @@ def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
     guessed of them."""
     asked = {each.name: each for each in opened.plan.settings if each.asked and each.options}
     pairs = _config(opened).kind == "encoder-decoder"
-    roles = {
-        each.name: each for each in special_settings(opened) if each.asked and each.name in MEASURED_ROLES and pairs
-    }
+    roles = {each.name: each for each in special_settings(opened) if each.asked and len(each.options) > 1}
     options: dict[str, tuple[Any, ...]] = {name: asked[name].options for name in ORDER if name in asked}
     usual: dict[str, Any] = {name: each.value for name, each in {**asked, **roles}.items()}
     for name, each in roles.items():
-        target = name.startswith("target")
-        options[name] = tuple(option for option in each.options if option is not None or not target)
-        if target and each.value is None and options[name]:
+        needed = pairs and name in ("target_bos", END)
+        one = needed or name.endswith("_unk")  # without a token for them unknown words cannot be read
+        options[name] = tuple(option for option in each.options if option is not None or not one)
+        if needed and each.value is None and options[name]:
             usual[name] = options[name][0]  # a target has a start and an end: which ones is measured
     options |= {name: asked[name].options for name in LAST if name in asked}
     return options, {name: usual[name] for name in options}
@@ -414,3 +473,20 @@ def _ids(ckpt: Checkpoint, text: str) -> tuple[int, ...]:
     codec = ckpt.own_codec("target")
     ids = codec.encode(text).ids[codec.add_bos :]
     return ids[: len(ids) - codec.add_eos][:LONGEST]
+
+
+def _start_of(ckpt: Checkpoint) -> tuple[int, ...]:
+    """What a decoder alone reads before a text: its start token, if it has one."""
+    start = ckpt.own_codec("target").vocabulary.bos
+    return () if start is None else (start,)
+
+
+def _line_scores(ckpt: Checkpoint, ids: Sequence[int]) -> TokenScores:
+    """How likely a decoder alone finds a text's tokens after the first, behind its start token if it has one."""
+    codec, start = ckpt.own_codec("target"), _start_of(ckpt)
+    read = (*start, *ids)
+    scores = window_scores(ckpt, codec, read, min(ckpt.config.max_target, len(read)), None)[0]
+    if not start:
+        return scores
+    first = window_scores(ckpt, codec, read[:2], 1, None)[0]  # without a start token nothing predicts it
+    return TokenScores(scores.log_prob - first.log_prob, scores.right - first.right, scores.tokens - first.tokens)

@@ -173,7 +173,7 @@ def codecs_of(opened: Opened) -> tuple[ModelConfig, dict[str, Codec | None]]:
         found[side] = codec
         name = f"{side}_pad"
         has_stack = config.has_encoder if side == "source" else config.has_decoder
-        if has_stack and not any(setting.name == name for setting in plan.settings):
+        if has_stack and _pad_setting(opened, side) is None:
             pads[name] = codec.vocabulary.pad
     return ModelConfig.from_dict({**config.to_dict(), **pads}), found
 
@@ -197,6 +197,8 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
     tokenizer = library or tokenizer_of(tokens, specials, cut)
     if _fairseq(opened) and "bos" not in given and "eos" in specials:
         specials["bos"] = specials["eos"]  # its decoder starts from the end token
+    if (pad := _pad_setting(opened, side)) is not None and pad.value is not None and pad.value < size:
+        specials["pad"] = tokens[pad.value]
     adds_bos = "bos" in specials and (decodes or not _fairseq(opened))
     return Codec(tokenizer, Vocabulary(tokens, specials), add_bos=adds_bos, add_eos="eos" in specials)
 
@@ -208,6 +210,11 @@ def _vocabulary(opened: Opened, side: str) -> Path | None:
         return answers.source_vocab
     alone = config is not None and not config.has_encoder
     return answers.target_vocab or (answers.source_vocab if alone else None)
+
+
+def _pad_setting(opened: Opened, side: str) -> Setting | None:
+    """What the layout, or a person, says of a side's padding by its id; None where nothing does."""
+    return next((each for each in opened.plan.settings if each.name == f"{side}_pad"), None)
 
 
 def _counted(answers: Answers, path: str, side: str, cut: str | None, size: int) -> tuple[str, ...]:
@@ -245,7 +252,9 @@ def special_settings(opened: Opened) -> list[Setting]:
         for role in ROLES:
             name = f"{side}_{role}"
             origin: Origin = "usual answer"
-            if name in answers.specials or role in answers.specials:
+            if role == "pad" and (pad := _pad_setting(opened, side)) is not None:
+                origin = pad.origin
+            elif name in answers.specials or role in answers.specials:
                 origin = "given"
             elif name in answers.measured:
                 origin = "measured"

@@ -38,8 +38,8 @@ SOME_WORDS = 3000
 MOST_TOKENS = 30_000
 MOST_SUBWORDS = 8000
 MOST_READ = 50_000_000
-"""Bytes of a file, unpacked: as characters of a plain text they take about 2 GB of memory, as words about 5, and with the
-largest model that is proposed four epochs of them are days."""
+"""Bytes of a file, unpacked: as characters of a plain text they take about 2 GB of memory, as words about 5, and four
+epochs of them are days."""
 WINDOW = 128
 SMALL = 64
 """A d_model up to which one thread of the processor is enough."""

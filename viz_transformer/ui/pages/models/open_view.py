@@ -42,7 +42,7 @@ from viz_transformer.checkpoint.library import (
 from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
 from viz_transformer.checkpoint.writing import OutputError
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
-from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts, shown
+from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts
 from viz_transformer.measuring.verifying import verify_folder
 from viz_transformer.sentences import capitalised, in_one_line
 from viz_transformer.text.readable import is_read, readable
@@ -328,9 +328,8 @@ def _measured_table(opened: Opened) -> None:
 
 def _losses(each: Losses) -> str:
     """A line for each alternative, with its loss."""
-    cells = [(shown(value), "cannot be" if loss is None else numerals.number(loss, 3)) for value, loss in each.losses]
-    width = max(len(name) for name, _ in cells)
-    return "\n".join(f"{name.ljust(width)}  {loss}" for name, loss in cells)
+    width = max((len(name) for name, _ in each.lines), default=0)
+    return "\n".join(f"{name.ljust(width)}  {loss}" for name, loss in each.lines)
 
 
 def _unmeasured(opened: Opened) -> Opened:
