@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import CheckpointError as CheckpointError
     from viz_transformer.checkpoint import list_checkpoints as list_checkpoints
     from viz_transformer.checkpoint import save_checkpoint as save_checkpoint
+    from viz_transformer.command.opening import open_app as open_app
     from viz_transformer.figures.showing import show as show
     from viz_transformer.huggingface.loading import load as load
     from viz_transformer.measuring.comparing import compare as compare
@@ -49,6 +50,7 @@ _HOMES = {
     "CheckpointError": "checkpoint",
     "list_checkpoints": "checkpoint",
     "load": "huggingface.loading",
+    "open_app": "command.opening",
     "save_checkpoint": "checkpoint",
     "ModelConfig": "model.config",
     "compare": "measuring.comparing",
