@@ -196,6 +196,9 @@ def test_a_kind_and_layer_chosen_elsewhere_move_the_point(app):
     select(app, kind="encoder", layer=0)
     again(app)
     assert app.radio(key="tensors_point").value == "encoder.0.self.key"
+    again(app)  # what was moved stays there
+    assert app.radio(key="tensors_point").value == "encoder.0.self.key"
+    assert app.session_state["selection"]["point"] == "encoder.0.self.key"
     select(app, point="decoder.2.ffn.hidden", kind="cross", layer=1)
     again(app)
     assert app.radio(key="tensors_point").value == "decoder.2.ffn.hidden"

@@ -67,7 +67,7 @@ def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
             state.remark(f"There is no point {wanted[:80]} {lacking}: {instead} is shown.{why}")
         wanted = instead
     elif not looked.is_file:
-        state.correct(**_implied(wanted))
+        state.correct(**({"point": wanted} if FIELDS.now().point else {}), **_implied(wanted))
     if not looked.is_file:
         now = state.SHARED.now()
         memory[_SITE] = (now.kind, now.layer)
