@@ -11,7 +11,7 @@ from showing import shown_of
 
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.components.pictures import matrix, scrubber, shading
-from viz_transformer.ui.components.selection import join_selection
+from viz_transformer.ui.components.selection import hear_picks, tell_chosen
 from viz_transformer.ui.frame import maps, steps, style
 from viz_transformer.ui.session import state
 
@@ -24,7 +24,8 @@ forced: dict[int, int] = st.session_state.setdefault("forced", {})
 ckpt = tiny_checkpoint()
 shown = shown_of(ckpt, SOURCE, strategy=STRATEGY, force=forced, max_steps=STEPS)
 chosen = st.session_state.setdefault("chosen", {"t": 0, "i": 0, "u": 0})
-join_selection(chosen, chosen.update, lambda: None)
+hear_picks(chosen.update, lambda: None)
+tell_chosen(chosen)
 left, right = st.columns(2)
 with right:
     scrubber(steps.scrubber_data(shown, strategy=True, takes=True), key="steps", on_take=forced.__setitem__)

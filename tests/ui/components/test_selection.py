@@ -1,6 +1,6 @@
 """The one selection of a page's components: seen by all at once, told to Python when it has settled."""
 
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -25,11 +25,15 @@ class Browser:
     def container(self, **given):
         return nullcontext()
 
-    def component(self, *, key, data, on_pick_change):
-        self.key, self.data, self.picked = key, data, on_pick_change
+    def component(self, *, key, data, on_pick_change=None):
+        self.told.append(data)
+        if on_pick_change is not None:
+            self.key, self.picked = key, on_pick_change
 
     def join(self):
-        selection.join_selection(CHOSEN, self.heard.append, self.lost)
+        self.told = []
+        selection.hear_picks(self.heard.append, self.lost)
+        selection.tell_chosen(CHOSEN)
 
     def lost(self):
         self.losses += 1
@@ -46,7 +50,7 @@ def page(monkeypatch):
 
 def test_the_browser_is_told_what_is_chosen(page):
     page.join()
-    assert page.data == {"chosen": CHOSEN, "token": "", "lost": 0}
+    assert page.told == [{"token": "", "lost": 0}, {"chosen": CHOSEN, "token": ""}]
 
 
 def test_a_pick_is_handed_on_and_its_token_goes_back(page):
@@ -54,7 +58,7 @@ def test_a_pick_is_handed_on_and_its_token_goes_back(page):
     page.pick({"token": "abc", "fields": {"t": 3, "i": 1}})
     assert page.heard == [{"t": 3, "i": 1}]
     page.join()
-    assert page.data["token"] == "abc"
+    assert [data["token"] for data in page.told] == ["abc", "abc"]
 
 
 def test_a_lost_connection_is_told_with_what_python_may_not_have_heard(page):
@@ -73,7 +77,7 @@ def test_a_pick_that_comes_while_the_page_changes_is_asked_for_again(page):
     page.picked()
     assert page.heard == []
     page.join()
-    assert page.data == {"chosen": CHOSEN, "token": "", "lost": 1}
+    assert page.told[0] == {"token": "", "lost": 1}
     page.pick({"token": "abc", "fields": {"t": 3}})
     assert page.heard == [{"t": 3}]
 
@@ -84,13 +88,14 @@ def test_what_is_no_pick_is_not_handed_on(page, strange):
     page.pick(strange)
     assert page.heard == []
     page.join()
-    assert page.data["token"] == ""
+    assert [data["token"] for data in page.told] == ["", ""]
 
 
 # ---- in the browser
 
 CALL = "window.vizTransformerSelection"
-START = {"chosen": {"t": 1, "i": 2}, "token": "", "lost": 0}
+START = {"chosen": {"t": 1, "i": 2}, "token": ""}
+HEARS = {"token": "", "lost": 0}
 
 
 def chosen(shown):
@@ -107,13 +112,16 @@ def told(shown):
     return shown.page.evaluate("window.triggers")
 
 
+@contextmanager
 def joined(browser):
     """The selection of a page, sending to Python as it does in the app."""
-    return mounted(browser, "selection", START)
+    with mounted(browser, "selection", HEARS) as shown:
+        shown.give(START)
+        yield shown
 
 
 def connect(shown):
-    shown.give(START)  # the page of the tests connected itself in its place
+    shown.give(HEARS)  # the page of the tests connected itself in its place
     shown.page.evaluate("window.triggers.length = 0")
 
 
@@ -209,7 +217,7 @@ def test_what_came_to_python_without_its_fields_is_told_again_once(browser):
         connect(shown)
         shown.page.evaluate(f"{CALL}.pick({{ t: 3 }})")
         assert settled(shown) == [{"t": 3}]
-        lost = {**START, "lost": 1}
+        lost = {**HEARS, "lost": 1}
         shown.give(lost)
         shown.give(lost)
         assert settled(shown) == [{"t": 3}, {"t": 3}]
@@ -243,3 +251,15 @@ def test_what_is_chosen_already_disturbs_nobody(browser):
         assert shown.page.evaluate("window.calls") == 0
         shown.give({"chosen": {"t": 0}, "token": ""})
         assert shown.page.evaluate("window.calls") == 1
+
+
+def test_what_leads_on_waits_until_python_has_heard_of_the_pick(browser):
+    with joined(browser) as shown:
+        connect(shown)
+        shown.page.evaluate(f"() => {{ window.led = 0; {CALL}.lead({{ t: 3 }}, () => {{ window.led++ }}) }}")
+        assert settled(shown) == [{"t": 3}]
+        shown.give({"token": "of a pick before", "lost": 0})
+        assert shown.page.evaluate("window.led") == 0
+        for _ in range(2):
+            shown.give({"token": told(shown)[0][1]["token"], "lost": 0})
+        assert shown.page.evaluate("window.led") == 1

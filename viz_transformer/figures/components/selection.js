@@ -3,8 +3,9 @@ import { selection } from "./parts/selection.js"
 
 /** @import { Component } from "./parts/stage.js" */
 
-// Joins the selection of the page's components to Python: draws nothing. data: {chosen, token, lost}: `lost` counts the
-// picks that came to Python without their fields.
+// Joins the selection of the page's components to Python: draws nothing. It is there twice: with data {token, lost} it
+// sends picks, and `lost` counts those that came to Python without their fields; with data {token, chosen} it hears what
+// is chosen.
 
 /** Whether this click asks for another page of the app. */
 const leads = (/** @type {MouseEvent} */ event) => {
@@ -15,11 +16,15 @@ const leads = (/** @type {MouseEvent} */ event) => {
 
 /** @param {Component} component */
 export default function ({ data, setTriggerValue }) {
+  if (data.chosen) {
+    selection.receive(data.chosen, data.token)
+    return
+  }
   if (!selection.connected) {
     afterLosses(selection.again)
     document.addEventListener("click", (event) => leads(event) && selection.leaves(), true)
   }
   selection.connect((pick) => setTriggerValue("pick", pick))
-  selection.receive(data.chosen, data.token)
   selection.lost(data.lost)
+  selection.heard(data.token)
 }

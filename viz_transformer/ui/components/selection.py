@@ -1,4 +1,4 @@
-"""The one selection of all components of a page, joined to Python by an invisible component.
+"""The one selection of all components of a page, joined to Python by two invisible components.
 
 A pick in any component is seen by all others at once, in the browser; Python hears of it when it has settled.
 """
@@ -16,14 +16,12 @@ _KEY, _TOKEN, _LOST = "selection_component", "selection_token", "selection_lost"
 _selection = st.components.v2.component("viz_transformer_selection", js=javascript("selection"))
 
 
-def join_selection(
-    chosen: Mapping[str, Any], on_pick: Callable[[Mapping[str, Any]], None], on_loss: Callable[[], None]
-) -> None:
-    """Tell the browser what is chosen, and hand on what is picked there as new values of some of the fields.
+def hear_picks(on_pick: Callable[[Mapping[str, Any]], None], on_loss: Callable[[], None]) -> None:
+    """Hand on what is picked in the browser as new values of some of the fields; to be called early in each run.
 
-    The token of the pick that was heard last goes back with it, so that the browser knows when Python is behind.
-    `on_loss` is called before, where the connection was lost and is there again. A pick while another page is on its
-    way comes without its fields, for Streamlit forgets a component when the page changes: the browser is asked again.
+    The token of the pick that was heard last goes back. `on_loss` is called before, where the connection was lost and
+    is there again. A pick while another page is on its way comes without its fields, for Streamlit forgets a component
+    when the page changes, until it is drawn again: the browser is asked again.
     """
 
     def picked() -> None:
@@ -37,7 +35,16 @@ def join_selection(
                 on_loss()
             on_pick(pick["fields"])
 
-    lost = st.session_state.get(_LOST, 0)
-    data = {"chosen": dict(chosen), "token": st.session_state.get(_TOKEN, ""), "lost": lost}
+    with st.container(key="picks"):
+        _selection(key=_KEY, data={"token": _heard(), "lost": st.session_state.get(_LOST, 0)}, on_pick_change=picked)
+
+
+def tell_chosen(chosen: Mapping[str, Any]) -> None:
+    """Tell the browser what is chosen at the end of a run; and the token of the pick that the run was told last, so
+    that the browser knows when Python is behind."""
     with st.container(key="selection"):
-        _selection(key=_KEY, data=data, on_pick_change=picked)
+        _selection(key="selection_chosen", data={"chosen": dict(chosen), "token": _heard()})
+
+
+def _heard() -> str:
+    return str(st.session_state.get(_TOKEN, ""))

@@ -26,7 +26,7 @@ from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import Asked, chip_rows
-from viz_transformer.ui.components.selection import join_selection
+from viz_transformer.ui.components.selection import hear_picks, tell_chosen
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
@@ -80,6 +80,7 @@ def sidebar() -> None:
     """The choice of the model, under the pages."""
     names = [summary.name for summary in cached.summaries()]
     with st.sidebar:
+        hear_picks(state.pick, state.keep_after_loss)
         if names:
             st.selectbox("Model", names, **state.bind("checkpoint", key="sidebar_model"))
         projected = state.bind(
@@ -94,7 +95,7 @@ def end() -> None:
     scenes, rows = take_scenes()
     with st.sidebar:
         keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
-        join_selection(state.picked(), state.pick, state.keep_after_loss)
+        tell_chosen(state.picked())
     state.end()
     if TABLE_OPEN not in st.session_state:
         st.session_state.pop(TABLE_ASKED, None)

@@ -21,7 +21,7 @@ const makeSelection = () => {
   /**
    * @type {{chosen: Fields, pending: Fields, unheard: Fields, token: ?string, sentAt: number,
    *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined, look: ?Look,
-   *   playing: boolean, lost: ?number, left: ?{from: string, at: number}}}
+   *   playing: boolean, lost: ?number, left: ?{from: string, at: number}, onwards: ?(() => void)}}
    */
   const store = {
     chosen: {},
@@ -35,6 +35,7 @@ const makeSelection = () => {
     playing: false,
     lost: null,
     left: null,
+    onwards: null,
   }
   const tell = () => changes.dispatchEvent(new Event("change"))
   const send = (/** @type {{again?: boolean}} */ more) => {
@@ -77,6 +78,18 @@ const makeSelection = () => {
       tell()
       clearTimeout(store.timer)
       store.timer = setTimeout(flush, settle)
+    },
+    /** Choose, and go on to another page once Python has heard of it, which would forget it with this page. */
+    lead(/** @type {Fields} */ fields, /** @type {() => void} */ onwards) {
+      this.pick(fields)
+      store.onwards = onwards
+    },
+    /** Python has heard of this pick, though it may not have worked out yet what is chosen then. */
+    heard(/** @type {string} */ token) {
+      const { onwards } = store
+      if (!onwards || token !== store.token) return
+      store.onwards = null
+      onwards()
     },
     /** What follows has come to another place, as Python will find out by itself. */
     follow(/** @type {Fields} */ fields) {
