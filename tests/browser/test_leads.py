@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
-from browser.driving import drawn, expect_address, opened, survey, tab_to
+from browser.driving import choose, drawn, expect_address, opened, survey, tab_to
 from playwright.sync_api import Page, expect
 from tabs import SECONDS
 
@@ -109,3 +110,37 @@ def test_a_text_that_is_too_long_is_shortened_with_one_click_on_any_page(app_ser
         expect(page.locator(".st-key-problem")).to_have_count(0)
         expect(page.get_by_role("group", name="reads").locator(".chip")).not_to_have_count(4)
         assert page.locator(".st-key-strip").bounding_box() == height
+
+
+def test_the_map_of_the_model_marks_where_a_page_looks_and_leads_to_each_part(app_server, browser):
+    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="42") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        plan = page.get_by_role("toolbar", name="Map of the model")
+        marked = plan.locator("[aria-current=location]")
+        heading = page.locator("h1")
+        expect(marked).to_have_attribute("title", "decoder layer 1, cross-attention")
+        place = page.locator(".locator").bounding_box()
+        for part in (page.get_by_test_id("stSidebarNavLink").first, page.locator(".st-key-sidebar_model")):
+            assert part.bounding_box()["y"] < place["y"]
+        assert place["y"] + place["height"] <= 700
+        at_its_end(page)
+        choose(page, "attention_kind", "Source → itself")
+        expect(marked).to_have_attribute("title", "encoder layer 1, self-attention")
+        plan.get_by_role("button", name="decoder layer 0, cross-attention").click()
+        expect_address(page, kind="cross", layer="0")
+        expect(heading).to_have_text("Attention")
+        plan.get_by_role("button", name="encoder layer 2, feed-forward").click()
+        expect(heading).to_have_text("Layers")
+        expect_address(page, kind="encoder", layer="2", part="ffn")
+        expect(marked).to_have_attribute("title", "encoder layer 2, feed-forward")
+        expect(page.locator(".rail .part.selected")).to_have_attribute("title", re.compile("^encoder layer 2, feed-fo"))
+        plan.locator("[tabindex='0']").focus()
+        for key in ("Home", "ArrowRight", "End", "Enter"):
+            page.keyboard.press(key)
+        expect(heading).to_have_text("Decoding")
+        expect(marked).to_have_attribute("title", "output of the decoder")
+        assert page.locator(".locator").bounding_box() == place
+        at_its_end(page)
+        page.go_back()
+        expect(heading).to_have_text("Layers")
+        expect(marked).to_have_attribute("title", "encoder layer 2, feed-forward")

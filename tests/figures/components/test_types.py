@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing
 from viz_transformer.figures.components.grid import GridScore, grid_payload
 from viz_transformer.figures.components.lines import MOST_TOKENS, lines_payload
+from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.figures.components.matrix import Axis, matrix_payload
 from viz_transformer.figures.components.rail import rail_data
@@ -31,6 +32,7 @@ from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
@@ -146,6 +148,12 @@ def _rail() -> Iterator[Any]:
     yield rail_data(tiny_config(final_norm=False), dict.fromkeys(sites, 0.25))
 
 
+def _locator() -> Iterator[Any]:
+    chosen = {"kind": "cross", "layer": 1, "part": "ffn", "input_side": "source", "pos_stack": "", "point": "logits"}
+    for looks in get_args(Looks):
+        yield locator_data(anatomy_of(tiny_config()), looks, {**chosen, "mask_kind": None})
+
+
 def _keys() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         sent: list[Any] = []
@@ -185,6 +193,7 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "DrawingHeader": lambda: iter([architecture_payload(architecture(tiny_config()), **WORDS)]),
     "ChipRow": _chips,
     "RailData": _rail,
+    "LocatorData": _locator,
     "KeysData": _keys,
     "SavingData": _saving,
     "SliderData": _slider,

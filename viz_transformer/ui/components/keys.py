@@ -22,6 +22,11 @@ GUIDE = (
         " can be looked at as A, B or A − B.",
     ),
     (
+        "The map of the model",
+        "In the sidebar each part of the model is a small block, from the input down to the output. A ring marks what"
+        " the page looks at; a click leads to a page that shows that part.",
+    ),
+    (
         "Signs",
         "Blue is the source, orange the target, green the attention between them. Hatched cells are forbidden by the"
         " mask. Grey is derived: a mean, a maximum or a rollout is not a head's own attention. A ring is what is"
@@ -73,6 +78,14 @@ GROUPS = (
             (("Home", "End"), "the first and the last"),
             (("Space",), "play or pause, on the play button"),
             (("Enter",), "take the candidate shown, on Decoding"),
+        ),
+    ),
+    (
+        "Map of the model, in focus",
+        (
+            (("←", "→", "↑", "↓"), "go from part to part"),
+            (("Home", "End"), "input and end of a stack"),
+            (("Enter",), "open the part, or choose it"),
         ),
     ),
     (

@@ -71,6 +71,11 @@ def rail(data: Mapping[str, Any], *, key: str) -> None:
     _put("rail", key, dict(data))
 
 
+def locator(data: Mapping[str, Any], *, key: str) -> None:
+    """Draw what `locator_data` made. A click changes the selection of the page, and may open another page."""
+    _put("locator", key, dict(data))
+
+
 def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str, on_text: Callable[[str, str], None]) -> None:
     """Draw rows of chips, as `ChipRow.data` makes them. A picked chip goes into the selection of the page.
 

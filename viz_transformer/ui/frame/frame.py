@@ -17,6 +17,7 @@ from viz_transformer import __version__, analysis
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
 from viz_transformer.model.instrument import NotTold
@@ -25,7 +26,7 @@ from viz_transformer.sentences import quoted
 from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
-from viz_transformer.ui.components.pictures import Asked, chip_rows
+from viz_transformer.ui.components.pictures import Asked, chip_rows, locator
 from viz_transformer.ui.components.selection import hear_picks, tell_chosen
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
@@ -46,6 +47,20 @@ if TYPE_CHECKING:
 _STAGE, _RUN = "page_stage", "page_run"
 TABLE_ASKED, TABLE_OPEN = "table_asked", "table_open"
 """Where the session keeps the key of the table that was asked for, until it is closed; whether this run shows it."""
+LOOKS: Mapping[str, Looks] = {
+    "Run": "kind",
+    "Decoding": "output",
+    "Input": "input_side",
+    "Positions": "pos_stack",
+    "Attention": "kind",
+    "One weight": "kind",
+    "Layers": "part",
+    "Tensors": "point",
+    "Masks": "mask_kind",
+}
+"""Where in the model each page looks, by its title; pages that are not here look at no part of it."""
+LOOKS_OF_RECORDING: Mapping[str, Looks] = {"Attention": "kind", "Layers": "layer", "Tensors": "point"}
+"""The same of a recording, which the other pages do not show."""
 A_MOMENT = 0.06  # seconds: some frames of the browser
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
@@ -76,13 +91,17 @@ def title(name: str) -> None:
     begin()
 
 
-def sidebar() -> None:
-    """The choice of the model, under the pages."""
-    names = [summary.name for summary in cached.summaries()]
+def sidebar(title: str) -> None:
+    """Under the pages the choice of the model and the model's parts, marked where the page of this title looks."""
+    names, summary = [summary.name for summary in cached.summaries()], selected()
     with st.sidebar:
         hear_picks(state.pick, state.keep_after_loss)
         if names:
             st.selectbox("Model", names, **state.bind("checkpoint", key="sidebar_model"))
+        if not isinstance(summary, str):
+            recorded = isinstance(summary, RecordingSummary)
+            looks = (LOOKS_OF_RECORDING if recorded else LOOKS).get(title, "")
+            locator(locator_data(summary.anatomy, looks, state.selection()), key="locator")
         projected = state.bind(
             "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
         )

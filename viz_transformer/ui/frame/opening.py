@@ -47,7 +47,7 @@ def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, P
     from viz_transformer.ui.frame import frame, links
 
     frame.begin(files)
-    frame.sidebar()
+    frame.sidebar(page.title)
     page.run()
     links.to_next(page.title)
     frame.end()

@@ -1,4 +1,4 @@
-// From a picture to another page, by the links that the page has under it.
+// From a picture to another page, by the links that the page has under it and in the sidebar.
 
 const HEARD = 60 // milliseconds until what was chosen is on its way to Python
 
@@ -6,4 +6,16 @@ const HEARD = 60 // milliseconds until what was chosen is on its way to Python
 export function openWhy() {
   const link = /** @type {?HTMLElement} */ (document.querySelector(".st-key-from_cell a"))
   if (link) setTimeout(() => link.click(), HEARD)
+}
+
+/**
+ * Follows the sidebar's link to the page with this path; nothing where it is open, or the app does not have it.
+ * @param {string} path
+ */
+export function openPage(path) {
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (
+    document.querySelectorAll('[data-testid="stSidebarNavLink"]')
+  )
+  const link = [...links].find((each) => new URL(each.href).pathname.split("/").at(-1) === path)
+  if (link && new URL(link.href).pathname !== location.pathname) link.click()
 }

@@ -100,6 +100,14 @@
  * @typedef {{name: string, ink: string, layers: SubLayer[][], final: ?SubLayer, end: string}} Stack
  * @typedef {{norm: string, stacks: Stack[]}} RailData
  */
+/**
+ * `looks` is the field of the selection that says where the page looks, or "output"; "" if it looks nowhere. `chosen` has
+ * fields of the selection, `parts` what each layer of the stack is made of.
+ * @typedef {{name: string, side: string, layers: number, parts: {part: string, name: string, kind?: string}[],
+ *   final: boolean, output: boolean}} LocatorStack
+ * @typedef {{looks: string, chosen: {kind?: string, layer?: number, part?: string, mask_kind?: ?string, input_side?: string,
+ *   pos_stack?: string, point?: string}, stacks: LocatorStack[]}} LocatorData
+ */
 /** @typedef {Picture & {chart: string, table: boolean}} SavingData */
 /**
  * @typedef {{label: string, value: ?number, text: string, least: number, most: number, step: number, decimals: number,

@@ -20,7 +20,7 @@ class Input:
     input_below, _part, _item, _batch: what stands below, which part of the data, which of its items, which batch.
     """
 
-    input_side: SideName = declared("source", one_of(tuple(SIDES)))
+    input_side: SideName = declared("source", one_of(tuple(SIDES)), picked=True)
     input_rows: str = declared("one", one_of(ROWS))
     input_entry: int | None = declared(None, NUMBER)
     input_below: str = declared("data", one_of(BELOW))

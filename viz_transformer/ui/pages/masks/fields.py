@@ -41,7 +41,7 @@ class Masks:
 
     mask_view: str = declared("masks", one_of(VIEWS))
     mask_of: str = declared("texts", one_of(MASKS_OF))
-    mask_kind: KindName | None = declared(None, one_of(tuple(KINDS)))
+    mask_kind: KindName | None = declared(None, one_of(tuple(KINDS)), picked=True)
     mask_batch: str | None = declared(None, text_of_at_most(LONGEST_BATCH))
     mask_text: int = declared(0, NUMBER)
     mask_size: int = declared(8, NUMBER)

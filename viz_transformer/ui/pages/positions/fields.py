@@ -23,7 +23,7 @@ class Positions:
     order, None for the words turned round; pos_off: whose positions are left out, "" for the most telling.
     """
 
-    pos_stack: str = declared("", one_of(STACKS))
+    pos_stack: str = declared("", one_of(STACKS), picked=True)
     pos_table: str = declared("", one_of(TABLES))
     pos_width: int | None = declared(None, NUMBER)
     pos_length: int | None = declared(None, NUMBER)

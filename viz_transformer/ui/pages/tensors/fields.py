@@ -18,7 +18,7 @@ class Tensors:
     seed: of the dropout of a run in training mode, None in evaluation mode.
     """
 
-    point: str = declared("", matching("[a-z0-9_.]{0,80}", "the name of a point"))
+    point: str = declared("", matching("[a-z0-9_.]{0,80}", "the name of a point"), picked=True)
     chart: Chart = declared("heatmap", one_of(get_args(Chart)))
     seed: int | None = declared(None, NUMBER)
 
