@@ -1,7 +1,7 @@
 // One attention, worked out from the left to the right: queries and keys, their scores, the mask, the weights, values, and what
 // the head hands on; over it the maps of all heads.
 
-/** @typedef {import("./whole_levels.js").Box} Box */
+/** @import { Box } from "./whole_levels.js" */
 /** A matrix: `rows` x `columns` cells in a box. @typedef {Box & {rows: number, columns: number}} Grid */
 /**
  * @typedef {{z: number, width: number, height: number, heads: Box[], names: number, queryLabels: {x: number, width: number},

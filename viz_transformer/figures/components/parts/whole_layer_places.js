@@ -2,7 +2,7 @@
 // works below it, and adds to it.
 
 /** @import { WholePart } from "./types.js" */
-/** @typedef {import("./whole_levels.js").Box} Box */
+/** @import { Box } from "./whole_levels.js" */
 /**
  * A sub-layer's room. `branch` is where it reads the stream, `plus` where it adds; `norm` is where its norm is written, which
  * stands before it or, in a post-norm model, on the stream behind `plus`, where `total` is the sum that it reads.

@@ -2,7 +2,7 @@ import { exponential, number, percent } from "./numbers.js"
 import { quoted } from "./text.js"
 import { mostOf, strongestIn } from "./whole_rows.js"
 
-/** @import { Numbers, WholeHeader, WholePart, WholeStack } from "./types.js" */
+/** @import { Numbers, Token, WholeHeader, WholePart, WholeStack } from "./types.js" */
 
 // A whole run in sentences: what each sub-layer does at one token. All of them together are the picture as a text.
 
@@ -112,7 +112,7 @@ export function layerSentence(stack, parts, arrays, row) {
  * @param {WholePart & {units?: number}} part
  * @param {Record<string, Numbers>} arrays of the layer
  * @param {number} row
- * @param {{post: boolean, keys: ?import("./types.js").Token[]}} given
+ * @param {{post: boolean, keys: ?Token[]}} given
  */
 export function detailSentences(stack, part, arrays, row, { post, keys }) {
   const at = (/** @type {string} */ name) => arrays[`${name}.${part.part}`]?.values[row]
