@@ -26,7 +26,7 @@ const gapOf = (/** @type {number} */ size) => Math.min(1, size / 8)
  */
 function draw(plan, data, go) {
   const { blocks, names, memory } = placeLocator(data, WIDTH, HEIGHT)
-  const lines = drawing("svg", { class: "lines", width: WIDTH, height: HEIGHT, "aria-hidden": "true" })
+  const lines = drawing("svg", { class: "wires", width: WIDTH, height: HEIGHT, "aria-hidden": "true" })
   lines.append(drawing("path", { class: "memory", d: memory.map((points) => `M${points.join(" L")}`).join(" ") }))
   const heads = names.map(({ x, width, text, side }) => {
     const head = element("div", `name ${side}`, text)
