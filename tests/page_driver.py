@@ -131,6 +131,13 @@ def sent(app: AppTest, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]
     return found
 
 
+def chosen(app: AppTest) -> dict[str, Any]:
+    """What the components of the page are told at the end of a run that is chosen."""
+    selections = [json.loads(component.json) for component in components(app, "selection")]
+    (found,) = [each["chosen"] for each in selections if "chosen" in each]
+    return dict(found)
+
+
 def told(app: AppTest, name: str) -> dict[str, Any]:
     """What the page's one component of this name is told as JSON."""
     (component,) = components(app, name)

@@ -1,4 +1,5 @@
 import numpy as np
+import page_driver
 import pytest
 from builders import saved, tiny_checkpoint
 from page_driver import (
@@ -487,6 +488,7 @@ FULL = {
     "weight_line": "softmax",
     "weight_beside": "out",
     "model_tab": "doctor",
+    "level": "layer",
     "mask_view": "weights",
     "model_answers": "wrong",
     "model_find": "seven",
@@ -535,7 +537,7 @@ def test_an_address_restores_every_field(app, bundled):
     boxes = {option: app.checkbox(key=f"attention_{option}").value for option in OPTIONS}
     assert boxes == {"words": True, "hidden": True, "contribution": False}
     assert app.button_group(key="pin_shown").value == "B"
-    given = told(app, "selection")["chosen"]
+    given = page_driver.chosen(app)
     assert (given["kind"], given["layer"], given["heads"]) == ("decoder", 0, [1, 3])
     assert (given["t"], given["u"], given["scale"], given["sort"]) == (2, 1, "row", "entropy")
 

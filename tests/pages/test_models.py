@@ -6,6 +6,7 @@ from dataclasses import replace
 from urllib.parse import parse_qs
 
 import numpy as np
+import page_driver
 import pytest
 from builders import saved
 from page_driver import again, all_sent, drawn, figures, goes_to, markup, numbers, opener, told, words
@@ -680,7 +681,7 @@ def test_the_sentence_is_run_at_every_snapshot(with_snapshots, tmp_path):
 def test_a_snapshot_and_a_head_are_taken_from_the_address(with_snapshots):
     address = {"checkpoint": "numbers-tiny", "text": "4.20", "model_snapshot": "5", "heads": "2", "layer": "1"}
     opened(with_snapshots, model_tab="training", **address)
-    chosen = told(with_snapshots, "selection")["chosen"]
+    chosen = page_driver.chosen(with_snapshots)
     assert (chosen["model_snapshot"], chosen["heads"], chosen["layer"]) == (5, [2], 1)
 
 

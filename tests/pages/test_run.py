@@ -9,6 +9,7 @@ from page_driver import (
     address,
     again,
     all_sent,
+    chosen,
     components,
     csv_lines,
     goes_to,
@@ -44,11 +45,6 @@ opened = opener("run")
 def drawn(app):
     """Whether the map and the steps are there."""
     return [len(components(app, name)) for name in ("matrix", "scrubber")] == [1, 1]
-
-
-def chosen(app):
-    """What the components of the page are told that is chosen."""
-    return told(app, "selection")["chosen"]
 
 
 def test_the_page_opens_with_the_example_and_its_answer(app, bundled):
