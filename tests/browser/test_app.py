@@ -281,6 +281,8 @@ def test_the_pages_have_the_colours_and_fonts_of_the_theme(app_server, browser, 
 def test_the_theme_is_chosen_in_the_sidebar_for_all_pages_and_keeps_the_view(app_server, browser):
     with opened(browser, app_server, text="0.07", heads=2) as page:
         for name, scheme in (("dark", "dark"), ("auto", "light"), ("dark", "dark"), ("light", "light")):
+            drawn(page, MATRIX, "head 2")
+            expect_address(page, text="0.07", heads=2)  # the page has come to its end
             page.locator(".keys .choice button").filter(has_text=name).click()
             page.wait_for_load_state()
             drawn(page, MATRIX, "head 2")
