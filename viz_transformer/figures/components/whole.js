@@ -17,6 +17,7 @@ import {
   headPlace,
   inward,
   isDeeper,
+  keyStackOf,
   layerBeside,
   layerPlace,
   levelOf,
@@ -348,9 +349,9 @@ function makeWhole(root) {
   }
 
   function crumbWords() {
-    const { stack } = siteOf(head, selection.chosen)
-    const keys =
-      siteOf(head, selection.chosen).part.kind === "cross" ? head.stacks.find(({ name }) => name === "encoder") : stack
+    const site = siteOf(head, selection.chosen)
+    const { stack } = site
+    const keys = keyStackOf(head, site)
     return crumbs(head, selection.chosen, {
       query: quoted(stack.tokens[view.rowOf(stack)]),
       key: quoted(keys.tokens[view.keyOf(keys)]),
@@ -573,8 +574,7 @@ function makeWhole(root) {
     say(`Head ${headOf(selection.chosen, part.heads)}`)
   }
   function besideKey(by) {
-    const { stack, part } = siteOf(head, selection.chosen)
-    const keys = part.kind === "cross" ? head.stacks.find(({ name }) => name === "encoder") : stack
+    const keys = keyStackOf(head, siteOf(head, selection.chosen))
     const next = view.keyOf(keys) + by
     if (next >= 0 && next < keys.tokens.length) selection.pick({ [keyField(keys)]: next }, SETTLE)
     say(scene().sentence())

@@ -52,6 +52,14 @@ export function siteOf(head, { kind, layer }) {
 }
 
 /**
+ * The stack whose tokens are the keys of an attention.
+ * @param {WholeHeader} head
+ * @param {Site} site
+ */
+export const keyStackOf = ({ stacks }, { stack, part }) =>
+  (part.kind === "cross" && stacks.find(({ name }) => name === "encoder")) || stack
+
+/**
  * The head that is looked at on its own: the one that is chosen, or the first where none is or several are.
  * @param {Fields} chosen
  * @param {number} heads

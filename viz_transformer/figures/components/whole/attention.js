@@ -2,7 +2,7 @@ import { ring } from "../parts/marks.js"
 import { number, percent, share } from "../parts/numbers.js"
 import { quoted, sans, wrappedTo } from "../parts/text.js"
 import { attentionAt, cellOf, placeAttention, rowIn } from "../parts/whole_attention_places.js"
-import { headOf, siteOf } from "../parts/whole_levels.js"
+import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
 import { drawCells, drawWay, largestIn, say } from "./draw.js"
 
 // The third level: one attention. Over it the maps of all heads; below, one head worked out from the left to the right:
@@ -35,8 +35,7 @@ export function attentionScene(view) {
 
   const detail = () => view.detail("attention")
   const site = () => siteOf(view.head, view.chosen)
-  const keyStack = () =>
-    site().part.kind === "cross" ? view.head.stacks.find(({ name }) => name === "encoder") : site().stack
+  const keyStack = () => keyStackOf(view.head, site())
   const cell = () => ({ row: view.rowOf(site().stack), column: view.keyOf(keyStack()) })
   const open = (found, r, c) => {
     const mask = found.arrays.mask

@@ -1,7 +1,7 @@
 import { ring } from "../parts/marks.js"
 import { number, share } from "../parts/numbers.js"
 import { quoted } from "../parts/text.js"
-import { headOf, siteOf } from "../parts/whole_levels.js"
+import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
 import { dimensionIn, keyIn, placeWeight, workedOut } from "../parts/whole_weight_places.js"
 import { largestIn, say, sayUpright } from "./draw.js"
 
@@ -16,8 +16,7 @@ export function weightScene(view) {
 
   const detail = () => view.detail("attention")
   const site = () => siteOf(view.head, view.chosen)
-  const keyStack = () =>
-    site().part.kind === "cross" ? view.head.stacks.find(({ name }) => name === "encoder") : site().stack
+  const keyStack = () => keyStackOf(view.head, site())
   const rowNow = () => view.rowOf(site().stack)
   const keyNow = () => view.keyOf(keyStack()) ?? 0
 
