@@ -231,6 +231,15 @@ def test_training_learns(data: Path, tmp_path: Path):
     assert losses[STEPS] < losses[1] - 0.3
 
 
+def test_a_training_leaves_the_number_of_threads_as_it_was(data: Path, tmp_path: Path):
+    torch.set_num_threads(3)
+    try:
+        train(backwards_task(), data=data, out=tmp_path / "model", steps=1, threads=2, device="cpu", quiet=True)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(1)
+
+
 def test_an_unfinished_training_is_not_overwritten(data: Path, tmp_path: Path):
     run(data, tmp_path / "out", stop=8)
     with pytest.raises(ValueError, match=r"out\.training holds an unfinished training: continue it with --resume"):

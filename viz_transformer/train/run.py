@@ -115,6 +115,7 @@ def train(
         if first is not None:
             _check_start(first, material)
         if accelerator == "cpu":
+            held.callback(torch.set_num_threads, torch.get_num_threads())
             torch.set_num_threads(threads or task.plan.threads or min(os.cpu_count() or 1, 8))
 
         order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed, vary=material.vary)
