@@ -50,6 +50,7 @@ class Nursery:
     def __init__(self, place: Path) -> None:
         sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train"))
         import lightning.pytorch  # noqa: F401
+        import torch
         from backwards import LATE, backwards_task, write_data
 
         import viz_transformer.train.run  # noqa: F401
@@ -59,6 +60,7 @@ class Nursery:
             importlib.import_module(name)
         tasks.TASKS = {"backwards": backwards_task()}
         os.cpu_count = lambda: 1  # trainings of one thread: two that wait for each other take minutes on a busy machine
+        torch.set_num_threads(1)  # a child has none of the threads that its parent has started, and would wait for them
         self.opened: float | None = None
         self.unfinished = 0
         self.data = write_data(place / "data")
@@ -185,12 +187,13 @@ def forked(work: Callable[[], int], output: Path) -> int:
     """A copy of this process that does the work and ends with its status; what it says goes into the file."""
     sys.stdout.flush()
     output.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # here: the child may be killed at once
     child = os.fork()
     if child:
+        os.close(file)
         return child
     status = 130  # unless it comes to an end of its own
     with suppress(BaseException):
-        file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
             os.dup2(file, stream)
         status = work()
