@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from builders import tiny_checkpoint
+from builders import saved, tiny_checkpoint
 from watched import watched_trace
 
 from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_checkpoint
@@ -66,6 +66,17 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 def test_translate_prints_the_answer_and_nothing_else(command: Command, folder: Path, ckpt: Checkpoint) -> None:
     assert command("translate", folder, "ab") == (0, decode(ckpt, "ab").text + "\n", "")
+
+
+def test_an_answer_without_text_is_an_empty_line_and_a_sentence_says_what_was_written(
+    command: Command, tmp_path: Path
+) -> None:
+    tiny = tiny_checkpoint(output_bias=True)
+    assert tiny.target_codec is not None
+    tiny.model.state_dict()["output.bias"][tiny.target_codec.vocabulary.eos] = 1e4
+    status, out, err = command("translate", saved(tiny, tmp_path / "silent"), "ab")
+    assert (status, out) == (0, "\n")
+    assert err == "the answer is empty: the model wrote '</s>', which stands for no text\n"
 
 
 def test_a_text_may_start_with_a_minus_sign(command: Command, folder: Path, ckpt: Checkpoint) -> None:

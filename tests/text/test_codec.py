@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from viz_transformer.checkpoint.importers.vocabularies import ids_codec
 from viz_transformer.text import (
     SPECIALS,
     Characters,
@@ -105,6 +106,13 @@ def test_typed_specials_are_unknown_text_and_no_specials(target: Codec) -> None:
     encoded = target.encode("one </s> <pad> two")
     assert encoded.ids == (0, 10, 2, 2, 11, 1)
     assert encoded.originals[2:4] == ("</s>", "<pad>")
+
+
+def test_an_id_that_is_typed_is_that_token_also_where_it_is_a_special_one() -> None:
+    codec = ids_codec(6, {"bos": "2", "eos": "3"}, adds=True)
+    assert codec.encode("5 3 2 0").ids == (2, 5, 3, 2, 0, 3)
+    with pytest.raises(ValueError, match="'6' is not in the vocabulary"):
+        codec.encode("6")
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"])

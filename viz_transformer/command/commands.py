@@ -22,6 +22,7 @@ from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.command import fail, server
 from viz_transformer.command.sample_script import SCRIPT
 from viz_transformer.huggingface.folder import recognised
+from viz_transformer.sentences import quoted
 from viz_transformer.train.owned import OwnData
 from viz_transformer.train.stopping import Stop
 
@@ -166,6 +167,17 @@ def translate(
         print(as_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
     else:
         print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
+    if not run.text.strip():
+        print(f"the answer is empty: {_without_text(run)}", file=sys.stderr)
+
+
+def _without_text(run: Run) -> str:
+    """The tokens that a run wrote, where they make no text."""
+    if not run.tokens:
+        return "there is no room for a token behind what the model was given"
+    more = len(run.tokens) - 5
+    listed = ", ".join(quoted(token) for token in run.tokens[:5]) + (f" and {more:,} more" if more > 0 else "")
+    return f"the model wrote {listed}, which {'stands' if len(run.tokens) == 1 else 'stand'} for no text"
 
 
 def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:

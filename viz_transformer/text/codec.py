@@ -159,7 +159,8 @@ class Codec:
     def encode(self, text: str) -> Encoded:
         """The ids of a text. Unknown tokens get the unknown token's id and keep their text in `originals`.
 
-        Text never turns into a special token: a typed "</s>" is unknown text. Half a surrogate pair, which no file
+        Text never turns into a special token: a typed "</s>" is unknown text. Where tokens are called by their ids, an
+        id is no text: each can be typed. Half a surrogate pair, which no file
         and no screen can hold, is read as U+FFFD. Raises ValueError for a text without tokens, and for unknown text if
         the vocabulary has no unknown token.
         """
@@ -226,7 +227,7 @@ class Codec:
 
     def _text_id(self, token: str) -> int:
         vocabulary = self.vocabulary
-        special = token in vocabulary.specials.values()
+        special = token in vocabulary.specials.values() and token != str(vocabulary.id(token))  # its id is meant
         if vocabulary.unk is None and (special or token not in vocabulary):
             raise ValueError(f"{token!r:.40} is not in the vocabulary, which has no token for unknown text: remove it")
         return vocabulary.unk if special and vocabulary.unk is not None else vocabulary.id(token)
