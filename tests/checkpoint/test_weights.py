@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import pickle
 import struct
@@ -15,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 
 from viz_transformer.checkpoint import CheckpointError
-from viz_transformer.checkpoint.weights import read_tensors
+from viz_transformer.checkpoint.weights import all_finite, read_into, read_tensors
 
 LINEAR = {"weight": torch.arange(6.0).reshape(2, 3), "bias": torch.tensor([0.5, -1.0])}
 TEN_BILLION = 10**10
@@ -47,6 +48,34 @@ def test_both_kinds_of_file_give_the_tensors_that_were_saved(path: Path) -> None
     save_file(LINEAR, path)
     assert same(read_tensors(path), LINEAR)
     assert same(read_tensors(path, shapes), LINEAR)
+
+
+@pytest.mark.parametrize("mapped", [1, 30, 10**6])
+def test_numbers_are_copied_into_tensors_however_often_the_file_is_mapped(
+    mapped: int, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz_transformer.checkpoint.weights._MAPPED", mapped)
+    save_file({name: tensor.half() for name, tensor in LINEAR.items()}, path)
+    state = {name: torch.full_like(tensor, 9) for name, tensor in LINEAR.items()}
+    read_into(path, state)
+    assert same(state, LINEAR)
+    save_file({**LINEAR, "bias": torch.tensor([0.5, math.nan])}, path)
+    with pytest.raises(CheckpointError, match="'bias' holds NaN or infinite numbers"):
+        read_into(path, state)
+    with pytest.raises(CheckpointError, match=r"'bias' has the shape \[2\]"):
+        read_into(path, {**state, "bias": torch.ones(1)})
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_one_number_that_is_not_finite_is_found_wherever_it_stands(bad: float, dtype: torch.dtype) -> None:
+    for count in (1, 5, 64, 40_001):
+        for place in {0, count // 3, count - 1}:
+            tensor = torch.linspace(-9, 9, count).to(dtype)
+            assert all_finite(tensor)
+            tensor[place] = bad
+            assert not all_finite(tensor)
+    assert all_finite(torch.empty(0, dtype=dtype))
 
 
 def test_nested_containers_are_flattened_and_what_is_no_tensor_is_left_out(path: Path) -> None:

@@ -30,7 +30,7 @@ from viz_transformer.checkpoint.contents import (
     snapshot_steps,
 )
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
-from viz_transformer.checkpoint.weights import Shapes, check_safetensors, check_stored, read_tensors
+from viz_transformer.checkpoint.weights import Shapes, all_finite, check_safetensors, check_stored, read_into
 from viz_transformer.checkpoint.writing import OutputError, reason, write_file
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, NotTold
@@ -281,12 +281,12 @@ def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, An
     path = folder / name
     check_safetensors(path)
     _check_size(config, folder / files.CONFIG, path)
-    check_stored(path, shapes := expected_shapes(config))
+    check_stored(path, expected_shapes(config))
     digest = files.check_digest(folder, name, card)  # takes longest, so it comes last
-    tensors = read_tensors(path, shapes)
     with torch.random.fork_rng(devices=[]):  # looking changes nothing: not even the random numbers drawn next
         model = Transformer(config)
-    model.load_state_dict(tensors)  # copies, float16 becomes float32
+    with torch.no_grad():
+        read_into(path, model.state_dict())
     return model.eval(), digest
 
 
@@ -329,7 +329,7 @@ def _stored(path: Path, state: Mapping[str, Tensor], shapes: Shapes, dtype: str)
                 f"{list(shapes[name])}; give the state_dict of the config's model"
             )
         stored[name] = tensor.detach().to("cpu", _DTYPES[dtype]).contiguous()
-        if not torch.isfinite(stored[name]).all():
+        if not all_finite(stored[name]):
             raise CheckpointError(
                 f"{path} cannot be saved: {name!r} holds numbers that are not finite as {dtype}; "
                 "store float32 if they are only large, else use weights from before the training went wrong"

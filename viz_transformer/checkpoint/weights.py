@@ -6,6 +6,7 @@ the reader take much more memory than the file itself takes on the disk.
 
 from __future__ import annotations
 
+import math
 import pickletools
 import re
 import zipfile
@@ -33,6 +34,7 @@ _HARMLESS = re.compile(
     r"collections (OrderedDict|Counter)|torch\._utils _rebuild_(tensor_v2|parameter)|torch\.storage UntypedStorage"
     r"|torch (\w+Storage|Size|device|bool|[a-z]+[0-9]+)|_codecs encode|(builtins|__builtin__) (set|complex)"
 )
+_MAPPED = 32 * 2**20
 _SAVE_TENSORS = "save only the tensors again, with a recent torch and torch.save(model.state_dict(), FILE)"
 _DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
 
@@ -47,12 +49,49 @@ def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor
     read = _read_torch if files.read_bytes(path, len(ZIP_MAGIC)) == ZIP_MAGIC else _read_safetensors
     tensors = read(path, expected)
     for name, tensor in tensors.items():
-        if not torch.isfinite(tensor).all():
-            raise CheckpointError(
-                f"{path}: {quoted(name)} holds NaN or infinite numbers, so the model cannot run: "
-                "use weights from before the training went wrong"
-            )
+        _check_finite(path, name, tensor)
     return tensors
+
+
+def read_into(path: Path, state: Mapping[str, Tensor]) -> None:
+    """Copy the numbers of a safetensors file into tensors of these names and shapes; float16 becomes what they are.
+
+    A file is mapped, and what was read of it takes memory as long as it is: of a large one no more than `_MAPPED` bytes
+    and a tensor at a time. Raises CheckpointError as `read_tensors` does; then some of the tensors may be changed.
+    """
+    shapes = {name: tuple(tensor.shape) for name, tensor in state.items()}
+    left = list(state)
+    while left:
+        with _safetensors(path, shapes) as (file, _):
+            left = _some_read(path, file, state, left)
+
+
+def _some_read(path: Path, file: Any, state: Mapping[str, Tensor], names: list[str]) -> list[str]:
+    """Copy the first of these tensors, and name those that are left once `_MAPPED` bytes are read."""
+    read = 0
+    for number, name in enumerate(names):
+        if read >= _MAPPED:
+            return names[number:]
+        stored = file.get_tensor(name)
+        _check_finite(path, name, stored)
+        state[name].copy_(stored)
+        read += stored.nbytes
+    return []
+
+
+def all_finite(tensor: Tensor) -> bool:
+    """Whether none of the numbers is NaN or infinite; takes no memory beside theirs."""
+    if not tensor.numel() or not tensor.is_floating_point():
+        return True
+    return all(math.isfinite(end) for end in tensor.aminmax())  # both are NaN if any number is
+
+
+def _check_finite(path: Path, name: str, tensor: Tensor) -> None:
+    if not all_finite(tensor):
+        raise CheckpointError(
+            f"{path}: {quoted(name)} holds NaN or infinite numbers, so the model cannot run: "
+            "use weights from before the training went wrong"
+        )
 
 
 def check_safetensors(path: Path) -> None:

@@ -50,13 +50,14 @@ class _Walk:
                 out = self.stack(stack, ids, self.padding(own, own) & (back >= 0), memory, crossed)
             if self.words["target_vocab_size"] is not None:
                 tied = self.words["tied_output"]
-                matrix = self.tensor(f"{stack}.embedding.token.weight" if tied else "output.weight")
+                matrix = self.numbers[f"{stack}.embedding.token.weight" if tied else "output.weight"]
                 bias = self.tensor("output.bias") if self.words["output_bias"] else 0.0
-                self.points["logits"] = np.einsum("td,vd->tv", out, matrix) + bias
+                self.points["logits"] = np.einsum("td,vd->tv", out, matrix, dtype=np.float64) + bias
         return self.points
 
-    def tensor(self, name: str) -> Array:
-        return self.numbers[name].astype(np.float64)
+    def tensor(self, name: str, rows: Array | None = None) -> Array:
+        numbers = self.numbers[name]
+        return (numbers if rows is None else numbers[rows]).astype(np.float64)
 
     def note(self, name: str, value: Array) -> Array:
         self.points[name] = value
@@ -95,7 +96,7 @@ class _Walk:
     def embedded(self, name: str, ids: Array) -> Array:
         scale = {"one": 1.0, "sqrt": math.sqrt(self.words["d_model"])}.get(self.words["embedding_scale"])
         factor = self.tensor(f"{name}.embedding.scale") if scale is None else scale
-        x = self.note(f"{name}.embed.token", self.tensor(f"{name}.embedding.token.weight")[ids] * factor)
+        x = self.note(f"{name}.embed.token", self.tensor(f"{name}.embedding.token.weight", ids) * factor)
         rows = self.rows_of_positions(name, len(ids))
         if rows is not None:
             x = x + self.note(f"{name}.embed.position", rows)

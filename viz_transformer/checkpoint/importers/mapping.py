@@ -18,6 +18,7 @@ from torch import Tensor
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.layouts import join_heads, split_interleaved, split_stacked
+from viz_transformer.checkpoint.weights import all_finite
 from viz_transformer.sentences import quoted
 
 How = Literal[
@@ -115,7 +116,7 @@ def moved(
         done += tensors[name].bytes
         if progress is not None:
             progress(done, total)
-        if not torch.isfinite(tensor).all():
+        if not all_finite(tensor):
             raise CheckpointError(
                 f"{quoted(name)} holds NaN or infinite numbers, so the model cannot run: use weights from before the "
                 "training went wrong"
