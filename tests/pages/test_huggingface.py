@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from page_driver import address, again, opener, sent, words
+from page_driver import address, again, components, opener, sent, words
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
@@ -17,9 +17,13 @@ pytest.importorskip("transformers")
 import transformers
 from pretrained import folder as save_folder
 
+from viz_transformer.analysis.layers.sublayers import share_added
+from viz_transformer.analysis.run.layer import layer_of
+from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import folders
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import state
 
 transformers.logging.set_verbosity_error()
@@ -108,7 +112,28 @@ def test_layers_count_no_active_units_behind_a_gate(opened: Callable[..., AppTes
 @pytest.mark.parametrize("name", ["llama", "bart", "gpt_neox", "mixtral"])
 def test_the_whole_run_can_be_looked_at_deeper(opened: Callable[..., AppTest], name: str, level: str) -> None:
     app = opened(name, "run", run_view="whole", level=level)
-    assert len(app.get("bidi_component")) >= 1 and not app.exception
+    assert len(components(app, "whole")) == 1 and not app.exception
+
+
+def test_the_whole_run_of_parts_that_join_the_stream_at_once_has_what_each_adds_to_it(
+    written: Callable[[str], Path],
+) -> None:
+    run = decode(load(written("gpt_neox")), "two hundred").trace
+    (stack,) = whole_run(run).stacks
+    came, *added = (
+        run[f"decoder.1.{point}"][0].double().norm(dim=-1) for point in ("residual_in", "self.out", "ffn.out")
+    )
+    for share, out in zip(stack.share[-2:], added, strict=True):
+        np.testing.assert_allclose(share, share_added(came, out), rtol=1e-12)
+    said = layer_of(run, "decoder", 1).remarks
+    assert "This model adds attention and feed-forward to the stream at once: nothing stands between." in said
+
+
+def test_a_model_that_does_not_tell_its_embeddings_has_the_whole_run_without_them(
+    written: Callable[[str], Path],
+) -> None:
+    (stack,) = whole_run(trace(load(written("electra")), text_of("electra"))).stacks
+    assert stack.token is None and stack.position is None and np.isfinite(stack.stream).all()
 
 
 def test_the_card_says_what_runs_it(opened: Callable[..., AppTest]) -> None:

@@ -154,6 +154,12 @@ def places(anatomy: Anatomy, stack: StackName) -> tuple[Place, ...]:
     return tuple(found)
 
 
+def came_in(anatomy: Anatomy, place: Place) -> str:
+    """The point of the stream that a sub-layer adds to: `before`, or where the parts of a layer join the stream at once
+    what came into the layer."""
+    return f"{place.stack}.{place.layer}.residual_in" if place.before in anatomy.missing else place.before
+
+
 def place_of(anatomy: Anatomy, kind: KindName, layer: int, chosen: Chosen) -> Place | None:
     """The sub-layer that a selection means: of the kind's stack and layer; None for its final norm.
 

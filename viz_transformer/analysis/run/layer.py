@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import layer_weights
-from viz_transformer.analysis.layers.sublayers import Part, Place, activity, places, share_added
+from viz_transformer.analysis.layers.sublayers import Part, Place, activity, came_in, places, share_added
 from viz_transformer.analysis.run import remarks
 from viz_transformer.analysis.run.whole import spread
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, attentions_of
 from viz_transformer.running.record import Trace
+from viz_transformer.sentences import capitalised
 
 LAYER_SAMPLES = 48
 """So many features of a vector of the stream, and so many hidden units, are drawn at most."""
@@ -97,7 +98,8 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
 
 
 def _part(trace: Trace, place: Place, kind: KindName | None, features: tuple[int, ...]) -> LayerPart:
-    points = {"before": place.before, "in": f"{place.site}.in", "out": f"{place.site}.out", "after": place.after}
+    points = {"before": came_in(trace.anatomy, place), "in": f"{place.site}.in", "out": f"{place.site}.out"}
+    points["after"] = place.after
     if place.total != place.after:
         points["total"] = place.total
     rows = {name: _array(trace, point) for name, point in points.items() if point in trace}
@@ -159,6 +161,8 @@ def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> 
             behind = "the norm behind the feed-forward of this last layer is the last one"
         yield f"This model has no final norm: {behind}."
     for place in found:
+        if (why := anatomy.missing.get(place.before)) is not None:
+            yield f"{capitalised(why)}."
         points = ("in", "out", "norm_mean", "norm_scale")
         names = (*points, "hidden") if place.part == "ffn" else (*points, "weights")
         yield from remarks.of_missing(trace, place.site, names, place.title)

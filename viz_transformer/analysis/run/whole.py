@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import added_padding, head_view, layer_count
-from viz_transformer.analysis.layers.sublayers import Place, flows, tokens_of
+from viz_transformer.analysis.layers.sublayers import Place, came_in, places, share_added, tokens_of
 from viz_transformer.model.kinds import KINDS, KindName, StackName, kinds_of, stacks_of
 from viz_transformer.running.record import Tokens, Trace
 
@@ -25,17 +26,18 @@ class WholeStack:
     """One stack of a run, in the order of the forward pass.
 
     features: which of the `size` features of a vector are there, [S]. token, position: the embedding and what was added
-    for the position, [T, S]; position is None where nothing is added. points: the names of the points of the stream:
-    behind the embedding, behind each layer, and behind the final norm where there is one; stream: [points, T, S], as
-    recorded. places: its sub-layers; share: added / (came in + added) of lengths, [sub-layers, T]. padded: [T], True
-    for padding that the run added.
+    for the position, [T, S]; None where nothing is added, or the model does not tell it. points: the names of the
+    points of the stream: behind the embedding, behind each layer, and behind the final norm where there is one; stream:
+    [points, T, S], as recorded. places: its sub-layers; share: added / (came in + added) of lengths, [sub-layers, T];
+    where the parts of a layer join the stream at once, the same came in for each. padded: [T], True for padding that
+    the run added.
     """
 
     stack: StackName
     tokens: Tokens
     features: tuple[int, ...]
     size: int
-    token: NDArray[np.float32]
+    token: NDArray[np.float32] | None
     position: NDArray[np.float32] | None
     points: tuple[str, ...]
     stream: NDArray[np.float32]
@@ -106,32 +108,47 @@ def spread(count: int, samples: int) -> tuple[int, ...]:
 
 
 def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
-    flown = flows(trace, stack)
-    ends = {flow.place.layer: flow.place.after for flow in flown}
+    found = places(trace.anatomy, stack)
+    ends = {place.layer: place.after for place in found}
     points = (f"{stack}.embed.out", *ends.values(), *((f"{stack}.out",) if trace.anatomy.final_norm else ()))
     features = spread(trace.anatomy.d_model, samples)
     tokens = tokens_of(trace, stack)
-    position = f"{stack}.embed.position"
 
     def sampled(point: str) -> NDArray[np.float32]:
-        if point not in trace:
-            raise ValueError(trace.anatomy.missing.get(point) or f"this trace has no point {point!r}")
-        return np.asarray(trace[point][0][..., list(features)].numpy(), dtype=np.float32)
+        return np.asarray(_rows(trace, point)[..., list(features)], dtype=np.float32)
+
+    def if_told(point: str) -> NDArray[np.float32] | None:
+        return sampled(point) if point in trace.anatomy.point else None
 
     return WholeStack(
         stack=stack,
         tokens=tokens,
         features=features,
         size=trace.anatomy.d_model,
-        token=sampled(f"{stack}.embed.token"),
-        position=sampled(position) if position in trace.anatomy.point else None,
+        token=if_told(f"{stack}.embed.token"),
+        position=if_told(f"{stack}.embed.position"),
         points=points,
         stream=np.stack([sampled(point) for point in points]),
-        places=tuple(flow.place for flow in flown),
-        share=np.stack([flow.share for flow in flown]),
+        places=found,
+        share=np.stack([_share(trace, place) for place in found]),
         padded=added_padding(tokens),
     )
 
 
 def _weights(trace: Trace, kind: KindName, head: int | None) -> NDArray[np.float32]:
     return np.stack([head_view(trace, kind, layer, head).weights for layer in range(layer_count(trace, kind))])
+
+
+def _share(trace: Trace, place: Place) -> NDArray[np.float64]:
+    before = came_in(trace.anatomy, place)
+    came, added = (
+        np.linalg.norm(_rows(trace, point).astype(np.float64), axis=-1) for point in (before, f"{place.site}.out")
+    )
+    return share_added(came, added)
+
+
+def _rows(trace: Trace, point: str) -> NDArray[Any]:
+    """A point of the first text of the batch: [T, ...]. Raises ValueError if the trace lacks it."""
+    if point not in trace:
+        raise ValueError(trace.anatomy.missing.get(point) or f"this trace has no point {point!r}")
+    return np.asarray(trace[point][0].numpy())

@@ -38,10 +38,10 @@ def whole_payload(
     """What the browser gets. Step s is the decoder row `first_row` + s; a model that writes nothing has no steps.
 
     vocabulary: how many tokens could be written. answer: the text of all steps. of: what the details of its deeper
-    levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples], stream.S [points, T,
-    samples] and share.S [sub-layers, T] of each stack S; of each kind K of attention the strongest weights of each row,
-    keys.K, weights.K, starts.K and rest.K [layers, Q] (strongest_only.py); log_probs [steps, most candidates], NaN
-    where a step has fewer. Raises ValueError for steps that do not fit the decoder's rows.
+    levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples] where they are told,
+    stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; of each kind K of attention the strongest
+    weights of each row, keys.K, weights.K, starts.K and rest.K [layers, Q] (strongest_only.py); log_probs [steps, most
+    candidates], NaN where a step has fewer. Raises ValueError for steps that do not fit the decoder's rows.
     """
     rows = {each.stack: len(each.tokens) for each in whole.stacks}
     if steps and first_row + len(steps) > rows.get("decoder", 0):
@@ -70,8 +70,9 @@ def whole_payload(
     for kind, maps in whole.weights.items():
         arrays |= strongest(maps).arrays(kind)
     for each in whole.stacks:
+        if each.token is not None:
+            arrays[f"token.{each.stack}"] = payload.exact(each.token)
         arrays |= {
-            f"token.{each.stack}": payload.exact(each.token),
             f"stream.{each.stack}": payload.exact(each.stream),
             f"share.{each.stack}": payload.exact(each.share),
         }
