@@ -24,7 +24,7 @@ PAGES = {
     "Masks": (".st-key-masks_picture", ".masks .stage[data-painted]"),
     "Playground": (".st-key-play_picture", ".js-plotly-plot .main-svg"),
     "Models": (".st-key-cards", ".vt-card"),
-    "Run": (".st-key-picture", ".matrix .stage[data-painted]"),
+    "Run": (".st-key-run_whole", ".whole .stage[data-painted]"),
 }
 """By the title: the main picture, as its container and what is in it. A page that is not here has none before all."""
 ROUNDS = 9

@@ -236,7 +236,8 @@ def ask(shown: Shown, drawn: Picture | None) -> None:
 def show_whole(both: frame.Runs) -> None:
     """The whole run in one picture over the whole width."""
     with picture:
-        whole_view.show(both)
+        if not whole_view.show(both):
+            pictures.selected_map(both, key="run_matrix")
     with below:
         links.from_cell(level=FIELDS.now().level)
         view_switch()
@@ -329,7 +330,7 @@ if not isinstance(summary, str) and not cached.is_warm():
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
-both = frame.runs(status, rows="chosen", recording=OF_RECORDING)
+both = frame.runs(status, rows="last" if whole else "chosen", recording=OF_RECORDING)
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
     if not whole:

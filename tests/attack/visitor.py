@@ -14,6 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 from attack.trying import Broken
+from viz_transformer.figures.components import payload
 
 CLOCK = 300.0
 """Seconds until the server has answered, on a machine that does much else."""
@@ -39,17 +40,19 @@ class Visitor:
         self.page, self.address = page, urlencode(fields)
         self.ids: dict[str, str] = {}
         self.said: list[str] = []
+        self.answer = ""
+        """What the whole run on the Run page has as the model's answer; "" without one."""
         self.seconds = self._rerun()
 
     def type(self, text: str) -> float:
         """Types into the box of the page; the seconds until the whole page has answered."""
-        self.said.clear()
+        self._forget()
         return self._rerun({BOX: text})
 
     def open(self, page: str, **fields: object) -> float:
         """Goes to another address, as by a link or the Back button."""
         self.page, self.address = page, urlencode(fields)
-        self.said.clear()
+        self._forget()
         return self._rerun()
 
     def _rerun(self, typed: dict[str, str] | None = None) -> float:
@@ -96,12 +99,12 @@ class Visitor:
             self.said.append(element.heading.body)
         if kind == "text_input" and (key := re.fullmatch(r"\$\$ID-\w+-(.+)", element.text_input.id)):
             self.ids[key[1]] = element.text_input.id
+        if kind == "bidi_component" and element.bidi_component.id.endswith("-run_whole_0"):
+            self.answer = payload.unpack(element.bidi_component.bytes)[0]["answer"]
 
-    @property
-    def answer(self) -> str:
-        """What stands on the Run page as the model's answer; "" without one."""
-        found = [re.sub(r"<[^>]+>", "", text) for text in self.said if "vt-answer" in text]
-        return found[-1] if found else ""
+    def _forget(self) -> None:
+        self.said.clear()
+        self.answer = ""
 
     def __enter__(self) -> Visitor:
         return self

@@ -113,8 +113,11 @@ def opened(
     """A page of the app; console errors, exceptions and requests to elsewhere fail the test.
 
     `fields` are put into the address: the selection to begin with; `script` runs before the page's own. Pages share
-    what a browser has in its cache, unless it is to be `another` browser.
+    what a browser has in its cache, unless it is to be `another` browser. *Run* shows one map unless it is told
+    otherwise: most gestures are tried on it.
     """
+    if path == "/":
+        fields = {"run_view": "map", **fields}
     problems: list[str] = []
     size = {"width": 1280, "height": 900}
     of = "" if another else "app"

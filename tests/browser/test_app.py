@@ -206,6 +206,7 @@ def test_a_view_is_restored_by_its_address_in_another_browser_and_after_a_reload
         stage = drawn(page, MATRIX, "decoder layer 1, head 3")
         stage.click(position=survey(stage).at(1, 2))
         view = {
+            "run_view": "map",
             "checkpoint": "numbers-any",
             "text": "-79.42",
             "kind": "cross",

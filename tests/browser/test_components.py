@@ -383,7 +383,7 @@ def by_weight(weights):
 def test_each_picture_is_saved_as_png_and_as_svg_with_its_caption(random_server, browser, tmp_path):
     pictures = {"matrix": "decoder layer 1, head 2, cross-attention", "grid": "all heads, cross-attention"}
     pictures |= {"lines": pictures["matrix"], "shading": pictures["matrix"], "scrubber": "candidates"}
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with opened(browser, random_server, "/attention", **VIEW, run_view="map") as page:
         for name in ("matrix", "grid", "lines"):
             drawn(page, f".{name} .stage")
             check_saved(page, name, tmp_path)

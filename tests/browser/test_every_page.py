@@ -60,8 +60,8 @@ def arrived(page: Page) -> None:
 @pytest.mark.parametrize("name", [*MEASURED, *OTHERS])
 def test_every_page_answers_its_question_and_nothing_on_it_overlaps_or_is_cut(app_server, browser, name):
     all_sizes, wrong = SIZES if name in MEASURED else SIZES[:1], {}
-    with opened(browser, app_server, script=NOTES, checkpoint=name) as page:
-        drawn(page, ".scrubber .stage")
+    with opened(browser, app_server, script=NOTES, checkpoint=name, run_view="whole") as page:
+        drawn(page, ".whole .stage")
         for title, (_, answer) in PAGES.items():
             go_to(page, title)
             expect(page.locator(answer).first).to_be_visible()

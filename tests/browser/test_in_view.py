@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 ONE_LINE, BAR = 36, 44  # pixels: a question of one line, a bar of controls of one line
 # path -> the strip above the picture, the bar, and the picture or, where it may be longer, what it begins with
 PLACES = {
-    "": (".st-key-inputs", ".st-key-site", ".st-key-picture .matrix .stage"),
+    "": (".st-key-inputs", "", ".st-key-run_whole .whole .stage"),
     "attention": (".st-key-strip", ".st-key-choices", ".st-key-picture .matrix .stage"),
     "weight": (".st-key-strip", ".st-key-choices", ".st-key-weight_row .row .stage"),
     "layers": (".st-key-strip", "", ".st-key-layers_top .rail"),
@@ -43,7 +43,7 @@ def finished(page: Page) -> None:
 
 def test_question_bar_and_picture_are_in_view_together(app_server, browser):
     titles = {path: title for title, (path, _) in PAGES.items()}
-    with opened(browser, app_server, checkpoint="numbers-any") as page:
+    with opened(browser, app_server, checkpoint="numbers-any", run_view="whole") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         for path, (strip, bar, picture) in PLACES.items():
             if path:

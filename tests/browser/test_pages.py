@@ -20,7 +20,7 @@ PAGES = {
     "Playground": ("playground", "[data-testid=stMain] .js-plotly-plot"),
     "Models": ("models", ".vt-card"),
     "Decoding": ("decoding", ".st-key-panel .scrubber .stage[data-painted]"),
-    "Run": ("", ".scrubber .stage[data-painted]"),
+    "Run": ("", ".whole .stage[data-painted]"),
 }
 
 

@@ -12,6 +12,7 @@ SMALLEST = 1 / 45  # of the height: letters that the last row can read
 # path -> what the address says besides: a scene is a picture or a table of one page, and some tabs are pages
 TOURS = (
     ("", {}),
+    ("", {"run_view": "whole"}),
     ("decoding", {}),
     ("input", {}),
     ("positions", {}),

@@ -92,7 +92,7 @@ const until = async (holds) => {
 }
 
 test("a run is drawn, stepped through by keys, and the key that nobody chose follows", async () => {
-  const { page, problems } = await opened("/?checkpoint=numbers-any&text=42&layer=1&heads=2")
+  const { page, problems } = await opened("/?run_view=map&checkpoint=numbers-any&text=42&layer=1&heads=2")
   assert.deepEqual(await tokens(page, "reads"), ["<s>", "4", "2", "</s>"])
   const first = await chosen(page)
   await page.keyboard.press("ArrowRight")
@@ -132,7 +132,7 @@ test("a cell is clicked, and a double click opens why it is so", async () => {
 
 test("a pinned run stands beside another of another length", async () => {
   const { page, problems } = await opened(
-    "/?checkpoint=numbers-any&text=42&pin_checkpoint=numbers-any&pin_text=1984&shown=A%7CB",
+    "/?run_view=map&checkpoint=numbers-any&text=42&pin_checkpoint=numbers-any&pin_text=1984&shown=A%7CB",
   )
   await until(async () => (await tokens(page, "B writes")).length > (await tokens(page, "A writes")).length)
   assert.deepEqual(problems, [])
@@ -140,10 +140,7 @@ test("a pinned run stands beside another of another length", async () => {
 })
 
 test("the whole run plays, and keys lead down to a weight, from its address too, and out again", async () => {
-  const { page, problems } = await opened(
-    "/?run_view=whole&text=42&checkpoint=numbers-any",
-    ".whole .stage[data-painted]",
-  )
+  const { page, problems } = await opened("/?text=42&checkpoint=numbers-any", ".whole .stage[data-painted]")
   const stage = await seen(page, ".whole .stage")
   const said = async () => (await seen(page, ".whole .now")).evaluate((now) => now.textContent)
   await stage.focus()

@@ -452,7 +452,7 @@ FULL = {
     "scale": "row",
     "sort": "entropy",
     "panel": "text",
-    "run_view": "whole",
+    "run_view": "map",
     "part": "ffn",
     "target": "minus seven",
     "strategy": "sampling",

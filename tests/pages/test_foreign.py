@@ -106,7 +106,7 @@ def test_each_part_of_a_page_too(opened: Callable[..., AppTest], page: str, name
 
 @pytest.mark.parametrize("page", ["attention", "run"])
 def test_the_map_is_that_of_the_run(opened: Callable[..., AppTest], page: str) -> None:
-    _, arrays = sent(opened(page, layer="1", heads="5"), "matrix")
+    _, arrays = sent(opened(page, layer="1", heads="5", run_view="map"), "matrix")
     run = decode(foreign_checkpoint(), OPENING["text"])
     assert np.array_equal(arrays["values"], run.trace["decoder.1.self.weights"][0, 5].numpy())
 

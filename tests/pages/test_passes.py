@@ -44,7 +44,8 @@ def test_every_page_with_decoder_rows_says_once_of_which_pass_they_are(at_the_zo
 @pytest.mark.parametrize(("page", "component"), [("run", "matrix"), ("decoding", "shading"), ("attention", "matrix")])
 def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, zoo, page, component):
     run = decode(load(zoo / "en-it-slips"), "abc")
-    app = opened(at_the_zoo, page, **SLIPS, kind="cross", layer="1", heads="0", t="1")
+    view = {"run_view": "map"} if page == "run" else {}
+    app = opened(at_the_zoo, page, **SLIPS, **view, kind="cross", layer="1", heads="0", t="1")
     own, last = (each["decoder.1.cross.weights"][0, 0].numpy() for each in (run.own_rows, run.trace))
 
     def drawn() -> Any:
@@ -60,9 +61,9 @@ def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, 
     assert heads and all(wording("each_row_of_its_own_step") in caption for caption in heads)
     app.button_group(key=f"{page}_rows").set_value("last").run()
     assert drawn().tobytes() == last.tobytes()
-    opened(app, page, **SLIPS, rows="own")  # as a link gives it
+    opened(app, page, **SLIPS, **view, rows="own")  # as a link gives it
     assert drawn()[:2].tobytes() == own[:2].tobytes()
-    opened(app, page, **SLIPS, rows="all")
+    opened(app, page, **SLIPS, **view, rows="all")
     assert wording("the_address_asks_for_rows_which_is_not_one_of_last_own", "all") in words(app)
 
 
@@ -82,7 +83,7 @@ def test_there_is_no_choice_where_no_step_had_other_rows(at_the_zoo):
 
 
 def test_pages_without_the_choice_keep_to_the_last_pass_and_say_where_the_choice_is(at_the_zoo, zoo):
-    for page in ("weight", "layers", "tensors", "masks"):
+    for page in ("run", "weight", "layers", "tensors", "masks"):
         said = words(opened(at_the_zoo, page, **SLIPS, rows="own"))
         assert wording("decoder_rows_here_are_those_of_the_last_pass") in said
         assert (wording("run_decoding_and_attention_can_show") in said) == (page != "tensors")
@@ -112,14 +113,14 @@ def test_a_page_without_decoder_rows_says_nothing_of_passes(at_the_zoo, page):
 def test_what_is_saved_of_decoder_rows_says_of_which_pass_they_are(at_the_zoo, page):
     for kind in ("cross", "decoder"):
         opened(at_the_zoo, page, **SLIPS, kind=kind)
-        maps = [caption for caption in captions(at_the_zoo) if "head" in caption]
+        maps = [caption for caption in captions(at_the_zoo) if "head" in caption or "whole run" in caption]
         assert maps and all(wording("rows_of_the_last_pass") in caption for caption in maps)
     opened(at_the_zoo, page, checkpoint="own", text="bad")
     assert not any("last pass" in caption for caption in captions(at_the_zoo))
 
 
 def test_the_encoders_maps_and_the_candidates_of_steps_are_of_no_last_pass(at_the_zoo):
-    opened(at_the_zoo, "run", **SLIPS, kind="encoder")
+    opened(at_the_zoo, "run", **SLIPS, kind="encoder", run_view="map")
     assert captions(at_the_zoo) and not any("last pass" in caption for caption in captions(at_the_zoo))
 
 

@@ -39,7 +39,7 @@ from viz_transformer.ui.frame.text import literal
 from viz_transformer.ui.pages.run import whole_view
 from viz_transformer.ui.session import examples, state
 
-opened = opener("run")
+opened = opener("run", run_view="map")  # the whole run is asked for where it is meant
 
 
 def drawn(app):
@@ -132,7 +132,8 @@ def test_layer_and_head_are_chosen_by_their_numbers(app):
     app.button_group(key="run_layer").set_value(2).run()
     app.button_group(key="run_head").set_value(3).run()
     key = int(sent(app, "matrix")[1]["values"][0].argmax())  # nobody chose one
-    assert app.session_state["selection"] == {**state.DEFAULTS, "layer": 2, "heads": (3,), "t": 0, "i": key}
+    chosen_then = {"run_view": "map", "layer": 2, "heads": (3,), "t": 0, "i": key}
+    assert app.session_state["selection"] == {**state.DEFAULTS, **chosen_then}
     app.button_group(key="run_head").set_value("mean").run()
     assert app.session_state["selection"]["heads"] == "mean"
     assert sent(app, "matrix")[0]["title"] == wording("title_of_a_mean_of_heads", 2, 4)
@@ -676,15 +677,15 @@ def test_of_several_heads_the_whole_run_has_the_mean(app, heads):
     assert whole(app)[0]["head"] is None
 
 
-def test_one_button_leads_to_the_whole_run_and_back(app):
-    opened(app)
-    assert drawn(app)
-    app.button(key="run_view").click().run()
+def test_one_button_leads_from_the_whole_run_to_one_map_and_back(app):
+    opener("run")(app)
     assert not drawn(app)
-    assert address(app)["run_view"] == "whole"
     assert len(components(app, "whole")) == 1
     app.button(key="run_view").click().run()
     assert drawn(app)
+    assert address(app)["run_view"] == "map"
+    app.button(key="run_view").click().run()
+    assert len(components(app, "whole")) == 1
     assert "run_view" not in address(app)
 
 
@@ -694,6 +695,17 @@ def test_a_and_b_stand_below_each_other_each_with_its_letter(app):
     assert len(titles) == 2
     assert titles[0].startswith("A")
     assert titles[1].startswith("B")
+
+
+def test_where_the_whole_run_cannot_be_drawn_a_sentence_says_why_and_the_map_is_there(app, monkeypatch):
+    def untold(*_given, **_more):
+        raise ValueError("this model does not tell its stream")
+
+    monkeypatch.setattr(whole_view, "drawn", untold)
+    opened(app, run_view="whole", level="layer")
+    assert "This model does not tell its stream: the whole run cannot be drawn in one picture." in words(app)
+    assert components(app, "whole") == []
+    assert len(components(app, "matrix")) == 1
 
 
 TEXTS = {"taylor": "sin(x)", "shakespeare": "To be", "en-it-slips": "a dog", "multi30k-tutorial6": "ein hund"}

@@ -11,8 +11,9 @@ BEAM = {"strategy": "beam", "tab": "tree"}
 PIN = {"pin_checkpoint": "numbers", "pin_text": "28.30", "shown": "A-B"}
 # page, what else is selected, the key of the table, and where it opens from: a component, a chart or a button
 TABLES = [
-    ("run", {}, "run_matrix", "matrix"),
-    ("run", {}, "run_scrubber", "scrubber"),
+    ("run", {"run_view": "map"}, "run_matrix", "matrix"),
+    ("run", {"run_view": "map"}, "run_scrubber", "scrubber"),
+    ("run", {}, "run_whole_0", "whole"),
     ("attention", {}, "attention_matrix", "matrix"),
     ("attention", {}, "attention_grid", "grid"),
     ("decoding", {}, "decoding_steps", "scrubber"),

@@ -45,7 +45,7 @@ def test_a_page_ends_with_a_link_to_the_next_and_alone_leads_nowhere(page: str) 
     labels = [link.proto.label.replace("\u2060", "").replace("\\", "") for link in app.get("page_link")]
     assert labels[-1].startswith(f"Next: {NEXT[page]}")
     stops = ["1 read", "2 look", "3 compute", "4 add", "5 write"]
-    of_run = ["Why this weight?", "What else could it have written?", *stops, "Rewind the training"]
+    of_run = ["Why this weight?", "What else could it have written?", "Rewind the training", *stops]
     assert labels[:-1] == (of_run if page == "run" else [])
     alone = script(f"pages/{page}.py").run()
     assert not alone.exception

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from viz_transformer.running.record import Trace
     from viz_transformer.ui.session.runs import Shown
 
-ELSEWHERE = "Of its row each step kept attention weights and logits: Run, Decoding and Attention can show the weights."
+ELSEWHERE = (
+    "Of its row each step kept attention weights and logits: Run (as one map), Decoding and Attention can show the"
+    " weights."
+)
 LONGEST = 200
 """A reason may come out of a file."""
 

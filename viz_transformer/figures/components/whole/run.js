@@ -188,7 +188,7 @@ export function runScene(view) {
       const written = band.name === "decoder"
       const rows = written && view.writes() ? view.rowAt(s) : band.count
       outlines(context, colours, band, written && view.writes() ? rows + 1 : rows)
-      headings(context, colours, band)
+      if (!(written && view.writes())) headings(context, colours, band)
       const memory = !written && place.bands.length > 1
       for (let row = 0; row < rows; row++) {
         context.globalAlpha = written && view.writes() ? PAST : 1
@@ -216,14 +216,15 @@ export function runScene(view) {
   function paintNow(context) {
     if (!view.writes()) return
     const colours = view.paper()
+    const band = place.bands[place.bands.length - 1]
     if (view.reading !== null) {
       veil(context, colours, place.bands[0], view.reading)
+      headings(context, colours, band)
       return
     }
     const p = view.flown
     const s = view.step()
     const row = view.rowAt(s)
-    const band = place.bands[place.bands.length - 1]
     const { z } = place
     const front = frontIn(band, p)
     context.fillStyle = colours.one("surface")

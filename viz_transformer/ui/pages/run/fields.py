@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import declared, one_of
 
-VIEWS = ("map", "whole")
+VIEWS = ("whole", "map")
 Level = Literal["run", "layer", "attention", "weight"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """How deep the picture of the whole run looks: from the whole to the multiplication of one weight."""
@@ -16,9 +16,9 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 @dataclass(frozen=True, kw_only=True)
 class RunPage:
-    """run_view: one map and the candidates beside it, or the whole run in one picture, at its level."""
+    """run_view: the whole run in one picture, at its level, or one map and the candidates beside it."""
 
-    run_view: str = declared("map", one_of(VIEWS))
+    run_view: str = declared("whole", one_of(VIEWS))
     level: Level = declared("run", one_of(LEVELS), picked=True)
 
 

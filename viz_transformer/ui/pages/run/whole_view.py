@@ -17,6 +17,7 @@ from viz_transformer.figures import details, labels
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import whole_payload
 from viz_transformer.model.kinds import KINDS, KindName, StackName
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import pictures, text
@@ -31,19 +32,23 @@ AHEAD = 64
 """Up to so many tokens a side, what is chosen has its layer and all heads of its attention at every level."""
 
 
-def show(both: Runs) -> None:
-    """The picture of what is looked at, of both where they are compared, and what its deeper levels need."""
+def show(both: Runs) -> bool:
+    """The picture of what is looked at, of both where they are compared, and what its deeper levels need.
+
+    False where none of them tells all that it takes: a sentence says what is not told."""
     shown = (both.a, both.b) if both.compared and both.b is not None else (both.main,)
-    found = []
+    found, any_drawn = [], False
     for number, each in enumerate(shown):
         try:
             place = _place(each)
             _picture(each, place, key=f"run_whole_{number}", title=each.name if len(shown) > 1 else "")
+            any_drawn = True
             if place.there and (inside := _inside(each, place)) is not None:
                 found.append(inside)
         except ValueError as error:
-            text.paragraph(f"{error}.", tone="bad")
+            text.paragraph(f"{capitalised(str(error))}: the whole run cannot be drawn in one picture.")
     whole_details(found)
+    return any_drawn
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def _picture(shown: Shown, place: _Place, *, key: str, title: str) -> None:
     make, words, where = _table(shown, place, head)
     asked = pictures.table(
         make,
-        note=f"{shown.caption(f'whole run, {words}' if words else 'whole run')}. {where}",
+        note=f"{shown.caption(f'whole run, {words}' if words else 'whole run', rows=True)}. {where}",
         name=labels.file_name(shown.summary.name, "whole run", words, _position(shown, place)),
         key=key,
     )
@@ -107,7 +112,7 @@ def drawn(shown: Shown, head: int | None, title: str) -> bytes:
         answer=run.text,
         of=details.run_id(run.trace),
         title=title,
-        caption=shown.caption("whole run"),
+        caption=shown.caption("whole run", rows=True),
         name=labels.file_name(shown.summary.name, "whole run"),
     )
 
