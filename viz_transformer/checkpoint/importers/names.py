@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.importers.reading import Found, Stored
+from viz_transformer.checkpoint.importers.reading import PICKLED_MODULE, Found, Stored
 
 _OPTIMIZER = re.compile(
     r"(optim\w*|optimizer_states?|lr_schedulers?|scheduler\w*|grad_scaler|scaler|amp|rng_state\w*|callbacks|loops"
@@ -51,6 +51,8 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
     mine = {keys: stored for keys, stored in found.tensors.items() if ".".join(keys) not in left}
     if not mine:
         raise CheckpointError(f"{found.path} holds the state of an optimizer and no weights: give the model's own file")
+    if all("_parameters" in keys or "_buffers" in keys for keys in mine):  # the attributes in which a module holds them
+        raise CheckpointError(f"{found.path} {PICKLED_MODULE}")
     groups: dict[str, dict[str, Stored]] = {}  # by the keys of dictionaries that lead to them
     for keys, stored in mine.items():
         groups.setdefault(".".join(keys[:-1]), {})[keys[-1]] = stored

@@ -30,6 +30,10 @@ MOST_BYTES = 8 * 2**30
 """Of all files of one model together."""
 MOST_TENSORS = 100_000
 _DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
+PICKLED_MODULE = (
+    "is a whole pickled module, which needs its own code to be opened: where that is, save its numbers alone, with"
+    " torch.save(model.state_dict(), FILE)"
+)
 _DTYPES = {
     "FloatStorage": torch.float32,
     "DoubleStorage": torch.float64,
@@ -225,10 +229,7 @@ def _read_torch(path: Path) -> Found:
     except ValueError as error:
         raise CheckpointError(f"{path} cannot be read ({error}): {_DISTRUST}") from None
     if isinstance(root, Call) and isinstance(root.state, dict) and "_modules" in root.state:
-        raise CheckpointError(
-            f"{path} is a whole pickled module, which needs its own code to be opened: where that is, save its numbers "
-            "alone, with torch.save(model.state_dict(), FILE)"
-        )
+        raise CheckpointError(f"{path} {PICKLED_MODULE}")
     tensors: dict[tuple[str, ...], Stored] = {}
     values: dict[tuple[str, ...], Any] = {}
     for keys, value in _walk(root):
