@@ -7,11 +7,12 @@ import pickle
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from builders import tiny_config, tiny_model
 from page_driver import markup, opener, words
-from strangers import Gpt, Lab
+from strangers import CASES, Gpt, Lab, stranger
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 from watched import watched_trace
@@ -21,6 +22,7 @@ import viz_transformer as vt
 from viz_transformer.checkpoint.contents import bundled_folder
 from viz_transformer.checkpoint.importers.importing import Answers, import_file
 from viz_transformer.ui.pages.models import open_view
+from viz_transformer.ui.pages.models.open_view import WORDS
 
 opened = opener("models", model_tab="open")
 
@@ -103,9 +105,12 @@ def test_another_answer_is_what_the_model_is_made_with(app: AppTest, nano: Path,
     activation = next(box for box in app.selectbox if box.label == "Activation")
     assert activation.value == "gelu"
     activation.set_value("gelu-tanh").run()
+    box(app, "Norm’s epsilon").set_value(1e-6).run()
+    assert box(app, "Activation").value == "gelu-tanh" and "gelu" in box(app, "Activation").options
     app.button(key="open_button").click().run()
     assert not app.exception
-    assert vt.load(shelf / "out-letters").config.activation == "gelu-tanh"
+    config = vt.load(shelf / "out-letters").config
+    assert (config.activation, config.norm_epsilon) == ("gelu-tanh", 1e-6)
 
 
 def test_a_file_that_does_not_fit_says_why_and_cannot_be_opened(app: AppTest, tmp_path: Path, shelf: Path) -> None:
@@ -285,3 +290,44 @@ def test_a_sentencepiece_model_is_a_vocabulary(app: AppTest, nano: Path, shelf: 
     (nano / "m.model").write_text("<html>404</html>")
     named(app, nano / "ckpt.pt", target=nano / "m.model")
     assert "m.model is not a sentencepiece model" in words(app)
+
+
+# --- a sample proves what was answered
+
+
+def with_sample(app: AppTest, case: str, tmp_path: Path) -> dict[str, object]:
+    """The page with this stranger's file and a sample of it; what has to be answered."""
+    model, ids, logits = stranger(case)
+    torch.save(model.state_dict(), tmp_path / "mine.pt")
+    sides = ("source", "target")[-len(ids) :]
+    given = {side: np.array([each]) for side, each in zip(sides, ids, strict=True)}
+    np.savez(tmp_path / "sample.npz", logits=logits.numpy(), **given)
+    named(app, tmp_path / "mine.pt")
+    app.text_input(key="open_sample_path").set_value(str(tmp_path / "sample.npz")).run()
+    return CASES[case][2]
+
+
+@pytest.mark.parametrize("case", ["A", "nn.TransformerEncoder", "minGPT", "fairseq"])
+def test_a_layout_whose_questions_are_answered_is_proved_by_a_sample(
+    case: str, app: AppTest, tmp_path: Path, shelf: Path
+) -> None:
+    for name, value in with_sample(app, case, tmp_path).items():
+        if name == "pad_to":
+            next(box for box in app.number_input if box.label == "Every text padded to").set_value(value).run()
+        elif not name.startswith("max_"):  # those follow from it
+            box(app, WORDS[name]).set_value(value).run()
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    assert json.loads((shelf / "mine" / "card.json").read_text())["verified"]["grade"] == "proved"
+    assert "read right: proved by a sample" in markup(opened(app, model_tab="card"))
+
+
+def test_a_sample_that_is_not_reproduced_or_cannot_be_says_so(app: AppTest, tmp_path: Path, shelf: Path) -> None:
+    with_sample(app, "minGPT", tmp_path)
+    np.savez(tmp_path / "other.npz", target=[[1, 2]], logits=np.zeros((1, 2, 5)))
+    app.text_input(key="open_sample_path").set_value(str(tmp_path / "other.npz")).run()
+    app.button(key="open_button").click().run()
+    assert "5 logits at each position" in words(app) and not shelf.exists()
+    app.text_input(key="open_sample_path").set_value(str(tmp_path / "sample.npz")).run()
+    app.button(key="open_button").click().run()
+    assert json.loads((shelf / "mine" / "card.json").read_text())["verified"]["grade"] == "failed"

@@ -20,8 +20,8 @@ from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.command import fail, server
-from viz_transformer.command.sample_script import SCRIPT
 from viz_transformer.huggingface.folder import recognised
+from viz_transformer.measuring.sample_script import SCRIPT
 from viz_transformer.sentences import quoted
 from viz_transformer.train.owned import OwnData
 from viz_transformer.train.stopping import Stop

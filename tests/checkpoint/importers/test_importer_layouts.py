@@ -144,3 +144,11 @@ def test_what_nothing_explains_stops_the_import_unless_it_is_named(tmp_path: Pat
     vt.load(
         import_file(tmp_path / "model.pt", tmp_path / "out", Answers(settings={"n_heads": 3}, ignore=(r"probe\..*",)))
     )
+
+
+def test_a_model_that_pads_every_text_is_asked_to_which_length_and_reads_no_longer_ones(tmp_path: Path) -> None:
+    torch.save(stranger("A")[0].state_dict(), tmp_path / "model.pt")
+    plan = open_file(tmp_path / "model.pt", Answers(settings={"n_heads": 3})).plan
+    assert [(each.name, each.value) for each in plan.settings if each.asked] == [("pad_to", 200)]
+    plan = open_file(tmp_path / "model.pt", Answers(settings={"n_heads": 3, "pad_to": 9})).plan
+    assert not plan.problems and (plan.setting("max_source"), plan.setting("max_target")) == (9, 9)

@@ -9,7 +9,8 @@ from viz_transformer.checkpoint.importers.plan import Setting
 
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "n_heads", "d_ff", "norm", "norm_kind", "activation", "positions"),
-    *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "causal"),
+    *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "pad_to"),
+    "causal",
 )
 
 

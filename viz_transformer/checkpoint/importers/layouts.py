@@ -304,6 +304,7 @@ def of_tutorial(name: str, *leave: str) -> dict[str, Any]:
         "d_ff",
         "max_source",
         "max_target",
+        "pad_to",
         "tied_output",
     )
     other = ("source_vocab_size", "target_vocab_size", "attention_bias", "ffn_bias", "output_bias", "final_norm")
@@ -336,7 +337,7 @@ LAYOUTS: tuple[Layout, ...] = (
         "an English-Italian notebook (CodeEmporium's)",
         EN_IT,
         of_tutorial("en-it"),
-        {"n_heads": 8, "max_source": 200},
+        {"n_heads": 8, "pad_to": 200},
     ),
     Layout(
         "tutorial6",

@@ -206,12 +206,12 @@ def _settings(
         "mask_fill": "zero-rows",
         **({} if layout is None else layout.usual),
     }
-    if (pad := {**known, **read, **given}.get("pad_to")) is not None:  # its table of positions is computed
-        usual |= {"max_source": pad, "max_target": pad}
+    if (pad := {**usual, **known, **read, **given}.get("pad_to")) is not None:  # nothing longer is read
+        known |= {"max_source": pad, "max_target": pad}
     found: list[Setting] = []
     for name in FIELDS:
         if name in given:
-            found.append(Setting(name, given[name], "given"))
+            found.append(Setting(name, given[name], "given", _options(name, read)))
         elif name in read:
             found.append(Setting(name, read[name], "from the file"))
         elif name in known and _applies(name, read):

@@ -43,7 +43,10 @@ from viz_transformer.checkpoint.recordings import RecordingSummary, read_recordi
 from viz_transformer.checkpoint.writing import OutputError
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
 from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts
+from viz_transformer.measuring.sample import Sample, read_sample
+from viz_transformer.measuring.sample_script import SCRIPT
 from viz_transformer.measuring.verifying import verify_folder
+from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.sentences import capitalised, in_one_line
 from viz_transformer.text.readable import is_read, readable
 from viz_transformer.text.vocabulary import ROLES
@@ -64,6 +67,10 @@ THEIRS = (
     "This is a folder that transformers wrote. Nothing is converted: the library keeps a link to it, and transformers"
     " runs it."
 )
+PROOF = (
+    "A sample has ids and the logits that your own program gets for them. If the model gives the same ones, it is read"
+    " right: nothing else proves that. These lines write one where the model was trained."
+)
 KINDS = ["pt", "pth", "ckpt", "bin", "safetensors"]
 WORDS = {
     "n_heads": "Heads",
@@ -74,6 +81,7 @@ WORDS = {
     "positions": "Positions",
     "max_source": "Most source tokens",
     "max_target": "Most target tokens",
+    "pad_to": "Every text padded to",
     "causal": "Reads only earlier tokens",
     "norm_epsilon": "Norm’s epsilon",
     "mask_fill": "Masked scores",
@@ -136,10 +144,13 @@ def open_model() -> None:
         else:
             left, right = st.columns([2, 3], gap="medium")
             with left:
-                _name_and_button(opened)
+                top = st.container()  # filled last: opening needs all that is given below it
                 _leaving_out(opened, _given(given.weights))
                 _measuring(opened, given.texts)
+                sample = _sample()
                 _questions(opened, specials, _given(given.weights))
+                with top:
+                    _name_and_button(opened, sample)
             with right:
                 _measured_table(opened)
                 if opened.plan.layout is None:
@@ -337,6 +348,17 @@ def _unmeasured(opened: Opened) -> Opened:
     return planned(opened.found, replace(opened.answers, measured={}))
 
 
+# --- a sample
+
+
+def _sample() -> Path | None:
+    """The owner's sample, and the lines that write one where the model was trained."""
+    with st.expander("Prove it with a sample"):
+        text.paragraph(PROOF)
+        st.code(SCRIPT, language="python", height=180)
+        return given_file("Sample", "open_sample", ["npz", "json"], "path of sample.npz").path
+
+
 # --- places of tensors
 
 
@@ -414,12 +436,15 @@ def taken(key: str, names: Sequence[str], weights: str) -> None:
 # --- the name, and what is there
 
 
-def _name_and_button(opened: Opened) -> None:
+def _name_and_button(opened: Opened, sample: Path | None) -> None:
     possible = not opened.plan.problems
     name, taken_names = _name(opened.found.path, "Open the model", possible=possible)
     if _asked_for() == ("open", "") and possible:
         st.session_state.pop(_ACT)
         try:
+            proof = None if sample is None else read_sample(sample)
+            if proof is not None:
+                proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
             with st.spinner("Reading the weights ..."):
                 found = _found(opened.found.path)
                 measurement = None if found is None else found.measurement.to_dict()
@@ -430,8 +455,8 @@ def _name_and_button(opened: Opened) -> None:
                     bar.progress(done / total, f"Reading the weights: {read} MiB")
 
                 folder = write_import(opened, new_place(name, taken_names), measurement, say)
-                if found is not None and (ckpt := load(folder)).anatomy.kind != "encoder-only":
-                    verify_folder(folder, ckpt, texts=found.texts)
+                if found is not None or proof is not None:
+                    _verified(folder, proof, found)
         except (ValueError, OutputError) as error:
             _wrong(error)
             return
@@ -439,6 +464,14 @@ def _name_and_button(opened: Opened) -> None:
         st.rerun()
     for problem in opened.plan.problems:
         _wrong(problem)
+
+
+def _verified(folder: Path, proof: Sample | None, found: _Found | None) -> None:
+    """Note in the folder's card what a sample and texts say of it; an encoder predicts no text."""
+    ckpt = load(folder)
+    texts = None if found is None or ckpt.anatomy.kind == "encoder-only" else found.texts
+    if proof is not None or texts is not None:
+        verify_folder(folder, ckpt, proof, texts)
 
 
 def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) -> tuple[str, set[str]]:
