@@ -141,7 +141,12 @@
       slider.addEventListener("input", passing)
       const done = (async () => {
         const since = () => passed[passed.findLastIndex(([number]) => number === shown()) + 1]?.[1]
-        for (; on || since(); await frame()) most = Math.max(most, performance.now() - (since() ?? performance.now()))
+        let end = Number.POSITIVE_INFINITY
+        for (; on || since(); await frame()) {
+          most = Math.max(most, performance.now() - (since() ?? performance.now()))
+          if (!on) end = Math.min(end, performance.now() + 10_000)
+          if (performance.now() > end) throw Error(`${shown()} is shown, where ${said.textContent} was asked for`)
+        }
         slider.removeEventListener("input", passing)
         if (passed.length < 3) throw Error("the slider has not moved")
         return most

@@ -10,10 +10,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 
-def visit(address: str, page: str = "", query: str = "", *, seconds: float = 60) -> Iterator[Any]:
-    """The messages that a new session gets, until its first run of the script is over.
+def visit(address: str, page: str = "", query: str = "", *, seconds: float = 60, again: bool = False) -> Iterator[Any]:
+    """The messages that a new session gets, until its first run of the script is over; `again`: until its second is.
 
-    Raises TimeoutError if nothing is heard for so many seconds.
+    That is asked for as a browser does: with the hashes of the messages that it has. Raises TimeoutError if nothing is
+    heard for so many seconds.
     """
     stream = f"ws://{address.removeprefix('http://')}/_stcore/stream"
     with connect(stream, origin=address, subprotocols=["streamlit"], max_size=None, open_timeout=seconds) as socket:
@@ -24,5 +25,9 @@ def visit(address: str, page: str = "", query: str = "", *, seconds: float = 60)
         while True:
             message = ForwardMsg.FromString(socket.recv(timeout=seconds))
             yield message
+            wanted.rerun_script.cached_message_hashes.append(message.hash)
             if message.WhichOneof("type") == "script_finished":
-                return
+                if not again:
+                    return
+                again = False
+                socket.send(wanted.SerializeToString())

@@ -795,3 +795,13 @@ def test_what_is_pointed_at_in_one_picture_is_marked_in_the_other(browser):
         assert shown.page.evaluate(over) == before
         shown.page.mouse.move(*places(shown)[1, 2])
         assert shown.page.evaluate(over) == marked
+
+
+def test_what_is_drawn_already_is_not_drawn_anew(browser):
+    with mounted(browser, "matrix", of(softmax(3, 4))) as view:
+        stage = view.page.locator(".stage")
+        first = stage.get_attribute("data-painted")
+        view.give(of(softmax(3, 4)))
+        assert stage.get_attribute("data-painted") == first
+        view.give(of(softmax(3, 4, seed=1)))
+        assert stage.get_attribute("data-painted") != first

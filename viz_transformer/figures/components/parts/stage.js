@@ -22,7 +22,7 @@ export const rootIn = (parent, className) =>
   /** @type {Root | undefined} */ ([...parent.children].find((child) => child.classList.contains(className)))
 
 /**
- * Calls make(root) once and update(payload) with each new data. `make` returns {update, draw, remove}; draw is called
+ * Calls make(root) once and update(payload) with each new data, not with what is there already. `make` returns {update, draw, remove}; draw is called
  * after a change of size, theme, fonts or selection, and may read root.clientWidth.
  * @param {Component} component
  * @param {string} className
@@ -72,18 +72,28 @@ export function mount(component, className, make) {
       document.fonts.load(font).then((loaded) => loaded.length && draw())
   }
   const { made, draw, stop } = root.vt
-  const payload = unpack(data)
-  root.table = asker(component, payload.header.table)
-  made.update(payload)
-  made.ready = true
-  if (root.clientWidth) made.draw()
-  else draw()
+  if (!sameBytes(root.vt.data, data)) {
+    const payload = unpack(data)
+    Object.assign(root.vt, { data, has: payload.header.table })
+    made.update(payload)
+    made.ready = true
+    if (root.clientWidth) made.draw()
+    else draw()
+  }
+  root.table = asker(component, root.vt.has)
   return () => {
     stop()
     made.remove?.()
     root.remove()
   }
 }
+
+/**
+ * Python sends a picture again each time that it runs the page.
+ * @param {Uint8Array | undefined} one
+ * @param {Uint8Array} other
+ */
+const sameBytes = (one, other) => one?.length === other.length && one.every((byte, n) => byte === other[n])
 
 /**
  * What asks Python for the table of a picture, if it has one.
