@@ -6,6 +6,8 @@ import gc
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
@@ -20,7 +22,12 @@ from viz_transformer.running.forks import fork
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import memory
-from viz_transformer.ui.session.memory import keep_freed_memory, leave_imports_alone, leave_new_imports_alone
+from viz_transformer.ui.session.memory import (
+    keep_freed_memory,
+    leave_imports_alone,
+    leave_new_imports_alone,
+    search_at_rest,
+)
 
 SCRIPT = """
 import resource, sys
@@ -99,6 +106,27 @@ def test_what_is_imported_later_is_left_alone_as_well(searched: None, monkeypatc
         monkeypatch.setitem(sys.modules, f"imported_later_{number}", ModuleType("imported_later"))
     leave_new_imports_alone()
     assert not is_searched()
+
+
+def test_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "REST", 0.2)
+    searches: list[object] = []
+    done = threading.Event()
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop" and info["generation"] == 2 and threading.current_thread() is not threading.main_thread():
+            searches.append(info)
+            done.set()
+
+    gc.callbacks.append(count)
+    try:
+        for _ in range(5):
+            search_at_rest()
+        assert done.wait(30)
+        time.sleep(0.5)
+        assert len(searches) == 1
+    finally:
+        gc.callbacks.remove(count)
 
 
 CAUSAL, SLIPPED, ALONE = tiny_checkpoint(), tiny_checkpoint(merge="raw-reshape"), tiny_checkpoint("decoder-only")

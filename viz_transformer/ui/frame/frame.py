@@ -33,7 +33,7 @@ from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ShownName
 from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.memory import leave_new_imports_alone
+from viz_transformer.ui.session.memory import leave_new_imports_alone, search_at_rest
 from viz_transformer.ui.session.runs import Watched, load
 from viz_transformer.ui.session.waiting import waiting
 
@@ -119,6 +119,7 @@ def end() -> None:
     if TABLE_OPEN not in st.session_state:
         st.session_state.pop(TABLE_ASKED, None)
     leave_new_imports_alone()
+    search_at_rest()
 
 
 def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:

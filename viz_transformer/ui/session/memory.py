@@ -6,6 +6,7 @@ import ctypes
 import gc
 import sys
 from contextlib import suppress
+from threading import Lock, Timer
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
 MIB = 2**20
@@ -15,7 +16,12 @@ MANY = 20
 YOUNG = 50_000
 """Objects made before the youngest are searched for garbage; Python's own number is 700."""
 
+REST = 1.0
+"""Seconds after which nobody waits for the page any more."""
+
 _left_alone: int | None = None  # modules that were there the last time
+_at_rest: Timer | None = None
+_lock = Lock()
 
 
 def keep_freed_memory(mebibytes: int = 256) -> None:
@@ -47,10 +53,22 @@ def leave_imports_alone() -> None:
 
 
 def leave_new_imports_alone() -> None:
-    """The same for what was imported since, if that is much; nothing before the first time.
-
-    Streamlit searches everything for garbage at the end of each run, before the browser has all of the page: with
-    plotly, pandas and what else pages import, a tenth of a second.
-    """
+    """The same for what was imported since, if that is much; nothing before the first time."""
     if _left_alone is not None and len(sys.modules) >= _left_alone + MANY:
         leave_imports_alone()
+
+
+def search_at_rest() -> None:
+    """Search everything for garbage when no run has ended for REST seconds.
+
+    Streamlit would do so at the end of each run, before the browser has all of the page, which takes as long as a third
+    of the run; `runner.postScriptGC` in .streamlit/config.toml says that it does not. What is dragged runs the page
+    many times a second.
+    """
+    global _at_rest
+    with _lock:
+        if _at_rest is not None:
+            _at_rest.cancel()
+        _at_rest = Timer(REST, gc.collect)
+        _at_rest.daemon = True
+        _at_rest.start()
