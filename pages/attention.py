@@ -60,7 +60,7 @@ def show(both: frame.Runs) -> None:
             pictures.heads_apart(both, chosen["heads"], key="attention_matrix")
         else:
             pictures.matrix_of(picture, key="attention_matrix", follows=True)
-        links.from_cell()
+        links.from_cell(decoding=both.main.summary.anatomy.writes)
     with right:
         heads(both)
         with st.container(key="panel"):
@@ -84,7 +84,7 @@ def beside(both: frame.Runs) -> None:
     """The map of A and that of B, in one scale; under them the heads of A and the scores of the chosen one."""
     with st.container(key="picture"):
         picture = pictures.maps_beside(both, st.columns(2, gap="medium"), key="attention_matrix")
-        links.from_cell()
+        links.from_cell(decoding=both.main.summary.anatomy.writes)
     if picture is not None:
         chosen = state.selection()
         position = chosen[KINDS[chosen["kind"]].queries.field]

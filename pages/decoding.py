@@ -26,7 +26,7 @@ asked = questions.place()
 strip = frame.place("strip")
 bar = frame.place("decoding_bar")
 status = frame.status()
-both = frame.runs(status, rows="chosen", recording=OF_RECORDING)
+both = frame.runs(status, rows="chosen", recording=OF_RECORDING, steps=True)
 
 from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, strategy_bar, view
 from viz_transformer.ui.pages.decoding.fields import FIELDS
@@ -73,12 +73,17 @@ def what_it_read(both: frame.Runs) -> None:
     links.from_cell(decoding=False)
 
 
-with bar, st.container(horizontal=True, key="decoding_row", vertical_alignment="center"):
-    view.tabs()
-    strategy_bar.choice()
+if both is None or both.main.summary.anatomy.writes:
+    with bar, st.container(horizontal=True, key="decoding_row", vertical_alignment="center"):
+        view.tabs()
+        strategy_bar.choice()
 if both is None:
     strategy_bar.formula()
     strategy_bar.settings(None)
+elif not both.main.ckpt.anatomy.writes:
+    with strip:
+        frame.strip(both)
+    frame.say(status, *state.remarks(), frame.only_reads(both.main.summary))
 else:
     at = state.SHARED.now().t
     beside = both.beside and both.b is not None

@@ -30,13 +30,17 @@ HOW = (
     " token has in what this head hands on; a row sums to 1 over the tokens that it may read, if there are any. The"
     " bars are probabilities over the whole vocabulary, before anything is chosen."
 )
-WHOLE = (
+DRAWN = (
     "From the left to the right, as it is worked out: strips are vectors of the stream, by some of their numbers; a"
-    " ribbon is as wide as an attention weight; a sub-layer is filled as far as its share added; the bars are"
-    " probabilities. What is written is read at the next step. A double click, the wheel or + goes in: to a layer, to"
-    " an attention, to one weight and its multiplications; Escape or − comes out. Space plays, arrow keys lead through"
-    " what is beside each other, and a click chooses an attention for all pages."
+    " ribbon is as wide as an attention weight; a sub-layer is filled as far as its share added"
 )
+MOVES = (
+    " A double click, the wheel or + goes in: to a layer, to an attention, to one weight and its multiplications;"
+    " Escape or − comes out. Space plays, arrow keys lead through what is beside each other, and a click chooses an"
+    " attention for all pages."
+)
+WHOLE = f"{DRAWN}; the bars are probabilities. What is written is read at the next step.{MOVES}"
+WHOLE_READ = f"{DRAWN}. Nothing is written.{MOVES}"
 NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
     " chance of being right. A mean over heads is not the attention of any head."
@@ -134,8 +138,10 @@ def target_switch(shown: Shown) -> None:
 
 def has_answer_line(summary: Summary | RecordingSummary | str) -> bool:
     """Whether the answer stands in large above the texts: in the picture of the whole run it stands in the picture, so
-    that there only formulas have a line of their own."""
+    that there only formulas have a line of their own, and what can be masked."""
     if not whole:
+        return True
+    if not isinstance(summary, str | RecordingSummary) and not summary.anatomy.writes:
         return True
     return isinstance(summary, Summary) and examples.family(summary.card.get("task")) == "taylor"
 
@@ -180,6 +186,8 @@ def remarks(shown: Shown) -> list[str]:
         sentences.append(unknown)
     if long := length_sentence(ckpt, run):
         sentences.append(long)
+    if not ckpt.anatomy.writes:
+        return [*sentences, *reading_view.remarks(ckpt.anatomy)]
     if shown.target is not None:
         sentences.append(
             f"The answer is given: at each step the model reads its tokens, whatever it would have written."
@@ -227,7 +235,9 @@ def show_recording(summary: Summary, recording: Recording) -> None:
 
 def ask(shown: Shown, drawn: Picture | None) -> None:
     """The page's question about the map that is selected; none where it cannot be made."""
-    if drawn is not None:
+    if not shown.ckpt.anatomy.writes and (found := reading_view.question(shown)) is not None:
+        questions.show(asked, found)
+    elif drawn is not None:
         chosen = state.selection()
         position = chosen[KINDS[chosen["kind"]].queries.field]
         questions.show(asked, question.question(shown, drawn, position, chosen["heads"]))
@@ -239,18 +249,30 @@ def show_whole(both: frame.Runs) -> None:
         if not whole_view.show(both):
             pictures.selected_map(both, key="run_matrix")
     with below:
-        links.from_cell(level=FIELDS.now().level)
+        links.from_cell(level=FIELDS.now().level, decoding=both.main.summary.anatomy.writes)
         view_switch()
-        with st.container(width="content", key="given"):
-            target_switch(both.a)
+        if both.a.ckpt.anatomy.writes:
+            with st.container(width="content", key="given"):
+                target_switch(both.a)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
     links.tour()
-    text.explained(WHOLE, NOT)
+    text.explained(WHOLE if both.main.ckpt.anatomy.writes else WHOLE_READ, NOT)
     with suppress(ValueError):  # the page's question is about the map that is selected, if there is one
         ask(both.main, pictures.selected_picture(both))
     frame.say(status, *remarks(both.main), good=compared(both.main))
     frame.stage(both, ("run_whole",))
+
+
+def show_steps(shown: Shown) -> None:
+    """The candidates of the step."""
+    candidates = pictures.table(
+        lambda: steps.candidate_table(shown),
+        note=f"{shown.caption('candidates')}. Probabilities are over the whole vocabulary.",
+        name=f"{shown.summary.name}-candidates",
+        key="run_scrubber",
+    )
+    scrubber(steps.scrubber_data(shown), key="run_scrubber", on_table=candidates)
 
 
 def show_map(both: frame.Runs) -> None:
@@ -258,22 +280,19 @@ def show_map(both: frame.Runs) -> None:
     with panel:
         site_controls(both.main.trace.anatomy)
         controls.rows(both, key="run_rows")
-        candidates = pictures.table(
-            lambda: steps.candidate_table(both.main),
-            note=f"{both.main.caption('candidates')}. Probabilities are over the whole vocabulary.",
-            name=f"{both.main.summary.name}-candidates",
-            key="run_scrubber",
-        )
-        scrubber(steps.scrubber_data(both.main), key="run_scrubber", on_table=candidates)
+        if both.main.ckpt.anatomy.writes:
+            show_steps(both.main)
+        else:
+            reading_view.fillings(both.main)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
-        text.explained(HOW, NOT)
+        text.explained(HOW if both.main.ckpt.anatomy.writes else reading_view.HOW, NOT)
     with picture:
         if both.beside:
             drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
         else:
             drawn = pictures.selected_map(both, key="run_matrix")
-        links.from_cell()
+        links.from_cell(decoding=both.main.summary.anatomy.writes)
         links.tour()
     ask(both.main, drawn)
     frame.say(status, *remarks(both.main), good=compared(both.main))
@@ -339,14 +358,14 @@ if both is None and not isinstance(summary, str | RecordingSummary):
 if both is not None:
     from viz_transformer.ui.frame import steps
     from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
-    from viz_transformer.ui.pages.run import formula, question, recording, whole_view
+    from viz_transformer.ui.pages.run import formula, question, reading_view, recording, whole_view
 
     if answer is not None:
         with answer:
-            show_answer(both.main)
+            (show_answer if both.main.ckpt.anatomy.writes else reading_view.masks)(both.main)
     with strip:
         frame.strip(both)
-    if given is not None:
+    if given is not None and both.a.ckpt.anatomy.writes:
         with given:
             target_switch(both.a)
     if whole:

@@ -205,6 +205,7 @@ class ForeignCodec:
     ends = frozenset({2, TARGET.index("z")})
     padding: int | None = None
     unknown: int | None = 3
+    mask: int | None = None
     adds_end = False
     splits_characters = True
 

@@ -23,8 +23,8 @@ PACKAGES = (vt.figures, vt.analysis)
 # Modules without a public name here: what figures are made with, `vt.show`, and what so far only a page needs.
 INNER = {
     "figures": {
-        *("architecture", "details", "distances", "embeddings", "enlarged", "labels", "layers", "legend", "lengths"),
-        *("number_grids", "one_weight", "playground", "positions", "showing", "template", "theme"),
+        *("architecture", "details", "distances", "embeddings", "enlarged", "filling", "labels", "layers", "legend"),
+        *("lengths", "number_grids", "one_weight", "playground", "positions", "showing", "template", "theme"),
     },
     "analysis": {
         *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),
@@ -32,7 +32,7 @@ INNER = {
         *("models.counting", "models.doctor", "models.learning", "models.parameters", "models.snapshots"),
         *("models.untrained", "playground.background", "playground.by_hand", "playground.experiments"),
         *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),
-        *("run.attention", "run.layer", "run.remarks", "run.whole"),
+        *("run.attention", "run.filling", "run.layer", "run.remarks", "run.whole"),
         *("weight.cell_facts", "weight.fused_projection", "weight.ladder", "weight.python_copy"),
         *("weight.row_difference", "weight.told", "weight.told_inputs", "weight.told_output", "weight.told_weight"),
         *("weight.torch_attention", "weight.weight_numbers"),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from viz_transformer.running.decoding import decode_stream as decode_stream
     from viz_transformer.running.decoding import follow as follow
     from viz_transformer.running.forks import fork as fork
+    from viz_transformer.running.reading import read as read
     from viz_transformer.running.record import Trace as Trace
     from viz_transformer.running.step import Candidate as Candidate
     from viz_transformer.running.step import Step as Step
@@ -65,6 +66,7 @@ _HOMES = {
     "evaluate": "measuring.evaluation",
     "follow": "running.decoding",
     "fork": "running.forks",
+    "read": "running.reading",
     "show": "figures.showing",
     "Transformer": "model.transformer",
     "Trace": "running.record",

@@ -27,6 +27,7 @@ from wording import wording
 from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
 from viz_transformer.analysis.attention.maps import special_positions
 from viz_transformer.checkpoint import load
+from viz_transformer.running.tracing import trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
@@ -102,12 +103,14 @@ def test_a_decoder_alone_has_one_kind_of_attention(at_the_zoo, zoo):
     assert sentence in words(at_the_zoo)
 
 
-def test_an_encoder_alone_gets_a_sentence(app, tmp_path, models_in):
+def test_the_map_of_an_encoder_alone_is_that_of_its_pass(app, tmp_path, models_in):
     saved(tiny_checkpoint("encoder-only"), tmp_path / "reader")
     models_in(tmp_path)
     opened(app, text="abc")
-    assert wording("an_encoder_only_model_writes_nothing") in words(app)
-    assert components(app, "matrix") == []
+    _, arrays = sent(app, "matrix")
+    weights = trace(load(tmp_path / "reader"), "abc")["encoder.1.self.weights"][0, 0]
+    assert np.array_equal(arrays["values"], weights.numpy())
+    assert [row["label"] for row in told(app, "chips")["rows"]] == ["reads"]
 
 
 # ---- several heads, derived pictures, switches
@@ -460,6 +463,7 @@ FULL = {
     "beam": "8,1.0,power,no-end,first-finished",
     "ban": "5,7",
     "prefix": "minus",
+    "masked": "1",
     "branches": "0.1.6.one;1.2.5-4.two",
     "branch": "2",
     "branch_b": "1",

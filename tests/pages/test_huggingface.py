@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from page_driver import address, again, components, opener, sent, words
+from page_driver import address, again, components, figures, opener, sent, told, words
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
@@ -23,6 +23,7 @@ from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import folders
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import state
 
@@ -68,6 +69,63 @@ def opened(
 @pytest.mark.parametrize("page", PICTURES)
 def test_a_page_has_its_picture(opened: Callable[..., AppTest], name: str, page: str) -> None:
     assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+
+
+@pytest.mark.parametrize("page", PICTURES)
+def test_a_model_that_fills_in_masks_has_each_page(opened: Callable[..., AppTest], page: str) -> None:
+    app = opened("bert", page)
+    if page not in ("models", "playground"):
+        reads, fills = told(app, "chips")["rows"]
+        assert [chip["text"] for chip in reads["chips"]] == ["[CLS]", "the", "[MASK]", "r", "##a", "##n", "[SEP]"]
+        assert len(fills["chips"]) == 1 and 0 < fills["chips"][0]["share"] < 1
+    drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
+    told_only = {"positions", "weight", "masks", "decoding"}
+    assert drawn >= (1 if page in told_only else 2) or page == "models"
+
+
+def test_decoding_says_that_nothing_is_written(opened: Callable[..., AppTest]) -> None:
+    app = opened("bert", "decoding")
+    assert wording("reads_a_text_and_writes_nothing", "bert") in words(app)
+    assert not components(app, "scrubber") and not app.button_group
+
+
+def test_an_answer_cannot_be_given_to_a_model_that_writes_nothing(opened: Callable[..., AppTest]) -> None:
+    app = opened("bert", "attention", target="x")
+    assert wording("writes_nothing_so_no_answer_can_be_given", "bert") in words(app)
+    assert app.session_state["selection"]["target"] is None
+
+
+def test_a_click_on_a_token_masks_it_and_another_shows_it_again(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    app = opened("bert", "run", run_view="map", text="the cat the")
+    (pills,) = [each for each in app.button_group if each.key == "run_masked"]
+    assert len(pills.options) == len({*pills.options}) == 3  # "the" stands there twice
+    pills.set_value([3])
+    again(app)
+    reads, fills = told(app, "chips")["rows"]
+    assert reads["chips"][3]["text"] == "[MASK]" and reads["chips"][3]["note"] == "the" and len(fills["chips"]) == 1
+    assert app.session_state["selection"]["i"] == 3
+    run = read(load(written("bert")), "the cat the", masked=[3])
+    shares = run.trace["logits"][0, 3].double().softmax(-1).sort(descending=True).values
+    assert np.allclose(figures(app)[0]["data"][0]["x"][:10], shares[:10].numpy(), rtol=1e-9)
+    _, arrays = sent(app, "matrix")
+    assert np.array_equal(arrays["values"], run.trace["encoder.1.self.weights"][0, 0].numpy())
+    (pills,) = [each for each in app.button_group if each.key == "run_masked"]
+    pills.set_value([])
+    assert len(told(again(app), "chips")["rows"]) == 1
+
+
+def test_what_cannot_be_masked_is_said_beside_another_run(opened: Callable[..., AppTest]) -> None:
+    app = opened("bert", "run", run_view="map", masked="99")
+    assert wording("position_cannot_be_masked", 99) in words(app)
+
+
+def test_runs_that_write_nothing_stand_beside_each_other(opened: Callable[..., AppTest]) -> None:
+    pin = {"pin_checkpoint": "bert", "pin_text": "the cat ran", "shown": "A|B"}
+    for page in ("run", "attention", "decoding", "layers", "input", "tensors"):
+        rows = told(opened("bert", page, run_view="map", **pin), "chips")["rows"]
+        assert len(rows) == 2 and rows[0]["field"] == "i", page
 
 
 @pytest.mark.parametrize("name", ["llama", "bart"])

@@ -13,6 +13,7 @@ from viz_transformer.analysis.layers.sublayers import flows, norm_view, place_of
 from viz_transformer.checkpoint import load
 from viz_transformer.figures import labels
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.tracing import trace
 
 opened = opener("layers")
 
@@ -297,11 +298,13 @@ def test_bad_input_is_a_sentence(app):
     assert wording("the_model_reads_at_most", 48) in words(app)
 
 
-def test_an_encoder_alone_gets_a_sentence(app, tmp_path, models_in):
+def test_the_lens_of_an_encoder_alone_names_the_numbers_of_its_classes(app, tmp_path, models_in):
     saved(tiny_checkpoint("encoder-only"), tmp_path / "zoo" / "reader")
     models_in(tmp_path / "zoo")
     opened(app, text="abc")
-    assert wording("an_encoder_only_model_writes_nothing") in words(app)
+    wanted = trace(load(tmp_path / "zoo" / "reader"), "abc")["logits"][0].softmax(-1).max(-1)
+    for share, place in zip(wanted.values.tolist(), wanted.indices.tolist(), strict=True):
+        assert f'title="{place} {share:.4f}, ' in markup(app)
 
 
 def test_two_runs_are_compared_by_their_means_on_one_scale(app, bundled):

@@ -251,8 +251,10 @@ def test_a_model_without_positions_says_what_that_means(among, name, text, sente
     assert "number by number" not in words(among)
 
 
-def test_a_model_that_writes_nothing_says_so(among):
-    assert wording("an_encoder_only_model_writes_nothing") in words(opened(among, checkpoint="reader", text="abc"))
+def test_a_model_that_writes_nothing_has_its_table_and_no_answers(among, models):
+    opened(among, checkpoint="reader", text="abc", pos_topic="orders")
+    assert np.array_equal(cells(figures(among)[0]), own_table(load(models / "reader").model, "encoder"))
+    assert wording("an_encoder_only_model_writes_no_answer") in words(among)
 
 
 def test_a_decoder_alone_has_one_stack_and_a_long_table_is_cut(among, models):

@@ -94,6 +94,7 @@ def codecs_of(
             names=names[: anatomy.source_vocab_size],
             special_ids=specials,
             padding=tokenizer.pad_token_id,
+            mask=tokenizer.mask_token_id if anatomy.output == "masked token" else None,
             reads_specials=anatomy.output == "masked token",
             **shared,
         )
@@ -140,6 +141,7 @@ class HuggingFaceCodec:
     banned: frozenset[int] = frozenset()
     padding: int | None = None
     unknown: int | None = None
+    mask: int | None = None
     reads_specials: bool = False
     is_target: bool = False
     splits_characters: bool = False
@@ -183,7 +185,7 @@ class HuggingFaceCodec:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids, as the tokenizer joins it, without special tokens; unknown text and masks are shown."""
-        shown = {self.unknown, self.tokenizer.mask_token_id}
+        shown = {self.unknown, self.mask}
         known = len(self.tokenizer)
         kept = [i for i in map(self._checked, ids) if i not in self.special_ids or i in shown]
         with self.lock:

@@ -84,6 +84,11 @@ class Anatomy:
         return self.decoder_layers > 0
 
     @property
+    def writes(self) -> bool:
+        """Whether it gives the next token, so that it can write; any other model only reads."""
+        return self.output == "next token"
+
+    @property
     def own(self) -> ModelConfig:
         """The config of our own Transformer. Raises NotTold for a model that is none."""
         if self.config is None:

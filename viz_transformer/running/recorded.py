@@ -70,6 +70,7 @@ class RecordedText:
     ends = banned = frozenset[int]()
     padding: int | None = None
     unknown: int | None = None
+    mask: int | None = None
     adds_end = False
     splits_characters = False
 

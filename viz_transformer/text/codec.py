@@ -71,6 +71,11 @@ class TextCodec(Protocol):
     def unknown(self) -> int | None: ...
 
     @property
+    def mask(self) -> int | None:
+        """The id that stands where a model is to fill something in, None without one."""
+        ...
+
+    @property
     def adds_end(self) -> bool:
         """Whether `encode` puts an end token behind a text."""
         ...
@@ -132,6 +137,10 @@ class Codec:
     @property
     def unknown(self) -> int | None:
         return self.vocabulary.unk
+
+    @property
+    def mask(self) -> int | None:
+        return None
 
     @property
     def adds_end(self) -> bool:

@@ -44,6 +44,16 @@ def test_an_unsure_token_says_so_in_words_too():
     assert written("two", probability=0.5)[0].data()["sure"] is True
 
 
+def test_a_masked_token_keeps_what_was_typed():
+    data = Chip(token="[MASK]", original="cat", side="source", position=2, masked=True).data()
+    assert data["note"] == "cat" and data["title"] == "position 2: [MASK], stands for cat, which is masked"
+
+
+def test_what_would_be_filled_in_stands_at_a_position():
+    chip = Chip(token="dog", original="dog", side="source", position=2, probability=0.75)
+    assert chip.title == "position 2: dog, probability 0.7500"
+
+
 def test_a_token_that_is_read_has_no_probability():
     assert not {"share", "sure"} & set(read("1")[0].data())
     assert read("1", "2")[1].title == "position 1: 2"

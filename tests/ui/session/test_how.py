@@ -30,6 +30,8 @@ HOWS = [
     How(prefix="a,b;c"),
     How(off=("encoder",)),
     How("beam", SEARCHED, off=("encoder", "decoder")),
+    How(masked=(2, 5)),
+    How(off=("encoder",), masked=(0,)),
 ]
 
 
@@ -54,6 +56,8 @@ def test_a_how_is_read_back_as_it_was_written(how: How):
         "greedy|||3:|x|",
         "beam|||||",
         "greedy||||<b>|",
+        "greedy-masked-x|||||",
+        "greedy-masked-1-masked-2|||||",
     ],
 )
 def test_a_line_that_is_no_how_is_refused(line: str):

@@ -20,7 +20,7 @@ MANY = 40
 @dataclass(frozen=True, kw_only=True)
 class Chip:
     """One token. `original` is what stood in the text, `probability` None for a token that was read; it `differs` from
-    what another run has in its place."""
+    what another run has in its place. Of one that is `masked` the model reads a mask."""
 
     token: str
     original: str
@@ -28,6 +28,7 @@ class Chip:
     position: int
     special: bool = False
     unknown: bool = False
+    masked: bool = False
     differs: bool = False
     probability: float | None = None
 
@@ -38,9 +39,9 @@ class Chip:
             "title": self.title,
             "ink": self.side,
             "special": self.special,
-            "unknown": self.unknown,
+            "unknown": self.unknown or self.masked,
         }
-        if self.unknown and self.original != self.token:
+        if (self.unknown or self.masked) and self.original != self.token:
             data["note"] = labels.shorten(labels.visible(self.original), LONGEST)
         if self.differs:
             data["differs"] = True
@@ -51,10 +52,11 @@ class Chip:
     @property
     def title(self) -> str:
         """The tooltip: position, token, and what is special about it."""
-        parts = [
-            f"{'step' if self.probability is not None else 'position'} {self.position}: {labels.visible(self.token)}"
-        ]
-        if self.unknown and self.original != self.token:
+        written = self.probability is not None and self.side == "target"
+        parts = [f"{'step' if written else 'position'} {self.position}: {labels.visible(self.token)}"]
+        if self.masked and self.original != self.token:
+            parts.append(f"stands for {labels.visible(self.original)}, which is masked")
+        elif self.unknown and self.original != self.token:
             parts.append(f"stands for {labels.visible(self.original)}, which is not in the vocabulary")
         if self.probability is not None:
             parts.append(f"probability {labels.share(self.probability)}")

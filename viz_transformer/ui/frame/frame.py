@@ -223,13 +223,18 @@ class Runs:
 
 
 def runs(
-    status: DeltaGenerator, *, rows: Literal["none", "last", "chosen"] = "last", recording: str | None = None
+    status: DeltaGenerator,
+    *,
+    rows: Literal["none", "last", "chosen"] = "last",
+    recording: str | None = None,
+    steps: bool = False,
 ) -> Runs | None:
     """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why.
 
     rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
     page has `passes.choice`, each step's own where these are chosen. recording: the sentence that says why the page has
-    nothing to show of a recording; None if it shows one.
+    nothing to show of a recording; None if it shows one. steps: the page is about steps, so a pinned run without any is
+    left out.
     """
     summary = selected()
     if isinstance(summary, str):
@@ -240,6 +245,8 @@ def runs(
             say(status, *state.remarks(), recorded(summary, recording))
             return None
         _keep_to(summary)
+    elif not summary.anatomy.writes:
+        _only_reads(summary)
     chosen = state.selection()
     try:
         both = Runs(load("A", summary, chosen["text"], chosen["target"], _selected_how(summary, status), status))
@@ -251,7 +258,7 @@ def runs(
             return None
         both = Runs(instead)
     if chosen["pin_checkpoint"] is not None:
-        both = _with_pinned(both, status, recording)
+        both = _with_pinned(both, status, recording, steps=steps)
     fit(both.main)
     if rows == "chosen" and chosen["rows"] == "own":
         b = None if both.b is None else passes.with_own_rows(both.b)
@@ -273,12 +280,24 @@ def recorded(summary: RecordingSummary, why: str) -> str:
     return f"{summary.name} is a recording of one call of a module. {why} Attention, Layers and Tensors show it."
 
 
+def only_reads(summary: Summary) -> str:
+    """What a page says that has nothing to show of a model that writes nothing."""
+    return f"{summary.name} reads a text and writes nothing, so it has no steps. Run shows what it makes of a text."
+
+
 def _keep_to(summary: RecordingSummary) -> None:
     """The text of a recording in the place of any other, and no way to write an answer."""
     now = state.SHARED.now()
     if now.text != summary.text or now.target is not None:
         state.remark(f"{summary.name} is a recording: it cannot read another text, and has its own.")
     state.correct(text=summary.text, target=None, branches=(), branch=0, branch_b=None)
+
+
+def _only_reads(summary: Summary) -> None:
+    """No way to write an answer, for a model that writes none."""
+    if state.SHARED.now().target is not None:
+        state.remark(f"{summary.name} writes nothing, so no answer can be given to it.")
+    state.correct(target=None, branches=(), branch=0, branch_b=None)
 
 
 def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
@@ -296,8 +315,8 @@ def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
 def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
     """How the branch that is selected is written; a branch that is not there is said, and the answer shown."""
     chosen = state.SHARED.now()
-    if chosen.target is not None:
-        return state.how()
+    if chosen.target is not None or not summary.anatomy.writes:
+        return how_of(summary, state.selection(), 0)
     for name, number, instead in (("branch", chosen.branch, 0), ("branch_b", chosen.branch_b, None)):
         if (number or 0) > len(chosen.branches):
             state.remark(f"There is no branch {number}: the answer is shown.")
@@ -309,13 +328,16 @@ def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
         return how_of(summary, state.selection(), branch, progress=progress)
 
 
-def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None) -> Runs:
-    """The runs with B, or without it and a remark why; recording: as `runs` has it."""
+def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, steps: bool) -> Runs:
+    """The runs with B, or without it and a remark why; recording, steps: as `runs` has them."""
     chosen = state.SHARED.now()
     found, name = {summary.name: summary for summary in cached.summaries()}, chosen.pin_checkpoint or ""
     summary = found.get(name)
     if isinstance(summary, RecordingSummary) and recording is not None:
         state.remark(f"B: {recorded(summary, recording)}")
+        return both
+    if isinstance(summary, Summary) and steps and not summary.anatomy.writes:
+        state.remark(f"B: {only_reads(summary)}")
         return both
     try:
         if summary is None or isinstance(summary, Unreadable):
@@ -353,8 +375,8 @@ def follow(shown: Shown) -> None:
     chosen, following = state.selection(), state.followed()
     query, key = KINDS[chosen["kind"]].fields
     at = chosen[query]
-    if query in following and at == 0 and 0 in shown.source_special and len(shown.trace.src) > 1:
-        at = 1  # a start token's row is not where to begin
+    if query in following and query == "i" and at == 0:
+        at = shown.first_position
     heads = chosen["heads"]
     head = heads if isinstance(heads, str) else heads[0]
     strongest = analysis.strongest_key(shown.trace, chosen["kind"], chosen["layer"], head, at)

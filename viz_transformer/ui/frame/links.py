@@ -89,8 +89,8 @@ _LEVELS = {"run": None, "layer": "Layers", "attention": "Attention", "weight": N
 
 
 def from_cell(*, decoding: bool = True, level: str = "run") -> None:
-    """Under a map: why the chosen cell has its number, and what else could have been written in its row; under a deeper
-    `level` of the whole run first the page that is about it."""
+    """Under a map: why the chosen cell has its number, and what else could have been written in its row, unless nothing
+    is (`decoding` False); under a deeper `level` of the whole run first the page that is about it."""
     with st.container(horizontal=True, key="from_cell"):
         if page := _LEVELS[level]:
             to(page, f"Open this {level} as a page")

@@ -61,7 +61,7 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
             back, way_back = {name: value for name, value in good.items() if name not in ASKED or not same}, "Undo"
         elif (first := _first_text(summary)) is not None:
             shown = load("A", summary, first, None, cached.GREEDILY, status)
-            back, same, way_back = {"text": first, "target": None}, False, "Use that"
+            back, same, way_back = {"text": first, "target": None, "masked": ()}, False, "Use that"
         else:
             return None
     except ValueError:

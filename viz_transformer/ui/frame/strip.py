@@ -9,6 +9,7 @@ from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.decoding.difference import aligned_difference
 from viz_transformer.analysis.positions.table import trained_rows
+from viz_transformer.analysis.run.filling import filling, fills_masks, masked_positions
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.chips import Chip, ChipRow, Editing
@@ -22,6 +23,7 @@ from viz_transformer.text.notation import CARD_KEY
 def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str | None = None) -> list[dict[str, Any]]:
     """The two rows of chips as the browser gets them. With a text, the first can be written anew, with a target the
     second: these stand in its box, and are not the run's own where it is shown in the place of one that cannot be made.
+    Of a model that writes nothing the second row is what it would put in the place of masks, if there are any.
     """
     encoder = ckpt.anatomy.has_encoder
     source, answer = ckpt.codecs.get("source"), ckpt.codecs.get("target")
@@ -34,17 +36,22 @@ def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str |
             letters=_letters(source if encoder else answer),
             edit=None if text is None else Editing(field="text", text=text, said="Edit the text"),
         ),
-        ChipRow(
-            label=writing(run),
-            chips=written_chips(ckpt, run),
-            side=TARGET.name,
-            at=step_row(run, 0) + 1,
-            field="t",
-            first=step_row(run, 0),
-            letters=_letters(answer),
-            edit=None if target is None else Editing(field="target", text=target, said="Edit the given answer"),
-        ),
     ]
+    if ckpt.anatomy.writes:
+        rows.append(
+            ChipRow(
+                label=writing(run),
+                chips=written_chips(ckpt, run),
+                side=TARGET.name,
+                at=step_row(run, 0) + 1,
+                field="t",
+                first=step_row(run, 0),
+                letters=_letters(answer),
+                edit=None if target is None else Editing(field="target", text=target, said="Edit the given answer"),
+            )
+        )
+    elif fills := filled_chips(ckpt, run):
+        rows.append(ChipRow(label="fills in", chips=fills, side=TARGET.name))
     return [row.data() for row in rows]
 
 
@@ -70,11 +77,12 @@ def recorded_data(run: Run) -> list[dict[str, Any]]:
 def compared_data(
     a: tuple[Checkpoint, Run], b: tuple[Checkpoint, Run], text: str, *, by_step: bool = False
 ) -> list[dict[str, Any]]:
-    """The answers of two runs under each other, with the tokens marked that differ; A's text can be written anew.
+    """The answers of two runs under each other, with the tokens marked that differ; A's text can be written anew. Of a
+    model that writes nothing what it reads stands there.
 
     by_step: of B the token of the same step is the chosen one, where A's row has another step in B.
     """
-    written = [written_chips(*each) for each in (a, b)]
+    written = [(written_chips if each[0].anatomy.writes else read_chips)(*each) for each in (a, b)]
     tokens = [[chip.token for chip in chips] for chips in written]
     different: tuple[list[bool], list[bool]] = ([], [])
     for piece in aligned_difference(*tokens):
@@ -82,16 +90,17 @@ def compared_data(
         different[1].extend([not piece.same] * len(piece.written))
     rows = []
     for name, (ckpt, run), chips, marks in zip("AB", (a, b), written, different, strict=True):
-        first = step_row(a[1] if by_step else run, 0)
+        writes = ckpt.anatomy.writes
+        side = TARGET if writes or not ckpt.anatomy.has_encoder else SOURCE
         rows.append(
             ChipRow(
-                label=f"{name} {writing(run)}",
+                label=f"{name} {writing(run) if writes else 'reads'}",
                 chips=[replace(chip, differs=mark) for chip, mark in zip(chips, marks, strict=True)],
-                side=TARGET.name,
-                at=step_row(run, 0) + 1,
-                field="t",
-                first=first,
-                letters=_letters(ckpt.codecs.get("target")),
+                side=side.name,
+                at=step_row(run, 0) + 1 if writes else 0,
+                field=side.field,
+                first=step_row(a[1] if by_step else run, 0) if writes else 0,
+                letters=_letters(ckpt.codecs.get(side.name)),
                 edit=Editing(field="text", text=text, said="Edit the text of A") if name == "A" else None,
             )
         )
@@ -120,22 +129,23 @@ def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
 def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     """What was given, as the model reads it: the source, or the beginning of the text for a decoder alone.
 
-    Unknown text keeps what was typed. Padding, for a model that reads it, is one chip.
+    Unknown text keeps what was typed, and so does what is masked. Padding, for a model that reads it, is one chip.
     """
     trace = run.trace
     encoder = trace.anatomy.has_encoder
     side = SOURCE if encoder else TARGET
     codec, read = ckpt.codec(side.name), side.of(trace.src, trace.tgt)
     padding = sum(typed == "" for typed in read.originals) if encoder else 0
-    given = len(read) - padding if encoder else step_row(run, 0) + 1
+    given = len(read) - padding if encoder or not ckpt.anatomy.writes else step_row(run, 0) + 1
     chips = [
         Chip(
             token=token,
             original=original,
             side=side.name,
             position=position,
-            special=token_id in codec.special_ids and token_id != codec.unknown,
+            special=token_id in codec.special_ids and token_id not in (codec.unknown, codec.mask),
             unknown=token_id == codec.unknown,
+            masked=token_id == codec.mask,
         )
         for position, (token_id, token, original) in enumerate(
             zip(read.ids[:given], read.tokens[:given], read.originals[:given], strict=True)
@@ -169,12 +179,33 @@ def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     ]
 
 
+def filled_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
+    """The most probable token for each mask in the text; none of a model that fills in nothing."""
+    if not fills_masks(ckpt.anatomy):
+        return []
+    codec = ckpt.codec("source")
+    chips = []
+    for position in masked_positions(run.trace, codec.mask):
+        best = filling(run.trace, position, codec.names, count=1).candidates[0]
+        chips.append(
+            Chip(
+                token=best.token,
+                original=best.token,
+                side=SOURCE.name,
+                position=position,
+                special=best.token_id in codec.special_ids,
+                probability=numerals.exponential(best.log_prob),
+            )
+        )
+    return chips
+
+
 def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     """Which parts of the text the model does not see, or None if it sees all of them.
 
     A token for unknown text that was itself chosen, as a branch may, hides nothing.
     """
-    chips = [*read_chips(ckpt, run), *written_chips(ckpt, run)]
+    chips = [*read_chips(ckpt, run), *(written_chips(ckpt, run) if ckpt.anatomy.writes else ())]
     chips = [chip for chip in chips if chip.unknown and chip.original != chip.token]
     if not chips:
         return None

@@ -22,8 +22,10 @@ def how_of(summary: Summary, fields: Mapping[str, Any], number: int, *, progress
     A branch is what the strategy writes when single steps are forced: those of its own, and of its ancestors those
     before its first. A beam would search otherwise, so it is forced to begin with all that the parent wrote up to
     there; so is a branch that leaves the beginning that was given. Raises ValueError for a branch that its parent is
-    too short for, and for what cannot be decoded.
+    too short for, and for what cannot be decoded. A model that writes nothing has no branches: it reads.
     """
+    if not summary.anatomy.writes:
+        return How(masked=fields["masked"])
     base = state.how(fields)
     if number == 0:
         return base

@@ -85,6 +85,7 @@ def run(
     progress: Progress | None = None,
 ) -> Run:
     """The model's run on a text, written so, or the one in which it is given the target; of a recording its only one.
+    A model that writes nothing reads the text, with the tokens masked that `how` names.
 
     `progress` hears of each step; a run that it ends by raising something is not kept. Raises ValueError with one
     sentence for what cannot be read, or cannot be written so.
@@ -96,7 +97,9 @@ def run(
     if (found := runs.get(key)) is None:
         ckpt = checkpoint(summary)
         edits = tuple(vt.edits.RemovePositions(stack) for stack in how.off)
-        if target is not None:
+        if not ckpt.anatomy.writes:
+            found = vt.read(ckpt, text, masked=how.masked, edits=edits)
+        elif target is not None:
             found = vt.decode(ckpt, text, target=target, edits=edits, progress=progress)
         else:
             found = vt.decode(

@@ -116,6 +116,13 @@ class Shared:
         (), Reading(read_ids, "ids with commas between them"), forgotten_with=("checkpoint",), brought_back=True
     )
     prefix: str = declared("", TEXT, brought_back=True, typed="A beginning of the answer")
+    # Positions of the text that are hidden from a model which fills in masks.
+    masked: tuple[int, ...] = declared(
+        (),
+        Reading(read_ids, "positions with commas between them"),
+        forgotten_with=("checkpoint", "text"),
+        brought_back=True,
+    )
     # Other ways to go on. branch: which is looked at, 0 is the strategy's own answer; branch_b: what it is compared
     # with.
     branches: tuple[Branch, ...] = declared(

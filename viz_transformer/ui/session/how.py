@@ -43,7 +43,8 @@ class How:
     """A strategy with its settings, banned ids, what the answer begins with, and the tokens that a branch has to write.
 
     force: (step, id) in order. `branch` is what the branch is called, for captions; "" for the answer that the strategy
-    writes by itself. off: the stacks whose positions are left out.
+    writes by itself. off: the stacks whose positions are left out. masked: positions of the text that are hidden from a
+    model which fills in masks.
     """
 
     strategy: str = "greedy"
@@ -53,6 +54,7 @@ class How:
     force: tuple[tuple[int, int], ...] = ()
     branch: str = ""
     off: tuple[StackName, ...] = ()
+    masked: tuple[int, ...] = ()
 
     def value(self) -> Strategy:
         """The strategy. Raises ValueError with one sentence for settings that cannot be."""
@@ -66,6 +68,7 @@ class How:
         parts += [f"{len(self.ban)} banned"] if self.ban else []
         parts += [f"begun with “{self.prefix}”"] if self.prefix else []
         parts += [f"branch “{self.branch}”"] if self.branch else []
+        parts += [f"masked at {', '.join(map(str, self.masked))}"] if self.masked else []
         return ", ".join([*parts, *self.edits()])
 
     def edits(self) -> list[str]:
@@ -77,13 +80,15 @@ class How:
         numbers = (",".join(map(str, part)) for part in (self.settings, self.ban))
         forced = ",".join(f"{step}:{token}" for step, token in self.force)
         strategy = "-without-".join([self.strategy, *self.off])
+        strategy += f"-masked-{','.join(map(str, self.masked))}" if self.masked else ""
         return "|".join([strategy, *numbers, forced, self.branch, self.prefix])
 
 
 def parse_how(given: str) -> How | None:
     """The How of such a line; None for any other text."""
     parts = given.split("|", 5)
-    strategy, *off = parts[0].split("-without-")
+    first, _, hidden = parts[0].partition("-masked-")
+    strategy, *off = first.split("-without-")
     if len(parts) != 6 or strategy not in STRATEGIES or len({*off} & {*STACKS}) < len(off):
         return None
     _, settings, ban, force, branch, prefix = parts
@@ -92,12 +97,13 @@ def parse_how(given: str) -> How | None:
     )
     pairs = [part.split(":") for part in force.split(",")] if force else []
     banned, forced = read_ids(ban), read_ids(",".join(number for pair in pairs for number in pair))
-    if read is None or banned is None or forced is None or name_of(branch) != branch:
+    masked = read_ids(hidden)
+    if read is None or banned is None or forced is None or masked is None or name_of(branch) != branch:
         return None
     if any(len(pair) != 2 for pair in pairs):
         return None
     steps = tuple(zip(forced[::2], forced[1::2], strict=True))
-    return How(strategy, read, banned, prefix, steps, branch, tuple(stack for stack in STACKS if stack in off))
+    return How(strategy, read, banned, prefix, steps, branch, tuple(stack for stack in STACKS if stack in off), masked)
 
 
 def sampling(settings: Sampled) -> Strategy:

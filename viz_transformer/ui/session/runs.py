@@ -63,6 +63,15 @@ class Shown:
     def target_special(self) -> frozenset[int]:
         return special_positions(self.trace.tgt, self.ckpt.target_codec)
 
+    @property
+    def first_position(self) -> int:
+        """The position of the source to begin with: the first mask, else the first token that is no start token."""
+        codec = self.ckpt.source_codec
+        mask = None if codec is None else codec.mask
+        if mask in self.trace.src_ids:
+            return self.trace.src_ids.index(mask)
+        return 1 if 0 in self.source_special and len(self.trace.src) > 1 else 0
+
     def caption(self, what: str, *, rows: bool = False) -> str:
         """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
         parts = (self.summary.name, self.words(), what, self.whose_rows if rows else "")
@@ -85,15 +94,16 @@ class Shown:
 
 
 def special_positions(side: Tokens, codec: TextCodec | None) -> frozenset[int]:
-    """Where start, end and padding tokens stand."""
+    """Where start, end and padding tokens stand; unknown text and a mask are tokens of the text."""
     if codec is None:
         return frozenset()
-    special = codec.special_ids - {codec.unknown}
+    special = codec.special_ids - {codec.unknown, codec.mask}
     return frozenset(position for position, token_id in enumerate(side.ids) if token_id in special)
 
 
 def load(name: Name, summary: Summary, text: str, target: str | None, how: How, place: DeltaGenerator) -> Shown:
-    """The model's run of the text, written so, or with the target if one is given; a recording has a text of its own.
+    """The model's run of the text, written so, or with the target if one is given; a recording has a text of its own,
+    and a model that writes nothing reads.
 
     `place` says what is waited for.
 
@@ -101,6 +111,8 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
     """
     if isinstance(summary, RecordingSummary):
         text, target, how = summary.text, None, cached.GREEDILY
+    elif not summary.anatomy.writes:
+        target, how = None, How(masked=how.masked)
     with waiting("Loading the model ...", place):
         ckpt = cached.checkpoint(summary)
     with waiting("Running the model ...", place), Watched() as progress:

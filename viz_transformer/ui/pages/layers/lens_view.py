@@ -138,8 +138,10 @@ def _short(probability: float) -> str:
 
 
 def _vocabulary(shown: Shown) -> Callable[[int], str]:
-    """Names of ids as the page shows them."""
-    tokens = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
+    """Names of ids as the page shows them; numbers, where an encoder's output has no vocabulary of its own."""
+    anatomy = shown.trace.anatomy
+    codec = shown.ckpt.codecs.get("source" if anatomy.output == "masked token" else "target")
+    tokens = tuple(map(str, range(anatomy.target_vocab_size or 0))) if codec is None else codec.names
     return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
 
 

@@ -16,7 +16,10 @@ from viz_transformer.ui.session.runs import Shown
 
 
 def settled(shown: Shown, found: Lens, position: int) -> Question | None:
-    """From which station of the lens on the token that this row wrote is the most probable one."""
+    """From which station of the lens on the token that this row wrote is the most probable one; None if it wrote
+    none."""
+    if not shown.trace.next_tokens:
+        return None
     written, ranks = shown.trace.next_tokens[position], found.rank[position]
     stations = [station.name for station in found.stations]
     if written is None or (ranks < 0).all():

@@ -1,0 +1,26 @@
+import math
+
+import pytest
+
+from viz_transformer.figures.filling import filling_bars
+
+
+def draw(**changes):
+    given = {"vocabulary": 9, "title": "a title", "hidden": 1, **changes}
+    return filling_bars(["cat", "<b>"], [math.log(0.5), math.log(0.25)], 0.25, **given)
+
+
+def test_bars_are_the_probabilities_and_one_of_all_others():
+    figure = draw()
+    assert list(figure.data[0].x) == pytest.approx([0.5, 0.25, 0.25])
+    assert list(figure.layout.yaxis.ticktext) == ["cat", "&lt;b&gt;", "other 7"]
+    assert [note.text for note in figure.layout.annotations] == ["0.5000", "0.2500, was masked", "0.2500"]
+
+
+def test_a_vocabulary_that_is_all_there_has_no_others():
+    assert len(draw(vocabulary=2).data[0].x) == 2
+
+
+def test_what_does_not_fit_together_is_said():
+    with pytest.raises(ValueError, match="2 tokens do not fit 1 log-probabilities"):
+        filling_bars(["a", "b"], [0.0], 0.0, vocabulary=2, title="")

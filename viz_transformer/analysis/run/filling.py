@@ -1,0 +1,68 @@
+"""What a model that fills in masks would put where a token is hidden from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from viz_transformer import numerals
+from viz_transformer.model.instrument import Anatomy
+from viz_transformer.running.record import Trace
+from viz_transformer.running.step import CANDIDATES, Candidate
+from viz_transformer.running.strategies import log_softmax
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What the output layer gives at a position of the text, over the whole vocabulary.
+
+    candidates: the most probable tokens, best first; log_prob natural. others: the probability of all other tokens
+    together. hidden: the token that was masked there, None where none was; rank: how many tokens the model finds more
+    probable than that.
+    """
+
+    position: int
+    candidates: tuple[Candidate, ...]
+    others: float
+    hidden: Candidate | None = None
+    rank: int | None = None
+
+
+def fills_masks(anatomy: Anatomy) -> bool:
+    """Whether the model has logits for what stands in a masked place."""
+    return anatomy.output == "masked token" and "logits" in anatomy.point
+
+
+def masked_positions(trace: Trace, mask: int | None) -> tuple[int, ...]:
+    """Where a mask stands in the text that was read, typed or in the place of a token."""
+    return tuple(place for place, token_id in enumerate(trace.src_ids) if token_id == mask)
+
+
+def filling(trace: Trace, position: int, names: Sequence[str], *, count: int = CANDIDATES) -> Filling:
+    """What the model gives at this position. names: of the vocabulary that the logits are of.
+
+    Raises ValueError for a position that the text does not have.
+    """
+    logits = trace["logits"][0]  # [S, V]
+    if not 0 <= position < len(logits):
+        raise ValueError(f"there is no position {position}: the text has positions 0 to {len(logits) - 1}")
+    log_probs = log_softmax(logits[position])
+    best, ids = log_probs.topk(min(count, len(log_probs)))
+    candidates = tuple(
+        Candidate(names[token_id], token_id, value) for token_id, value in zip(ids.tolist(), best.tolist(), strict=True)
+    )
+    others = _others(log_probs, [each.token_id for each in candidates])
+    stood = dict(map(tuple, trace.info.get("masked", ()))).get(position)
+    if stood is None:
+        return Filling(position, candidates, others)
+    hidden = Candidate(names[stood], stood, float(log_probs[stood]))
+    return Filling(position, candidates, others, hidden, int((log_probs > log_probs[stood]).sum()))
+
+
+def _others(log_probs: Tensor, ids: Collection[int]) -> float:
+    """The probability of all tokens but these together. log_probs: [V] float64."""
+    rest = log_probs.index_fill(0, log_probs.new_tensor(list(ids)).long(), -math.inf)
+    return numerals.exponential(float(rest.logsumexp(dim=0)))

@@ -1,0 +1,52 @@
+"""The run of a model that writes nothing: one text is read, with tokens hidden from it if these are named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.edits import Edit
+from viz_transformer.running.record import Tokens
+from viz_transformer.running.tracing import TextOrIds, encode_source, record, trace
+from viz_transformer.text.codec import TextCodec
+
+
+def read(ckpt: Checkpoint, source: TextOrIds, *, masked: Sequence[int] = (), edits: Sequence[Edit] = ()) -> Run:
+    """What happens when the model reads `source`: a run without steps, recorded in one pass.
+
+    At the positions in `masked` it reads its mask token; `trace.src_originals` keep what stands there in the text, and
+    `info["masked"]` its ids, by position. Raises ValueError for input that the model cannot read, for a position that
+    the text does not have, and for one of a special token.
+    """
+    if not ckpt.anatomy.has_encoder:
+        if masked:
+            raise ValueError(_NO_MASK)
+        return Run("", (), trace(ckpt, source, edits=edits), "end token")
+    if ckpt.anatomy.has_decoder:
+        raise ValueError("an encoder-decoder reads two texts: use decode(), or trace() with a target")
+    whole = encode_source(ckpt, source)
+    hidden = sorted(set(masked))
+    src = _hidden(ckpt.codec("source"), whole, hidden) if hidden else whole
+    info = {"kind": "read", "masked": [[place, whole.ids[place]] for place in hidden]}
+    return Run("", (), record(ckpt, src, Tokens(), (), edits=edits, info=info), "end token")
+
+
+_NO_MASK = "this model has no token that stands for a masked one, so none of its tokens can be masked"
+
+
+def _hidden(codec: TextCodec, read: Tokens, places: Sequence[int]) -> Tokens:
+    """The text with the mask token at these places."""
+    if codec.mask is None:
+        raise ValueError(_NO_MASK)
+    for place in places:
+        if not 0 <= place < len(read):
+            raise ValueError(f"position {place} cannot be masked: the text has positions 0 to {len(read) - 1}")
+        if read.ids[place] in codec.special_ids - {codec.unknown}:
+            raise ValueError(f"position {place} cannot be masked: a special token stands there, {read.tokens[place]}")
+    ids, tokens = list(read.ids), list(read.tokens)
+    originals = [typed or token for typed, token in zip(read.originals, read.tokens, strict=True)]
+    for place in places:
+        ids[place], tokens[place] = codec.mask, codec.names[codec.mask]
+    return replace(read, ids=tuple(ids), tokens=tuple(tokens), originals=tuple(originals))

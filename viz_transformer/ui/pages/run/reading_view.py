@@ -1,0 +1,188 @@
+"""Run of a model that writes nothing: which of its tokens are masked, and what it would put in their place."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+import streamlit as st
+
+from viz_transformer import numerals
+from viz_transformer.analysis.run.filling import Filling, filling, fills_masks, masked_positions
+from viz_transformer.figures import labels
+from viz_transformer.figures.filling import filling_bars
+from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.kinds import SOURCE
+from viz_transformer.numerals import percent
+from viz_transformer.sentences import shortened
+from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
+
+MOST_OFFERED, LONGEST = 64, 16
+HOW = (
+    "A row is a token of the text, and a cell is the share that another token has in what this head hands on to it; a"
+    " row sums to 1 over the tokens that it may read. The bars are what the output layer gives at the chosen position,"
+    " as probabilities over the whole vocabulary. Of a token that is masked the model reads a mask."
+)
+GIVES = {
+    "masked token": "This model fills in masks, and writes nothing.",
+    "class": "This model reads a text and gives a class: it writes nothing.",
+    "none": "This model reads a text and has no output layer: it gives a vector for each token, and writes nothing.",
+}
+
+
+def masks(shown: Shown) -> None:
+    """The tokens of the text, each of which a click masks, or lets the model read again; of a longer text the one that
+    is chosen. A sentence for a model that fills in nothing."""
+    if not fills_masks(shown.trace.anatomy):
+        text.paragraph(GIVES[shown.trace.anatomy.output])
+        return
+    now, read = state.SHARED.now(), shown.trace.src
+    offered = _can_be_masked(shown)
+    if len(offered) > MOST_OFFERED:
+        _mask_the_chosen(shown, offered)
+        return
+    key, shown_as = "run_masked", _labels([read.originals[place] for place in offered])
+    st.session_state[key] = [place for place in now.masked if place in offered]
+    with st.container(horizontal=True, vertical_alignment="center", key="run_masks"):
+        text.paragraph("A click masks:")
+        st.pills(
+            "Masked tokens",
+            offered,
+            selection_mode="multi",
+            format_func=dict(zip(offered, shown_as, strict=True)).__getitem__,
+            key=key,
+            on_change=lambda: _take(tuple(sorted(st.session_state[key]))),
+            label_visibility="collapsed",
+        )
+
+
+def _labels(tokens: list[str]) -> list[str]:
+    """Each token as a widget's label, once each: what occurs again gets signs without width, for the browser tells
+    pills apart by their labels."""
+    seen: Counter[str] = Counter()
+    found = []
+    for token in tokens:
+        label = text.literal(shortened(labels.visible(token), LONGEST))
+        found.append(label + "\u2060" * seen[label])
+        seen[label] += 1
+    return found
+
+
+def _mask_the_chosen(shown: Shown, offered: list[int]) -> None:
+    now, place = state.SHARED.now(), state.SHARED.now().i
+    if place not in offered:
+        text.paragraph("Choose a token of the text to mask it.")
+        return
+    masked = place in now.masked
+    token = shown.trace.src.originals[place]
+    st.button(
+        f"{'Show' if masked else 'Mask'} {text.literal(cited(token))}",
+        key="run_mask",
+        on_click=_take,
+        args=(tuple(sorted({*now.masked} ^ {place})),),
+        type="tertiary",
+    )
+
+
+def _take(masked: tuple[int, ...]) -> None:
+    """These positions are masked; one that is new is looked at."""
+    new = sorted(set(masked) - set(state.SHARED.now().masked))
+    state.select(masked=masked, **({"i": new[0]} if new else {}))
+
+
+def _can_be_masked(shown: Shown) -> list[int]:
+    """Positions of tokens of the text; a mask that was typed is one already."""
+    codec, now = shown.ckpt.codec("source"), state.SHARED.now()
+    return [
+        place
+        for place, token_id in enumerate(shown.trace.src_ids)
+        if place in now.masked or token_id not in codec.special_ids - {codec.unknown}
+    ]
+
+
+def fillings(shown: Shown) -> None:
+    """What the output layer gives at the chosen position, as bars; nothing for a model without such an output."""
+    if not fills_masks(shown.trace.anatomy):
+        return
+    found, masked = _chosen(shown)
+    tokens = [*found.candidates]
+    if found.hidden is not None and found.hidden.token_id not in {each.token_id for each in tokens}:
+        tokens.append(found.hidden)
+    hidden = next((n for n, each in enumerate(tokens) if found.hidden and each.token_id == found.hidden.token_id), None)
+    others = found.others - (numerals.exponential(tokens[-1].log_prob) if len(tokens) > len(found.candidates) else 0.0)
+    title = f"{'In the place of the mask' if masked else 'What is given out'} at position {found.position}"
+    key = "run_filling"
+    frame.chart(
+        filling_bars(
+            [each.token for each in tokens],
+            [each.log_prob for each in tokens],
+            max(0.0, others),
+            vocabulary=len(shown.ckpt.codec("source").names),
+            title=title,
+            hidden=hidden,
+            theme=frame.theme(),
+        ),
+        key=key,
+        alt=title,
+        on_table=pictures.table(
+            lambda: _table(found),
+            note=f"{shown.caption(title)}. Probabilities are over the whole vocabulary.",
+            name=labels.file_name(shown.summary.name, title),
+            key=key,
+        ),
+    )
+    text.paragraph(_words(shown, found, masked))
+
+
+def _chosen(shown: Shown) -> tuple[Filling, bool]:
+    """What is given out at the position that is chosen, and whether it is a mask."""
+    codec, position = shown.ckpt.codec("source"), state.SHARED.now().i
+    return filling(shown.trace, position, codec.names), position in masked_positions(shown.trace, codec.mask)
+
+
+def _words(shown: Shown, found: Filling, masked: bool) -> str:
+    if found.hidden is not None and found.rank is not None:
+        better = "no token" if not found.rank else f"{found.rank:,} token{'s' if found.rank > 1 else ''}"
+        return (
+            f"{cited(shown.trace.src.originals[found.position])} was masked here: it has"
+            f" {percent(numerals.exponential(found.hidden.log_prob))}, and {better} more."
+        )
+    if masked:
+        return "The text itself has this mask, so nothing tells what should stand here."
+    return "The model reads the token that stands here, so this is no guess: mask it to see one."
+
+
+def _table(found: Filling) -> pd.DataFrame:
+    rows = [
+        {
+            "token": each.token,
+            "probability": numerals.exponential(each.log_prob),
+            "log-probability": each.log_prob,
+            "masked": found.hidden is not None and each.token_id == found.hidden.token_id,
+        }
+        for each in found.candidates
+    ]
+    return pd.DataFrame(rows).rename_axis("rank")
+
+
+def question(shown: Shown) -> Question | None:
+    """What stands in the place of the mask that is chosen; None for another position, and without masks."""
+    if not fills_masks(shown.trace.anatomy):
+        return None
+    found, masked = _chosen(shown)
+    if not masked:
+        return None
+    best = found.candidates[0]
+    was = "" if found.hidden is None else f" {cited(found.hidden.token)} was masked."
+    return Question(
+        f"What would stand in the place of the mask at {SOURCE.name} position {found.position}?",
+        f"{cited(best.token)}, {percent(numerals.exponential(best.log_prob))}.{was}",
+    )
+
+
+def remarks(anatomy: Anatomy) -> list[str]:
+    """What there is to say of a model that only reads, where it does not stand above the texts already."""
+    return [GIVES[anatomy.output]] if fills_masks(anatomy) else []
