@@ -62,6 +62,17 @@ def test_a_changed_stream_is_what_all_parts_behind_it_read(opened: Opened, name:
     assert torch.equal(stream + after[f"{layer}.ffn.out"], after[behind])
 
 
+@pytest.mark.parametrize(("name", "point"), [("bert", "encoder.embed.sum"), ("marian", "decoder.embed.token")])
+def test_a_changed_embedding_is_what_the_first_layer_reads(opened: Opened, name: str, point: str) -> None:
+    ckpt = opened(name)
+    stack = point.partition(".")[0]
+    before, after = recorded(ckpt), recorded(ckpt, Scale(point, 0.0))
+    expected = before[f"{stack}.embed.position"]
+    if name == "bert":  # a norm of zeros is its offset
+        expected = ckpt.instrument.base.embeddings.LayerNorm.bias.expand(expected.shape)
+    assert torch.equal(after[f"{stack}.embed.out"], expected)
+
+
 @pytest.mark.parametrize("name", WRITING)
 def test_edits_are_the_same_cached_and_whole(opened: Opened, name: str) -> None:
     ckpt = opened(name)

@@ -9,8 +9,10 @@ import pytest
 import torch
 from pretrained import KINDS, PAIRS, WRITING
 
+from viz_transformer.analysis.inputs.embeddings import embedding_table, input_sum
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam
@@ -81,6 +83,22 @@ def test_streams_are_the_sums_of_their_parts_and_theirs(opened: Opened, theirs: 
         field = states[stack] if ckpt.anatomy.kind == "encoder-decoder" else "hidden_states"
         for layer, stream in enumerate(getattr(expected, field)[:-1]):
             assert torch.equal(found[f"{stack}.{layer}.residual_in"], stream)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "electra"])
+def test_inputs_are_the_sums_of_the_embeddings(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    for side in ckpt.codecs:
+        made = input_sum(recorded(ckpt), embedding_table(ckpt, side), side)
+        assert made.exact
+        assert (made.before_norm is not None) == (name in ("bert", "roberta", "distilbert", "bart", "mbart"))
+        assert (made.scale != 1) == (name in ("gemma", "gemma2", "gemma3_text", "marian", "mbart", "m2m_100"))
+
+
+def test_narrow_embeddings_are_said_to_be_narrow(opened: Opened) -> None:
+    ckpt = opened("electra")
+    with pytest.raises(NotTold, match="fewer features than its stream"):
+        input_sum(recorded(ckpt), embedding_table(ckpt, "source"), "source")
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -83,6 +83,17 @@ def test_a_model_that_fills_in_masks_has_each_page(opened: Callable[..., AppTest
     assert drawn >= (1 if page in told_only else 2) or page == "models"
 
 
+@pytest.mark.parametrize("name", ["bert", "bart", "llama"])
+def test_the_input_is_the_sum_that_was_recorded(opened: Callable[..., AppTest], name: str) -> None:
+    said = words(opened(name, "input"))
+    assert wording("exact_all_recorded_numbers") in said
+    assert (wording("a_norm_makes_the_input_of_it") in said) == (name != "llama")
+
+
+def test_embeddings_that_are_narrower_than_the_stream_are_a_sentence(opened: Callable[..., AppTest]) -> None:
+    assert "fewer features than its stream" in words(opened("electra", "input"))
+
+
 def test_decoding_says_that_nothing_is_written(opened: Callable[..., AppTest]) -> None:
     app = opened("bert", "decoding")
     assert wording("reads_a_text_and_writes_nothing", "bert") in words(app)

@@ -163,6 +163,8 @@ def _embed_points(stack: StackName, places: StackPlaces, missing: dict[str, str]
             yield Point(f"{stack}.embed.{name}", _ROW, meanings[name], _grows(stack))
         elif path is not None:
             missing[f"{stack}.embed.{name}"] = "this model's embeddings have fewer features than its stream"
+    if places.input_norm is not None and not narrow:
+        yield Point(f"{stack}.embed.sum", _ROW, "the sum that the norm behind the embeddings reads", _grows(stack))
     yield Point(f"{stack}.embed.out", _ROW, meanings["out"], _grows(stack))
 
 

@@ -135,7 +135,10 @@ def install(base: nn.Module, stacks: Mapping[StackName, StackPlaces], points: Co
         hooks.begins(module, stack)
         for name, path in (("token", places.tokens), ("segment", places.segments), ("position", places.positions)):
             if path is not None:
-                hooks.embeds(module.get_submodule(path), stack, f"{stack}.embed.{name}")
+                scale = getattr(module, places.scale) if name == "token" and places.scale else 1.0
+                hooks.embeds(module.get_submodule(path), stack, f"{stack}.embed.{name}", float(scale))
+        if places.input_norm is not None:
+            hooks.reads(module.get_submodule(places.input_norm), f"{stack}.embed.sum")
         layers = module.get_submodule(places.layers)
         assert isinstance(layers, nn.ModuleList)
         for index, layer in enumerate(layers):
@@ -234,8 +237,9 @@ class _Hooks:
         if places:
             self.handles.append(norm.register_forward_pre_hook(hook))
 
-    def embeds(self, module: nn.Module, stack: StackName, name: str) -> None:
-        """Say vectors of tokens, segments or positions, for each text."""
+    def embeds(self, module: nn.Module, stack: StackName, name: str, scale: float) -> None:
+        """Say vectors of tokens, segments or positions, for each text; of tokens times the scale that the stack
+        multiplies them by next, so an edit is divided by it."""
         places = self._places(name)
 
         def hook(_: nn.Module, __: Any, output: Tensor) -> Tensor | None:
@@ -243,7 +247,11 @@ class _Hooks:
             if now is None or tap is None or now.stack != stack:
                 return None
             ((part, local),) = places
-            return tap.inside(part)(local, output.expand(now.batch, *output.shape[-2:]))
+            said = output.expand(now.batch, *output.shape[-2:])
+            if scale == 1:
+                return tap.inside(part)(local, said)
+            changed = tap.inside(part)(local, scaled := said * scale)
+            return None if changed is scaled else changed / scale
 
         if places:
             self.handles.append(module.register_forward_hook(hook))

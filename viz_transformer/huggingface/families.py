@@ -63,7 +63,8 @@ class StackPlaces:
     """One stack. module: within the model without its head, "" if it is that; the other paths are within it.
 
     positions: what gives the positions' vectors, with rows of its table that stand before position 0. segments: what
-    gives the vectors of the first or second text.
+    gives the vectors of the first or second text. input_norm: the norm that the sum of these goes through. scale: the
+    stack's own number that the tokens' vectors are multiplied by behind `tokens`.
     """
 
     module: str
@@ -73,6 +74,8 @@ class StackPlaces:
     positions: str | None = None
     first_row: int | Literal["after padding"] = 0
     segments: str | None = None
+    input_norm: str | None = None
+    scale: str | None = None
     final_norm: str | None = None
 
 
@@ -185,6 +188,7 @@ _BERT_STACK = StackPlaces(
     tokens="embeddings.word_embeddings",
     positions="embeddings.position_embeddings",
     segments="embeddings.token_type_embeddings",
+    input_norm="embeddings.LayerNorm",
     layer=_BERT_LAYER,
 )
 _BERT = Family(
@@ -199,6 +203,7 @@ _DISTILBERT_STACK = StackPlaces(
     layers="transformer.layer",
     tokens="embeddings.word_embeddings",
     positions="embeddings.position_embeddings",
+    input_norm="embeddings.LayerNorm",
     layer=LayerPlaces(
         attention=AttentionPlace(
             module="attention", out="attention.out_lin", norm="sa_layer_norm", maps=("q_lin", "k_lin", "v_lin")
@@ -218,7 +223,14 @@ _BART_LAYER = LayerPlaces(
 )
 
 
-def _pair(layer: LayerPlaces, first_row: int | Literal["after padding"], final_norm: str | None) -> Family:
+def _pair(
+    layer: LayerPlaces,
+    first_row: int | Literal["after padding"],
+    *,
+    final_norm: str | None = None,
+    input_norm: str | None = None,
+    scale: str | None = None,
+) -> Family:
     def stack(name: StackName, layer: LayerPlaces) -> StackPlaces:
         return StackPlaces(
             module=name,
@@ -227,6 +239,8 @@ def _pair(layer: LayerPlaces, first_row: int | Literal["after padding"], final_n
             positions="embed_positions",
             first_row=first_row,
             layer=layer,
+            input_norm=input_norm,
+            scale=scale,
             final_norm=final_norm,
         )
 
@@ -260,7 +274,7 @@ _T5 = Family(
     acts=BUCKETS,
     biased=True,
 )
-_BART = _pair(_BART_LAYER, 2, None)
+_BART = _pair(_BART_LAYER, 2, input_norm="layernorm_embedding")
 _PRE_NORM = replace(_BART_LAYER, norm="pre")
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
@@ -293,9 +307,9 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "t5": _T5,
         "mt5": replace(_T5, title="mT5"),
         "bart": _BART,
-        "marian": replace(_pair(_BART_LAYER, 0, None), title="Marian"),
-        "mbart": replace(_pair(_PRE_NORM, 2, "layer_norm"), title="mBART"),
-        "m2m_100": replace(_pair(_PRE_NORM, "after padding", "layer_norm"), title="M2M100, NLLB"),
+        "marian": replace(_pair(_BART_LAYER, 0, scale="embed_scale"), title="Marian"),
+        "mbart": replace(_pair(_PRE_NORM, 2, final_norm="layer_norm", input_norm="layernorm_embedding"), title="mBART"),
+        "m2m_100": replace(_pair(_PRE_NORM, "after padding", final_norm="layer_norm"), title="M2M100, NLLB"),
     }
 )
 

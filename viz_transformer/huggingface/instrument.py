@@ -142,7 +142,10 @@ class HuggingFaceModel:
     def scalars(self) -> dict[str, float]:
         found = {}
         for stack, places in self.family.stacks.items():
-            scale = getattr(self._stack(stack).get_submodule(places.tokens), "embed_scale", 1.0)
+            module = self._stack(stack)
+            scale = getattr(module.get_submodule(places.tokens), "embed_scale", 1.0)
+            if places.scale is not None:
+                scale = getattr(module, places.scale)
             found[f"{stack}.embed.scale"] = float(scale)
         for site in self.anatomy.attentions:
             place, layer = self._place(site)

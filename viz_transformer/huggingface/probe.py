@@ -37,6 +37,7 @@ def proved(model: HuggingFaceModel) -> Anatomy:
     for site in anatomy.attentions:
         if f"{site}.weights" in lacking:
             raise CheckpointError(f"the attention {site} was not seen in a trial pass: {lacking[f'{site}.weights']}")
+    lacking |= dict.fromkeys(_other_inputs(model, values), NOT_THE_SUM)
     lacking |= dict.fromkeys(_other_sums(model, values), NOT_THE_SUM)
     lacking |= dict.fromkeys(_partial(model, texts, lacking), NOT_WHOLE)
     lacking |= dict.fromkeys(_other_scores(model, values), NOT_SCORES)
@@ -85,6 +86,20 @@ def _steps(name: str, places: LayerPlaces) -> list[tuple[str, str]]:
     return [(f"{name}.{kind}.out", f"{name}.residual_after_{kind}") for kind in kinds] + [
         (f"{name}.ffn.out", f"{name}.residual_out")
     ]
+
+
+def _other_inputs(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
+    """Vectors of positions and segments of stacks whose input is not the sum of the embeddings."""
+    for stack in stacks_of(model.anatomy):
+        parts = {name: values.get(f"{stack}.embed.{name}") for name in ("token", "segment", "position", "sum", "out")}
+        total, token = (parts["out"] if parts["sum"] is None else parts["sum"]), parts["token"]
+        if token is None or total is None:
+            continue
+        for name in ("segment", "position"):
+            if (part := parts[name]) is not None:
+                token = token + part
+        if not torch.equal(token, total):
+            yield from (f"{stack}.embed.{name}" for name in ("segment", "position", "sum") if parts[name] is not None)
 
 
 def _other_sums(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Trace
 
@@ -20,7 +21,9 @@ class InputSum:
     """The input of a stack and what it is the sum of, for some positions of a run. All arrays are [T, D], float32.
 
     embedding: rows of the table; scaled: these times `scale`, the point `embed.token`; position: the point
-    `embed.position`, None in a model without positions; out: the point `embed.out`, what the first layer reads.
+    `embed.position`, None in a model without positions; segment: the point `embed.segment`, None in a model that does
+    not tell two texts apart; out: the point `embed.out`, what the first layer reads. before_norm: the point
+    `embed.sum`, of which a norm makes `out`; None where `out` itself is the sum.
     scale_error, sum_error: the largest differences between what the trace has and the same product and sum, made anew
     in float32; 0 if every number is the same, as it is in a run in evaluation mode without edits.
     """
@@ -33,17 +36,19 @@ class InputSum:
     out: NDArray[np.float32]
     scale_error: float
     sum_error: float
+    segment: NDArray[np.float32] | None = None
+    before_norm: NDArray[np.float32] | None = None
 
     @property
     def exact(self) -> bool:
-        """Whether the trace's input is that sum, number by number."""
+        """Whether the trace's input, or what its norm reads, is that sum, number by number."""
         return self.scale_error == 0 and self.sum_error == 0
 
     @property
     def largest(self) -> float:
-        """The largest absolute value of the three that are added, or that are the sum."""
-        shown = [self.scaled, self.out] if self.position is None else [self.scaled, self.position, self.out]
-        return float(max(np.abs(values).max() for values in shown))
+        """The largest absolute value of all that are added, or that are the sum."""
+        shown = (self.scaled, self.segment, self.position, self.before_norm, self.out)
+        return float(max(np.abs(values).max() for values in shown if values is not None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +121,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     """Embedding, scale, position and input of one side of a run: of one position, or with `row=None` of all.
 
     table: [V, D], the embeddings as `embedding_table` has them. Raises ValueError if the run has no such side or
-    position. Source: Vaswani et al. (2017), sections 3.4 and 3.5.
+    position, NotTold if its model does not tell its embeddings. Source: Vaswani et al. (2017), sections 3.4 and 3.5.
     """
     stack = SIDES[side].stack
     tokens = SIDES[side].of(trace.src, trace.tgt)
@@ -124,22 +129,32 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
         raise ValueError(f"this run has no {side}: its model has no {stack}")
     if row is not None and not 0 <= row < len(tokens):
         raise ValueError(f"there is no {side} position {row}: the run has {len(tokens)}")
+    if f"{stack}.embed.token" not in trace:
+        raise NotTold(trace.anatomy.missing.get(f"{stack}.embed.token", "they were not recorded"))
     rows = tuple(range(len(tokens))) if row is None else (row,)
     at = list(rows)
+
+    def part(name: str) -> torch.Tensor | None:
+        return trace[f"{stack}.embed.{name}"][0, at] if f"{stack}.embed.{name}" in trace else None
+
     embedding = torch.from_numpy(np.array(table, np.float32)[[tokens.ids[index] for index in at]])
     scale = trace.scalars[f"{stack}.embed.scale"]
     scaled, out = trace[f"{stack}.embed.token"][0, at], trace[f"{stack}.embed.out"][0, at]
-    position = trace[f"{stack}.embed.position"][0, at] if f"{stack}.embed.position" in trace else None
-    total = scaled if position is None else scaled + position
+    segment, position, before_norm = part("segment"), part("position"), part("sum")
+    total = scaled
+    for added in (segment, position):
+        total = total if added is None else total + added
     return InputSum(
         rows=rows,
         embedding=embedding.numpy(),
         scale=scale,
         scaled=scaled.numpy(),
-        position=None if position is None else position.numpy(),
+        position=_numbers(position),
         out=out.numpy(),
         scale_error=_gap(embedding * scale, scaled),
-        sum_error=_gap(total, out),
+        sum_error=_gap(total, out if before_norm is None else before_norm),
+        segment=_numbers(segment),
+        before_norm=_numbers(before_norm),
     )
 
 
@@ -194,6 +209,10 @@ def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequenc
         length=float(lengths[id]),
         without_direction=int((lengths == 0).sum()),
     )
+
+
+def _numbers(values: torch.Tensor | None) -> NDArray[np.float32] | None:
+    return None if values is None else np.asarray(values.numpy(), np.float32)
 
 
 def _gap(made: torch.Tensor, recorded: torch.Tensor) -> float:

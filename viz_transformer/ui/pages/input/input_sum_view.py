@@ -23,6 +23,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, input_strips
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
@@ -63,10 +64,10 @@ def row_choice(shown: Shown, side: SideName) -> None:
 def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
     """The strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
+    added = (("+ segment", made.segment), ("+ position", made.position), ("= sum", made.before_norm))
     parts = [(scaled_name(made.scale), made.scaled)]
-    if made.position is not None:
-        parts.append(("+ position", made.position))
-    parts.append(("= input", made.out))
+    parts += [(name, values) for name, values in added if values is not None]
+    parts.append((_input_name(made), made.out))
     names = [tokens_of(shown, side).tokens[position] for position in made.rows]
     asked = None if row is None else _table(shown, side, row, lambda: _strip_table(made))
     _draw(parts, names, made.rows, side, row, asked)
@@ -74,7 +75,12 @@ def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenera
         st.html(_spread_table(_spread_rows(made)))
         _verdict(made)
     if made.position is None:
-        acts = shown.trace.config.encoding.acts
+        anatomy = shown.trace.anatomy
+        if anatomy.config is None:
+            why = anatomy.missing.get(f"{SIDES[side].stack}.embed.position", "this model does not tell its positions")
+            text.paragraph(f"{capitalised(why)}.")
+            return
+        acts = anatomy.config.encoding.acts
         instead = f" Its self-attention {acts}: see Positions." if acts else ""
         text.paragraph(f"This model adds no positions: the scaled embedding is its input.{instead}")
 
@@ -134,7 +140,7 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: Delt
     parts = [
         (" or ".join(scales), (first.scaled, second.scaled, found.scaled)),
         ("+ position", (first.position, second.position, found.position)),
-        ("= input", (first.out, second.out, found.out)),
+        (_input_name(first), (first.out, second.out, found.out)),
     ]
     drawn = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
@@ -210,6 +216,10 @@ def scaled_name(scale: float) -> str:
     return "embedding" if scale == 1 else f"embedding × {significant(scale, 5)}"
 
 
+def _input_name(made: InputSum) -> str:
+    return "= input" if made.before_norm is None else "norm: input"
+
+
 def _input_sum(shown: Shown, side: SideName, row: int | None) -> InputSum:
     return input_sum(shown.trace, embedding_table(shown.ckpt, side), side, row)
 
@@ -219,7 +229,8 @@ def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
     rows = [("embedding", made.embedding)]
     if made.scale != 1:
         rows.append((scaled_name(made.scale), made.scaled))
-    rows += [] if made.position is None else [("position", made.position)]
+    added = (("segment", made.segment), ("position", made.position), ("sum", made.before_norm))
+    rows += [(name, values) for name, values in added if values is not None]
     return [*rows, ("input", made.out)]
 
 
@@ -237,22 +248,27 @@ def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
 def _verdict(made: InputSum) -> None:
     """Whether the recorded input is the sum of what stands above it."""
     count = made.out.size
-    added = "of the two strips above it" if made.position is not None else "above it"
+    more = [each for each in (made.segment, made.position) if each is not None]
+    added = f"of the {'three' if len(more) > 1 else 'two'} strips above it" if more else "above it"
+    what = "input" if made.before_norm is None else "sum"
     if made.exact:
         square = f" The scale multiplies the variance by {significant(made.scale**2, 5)}." if made.scale != 1 else ""
+        normed = "" if made.before_norm is None else " A norm makes the input of it."
         text.paragraph(
-            f"Exact: all {count:,} recorded numbers of the input are the float32 sums {added}.{square}", tone="ok"
+            f"Exact: all {count:,} recorded numbers of the {what} are the float32 sums {added}.{normed}{square}",
+            tone="ok",
         )
     else:
         text.paragraph(
-            f"Not the sum: the recorded input is up to {significant(made.sum_error, 3)} away from it, and the scaled"
+            f"Not the sum: the recorded {what} is up to {significant(made.sum_error, 3)} away from it, and the scaled"
             f" embedding up to {significant(made.scale_error, 3)} from the table times the scale.",
             tone="bad",
         )
 
 
 def _strip_table(made: InputSum) -> pd.DataFrame:
-    names = ("embedding", "embedding x scale", "position", "input")
-    parts = zip(names, (made.embedding, made.scaled, made.position, made.out), strict=True)
+    names = ("embedding", "embedding x scale", "segment", "position", "sum", "input")
+    values = (made.embedding, made.scaled, made.segment, made.position, made.before_norm, made.out)
+    parts = zip(names, values, strict=True)
     columns = {name: values[0] for name, values in parts if values is not None}
     return pd.DataFrame(columns).rename_axis("feature")
