@@ -35,6 +35,7 @@ MOUNT = """async ([code, sheet, given]) => {
   window.remove = window.give(given)
   window.vizTransformerSelection.connect(({ fields, token }) => {  // a Python that hears at once
     window.sent.push(fields)
+    window.vizTransformerSelection.heard(token)
     window.vizTransformerSelection.receive(window.vizTransformerSelection.chosen, token)
   })
 }"""

@@ -41,6 +41,27 @@ test("Python is not believed until it has heard of the last pick", () => {
   mock.timers.reset()
 })
 
+test("another page is gone to when Python has heard of all that is chosen, and at once where it has", () => {
+  mock.timers.enable({ apis: ["setTimeout"] })
+  const gone = []
+  selection.pick({ i: 1 }, 250)
+  selection.lead({}, () => gone.push("why"))
+  assert.deepEqual([sent.length, sent[0].fields.i, gone], [1, 1, []])
+  selection.heard("an earlier one")
+  assert.deepEqual(gone, [])
+  selection.heard(sent[0].token)
+  assert.deepEqual(gone, ["why"])
+  selection.lead({}, () => gone.push("again"))
+  assert.deepEqual([gone, sent.length], [["why", "again"], 1])
+  selection.lead({ i: 2 }, () => gone.push("further"))
+  assert.equal(gone.length, 2)
+  selection.heard(sent[1].token)
+  assert.deepEqual([gone.at(-1), sent[1].fields.i], ["further", 2])
+  selection.heard(sent[1].token)
+  assert.equal(gone.length, 3)
+  mock.timers.reset()
+})
+
 test("what nobody chose follows without a word to Python, until it is picked", () => {
   mock.timers.enable({ apis: ["setTimeout"] })
   selection.pick({ t: 0 })

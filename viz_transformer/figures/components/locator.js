@@ -88,8 +88,7 @@ function make(root) {
   const go = (/** @type {Block} */ block) => {
     const { page, fields } = leadFrom(block, data, chosen())
     if (!page) selection.pick(fields)
-    else if (Object.keys(fields).length) selection.lead(fields, () => openPage(page))
-    else openPage(page)
+    else selection.lead(fields, () => openPage(page))
   }
   const indexOf = (/** @type {Event} */ event) => drawn.findIndex(({ made }) => event.composedPath().includes(made))
   plan.onpointerover = (event) => {

@@ -21,7 +21,7 @@ const makeSelection = () => {
   /**
    * @type {{chosen: Fields, pending: Fields, unheard: Fields, token: ?string, sentAt: number,
    *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined, look: ?Look,
-   *   playing: boolean, lost: ?number, left: ?{from: string, at: number}, onwards: ?(() => void)}}
+   *   playing: boolean, lost: ?number, left: ?{from: string, at: number}, heard: string, onwards: ?(() => void)}}
    */
   const store = {
     chosen: {},
@@ -35,6 +35,7 @@ const makeSelection = () => {
     playing: false,
     lost: null,
     left: null,
+    heard: "",
     onwards: null,
   }
   const tell = () => changes.dispatchEvent(new Event("change"))
@@ -79,15 +80,22 @@ const makeSelection = () => {
       clearTimeout(store.timer)
       store.timer = setTimeout(flush, settle)
     },
-    /** Choose, and go on to another page once Python has heard of it, which would forget it with this page. */
+    /**
+     * Choose, and go on to another page once Python has heard of all that is chosen, which would forget it with this
+     * page; at once where it has.
+     */
     lead(/** @type {Fields} */ fields, /** @type {() => void} */ onwards) {
-      this.pick(fields)
+      if (Object.keys(fields).length) this.pick(fields)
+      clearTimeout(store.timer)
       store.onwards = onwards
+      flush()
+      this.heard(store.heard)
     },
     /** Python has heard of this pick, though it may not have worked out yet what is chosen then. */
     heard(/** @type {string} */ token) {
+      store.heard = token
       const { onwards } = store
-      if (!onwards || token !== store.token) return
+      if (!onwards || (store.token !== "" && token !== store.token)) return
       store.onwards = null
       onwards()
     },
