@@ -9,10 +9,15 @@ from playwright.sync_api import Page, expect
 
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
 SMALLEST = 1 / 45  # of the height: letters that the last row can read
+# More tokens than there is room for names.
+SENTENCE = {
+    "checkpoint": "multi30k-de-en",
+    "text": "Ein Mann mit einem roten Hut steht vor einem Haus und liest eine große Zeitung.",
+}
 # path -> what the address says besides: a scene is a picture or a table of one page, and some tabs are pages
 TOURS = (
     ("", {}),
-    ("", {"run_view": "whole"}),
+    *(("", {"run_view": "whole", "level": level, **SENTENCE}) for level in ("run", "layer", "attention", "weight")),
     ("decoding", {}),
     ("input", {}),
     ("positions", {}),
@@ -119,7 +124,11 @@ def problems(page: Page, width: int, height: int) -> list[str]:
     return [f"{width}x{height}: {each}" for each in found]
 
 
-@pytest.mark.parametrize(("path", "fields"), TOURS, ids=["-".join([path or "run", *f.values()]) for path, f in TOURS])
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    TOURS,
+    ids=["-".join([path or "run", *(v for n, v in f.items() if n != "text")]) for path, f in TOURS],
+)
 def test_every_scene_is_in_view_with_large_letters_at_three_sizes(app_server, browser, path, fields):
     fields = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", **fields}
     wrong, number, count = {}, 0, 1

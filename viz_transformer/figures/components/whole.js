@@ -38,7 +38,8 @@ import { weightScene } from "./whole/weight.js"
 
 // The whole run in one picture, on four levels: the run, one layer, one attention, one weight. Header: {of, title, caption, name,
 // height, head, stacks: {name, ink, field, tokens, padded, parts: {layer, part, kind, heads}, layers, features, final},
-// first_row, vocabulary, tokens, candidates: places in tokens by step, written: places in candidates}; arrays: token.S,
+// first_row, vocabulary, tokens, candidates: places in tokens by step, written: places in candidates, text, answer, ends: of the
+// answer behind each step}; arrays: token.S,
 // position.S [T, samples], stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; the strongest weights of
 // each kind of attention as parts/whole_rows.js reads them; log_probs [steps, most candidates]. What the deeper levels show
 // beside that comes as details: parts/details.js.

@@ -32,12 +32,13 @@ def whole_payload(
     caption: str,
     name: str,
     answer: str,
+    text: str = "",
     of: str = "",
     height: int = HEIGHT,
 ) -> bytes:
     """What the browser gets. Step s is the decoder row `first_row` + s; a model that writes nothing has no steps.
 
-    vocabulary: how many tokens could be written. answer: the text of all steps. of: what the details of its deeper
+    vocabulary: how many tokens could be written. text: what was typed; answer: the text of all steps. of: what the details of its deeper
     levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples] where they are told,
     stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; of each kind K of attention the strongest
     weights of each row, keys.K, weights.K, starts.K and rest.K [layers, Q] (strongest_only.py); log_probs [steps, most
@@ -63,6 +64,7 @@ def whole_payload(
         "tokens": token_data(tuple(tokens.values())),
         "candidates": [[places[each.token_id] for each in row] for row in shown],
         "written": written_places(steps, shown),
+        "text": text,
         "answer": answer,
         "ends": ends_in(answer, [step.written.token for step in steps]),
     }

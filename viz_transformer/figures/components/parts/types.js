@@ -120,7 +120,7 @@
  *   layers: number, features: number, final: boolean}} WholeStack
  * @typedef {Picture & {of: string, title: string, height: number, head: ?number, stacks: WholeStack[], first_row: number,
  *   vocabulary: number, tokens: Token[], candidates: number[][], written: number[],
- *   answer: string, ends: number[]}} WholeHeader
+ *   text: string, answer: string, ends: number[]}} WholeHeader
  */
 /**
  * A layer of a run, one level deeper; a sub-layer of which nothing was told has no heads, units or samples.

@@ -18,9 +18,10 @@ const [ROW_HIGH, COLUMN_WIDE] = [22, 34]
  * @returns {AttentionPlaces}
  */
 export function placeAttention({ z, width, height, queries, keys, dimensions, heads }) {
-  const side = Math.max(4, Math.min(SMALL_MAP * z, (width - GRID_GAP * z) / heads - GRID_GAP * z))
+  const ringed = 3 * z // the first map has room for its ring
+  const side = Math.max(4, Math.min(SMALL_MAP * z, (width - GRID_GAP * z - ringed) / heads - GRID_GAP * z))
   const maps = Array.from({ length: heads }, (_, n) => ({
-    x: n * (side + GRID_GAP * z),
+    x: ringed + n * (side + GRID_GAP * z),
     y: 20 * z,
     width: side,
     height: Math.min(side, SMALL_MAP * z),

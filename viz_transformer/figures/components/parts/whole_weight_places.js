@@ -2,14 +2,15 @@
 
 /** @typedef {{x: number, y: number, width: number, first: number, count: number}} Block */
 /**
+ * `signs`: so many of a number have room above and below a key.
  * `dense`: the dimensions are too many to be written out; each is a cell `cell` wide in one line.
  * @typedef {{z: number, width: number, height: number, dense: boolean, left: number, cell: number, row: number,
  *   blocks: Block[], sums: number, keys: {x: number, cell: number, labels: number, scores: number,
- *   bars: number, tall: number, shares: number, written: boolean}, last: number}} WeightPlaces
+ *   bars: number, tall: number, shares: number, signs: number}, last: number}} WeightPlaces
  */
 
 const [MARGIN, WRITTEN, HIGH, HIGHEST_LINE, APART] = [64, 54, 15, 24, 8]
-const [SUM_LINE, BAR_TALL, LEAST_BAR] = [34, 150, 24]
+const [SUM_LINE, BAR_TALL, LEAST_BAR, ONE_SIGN] = [34, 150, 24, 7.3]
 const BELOW = 6 + SUM_LINE + 8 + 36 + LEAST_BAR + 22 + SUM_LINE // what is below the products, with the lowest bars
 
 /**
@@ -55,7 +56,16 @@ export function placeWeight({ z, width, height, dimensions, keys }) {
     row,
     blocks,
     sums,
-    keys: { x: left, cell: wide, labels, scores: labels + 18 * z, bars, tall, shares, written: wide >= 46 * z },
+    keys: {
+      x: left,
+      cell: wide,
+      labels,
+      scores: labels + 18 * z,
+      bars,
+      tall,
+      shares,
+      signs: Math.floor((wide - 2 * z) / (ONE_SIGN * z)),
+    },
     last: shares + (20 + SUM_LINE / 2) * z,
   }
 }

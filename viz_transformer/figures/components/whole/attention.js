@@ -3,6 +3,7 @@ import { number, percent, share } from "../parts/numbers.js"
 import { quoted, sans, wrappedTo } from "../parts/text.js"
 import { attentionAt, cellOf, placeAttention, rowIn } from "../parts/whole_attention_places.js"
 import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
+import { leastName, namedAmong } from "../parts/whole_names.js"
 import { drawCells, drawWay, largestIn, say } from "./draw.js"
 
 // The third level: one attention. Over it the maps of all heads; below, one head worked out from the left to the right:
@@ -190,11 +191,11 @@ export function attentionScene(view) {
   function labels(context, paper, stack, { x, width }, grid, now) {
     const { z } = place
     const row = grid.height / grid.rows
-    const size = Math.min(13 * z, Math.max(row * 0.85, 1))
-    stack.tokens.forEach(({ text }, n) => {
+    const least = leastName(z)
+    const size = Math.min(13 * z, Math.max(row * 0.85, least))
+    for (const n of namedAmong(stack.tokens.length, row, row * 0.85 < least ? size : 0, [now])) {
       const marked = n === now
-      if (size < 8 * z && !marked) return
-      say(context, text, x + width, grid.y + (n + 0.5) * row, {
+      say(context, stack.tokens[n].text, x + width, grid.y + (n + 0.5) * row, {
         size: marked ? Math.max(size, 12 * z) : size,
         colour: paper.one(stack.ink),
         weight: marked ? 600 : 400,
@@ -202,7 +203,7 @@ export function attentionScene(view) {
         width,
         code: true,
       })
-    })
+    }
   }
 
   function paintNow(context) {

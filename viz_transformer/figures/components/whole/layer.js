@@ -1,8 +1,9 @@
 import { hatch, ring } from "../parts/marks.js"
 import { number, percent } from "../parts/numbers.js"
-import { quoted } from "../parts/text.js"
+import { quoted, sans } from "../parts/text.js"
 import { headRows, layerAt, placeLayer, titleLine } from "../parts/whole_layer_places.js"
 import { siteOf } from "../parts/whole_levels.js"
+import { leastName, namedAmong } from "../parts/whole_names.js"
 import { mostOf, strongestIn } from "../parts/whole_rows.js"
 import { detailSentences, LEAST, layerSentence } from "../parts/whole_words.js"
 import { drawPlus, drawStrip, drawWay, largestIn, say, sayUpright } from "./draw.js"
@@ -12,7 +13,6 @@ import { drawPlus, drawStrip, drawWay, largestIn, say, sayUpright } from "./draw
 const SUBLAYERS = { self: "self-attention", cross: "cross-attention", ffn: "feed-forward" }
 const FEW = 24 // so many keys have a column in any case
 const LAYER_VEIL = 0.35
-const POINTED = 0.15 // a key with less weight in every head has no name where names have no room
 
 export function layerScene(view) {
   let place
@@ -128,16 +128,32 @@ export function layerScene(view) {
         ],
         6 * z,
       )
-      say(context, SUBLAYERS[part.part], read.x, group.before.y + group.before.height + 16 * z, {
-        size: 14 * z,
-        colour: paper.one("text"),
-        weight: 600,
-        width: Math.max(40 * z, group.plus - read.x - 8 * z),
-      })
+      const roomy = Math.max(40 * z, group.plus - read.x - 8 * z)
+      context.font = sans(14 * z, 600)
+      const whole = context.measureText(SUBLAYERS[part.part]).width <= roomy
+      say(
+        context,
+        whole || part.kind ? SUBLAYERS[part.part] : "ff",
+        read.x,
+        group.before.y + group.before.height + 16 * z,
+        {
+          size: 14 * z,
+          colour: paper.one("text"),
+          weight: 600,
+          width: roomy,
+        },
+      )
       if (value("mean") !== undefined) {
-        const numbers = `mean ${number(value("mean"), 2)}, scale ${number(value("scale"), 2)}`
+        const [mean, scale] = [`norm: mean ${number(value("mean"), 2)}`, `scale ${number(value("scale"), 2)}`]
+        const room = group.plus - read.x - 8 * z
+        context.font = sans(12 * z)
         if (isPost()) words("norm", group.norm.x, group.norm.y + group.norm.height / 2)
-        else words(`norm: ${numbers}`, read.x, read.y - 8 * z, { width: read.width + 30 * z })
+        else if (context.measureText(`${mean}, ${scale}`).width <= room)
+          words(`${mean}, ${scale}`, read.x, read.y - 8 * z)
+        else {
+          words(mean, read.x, read.y - 22 * z, { width: room })
+          words(scale, read.x, read.y - 8 * z, { width: room })
+        }
       }
       vector("before", group.before)
       vector("in", read)
@@ -145,11 +161,17 @@ export function layerScene(view) {
       vector("out", out)
       drawPlus(context, paper.one("text"), paper.one("page"), group.plus, place.stream, 7 * z)
       if (value("share") !== undefined)
-        words(
-          `adds ${number(value("added"), 2)} to ${number(value("came"), 2)}: ${percent(value("share"))}`,
+        oneOf(
+          context,
+          paper,
+          [
+            `adds ${number(value("added"), 2)} to ${number(value("came"), 2)}: ${percent(value("share"))}`,
+            `adds ${number(value("added"), 1)} to ${number(value("came"), 1)}: ${percent(value("share"))}`,
+            `adds ${percent(value("share"))}`,
+          ],
           out.x,
           out.y + out.height + 10 * z,
-          { width: group.x + group.width - out.x - 8 * z },
+          group.x + group.width - out.x - 8 * z,
         )
       if (part.kind) heads(context, paper, group, row)
       else units(context, paper, group, row)
@@ -170,6 +192,14 @@ export function layerScene(view) {
     words("goes on", place.after.x + place.after.width, place.after.y + place.after.height + 12 * z, { align: "right" })
   }
 
+  /** The first of these lines that has room from x on, else the last one in that room. */
+  function oneOf(context, paper, lines, x, y, width) {
+    const size = 12 * place.z
+    context.font = sans(size)
+    const line = lines.find((each) => context.measureText(each).width <= width) ?? lines.at(-1)
+    say(context, line, x, y, { size, colour: paper.one("muted"), width })
+  }
+
   /** What each head takes from whom, a row for each head. */
   function heads(context, paper, group, row) {
     const { part, content } = group
@@ -180,7 +210,7 @@ export function layerScene(view) {
     const ink = paper.one(part.kind === "cross" ? "source-ink" : stackNow().ink)
     const found = detail()
     const size = Math.min(12 * z, rows.row * 0.9)
-    const strong = new Set()
+    const most = keys.map(() => 0)
     for (let head = 0; head < part.heads; head++) {
       const y = rows.y + head * rows.row
       if (size >= 7 * z)
@@ -199,18 +229,15 @@ export function layerScene(view) {
         if (key >= keys.length) continue
         context.fillStyle = scale.css(there.weights[n])
         context.fillRect(rows.x + key * rows.cell, y, Math.max(1, rows.cell - (rows.cell > 6 ? 1 : 0)), rows.row - 1)
-        if (there.weights[n] >= POINTED) strong.add(key)
+        most[key] = Math.max(most[key], there.weights[n])
       }
     }
-    const letters = Math.min(13 * z, Math.max(9 * z, rows.cell * 0.9))
-    let free = -Infinity
-    keys.forEach((token, key) => {
+    const letters = Math.min(13 * z, Math.max(leastName(z), rows.cell * 0.9))
+    const strongest = keys.map((_, key) => key).sort((a, b) => most[b] - most[a])
+    for (const key of namedAmong(keys.length, rows.cell, letters * 0.95, strongest)) {
       const x = rows.x + (key + 0.5) * rows.cell
-      if (rows.cell < letters && !strong.has(key)) return
-      if (x - free < letters * 0.9) return
-      free = x
-      sayUpright(context, token.text, x, rows.labels, { size: letters, colour: ink, width: rows.below })
-    })
+      sayUpright(context, keys[key].text, x, rows.labels, { size: letters, colour: ink, width: rows.below })
+    }
   }
 
   /** Where the row may not look. */
@@ -248,11 +275,12 @@ export function layerScene(view) {
       const tall = Math.abs(value) * height * (value > 0 ? 0.7 : 0.3)
       context.fillRect(content.x + n * cell, value > 0 ? zero - tall : zero, Math.max(1, cell - 1), Math.max(0.6, tall))
     }
-    const said = (text, y) =>
-      say(context, text, content.x, y, { size: 12 * z, colour: paper.one("muted"), width: group.width - 24 * z })
-    said(`${count} of ${group.part.units} hidden units`, content.y + 6 * z)
+    const said = (lines, y) => oneOf(context, paper, lines, content.x, y, group.plus - content.x - 8 * z)
+    const of = `${count} of ${group.part.units.toLocaleString("en")}`
+    said([`${of} hidden units`, `${of} units`, of], content.y + 6 * z)
     const active = found.arrays["active.ffn"]
-    if (active) said(`${percent(active.values[row])} are above 0`, top + height + 14 * z)
+    const above = active && percent(active.values[row])
+    if (active) said([`${above} are above 0`, `${above} > 0`], top + height + 14 * z)
   }
 
   function paintNow(context) {

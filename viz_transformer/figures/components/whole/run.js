@@ -1,8 +1,9 @@
 import { ring } from "../parts/marks.js"
 import { exponential, percent } from "../parts/numbers.js"
-import { isolated, mono, ofPlaces, quoted, sans, shorten, wrapped } from "../parts/text.js"
+import { isolated, mono, ofPlaces, quoted, sans, shorten, wrapped, wrappedTo } from "../parts/text.js"
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
+import { leastName, namedAmong } from "../parts/whole_names.js"
 import { laneOf, placeWhole, wholeAt } from "../parts/whole_places.js"
 import { ribbonsOf, strongestIn } from "../parts/whole_rows.js"
 import { inputSentence, LEAST, partSentence, story, writtenSentence } from "../parts/whole_words.js"
@@ -15,6 +16,7 @@ const LANES = { encoder: 0.85, decoder: 0.95 } // of a lane's height is what all
 const THINNEST = 10
 const NAMED = 0.15 // ribbons from here on say where they come from
 const SHORT = { self: "self", cross: "cross", ffn: "ff" }
+const GIVEN = 0.35 // of the line of an answer is at most the text that it goes on from
 const TO_COME = 0.6 // how strong the rest of the answer is
 const VEIL = 0.92 // how much of what is not worked out yet is hidden
 
@@ -25,6 +27,8 @@ export function runScene(view) {
   const lastStack = () => view.head.stacks[view.head.stacks.length - 1]
   const stackOf = (band) => view.head.stacks.find(({ name }) => name === band.name)
   const scaleOf = (part) => (view.head.head === null ? "derived" : part.kind)
+  /** How wide all that a row of the decoder takes is together. */
+  const thickOf = (band) => Math.max(THINNEST * place.z, band.lane * LANES.decoder)
   const startOf = ({ x, ribbon }) => ribbon?.[0] ?? x
   /**
    * The box around the rows of a sub-layer that are there.
@@ -77,10 +81,16 @@ export function runScene(view) {
     }
   }
 
-  function label(context, colours, band, row, strong) {
+  /** How large the names of a band's tokens are, and which have one, with that of the last of so many rows first. */
+  function names(band, rows) {
+    const { z } = place
+    const least = leastName(z)
+    const size = Math.min(14 * z, Math.max(band.lane * 0.82, least))
+    return { size, named: namedAmong(rows, band.lane, band.lane * 0.82 < least ? size : 0, [rows - 1]) }
+  }
+
+  function label(context, colours, band, row, size, strong) {
     const { tokens, ink, padded } = stackOf(band)
-    const size = Math.min(14 * place.z, Math.max(band.lane * 0.82, strong ? 12 * place.z : 0))
-    if (size < 7 * place.z) return
     context.font = mono(size, strong ? 600 : 400)
     context.textAlign = "right"
     context.textBaseline = "middle"
@@ -138,16 +148,24 @@ export function runScene(view) {
   function headings(context, colours, band) {
     const stack = stackOf(band)
     const { z } = place
-    /** Centred over its columns; `side` puts it to their left (-1) or right (1) end, beside a ribbon that falls. */
-    const heading = (from, to, text, up, spare = 8, side = 0) => {
+    /** Centred over its columns, or, where a ribbon falls beside them, in front of it (`before`) or behind it (`behind`). */
+    const there = []
+    const heading = (from, to, text, up, spare, { before = Infinity, behind = -Infinity } = {}) => {
       const width = context.measureText(text).width
       if (width > to - from + spare * z) return false
-      const x = from + ((to - from - width) * (1 + side)) / 2
+      const x = Math.max(Math.min(from + (to - from - width) / 2, before - width), behind)
+      if (there.some((each) => each.up === up && x < each.end + 4 * z && x + width > each.x - 4 * z)) return false
+      there.push({ up, x, end: x + width })
       context.fillStyle = colours.one("page")
       context.fillRect(x - 2, band.top - (up + 11) * z, width + 4, 14 * z)
       context.fillStyle = colours.one("muted")
       context.fillText(text, x, band.top - up * z)
       return true
+    }
+    const half = thickOf(band) / 2 + 4 * z
+    const falls = (layer) => {
+      const cross = band.blocks.find((block) => block.layer === layer && block.part === "cross")
+      return cross ? { before: cross.ribbon[0] - half, behind: cross.ribbon[0] + half } : {}
     }
     context.textAlign = "left"
     context.textBaseline = "alphabetic"
@@ -155,14 +173,21 @@ export function runScene(view) {
     context.fillStyle = colours.one(stack.ink)
     context.fillText(stack.name, band.left, band.top - 30 * z)
     context.font = sans(12 * z)
-    if (band.position) heading(band.token.x, band.strips[0].x + band.strips[0].width, "input", 6)
-    for (const block of band.blocks)
-      heading(startOf(block), block.x + block.width, SHORT[block.part], 6, 2, block.part === "cross" ? 1 : 0)
+    if (band.position) heading(band.token.x, band.strips[0].x + band.strips[0].width, "input", 6, 8)
+    const last = (part) => ["cross", "self", "ffn"].indexOf(part) // of two that have no room beside each other
+    for (const block of band.blocks.toSorted((a, b) => last(a.part) - last(b.part))) {
+      const { before, behind } = falls(block.layer)
+      const beside = block.part === "self" ? { before } : { behind }
+      const to = block.x + block.width
+      if (block.part === "cross" && behind + context.measureText(SHORT.cross).width > to + 6 * z) continue
+      heading(startOf(block), to, SHORT[block.part], 6, 2, block.part === "ffn" ? {} : beside)
+    }
     for (let layer = 0; layer < stack.layers; layer++) {
       const mine = band.blocks.filter((block) => block.layer === layer)
       const end = mine[mine.length - 1].x + mine[mine.length - 1].width
-      if (!heading(startOf(mine[0]), end, `layer ${layer}`, 22, 0, -1))
-        heading(startOf(mine[0]), end, String(layer), 22)
+      const { before } = falls(layer)
+      if (!heading(startOf(mine[0]), end, `layer ${layer}`, 22, 0, { before }))
+        heading(startOf(mine[0]), end, String(layer), 22, 8, { before })
     }
     const { x, width } = band.strips[band.strips.length - 1]
     if (band.name === "encoder" && place.bands.length > 1) heading(x, x + width, "memory", 36, 60)
@@ -190,10 +215,12 @@ export function runScene(view) {
       outlines(context, colours, band, written && view.writes() ? rows + 1 : rows)
       if (!(written && view.writes())) headings(context, colours, band)
       const memory = !written && place.bands.length > 1
+      const { size, named } = names(band, written && view.writes() ? rows + 1 : rows)
+      if (memory && view.head.text && named.size < rows) reads(context, colours, band)
       for (let row = 0; row < rows; row++) {
         context.globalAlpha = written && view.writes() ? PAST : 1
         laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
-        label(context, colours, band, row, false)
+        if (named.has(row)) label(context, colours, band, row, size, false)
         shares(context, colours.one("muted"), band, row)
         strips(context, ink, band, row)
       }
@@ -204,6 +231,23 @@ export function runScene(view) {
           for (let row = 0; row < band.count; row++)
             ribbons(context, colours, band, block, row, band.lane * LANES.encoder, 1, 0.5)
     }
+  }
+
+  /** The whole text, where not every token has its name beside its lane. */
+  function reads(context, colours, band) {
+    const { z } = place
+    const x = band.end + 48 * z // beside what says memory
+    context.textAlign = "left"
+    context.textBaseline = "alphabetic"
+    context.font = sans(14 * z, 600)
+    context.fillStyle = colours.one("source-ink")
+    context.fillText("the text", x, band.top - 30 * z)
+    const from = x + context.measureText("the text").width + 12 * z
+    context.font = mono(14 * z)
+    context.fillStyle = colours.one("text")
+    wrappedTo(context, view.head.text.replace(/\s/g, " "), place.width - from, 2).forEach((line, n) =>
+      context.fillText(isolated(line), from, band.top - (30 - 19 * n) * z),
+    )
   }
 
   /** Where the last sub-layer that reads the memory begins to. */
@@ -230,10 +274,10 @@ export function runScene(view) {
     context.fillStyle = colours.one("surface")
     context.fillRect(band.left, band.top + row * band.lane, Math.min(front, band.end) - band.left, band.lane)
     laneLine(context, colours, band, row, Math.min(front, band.end))
-    label(context, colours, band, row, true)
+    label(context, colours, band, row, Math.max(names(band, row + 1).size, 12 * z), true)
     strips(context, colours.scale("diverging"), band, row, front)
     shares(context, colours.one("text"), band, row, front)
-    const thick = Math.max(THINNEST * z, band.lane * LANES.decoder)
+    const thick = thickOf(band)
     const rests = []
     for (const block of band.blocks) {
       if (!block.ribbon || front <= block.ribbon[0]) continue
@@ -244,7 +288,7 @@ export function runScene(view) {
     headings(context, colours, band)
     for (const block of band.blocks)
       if (block.part === "cross" && front > block.x) takenFrom(context, colours, block, row)
-    context.font = sans(11 * z)
+    context.font = sans(12 * z)
     context.textAlign = "center"
     context.textBaseline = "top"
     context.fillStyle = colours.one("muted")
@@ -359,6 +403,17 @@ export function runScene(view) {
     })
   }
 
+  /** The end of the text that an answer goes on from; how wide it is. */
+  function goesOn(context, colours, { x, y, width }, size) {
+    const text = view.head.text.replace(/\s/g, " ").trimEnd()
+    const most = Math.floor((width * GIVEN) / context.measureText("0").width)
+    const signs = [...text]
+    const said = signs.length > most ? `…${signs.slice(1 - most).join("")}` : text
+    context.fillStyle = colours.one("target-ink")
+    context.fillText(isolated(said), x, y + size)
+    return said ? context.measureText(`${said} `).width : 0
+  }
+
   /** The answer so far, and the way back to the left. */
   function paintAnswer(context, colours, s, p) {
     const { head } = view
@@ -380,8 +435,8 @@ export function runScene(view) {
     }
     const size = (two ? 22 : 14) * z
     context.font = mono(size)
-    context.fillStyle = colours.one("text")
-    const lines = wrapped(context, text, answer.width)
+    const read = two ? 0 : goesOn(context, colours, answer, size)
+    const lines = wrapped(context, text, answer.width - read)
     const room = two ? Math.max(1, Math.floor((answer.height - 30 * z) / (size * 1.4))) : 1
     let begun = 0
     const starts = lines.map((line) => {
@@ -396,12 +451,12 @@ export function runScene(view) {
       const own = line.slice(0, Math.max(0, written.length - starts[first + n]))
       const strong = n === 0 && first ? `…${own}` : own
       context.fillStyle = colours.one("text")
-      context.fillText(isolated(strong), answer.x, y)
+      context.fillText(isolated(strong), answer.x + read, y)
       if (own.length === line.length) return
-      const x = answer.x + context.measureText(strong).width
+      const x = answer.x + read + context.measureText(strong).width
       context.fillStyle = colours.one("muted")
       context.globalAlpha = TO_COME
-      context.fillText(line.slice(own.length), x, y)
+      context.fillText(`${line.slice(own.length)}${first + n === lines.length - 1 || n < room - 1 ? "" : " …"}`, x, y)
       context.globalAlpha = 1
     })
     if (!bars || s + 1 >= view.steps()) return

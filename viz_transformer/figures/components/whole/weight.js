@@ -137,6 +137,15 @@ export function weightScene(view) {
       )
   }
 
+  /** The numbers of all keys in as many digits as fit, the first of these that do; null where none do. */
+  function fitting(digits, written) {
+    for (const each of digits) {
+      const said = keyStack().tokens.map(written(each))
+      if (said.every(({ length }) => length <= place.keys.signs)) return said
+    }
+    return null
+  }
+
   /** The whole row: what the softmax makes of it. */
   function row(context, paper, { scores, open, powers, weights }) {
     const { z, left, keys } = place
@@ -145,9 +154,11 @@ export function weightScene(view) {
     const ink = paper.one(keyStack().ink)
     const named = (text, y) =>
       say(context, text, left - 8 * z, y, { size: 12 * z, colour: paper.one("muted"), align: "right" })
-    named("score", keys.scores + 7 * z)
+    const score = fitting([2, 1, 0], (digits) => (_, k) => (open[k] ? number(scores[k], digits) : ""))
+    const part = fitting([3, 2], (digits) => (_, k) => share(weights[k], digits))
+    if (score) named("score", keys.scores + 7 * z)
     named("e^(…)", keys.bars + keys.tall / 2)
-    named("weight", keys.shares + 7 * z)
+    if (part) named("weight", keys.shares + 7 * z)
     tokens.forEach((token, k) => {
       const x = keys.x + k * keys.cell
       const middle = x + keys.cell / 2
@@ -166,17 +177,17 @@ export function weightScene(view) {
       context.fillRect(x, keys.bars, Math.max(0.5, keys.cell - 2), keys.tall)
       context.fillStyle = scale.css(now ? 0.75 : 0.5)
       context.fillRect(x, keys.bars + keys.tall - tall, Math.max(0.5, keys.cell - 2), tall)
-      if (!keys.written) return
-      const value = (text, y, strong) =>
+      const value = (text, y) =>
         say(context, text, middle, y, {
           size: 12 * z,
-          colour: paper.one(strong ? "text" : "muted"),
-          weight: strong ? 600 : 400,
+          colour: paper.one(now ? "text" : "muted"),
+          weight: now ? 600 : 400,
           align: "center",
           code: true,
         })
-      value(open[k] ? number(scores[k], 2) : "masked", keys.scores + 7 * z, now)
-      value(share(weights[k], 3), keys.shares + 7 * z, now)
+      const masked = keys.signs >= 6 ? "masked" : ""
+      if (score) value(open[k] ? score[k] : masked, keys.scores + 7 * z)
+      if (part) value(part[k], keys.shares + 7 * z)
     })
     if (keys.cell < 16 * z) {
       const k = keyNow()

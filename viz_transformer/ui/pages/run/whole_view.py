@@ -109,6 +109,7 @@ def drawn(shown: Shown, head: int | None, title: str) -> bytes:
         steps_of(run),
         first_row=step_row(run, 0),
         vocabulary=run.trace.anatomy.target_vocab_size or 0,
+        text=shown.text,
         answer=run.text,
         of=details.run_id(run.trace),
         title=title,
