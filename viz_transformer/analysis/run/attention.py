@@ -82,7 +82,8 @@ def attention_of(trace: Trace, kind: KindName, layer: int, head: int, *, most: i
     said = [*_remarks(trace, kind, layer, head, fill)] if drawn else []
     if not drawn:
         said = [
-            f"{longest} tokens are too many for this level, which has at most {most}: Attention and One weight have it."
+            f"{longest:,} tokens are too many for this level, which has at most {most}: Attention and One weight have"
+            " it."
         ]
     return AttentionDetail(
         kind=kind,

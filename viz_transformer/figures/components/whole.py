@@ -38,11 +38,12 @@ def whole_payload(
 ) -> bytes:
     """What the browser gets. Step s is the decoder row `first_row` + s; a model that writes nothing has no steps.
 
-    vocabulary: how many tokens could be written. text: what was typed; answer: the text of all steps. of: what the details of its deeper
-    levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples] where they are told,
-    stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; of each kind K of attention the strongest
-    weights of each row, keys.K, weights.K, starts.K and rest.K [layers, Q] (strongest_only.py); log_probs [steps, most
-    candidates], NaN where a step has fewer. Raises ValueError for steps that do not fit the decoder's rows.
+    vocabulary: how many tokens could be written. text: what was typed; answer: the text of all steps. of: what the
+    details of its deeper levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples] where
+    they are told, stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; of each kind K of
+    attention the strongest weights of each row, keys.K, weights.K, starts.K and rest.K [layers, Q] (strongest_only.py);
+    log_probs [steps, most candidates], NaN where a step has fewer. Raises ValueError for steps that do not fit the
+    decoder's rows.
     """
     rows = {each.stack: len(each.tokens) for each in whole.stacks}
     if steps and first_row + len(steps) > rows.get("decoder", 0):

@@ -81,8 +81,8 @@ export function attentionScene(view) {
     for (const name of Object.keys(GRID_NAMES)) {
       const grid = place[name]
       const array = found?.arrays[GRID_POINTS[name]]
-      if (name === "mask") {
-        drawCells(context, paper, grid, (r, c) => (found && !open(found, r, c) ? null : paper.one("line")))
+      if (name === "mask" && (found?.arrays.scores || found?.arrays.weights)) {
+        drawCells(context, paper, grid, (r, c) => (open(found, r, c) ? paper.one("line") : null))
       } else if (array) {
         const columns = array.shape[1]
         const colour = colourOf[name] ?? ((value) => signed.css(0.5 + value / (2 * most[GRID_POINTS[name]])))

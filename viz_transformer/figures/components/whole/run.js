@@ -14,6 +14,7 @@ import { drawStrip, drawWay, largestIn } from "./draw.js"
 const PAST = 0.3 // how strong the steps before this one are
 const LANES = { encoder: 0.85, decoder: 0.95 } // of a lane's height is what all ribbons of a row have together
 const THINNEST = 10
+const LINED = 3 // lanes that are lower, in pixels, have no line: it would cover them
 const NAMED = 0.15 // ribbons from here on say where they come from
 const SHORT = { self: "self", cross: "cross", ffn: "ff" }
 const GIVEN = 0.35 // of the line of an answer is at most the text that it goes on from
@@ -219,7 +220,7 @@ export function runScene(view) {
       if (memory && view.head.text && named.size < rows) reads(context, colours, band)
       for (let row = 0; row < rows; row++) {
         context.globalAlpha = written && view.writes() ? PAST : 1
-        laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
+        if (band.lane >= LINED) laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
         if (named.has(row)) label(context, colours, band, row, size, false)
         shares(context, colours.one("muted"), band, row)
         strips(context, ink, band, row)
@@ -294,7 +295,7 @@ export function runScene(view) {
     context.fillStyle = colours.one("muted")
     for (const [block, rest] of rests) {
       const [x0, x1] = block.ribbon
-      const text = `+ ${percent(rest, 0)}`
+      const text = `+ ${percent(Math.min(rest, 1), 0)}` // a sum of shares, which rounding may lift above all
       if (context.measureText(text).width <= x1 - x0 + 12 * z)
         context.fillText(text, (x0 + x1) / 2, laneOf(band, row) + thick / 2 + 2 * z)
     }
