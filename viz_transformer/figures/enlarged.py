@@ -14,8 +14,9 @@ _BAR = ("thickness", "len", "xpad", "ypad")
 def enlarged(figure: go.Figure, zoom: float) -> go.Figure:
     """The same figure with its height, margins, letters and shifts `zoom` times as large; its width stays the page's.
 
-    Fractions of the figure, such as the place of a colour bar, stay as they are. The figure itself is changed.
+    Fractions of the figure, such as the place of a colour bar, stay as they are.
     """
+    figure = type(figure)(figure)
     layout = figure.layout
     figure.update_layout(
         height=round(layout.height * zoom),
@@ -32,6 +33,8 @@ def enlarged(figure: go.Figure, zoom: float) -> go.Figure:
 
 def enlarge_letters(figure: go.Figure, zoom: float) -> None:
     """Make all letters of the figure `zoom` times as large, its own and those of its template."""
+    if zoom == 1:
+        return
     for layout in (figure.layout, figure.layout.template.layout):
         axes = [layout[name] for name in layout if name[1:5] == "axis"]
         fonts = [font for axis in axes for font in (axis.tickfont, axis.title.font)]

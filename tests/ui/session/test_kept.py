@@ -3,14 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import plotly.graph_objects as go
 import pytest
 from builders import tiny_checkpoint
 
 from viz_transformer.analysis.masks.parts import with_masks
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.kept import drawn, kept
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -62,3 +65,22 @@ def test_models_and_traces_are_known_too(made):
     first, others = number(ckpt), [number(tiny_checkpoint()), number(with_masks(ckpt, fill="-inf"))]
     assert (first, others) == (1, [1, 2])
     assert (number(decode(ckpt, "abc").trace), number(decode(ckpt, "abc").trace)) == (3, 3)
+
+
+def test_a_figure_is_made_anew_only_for_other_numbers():
+    made = []
+
+    def chart(values, *, title):
+        made.append(title)
+        return go.Figure(layout={"title": {"text": title}})
+
+    drawing = drawn(chart)
+    values = np.zeros((1200, 1200), np.float32)  # of so many numbers Streamlit itself would look at some
+    first = drawing(values, title="one")
+    assert drawing(values.copy(), title="one") is first
+    values[700, 3] = np.nextafter(np.float32(0), np.float32(1))
+    assert drawing(values, title="one") is not first
+    assert drawing(values.reshape(600, 2400), title="one") is not first
+    drawing(values, title="another")
+    assert made == ["one", "one", "one", "another"]
+    assert enlarged(strips := go.Figure(layout={"height": 100}), 2) is not strips and strips.layout.height == 100

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+import numpy as np
 import streamlit as st
 
 from viz_transformer.analysis.models.untrained import UntrainedSummary
@@ -13,6 +15,8 @@ from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary
 
 if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.running.record import Trace
@@ -25,10 +29,15 @@ R = TypeVar("R")
 def kept(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Keeps the last `most` results of a function; they are read, never changed.
 
-    A model, a trace and a run among the arguments are told apart by what names them, not by their numbers. An argument
-    whose name begins with an underscore does not count.
+    A model, a trace and a run among the arguments are told apart by what names them, not by their numbers, an array by
+    all of its numbers. An argument whose name begins with an underscore does not count.
     """
     return st.cache_resource(max_entries=most, show_spinner=False, hash_funcs=_NAMES)
+
+
+def drawn(make: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Keeps the last figures that a function made: plotly takes longer to make one than to show it."""
+    return kept(12)(make)
 
 
 def of_summary(summary: Summary) -> tuple[str, float]:
@@ -53,6 +62,11 @@ def _of_trace(trace: Trace) -> tuple[str, ...]:
     return trace.id, str(trace.info.get("kind"))
 
 
+def _of_array(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """All of its bytes: of a large one, Streamlit itself would look at some."""
+    return array.shape, array.dtype.str, blake2b(np.ascontiguousarray(array).data, digest_size=16).digest()
+
+
 def _of_run(shown: Shown) -> tuple[Any, ...]:
     """What was run, and how; whether it is A or B does not count."""
     written = (shown.summary.name, shown.text, shown.target, shown.how.text(), shown.own)
@@ -60,6 +74,7 @@ def _of_run(shown: Shown) -> tuple[Any, ...]:
 
 
 _NAMES: dict[str | type[Any], Callable[[Any], Any]] = {
+    np.ndarray: _of_array,
     "viz_transformer.checkpoint.contents.Summary": of_summary,
     "viz_transformer.analysis.models.untrained.UntrainedSummary": of_summary,
     "viz_transformer.checkpoint.recordings.RecordingSummary": of_summary,

@@ -38,9 +38,11 @@ from viz_transformer.ui.pages.input import tokens_view
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import PROJECTED, is_missing
 from viz_transformer.ui.session import data_files, state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.kept import drawn, kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
+
+_length_histogram = drawn(length_histogram)
 
 BELOW = {
     "data": "Data set",
@@ -288,7 +290,7 @@ def _lengths(data: Data, measured: Measured, limits: Mapping[SideName, int]) -> 
     title = (
         f"Lengths of {len(data.items):,} {'windows' if data.whole_text else 'pairs'}, {PART_NAMES[data.part].lower()}"
     )
-    figure = length_histogram(sides, title=title, limits=cut, theme=frame.theme())
+    figure = _length_histogram(sides, title=title, limits=cut, theme=frame.theme())
     alt, caption = "How many texts of each side have how many tokens", f"data of {state.SHARED.now().checkpoint}"
     frame.chart(figure, key="input_lengths", alt=alt, caption=caption, grows=PROJECTED)
 

@@ -30,7 +30,10 @@ from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import PROJECTED, tokens_of
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import drawn
 from viz_transformer.ui.session.runs import Shown
+
+_input_strips = drawn(input_strips)
 
 ROWS = {"one": "One token", "all": "All tokens"}
 
@@ -99,7 +102,7 @@ def _draw(
     """The figure, whose table opens when it is `asked` for; `compared` names both runs where the strips are A − B."""
     where = f"position {row}" if row is not None else f"{len(rows)} positions"
     where += ", A − B" if compared else ""
-    figure = input_strips(
+    figure = _input_strips(
         [Strip(name, values) for name, values in parts],
         names,
         rows,

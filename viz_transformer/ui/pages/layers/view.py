@@ -27,8 +27,11 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_table,
 )
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.kept import drawn, kept
 from viz_transformer.ui.session.runs import Shown
+
+_stream_chart = drawn(stream_chart)
+_gain_chart = drawn(gain_chart)
 
 PROJECTED = 1.4
 """By how much letters grow on a projector."""
@@ -162,7 +165,7 @@ def norm_panel(shown: Shown, place: sublayers.Place | None, stack: StackName) ->
             key="layers_norm",
         )
     with right:
-        figure = gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
+        figure = _gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
         alt = f"Gain and offset of the {view.title}, by feature"
         caption = f"{shown.summary.name}, {view.title}"
         frame.chart(figure, key="layers_gain", alt=alt, caption=caption, grows=PROJECTED)
@@ -213,7 +216,7 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
         panel("cosine of what came in and what went out", "cosine", nothing, (0, 1), random),
     ]
     stations = [("input", ""), *((f"layer {flow.place.layer}", flow.place.part) for flow in found)]
-    figure = stream_chart(
+    figure = _stream_chart(
         panels,
         stations,
         title=f"Along the {stack}'s stream",

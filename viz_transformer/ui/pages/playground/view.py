@@ -23,7 +23,9 @@ from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import number_editor, question
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.kept import drawn, kept
+
+_attention_row = drawn(attention_row)
 
 PARTS = {
     "attention": "Attention",
@@ -152,7 +154,7 @@ def attention() -> Question:
     found = attended()
     own = "self" in FIELDS.now().play_options
     title = "Self-attention, step by step" if own else "Attention, step by step"
-    figure = attention_row(
+    figure = _attention_row(
         found,
         kind="encoder" if own else "cross",
         scaled="unscaled" not in FIELDS.now().play_options,

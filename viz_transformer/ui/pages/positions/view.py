@@ -39,7 +39,11 @@ from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.controls import buttons
 from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import drawn
 from viz_transformer.ui.session.runs import Shown
+
+_position_heatmap = drawn(position_heatmap)
+_dimension_curves = drawn(dimension_curves)
 
 NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent"}
 """Tables that a formula makes: any of them can be set beside the model's own."""
@@ -290,7 +294,7 @@ def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = 
     marks, picked, title = table.marks, table.picked, f"{called}{table.title}"
     if not table.is_trained:
         marks = _untrained_unmarked(marks)
-    figure = position_heatmap(
+    figure = _position_heatmap(
         table.values, marks, picked=picked, title=title, largest=largest, theme=frame.theme(), height=height(TALL)
     )
     asked = pictures.table(
@@ -370,7 +374,7 @@ def curves(table: Table) -> None:
     marks = table.marks if table.is_trained else _untrained_unmarked(table.marks)
     names = [table.column_name(column) for column in picked]
     title = "Dimensions over positions" if table.derived is None else "Dimensions, with positions in one turn"
-    figure = dimension_curves(
+    figure = _dimension_curves(
         table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(TALL - PICK)
     )
     said = f"Dimensions {', '.join(map(str, picked))} over the positions"

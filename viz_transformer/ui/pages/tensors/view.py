@@ -29,8 +29,10 @@ from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.kept import drawn, kept
 from viz_transformer.ui.session.waiting import waiting
+
+_tensor_heatmap = drawn(tensor_heatmap)
 
 MOST_LISTED = 200
 TREE_HEIGHT = 330
@@ -358,7 +360,7 @@ def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
     """The slice, on the scale of the whole point, so that its heads can be compared, and of both where two stand
     beside each other."""
     looked, view, shown = drawn.looked, drawn.view, drawn.shown
-    figure = tensor_heatmap(
+    figure = _tensor_heatmap(
         shown.values,
         _axis(shown, "rows"),
         _axis(shown, "columns"),
