@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from viz_transformer.ui.session.runs import Shown
 
-_STAGE, _RUN = "page_stage", "page_run"
+_STAGE, _RUN, _MODELS = "page_stage", "page_run", "page_models"
 TABLE_ASKED, TABLE_OPEN = "table_asked", "table_open"
 """Where the session keeps the key of the table that was asked for, until it is closed; whether this run shows it."""
 LOOKS: Mapping[str, Looks] = {
@@ -72,6 +72,7 @@ def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_STAGE, None)
     st.session_state.pop(TABLE_OPEN, None)
+    st.session_state.pop(_MODELS, None)
     found = {summary.name: summary for summary in cached.summaries()}
     state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
 
@@ -93,7 +94,7 @@ def title(name: str) -> None:
 
 def sidebar(title: str) -> None:
     """Under the pages the choice of the model and the model's parts, marked where the page of this title looks."""
-    names, summary = [summary.name for summary in cached.summaries()], selected()
+    names, summary = [*models()], selected()
     with st.sidebar:
         hear_picks(state.pick, state.keep_after_loss)
         if names:
@@ -184,10 +185,17 @@ def paint_first(name: str) -> None:
         sleep(A_MOMENT)
 
 
+def models() -> Mapping[str, Summary | Unreadable]:
+    """All models by name, as they are when this run first asks for them."""
+    if _MODELS not in st.session_state:
+        st.session_state[_MODELS] = {summary.name: summary for summary in cached.summaries()}
+    found: Mapping[str, Summary | Unreadable] = st.session_state[_MODELS]
+    return found
+
+
 def selected() -> Summary | str:
     """The selected model's folder, or a sentence that says why there is none."""
-    found = {summary.name: summary for summary in cached.summaries()}
-    summary = found.get(state.SHARED.now().checkpoint)
+    summary = models().get(state.SHARED.now().checkpoint)
     if summary is None:
         return NO_MODELS
     return summary.error if isinstance(summary, Unreadable) else summary
@@ -331,8 +339,8 @@ def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
 def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, steps: bool) -> Runs:
     """The runs with B, or without it and a remark why; recording, steps: as `runs` has them."""
     chosen = state.SHARED.now()
-    found, name = {summary.name: summary for summary in cached.summaries()}, chosen.pin_checkpoint or ""
-    summary = found.get(name)
+    name = chosen.pin_checkpoint or ""
+    summary = models().get(name)
     if isinstance(summary, RecordingSummary) and recording is not None:
         state.remark(f"B: {recorded(summary, recording)}")
         return both
