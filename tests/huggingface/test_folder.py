@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,15 @@ def test_opening_asks_no_network(written: Written, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", KINDS)
+def test_folders_that_are_opened_at_once_are_all_opened(written: Written) -> None:
+    names = ["gpt2", "bert", "bart", "t5"]
+    folders = [written(name) for name in names] * 2
+    with ThreadPoolExecutor(len(folders)) as pool:
+        opened = list(pool.map(load, folders))
+    assert [ckpt.weights_sha256 for ckpt in opened[:4]] == [ckpt.weights_sha256 for ckpt in opened[4:]]
+    assert load(written("gpt2")).parameter_count == opened[0].parameter_count
+
+
 def test_a_folder_is_described_before_its_weights_are_read(
     written: Written, opened: Callable[[str], Any], name: str
 ) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import torch
@@ -23,6 +24,9 @@ from viz_transformer.huggingface.probe import proved
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.sentences import in_one_line, quoted
 
+ONE_AT_A_TIME = Lock()
+"""While it builds a model, transformers puts functions of its own in the place of torch's and of its own, for all
+threads, and takes what it found there for the originals: two at a time would leave them there for good."""
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -30,7 +34,7 @@ def open_folder(summary: HuggingFaceSummary) -> Checkpoint:
     """The model of the folder, on the CPU in float32, with its tokenizer. Raises CheckpointError in one sentence."""
     folder, stored = summary.path, stored_tensors(summary.path)
     capture.register()
-    with _quietly():
+    with ONE_AT_A_TIME, _quietly():
         tokenizer = read_tokenizer(folder, summary)
         config = _config(summary)
         cls = _class(summary, config)
