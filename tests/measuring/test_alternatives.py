@@ -7,16 +7,25 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from strangers import stranger
 
 import viz_transformer as vt
 from viz_transformer.checkpoint import CheckpointError
 from viz_transformer.checkpoint.contents import bundled_folder
-from viz_transformer.checkpoint.importers.importing import Answers, Opened, codecs_of, open_file, special_settings
+from viz_transformer.checkpoint.importers.importing import (
+    Answers,
+    Opened,
+    codecs_of,
+    open_file,
+    planned,
+    special_settings,
+)
 from viz_transformer.measuring.alternatives import TOGETHER, Losses, Measurement, Texts, masked, measured, read_texts
 from viz_transformer.model.kinds import SIDES
 from viz_transformer.text.vocabulary import ROLES
@@ -366,3 +375,14 @@ def test_too_few_texts_end_in_a_sentence_and_leave_nothing(copy: list[object], t
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "9 texts that the model can read are too few" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_the_special_tokens_of_a_model_without_vocabularies_are_asked_but_not_measured(tmp_path: Path) -> None:
+    torch.save(stranger("D")[0].state_dict(), tmp_path / "m.pt")
+    opened = open_file(tmp_path / "m.pt")
+    asked = {each.name: each.options for each in special_settings(opened)}
+    assert asked["target_bos"] == (*map(str, range(11)), "12", None)
+    _, found = measured(
+        planned(opened.found, replace(opened.answers, specials={"bos": "2", "eos": "3"})), [("5 8", "7 9")] * 12
+    )
+    assert [each.name for each in found.tables] == ["n_heads"]

@@ -331,3 +331,18 @@ def test_a_sample_that_is_not_reproduced_or_cannot_be_says_so(app: AppTest, tmp_
     app.text_input(key="open_sample_path").set_value(str(tmp_path / "sample.npz")).run()
     app.button(key="open_button").click().run()
     assert json.loads((shelf / "mine" / "card.json").read_text())["verified"]["grade"] == "failed"
+
+
+def test_without_a_vocabulary_the_start_is_one_of_the_ids_that_are_offered(
+    app: AppTest, tmp_path: Path, shelf: Path
+) -> None:
+    torch.save(Lab().state_dict(), tmp_path / "mine.pt")
+    named(app, tmp_path / "mine.pt")
+    start = box(app, "Target: start")
+    assert start.options == [*map(str, range(11)), "12", "none (usual)"]
+    start.set_value("2").run()
+    app.button(key="open_button").click().run()
+    assert not app.exception
+    ckpt = vt.load(shelf / "mine")
+    assert ckpt.own_codec("target").start == 2
+    assert vt.decode(ckpt, "5 8 7 3", max_steps=1).trace.tgt_tokens[0] == "2"

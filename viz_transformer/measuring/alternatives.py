@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, CheckpointError
-from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, planned, special_settings
+from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, has_names, planned, special_settings
 from viz_transformer.checkpoint.importers.mapping import moved
 from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
@@ -455,7 +455,11 @@ def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
     guessed of them."""
     asked = {each.name: each for each in opened.plan.settings if each.asked and each.options}
     pairs = _config(opened).kind == "encoder-decoder"
-    roles = {each.name: each for each in special_settings(opened) if each.asked and len(each.options) > 1}
+    roles = {
+        each.name: each  # not of ids, among which all words are too: a model that copies would end with any of them
+        for each in special_settings(opened)
+        if each.asked and len(each.options) > 1 and has_names(opened, each.name.split("_")[0])
+    }
     options: dict[str, tuple[Any, ...]] = {name: asked[name].options for name in ORDER if name in asked}
     usual: dict[str, Any] = {name: each.value for name, each in {**asked, **roles}.items()}
     for name, each in roles.items():

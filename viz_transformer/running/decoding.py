@@ -222,7 +222,10 @@ def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: 
     if anatomy.has_encoder:
         src = encode_source(ckpt, source)
         if codec.start is None:
-            raise ValueError("the target vocabulary has no start token, so the decoder has nothing to begin with")
+            raise ValueError(
+                "the target vocabulary has no start token, so the decoder has nothing to begin with: name it where the"
+                " model is imported, with --set target_bos=TOKEN, or on Models, Open a model"
+            )
         start = _tokens_of(ckpt, [codec.start, *codec.forced_start])
     else:
         src, (start, _) = Tokens(), decoder_input(ckpt, source)

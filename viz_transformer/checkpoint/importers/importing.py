@@ -28,6 +28,7 @@ from viz_transformer.checkpoint.importers.vocabularies import (
     read_tokens,
     specials_of,
     tokenizer_of,
+    usual_ids,
     usual_specials,
 )
 from viz_transformer.checkpoint.store import expected_shapes, save_checkpoint
@@ -212,6 +213,11 @@ def _vocabulary(opened: Opened, side: str) -> Path | None:
     return answers.target_vocab or (answers.source_vocab if alone else None)
 
 
+def has_names(opened: Opened, side: str) -> bool:
+    """Whether a side has a vocabulary: without one, tokens are ids."""
+    return _vocabulary(opened, side) is not None or stored_tokens(opened) is not None
+
+
 def _pad_setting(opened: Opened, side: str) -> Setting | None:
     """What the layout, or a person, says of a side's padding by its id; None where nothing does."""
     return next((each for each in opened.plan.settings if each.name == f"{side}_pad"), None)
@@ -243,21 +249,28 @@ def _specials(answers: Answers, side: str) -> dict[str, str | None]:
 
 def special_settings(opened: Opened) -> list[Setting]:
     """The special tokens of both sides as settings, `source_bos` and so on: which one it is, or None, where that comes
-    from, and what else it could be. None without a vocabulary. Raises CheckpointError as `codecs_of` does."""
+    from, and what else it could be. Without a vocabulary these are ids, of which none stands for unknown text. Raises
+    CheckpointError as `codecs_of` does."""
     answers, found = opened.answers, []
     for side, codec in codecs_of(opened)[1].items():
-        if codec is None or (_vocabulary(opened, side) is None and stored_tokens(opened) is None):
+        if codec is None:
             continue
-        options = (*usual_specials(codec.vocabulary.tokens), None)
+        ids = not has_names(opened, side)
+        tokens = codec.vocabulary.tokens
+        options = (*(usual_ids(len(tokens)) if ids else usual_specials(tokens)), None)
         for role in ROLES:
             name = f"{side}_{role}"
             origin: Origin = "usual answer"
             if role == "pad" and (pad := _pad_setting(opened, side)) is not None:
+                if ids:
+                    continue  # it is among the model's own settings
                 origin = pad.origin
             elif name in answers.specials or role in answers.specials:
                 origin = "given"
             elif name in answers.measured:
                 origin = "measured"
+            elif ids and role == "unk":
+                continue
             value = codec.vocabulary.specials.get(role)
             found.append(Setting(name, value, origin, options if value in options else (value, *options)))
     return found

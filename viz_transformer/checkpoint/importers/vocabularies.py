@@ -207,6 +207,12 @@ def usual_specials(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token in usual or _SPECIAL.fullmatch(token))[:MOST_SPECIALS]
 
 
+def usual_ids(size: int) -> tuple[str, ...]:
+    """The ids that may be special ones where nothing names tokens: the first and the last; MOST_SPECIALS at most."""
+    first = tuple(str(id) for id in range(min(size, MOST_SPECIALS - 1)))
+    return first if size < MOST_SPECIALS else (*first, str(size - 1))
+
+
 def specials_of(tokens: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
     """The special tokens by role: those that were given (None: there is none), else the usual ones that are there.
 
