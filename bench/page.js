@@ -127,6 +127,40 @@
       }, { capture: true, once: true }))
     },
 
+    /** Makes `bench.answer` the time from the next key press to a level of the whole run painted with all that it needs. */
+    await_level(level) {
+      const inside = (selector) => [...document.querySelectorAll("*")].map((each) => each.shadowRoot?.querySelector(selector)).find(Boolean)
+      const [stage, now] = [inside(".whole .stage"), inside(".whole .now")]
+      const there = () => stage.dataset.level === level && !now.textContent.includes("being fetched")
+      bench.answer = new Promise((done, fail) => addEventListener("keydown", async (event) => {
+        setTimeout(() => fail(Error(`${level} was not painted within a minute after the key`)), 60_000)
+        await changed(stage, { attributeFilter: ["data-painted"] }, there)
+        await frame()
+        done(performance.now() - event.timeStamp)
+      }, { capture: true, once: true }))
+    },
+
+    /** The times from frame to frame while keys lead from the whole run down to a weight and out again. */
+    async zoom() {
+      const stage = stageOf("whole")
+      const times = []
+      const press = async (key, level) => {
+        stage.dispatchEvent(new KeyboardEvent("keydown", { key }))
+        let before = await frame()
+        do {
+          const now = await frame()
+          times.push(now - before)
+          before = now
+        } while (stage.dataset.level !== level || "moving" in stage.dataset)
+      }
+      stage.focus()
+      for (const level of ["layer", "attention", "weight"]) await press("+", level)
+      const said = stage.parentElement.querySelector(".now").textContent
+      if (!/for a score of/.test(said)) throw Error(`there is no weight: ${said}`)
+      for (const level of ["attention", "layer", "run"]) await press("-", level)
+      return times
+    },
+
     /**
      * Follows the number slider until `bench.behind()`, which promises by how many milliseconds the run that is shown was
      * behind it at most: looked at in each frame, since when the thumb has not stood on the number that is shown.

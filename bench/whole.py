@@ -1,24 +1,40 @@
-"""The picture of a whole run: how much of it is sent first, and how even its frames are while it plays."""
+"""The picture of a whole run: how much of it is sent first, how even its frames are while it plays and while it is
+zoomed, and in the app, from a key press to a deeper level."""
 
 from __future__ import annotations
 
 import statistics
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
+from playwright.sync_api import Browser, Page
 
 from bench.browser import chromium, plain_page
+from bench.core import endless_checkpoint
+from bench.navigation import opened
 from bench.pictures import random_weights, words
-from bench.ratios import Result, counted
+from bench.ratios import Result, counted, measure
+from bench.served import serving
 from viz_transformer.analysis.layers.sublayers import Part, Place
-from viz_transformer.analysis.run.whole import SAMPLES, WholeRun, WholeStack, spread
-from viz_transformer.figures.components.scrubber import CandidateData, StepData
+from viz_transformer.analysis.run.whole import SAMPLES, WholeRun, WholeStack, spread, whole_run
+from viz_transformer.checkpoint.contents import bundled_folder
+from viz_transformer.figures import details
+from viz_transformer.figures.components.scrubber import CandidateData, StepData, steps_of
 from viz_transformer.figures.components.whole import whole_payload
 from viz_transformer.model.kinds import KindName, StackName
+from viz_transformer.running.decoding import decode
 from viz_transformer.running.record import tokens_of_names
 
 FEATURES, VOCABULARY, CANDIDATES = 512, 10_000, 10
 PARTS: dict[StackName, tuple[Part, ...]] = {"encoder": ("self", "ffn"), "decoder": ("self", "cross", "ffn")}
+LEVELS = ("layer", "attention", "weight")
+ROUNDS, ZOOMS, REST = 7, 5, 800
+"""Measurements in the app, walks through the levels, and milliseconds until a movement, and what the server says to it,
+are over."""
+WALK = 9
+"""Steps of the walk by keys to the cross-attention of the last of three decoder layers."""
 FRAMES = """async (milliseconds) => {
   const stage = [...document.querySelector("#place").children].at(-1).shadowRoot.querySelector(".stage")
   stage.focus()
@@ -77,8 +93,27 @@ def whole(layers: int, heads: int, tokens: int, *, encoder: bool = True) -> byte
     )
 
 
+def with_deeper_levels(layers: int, heads: int, tokens: int) -> bytes:
+    """The picture of a real run of a model with random weights, and what the levels below its last layer need."""
+    ckpt = endless_checkpoint(encoder_layers=layers, decoder_layers=layers, n_heads=heads)
+    run = decode(ckpt, "1" * (tokens - 2), max_steps=tokens)
+    picture = whole_payload(
+        whole_run(run.trace, head=0),
+        steps_of(run),
+        first_row=0,
+        vocabulary=VOCABULARY,
+        answer=run.text,
+        of=details.run_id(run.trace),
+        title="",
+        caption="bench",
+        name="bench",
+    )
+    layer = details.of_layer(run.trace, "decoder", layers - 1)
+    return details.with_details(picture, [layer, details.of_attention(run.trace, "cross", layers - 1, 0)])
+
+
 def whole_results() -> Iterator[Result]:
-    """Bytes and frames. Raises RuntimeError without a browser."""
+    """Bytes, frames, and the app. Raises RuntimeError without a browser."""
     yield counted(
         "bytes of the whole run, 6 + 6 layers, 60 + 60 tokens", len(whole(6, 8, 60)) / 1e6, unit="MB", aim="<= 0.7"
     )
@@ -91,12 +126,47 @@ def whole_results() -> Iterator[Result]:
             with plain_page(browser, {"payload": payload}) as page:
                 page.evaluate("bench.show([['whole', '/payload']])")
                 times = page.evaluate(FRAMES, 6000)
-            yield counted(
-                f"whole run, {what}: a frame while it plays", statistics.median(times), unit="ms", aim=f"<= {median}"
-            )
-            yield counted(
-                f"whole run, {what}: 95 of 100 frames",
-                statistics.quantiles(times, n=20)[-1],
-                unit="ms",
-                aim=f"<= {late}",
-            )
+            yield from frames(f"whole run, {what}: a frame while it plays", times, median, late)
+        with plain_page(browser, {"payload": with_deeper_levels(6, 8, 40)}) as page:
+            page.evaluate("bench.show([['whole', '/payload']])")
+            page.evaluate("() => vizTransformerSelection.pick({ kind: 'cross', layer: 5, heads: [0], t: 39, i: 3 })")
+            times = [each for _ in range(ZOOMS) for each in page.evaluate("bench.zoom()")]
+        yield from frames("whole run, 6 + 6 layers, 40 + 40 tokens: a frame while it is zoomed", times, 20, 34)
+        with tempfile.TemporaryDirectory() as folder, serving(bundled_folder(), Path(folder) / "app.log") as address:
+            yield from levels(browser, address)
+
+
+def frames(name: str, times: list[float], median: int, late: int) -> Iterator[Result]:
+    yield counted(name, statistics.median(times), unit="ms", aim=f"<= {median}")
+    last = statistics.quantiles(times, n=20)[-1]
+    yield counted(f"{name}, 95 of 100", last, unit="ms", aim=f"<= {late}")
+
+
+def levels(browser: Browser, address: str) -> Iterator[Result]:
+    """From the key to the layer that is walked to, which is fetched, to the levels inside it, and to each anew."""
+    first: list[dict[str, float]] = []
+    again: list[dict[str, float]] = []
+    for _ in range(ROUNDS + 1):
+        page = opened(browser, address, checkpoint="numbers", text="29,284.30", kind="cross", layer="0", heads="0")
+        page.locator(".whole .stage").focus()
+        for _ in range(WALK):
+            page.keyboard.press("ArrowDown")
+        first.append({level: entered(page, level) for level in LEVELS})
+        for _ in LEVELS:
+            page.keyboard.press("Escape")
+            page.wait_for_timeout(REST)
+        again.append({level: entered(page, level) for level in LEVELS})
+        page.context.close()
+    for what, times, aim in (("", first, 150), (" again", again, 50)):
+        for level in LEVELS:
+            column = iter([each[level] for each in times])
+            name = f"whole run in the app: key press to the {level} painted{what}"
+            yield measure(name, lambda c=column: next(c), rounds=ROUNDS, unit="ms", aim=f"<= {aim}")
+
+
+def entered(page: Page, level: str) -> float:
+    page.evaluate("(level) => { bench.await_level(level) }", level)
+    page.keyboard.press("Enter")
+    took = float(page.evaluate("bench.answer"))
+    page.wait_for_timeout(REST)
+    return took
