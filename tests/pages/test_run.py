@@ -680,7 +680,7 @@ def test_of_several_heads_the_whole_run_has_the_mean(app, heads):
 def test_one_button_leads_from_the_whole_run_to_one_map_and_back(app):
     opener("run")(app)
     assert not drawn(app)
-    assert len(components(app, "whole")) == 1
+    assert [len(components(app, name)) for name in ("whole", "slider", "chips")] == [1, 1, 1]
     app.button(key="run_view").click().run()
     assert drawn(app)
     assert address(app)["run_view"] == "map"
