@@ -243,7 +243,6 @@ def test_opening_asks_no_network(written: Written, monkeypatch: pytest.MonkeyPat
     assert load(written("t5")).anatomy.kind == "encoder-decoder"
 
 
-@pytest.mark.parametrize("name", KINDS)
 def test_folders_that_are_opened_at_once_are_all_opened(written: Written) -> None:
     names = ["gpt2", "bert", "bart", "t5"]
     folders = [written(name) for name in names] * 2
@@ -253,6 +252,7 @@ def test_folders_that_are_opened_at_once_are_all_opened(written: Written) -> Non
     assert load(written("gpt2")).parameter_count == opened[0].parameter_count
 
 
+@pytest.mark.parametrize("name", KINDS)
 def test_a_folder_is_described_before_its_weights_are_read(
     written: Written, opened: Callable[[str], Any], name: str
 ) -> None:
