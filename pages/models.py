@@ -126,4 +126,7 @@ if not isinstance(chosen, str):
         TABS["training"] = snapshot_view.training
     if shown in TABS:
         tab(shown, chosen)
+    elif not frame.has_scenes():
+        st.html('<i class="vt-anchor vt-tools"></i>')
+        model_tabs.staged(chosen)
 text.explained(HOW[shown], NOT[shown])

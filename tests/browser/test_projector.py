@@ -7,6 +7,9 @@ from browser.boxes import LETTERS, NOTES, PICTURES
 from browser.driving import drawn, expect_tooltip, opened, survey
 from playwright.sync_api import Page, expect
 
+from viz_transformer.ui.pages.models.fields import TABS
+from viz_transformer.ui.pages.playground.fields import PLAY
+
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
 SMALLEST = 1 / 45  # of the height: letters that the last row can read
 # More tokens than there is room for names.
@@ -26,11 +29,8 @@ TOURS = (
     ("layers", {}),
     ("tensors", {}),
     ("masks", {}),
-    ("playground", {"play": "attention"}),
-    ("playground", {"play": "norms"}),
-    ("models", {"model_tab": "card"}),
-    ("models", {"model_tab": "architecture"}),
-    ("models", {"model_tab": "curves"}),
+    *(("playground", {"play": what}) for what in PLAY),
+    *(("models", {"model_tab": tab}) for tab in TABS),
 )
 # Two frames after the letters have come and every picture in view was painted since then.
 _PAINTED = """async (stages, since) => {

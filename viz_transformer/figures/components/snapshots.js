@@ -260,7 +260,7 @@ function makeSnapshots(root) {
     const widest = along.tokens.reduce((w, token) => Math.max(w, wide(token)), 0)
     const labels = columnLabels(cell, widest, most, z, { least: 8 })
     const top = 48 * z + labels.tall
-    const room = (large() ? tallness(root, 520) - 130 : 520) - top - 40 * z
+    const room = (large() ? tallness(root, 520) - 175 : 520) - top - 40 * z
     const rowHeight = Math.min(room / m, 34 * z, Math.max(cell, 16 * z))
     const height = top + rowHeight * m + 40 * z
     return { z, width, height, left: l, right: r, top, cell, rowHeight, ...labels, n, m }
@@ -441,7 +441,8 @@ function makeSnapshots(root) {
       context.fillText(text, from - 6 * z, y)
     }
     context.textAlign = "center"
-    for (const { text, x } of ticks) context.fillText(text, x, bottom + 14 * z)
+    for (const { text, x } of ticks)
+      context.fillText(text, Math.min(x, width - context.measureText(text).width / 2), bottom + 14 * z)
     context.textAlign = "left"
     context.font = sans(13 * z)
     context.fillText(shorten(context, "loss of the target by step", width - 8), 0, 9 * z)
