@@ -14,6 +14,7 @@ import sys
 from bench.core import decoding_ratios, forward_ratios, marian_ratios
 from bench.decoding_step import step_results
 from bench.first_paint import first_paint_ratios
+from bench.huggingface import huggingface_results
 from bench.navigation import navigation_results
 from bench.peers import peer_results
 from bench.pictures import picture_results
@@ -25,6 +26,7 @@ PARTS = {
     "forward": forward_ratios,
     "decoding": decoding_ratios,
     "marian": marian_ratios,
+    "huggingface": huggingface_results,
     "first_paint": first_paint_ratios,
     "pictures": picture_results,
     "whole": whole_results,
