@@ -48,7 +48,7 @@ NOT = {
     "doctor": "A check that is fine says that the model does what one of its kind has to do, not that its answers are"
     " good.",
     "open": "A file that fits is not yet read right: shapes tell neither heads nor activation. The model’s own words"
-    " for a text that you know are the first test.",
+    " for a text that you know are the first test, a sample is the proof.",
     "train": "A validation loss that rises while the training’s falls says that it learns by heart; the weights that"
     " are kept are the best on the validation data. Fifty pairs say little: the card has the share of all test pairs,"
     " with its interval.",

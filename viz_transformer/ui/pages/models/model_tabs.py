@@ -416,10 +416,11 @@ def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
         return
     found = both.differences()
     exact = both.judged()["exact_match"]
+    chance = numerals.share(exact["p"])
     text.paragraph(
         f"Both right: {exact['both']}, only {both.names[0]}: {exact['only_first']}, only {both.names[1]}:"
         f" {exact['only_second']}, neither: {exact['neither']}. That the two are equally good would give a difference"
-        f" like this with p = {numerals.share(exact['p'])} (McNemar’s exact test)."
+        f" like this with p {'' if chance[0] == '<' else '= '}{chance} (McNemar’s exact test)."
     )
     if not found:
         text.paragraph("They write the same for each pair.")
