@@ -151,23 +151,27 @@ export function attentionScene(view) {
     const { z } = place
     const muted = paper.one("muted")
     const divisor = found?.header.divisor
-    const formula = {
-      query: sizes("query"),
-      key: sizes("key"),
-      scores: divisor ? `q·k / ${rooted(divisor)}` : "q·k",
-      mask: "may it look?",
-      weights: "softmax of a row",
-      value: sizes("value"),
-      output: "weights · v",
+    const formulas = {
+      query: [sizes("query")],
+      key: [sizes("key")],
+      scores: [divisor ? `q·k / ${rooted(divisor)}` : "q·k"],
+      mask: ["may it look?", "may look"],
+      weights: ["softmax of a row", "softmax"],
+      value: [sizes("value")],
+      output: ["weights · v", "w · v"],
     }[name]
-    const room = Math.max(grid.width, 62 * z)
+    const all = Object.keys(GRID_NAMES)
+    const next = all[all.indexOf(name) + 1]
+    const room = (next ? place[next].x : place.width) - grid.x - 6 * z
     say(context, GRID_NAMES[name], grid.x, grid.y - 30 * z, {
       size: 13 * z,
       colour: paper.one("text"),
       weight: 600,
       width: room,
     })
-    say(context, formula, grid.x, grid.y - 14 * z, { size: 12 * z, colour: muted, width: room + 14 * z })
+    context.font = sans(12 * z)
+    const formula = formulas.find((each) => context.measureText(each).width <= room) ?? formulas.at(-1)
+    say(context, formula, grid.x, grid.y - 14 * z, { size: 12 * z, colour: muted, width: room })
     if (name === "scores" || name === "weights") {
       const array = found?.arrays[GRID_POINTS[name]]
       const { row, column } = cell()

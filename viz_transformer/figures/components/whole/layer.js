@@ -151,7 +151,7 @@ export function layerScene(view) {
         else if (context.measureText(`${mean}, ${scale}`).width <= room)
           words(`${mean}, ${scale}`, read.x, read.y - 8 * z)
         else {
-          words(mean, read.x, read.y - 22 * z, { width: room })
+          oneOf(context, paper, [mean, mean.slice("norm: ".length)], read.x, read.y - 22 * z, room)
           words(scale, read.x, read.y - 8 * z, { width: room })
         }
       }

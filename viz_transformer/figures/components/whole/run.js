@@ -191,8 +191,9 @@ export function runScene(view) {
         heading(startOf(mine[0]), end, String(layer), 22, 8, { before })
     }
     const { x, width } = band.strips[band.strips.length - 1]
-    if (band.name === "encoder" && place.bands.length > 1) heading(x, x + width, "memory", 36, 60)
-    else if (stack.final) heading(x, x + width, "norm", 6, 30)
+    if (band.name === "encoder" && place.bands.length > 1) {
+      if (!heading(x, x + width, "memory", 22, 60)) heading(x, x + width, "memory", 36, 60)
+    } else if (stack.final) heading(x, x + width, "norm", 6, 30)
   }
 
   /** Lanes of one row, from its label to its end. */
@@ -337,6 +338,8 @@ export function runScene(view) {
     const taken = Array.from(keys, (key, n) => ({ key, weight: weights[n] }))
       .filter(({ weight }) => weight >= NAMED)
       .sort((a, b) => b.weight - a.weight)
+    const next = place.bands[1].blocks.find(({ part, x }) => part === "cross" && x > block.x)
+    const room = next ? next.ribbon[0] - block.ribbon[0] - 10 * z - thickOf(place.bands[1]) / 2 : Infinity
     context.font = mono(size, 600)
     context.textAlign = "left"
     context.textBaseline = "middle"
@@ -346,6 +349,7 @@ export function runScene(view) {
       if (there.some((other) => Math.abs(other - y) < size)) continue
       there.push(y)
       const text = isolated(shorten(context, stackOf(encoder).tokens[key].text, 90 * z))
+      if (context.measureText(text).width > room) continue
       context.fillStyle = colours.one("page")
       context.fillRect(x - 2, y - size / 2, context.measureText(text).width + 4, size)
       context.fillStyle = colours.one("source-ink")

@@ -1,6 +1,6 @@
 import { ring } from "../parts/marks.js"
 import { number, share } from "../parts/numbers.js"
-import { quoted } from "../parts/text.js"
+import { mono, quoted, sans } from "../parts/text.js"
 import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
 import { dimensionIn, keyIn, placeWeight, workedOut } from "../parts/whole_weight_places.js"
 import { largestIn, say, sayUpright } from "./draw.js"
@@ -103,16 +103,23 @@ export function weightScene(view) {
     const { z, sums: y, last } = place
     const { divisor } = found.header
     const said = (parts, top) => {
-      let x = 0
-      for (const [text, strong] of parts)
-        x +=
-          say(context, text, x, top, {
-            size: (strong ? 17 : 14) * z,
-            colour: paper.one(strong ? "text" : "muted"),
-            weight: strong ? 600 : 400,
-            code: strong,
-          }) +
-          7 * z
+      const line = (k, drawn) => {
+        let x = 0
+        for (const [text, strong] of parts) {
+          const size = (strong ? 17 : 14) * z * k
+          context.font = strong ? mono(size, 600) : sans(size)
+          if (drawn)
+            say(context, text, x, top, {
+              size,
+              colour: paper.one(strong ? "text" : "muted"),
+              weight: strong ? 600 : 400,
+              code: strong,
+            })
+          x += context.measureText(text).width + 7 * z * k
+        }
+        return x
+      }
+      line(Math.min(1, place.width / line(1, false)), true) // smaller where the line is too long
     }
     const parts = [
       ["the products add up to", false],
@@ -154,7 +161,7 @@ export function weightScene(view) {
     const ink = paper.one(keyStack().ink)
     const named = (text, y) =>
       say(context, text, left - 8 * z, y, { size: 12 * z, colour: paper.one("muted"), align: "right" })
-    const score = fitting([2, 1, 0], (digits) => (_, k) => (open[k] ? number(scores[k], digits) : ""))
+    const score = fitting([2, 1], (digits) => (_, k) => (open[k] ? number(scores[k], digits) : ""))
     const part = fitting([3, 2], (digits) => (_, k) => share(weights[k], digits))
     if (score) named("score", keys.scores + 7 * z)
     named("e^(…)", keys.bars + keys.tall / 2)
