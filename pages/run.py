@@ -169,7 +169,7 @@ def show_answer(shown: Shown) -> None:
     lead, written = answer_text(shown.ckpt, shown.run)
     if shown.target is not None and not lead:
         lead = "given: "
-    in_large(written or "(nothing but the end token)", lead)
+    in_large(written or "(nothing but special tokens)", lead)
 
 
 def in_large(answer: str, lead: str = "") -> None:

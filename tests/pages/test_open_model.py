@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import tiny_config, tiny_model
+from builders import saved, tiny_checkpoint, tiny_config, tiny_model
 from page_driver import markup, opener, words
 from strangers import CASES, Gpt, Lab, stranger
 from streamlit.testing.v1 import AppTest
@@ -98,6 +98,14 @@ def test_a_model_without_examples_that_cannot_read_the_text_shows_one_that_it_ca
     button.click().run()
     assert not app.exception and app.session_state["selection"]["text"] == "abcde"
     assert "Dimmed below" not in words(app)
+
+
+def test_an_answer_of_special_tokens_alone_is_said_to_be_that(alone: Callable[..., AppTest], shelf: Path) -> None:
+    tiny = tiny_checkpoint(output_bias=True)
+    tiny.model.state_dict()["output.bias"][tiny.own_codec("target").vocabulary.bos] = 1e4
+    saved(tiny, shelf / "starts")
+    said = markup(alone("run", checkpoint="starts", text="ab", run_view="map"))
+    assert "(nothing but special tokens)" in said and "end token)" not in said
 
 
 def test_another_answer_is_what_the_model_is_made_with(app: AppTest, nano: Path, shelf: Path) -> None:

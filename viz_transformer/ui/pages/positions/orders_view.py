@@ -184,7 +184,7 @@ def _where(change: Change) -> str:
 
 
 def _answer(answer: OrderAnswer) -> str:
-    written = "".join(labels.visible(c) if c == "\n" else c for c in answer.text) or "(nothing but the end token)"
+    written = "".join(labels.visible(c) if c == "\n" else c for c in answer.text) or "(nothing but special tokens)"
     return html.escape(written + "…" * answer.cut)
 
 
