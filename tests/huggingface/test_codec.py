@@ -51,6 +51,12 @@ def test_bytes_and_blanks_can_be_read_and_each_name_stands_once(one_end: Opened)
             assert len(set(each.names)) == len(each.names)
 
 
+def test_a_byte_without_a_shape_is_called_by_its_number(one_end: Opened) -> None:
+    codec = one_end("gpt2").codec("target")
+    encoded = codec.encode("a\x10\x7f\n")
+    assert encoded.tokens == ("a", "‹10›", "‹7F›", "\n") and codec.decode(encoded.ids) == "a\x10\x7f\n"
+
+
 def test_tokens_that_the_tokenizer_does_not_know_are_called_by_their_ids(one_end: Opened) -> None:
     codec = one_end("gpt2").codec("target")
     last = len(codec.names) - 1

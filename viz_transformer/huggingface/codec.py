@@ -21,6 +21,7 @@ from viz_transformer.huggingface.instrument import HuggingFaceModel
 from viz_transformer.sentences import in_one_line, quoted
 from viz_transformer.text.codec import Encoded
 
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _PROBLEM = (
     "{folder} has a tokenizer that transformers does not read ({why}): save it again with tokenizer.save_pretrained"
@@ -269,15 +270,13 @@ def _piece_text(token: str) -> str:
 
 
 def _byte_text(token: str) -> str:
-    """A piece of bytes, each written as a letter (Radford et al. 2019): as text, or by its numbers where it is none."""
+    """A piece of bytes, each written as a letter (Radford et al. 2019): as text, or by its numbers where it is none, or
+    where it is a control character other than a tab and a new line."""
     if not all(sign in _BYTES for sign in token):
         return token
     content = bytes(_BYTES[sign] for sign in token)
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        shown = content.decode("utf-8", "surrogateescape")
-        return "".join(f"‹{ord(sign) - 0xDC00:02X}›" if "\udc80" <= sign <= "\udcff" else sign for sign in shown)
+    shown = content.decode("utf-8", "surrogateescape")
+    return "".join(f"‹{ord(sign) & 0xFF:02X}›" if _CONTROL.match(sign) else sign for sign in shown)
 
 
 def _byte_letters() -> dict[str, int]:

@@ -279,5 +279,10 @@ def test_a_text_that_cannot_be_read_is_refused(ckpt):
         examine(ckpt, "", PAIRS)
 
 
+def test_a_model_that_only_reads_is_told_so():
+    with pytest.raises(ValueError, match="this model only reads"):
+        examine(tiny_checkpoint("encoder-only"), "abc", [])
+
+
 def test_the_builders_model_is_in_evaluation_mode():
     assert not tiny_model(tiny_checkpoint().config).training

@@ -60,6 +60,8 @@ def examine(
     `text` is read by the checks that need a run, `pairs` are example pairs. Raises ValueError if the model cannot
     decode `text`.
     """
+    if not ckpt.anatomy.writes:
+        raise ValueError("the checks follow an answer while it is written, and this model only reads")
     run = decode(ckpt, text)
     checks: list[Callable[[], Iterator[Check]]] = [
         lambda: _file(ckpt),

@@ -362,7 +362,8 @@ function makeScrubber(root) {
       return
     }
     const read = head.reads[step]
-    const typed = read.note === undefined ? [] : [element("span", "", "”, typed “"), element("bdi", "", read.note)]
+    const noted = read.note !== undefined && (root.clientWidth >= WIDE * zoom(root) || !head.strategy)
+    const typed = noted ? [element("span", "", "”, typed “"), element("bdi", "", read.note)] : []
     reading.replaceChildren(
       element("span", "number", numberText(step)),
       element("span", "", ": reads “"),
