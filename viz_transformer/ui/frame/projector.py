@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import style, text
 from viz_transformer.ui.session import state
 
 ROOM = 470
-"""What a chart has of the 720 pixels that a projected page is laid out for, as `--vt-room` in page.css."""
+"""What a chart has of the 720 pixels that a projected page is laid out for, as `--vt-room` in projector.css."""
 ROOM_OF_CHART = 500
 """The same for a chart that is alone in its scene."""
 ROOM_ALONE = 600
@@ -30,6 +30,7 @@ def scene(scenes: Sequence[str]) -> int:
 
 def show(scenes: Sequence[str], caption: str) -> None:
     """Leave only the chosen scene on the page, and say below it in words what is selected."""
+    style.project()
     st.html('<i class="vt-anchor vt-projector"></i>')
     text.paragraph(caption, style="vt-caption")
     if not scenes:

@@ -1,4 +1,4 @@
-"""The page's own CSS: the colours of `figures/theme.py` as variables, and the rules in `page.css`."""
+"""The page's own CSS: the colours of `figures/theme.py` as variables, and the rules in page.css and projector.css."""
 
 from __future__ import annotations
 
@@ -15,9 +15,23 @@ def apply() -> None:
     st.html(f"<style>{_css()}</style>")
 
 
+def project() -> None:
+    """The rules of a projector, on top of the others.
+
+    They are not among these: rules for what the whole page `:has` are looked at again at each of its changes, and these
+    alone took a browser a tenth of the time of a step.
+    """
+    st.html(f"<style>{_rules('projector.css')}</style>")
+
+
 @cache
 def _css() -> str:
-    return variables() + files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    return variables() + _rules("page.css")
+
+
+@cache
+def _rules(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def variables() -> str:
