@@ -745,6 +745,8 @@ LEVELS = ("run", "layer", "attention", "weight")
 def test_the_details_of_what_is_chosen_are_there_and_stay_the_same_at_each_level(app, bundled):
     trace = the_run(bundled).trace
     heads = [details.of_attention(trace, "cross", 1, head) for head in range(4)]
+    everything = details.details_of(the_run(bundled))
+    layers = [each for each in everything if payload.unpack(each)[0]["level"] == "layer"]
     for level in LEVELS:
         opened(app, **DEEPER, level=level)
         assert address(app).get("level", "run") == level
@@ -752,10 +754,27 @@ def test_the_details_of_what_is_chosen_are_there_and_stay_the_same_at_each_level
         if level == "run":
             first = picture
         assert picture == first
-        assert inside(app) == [[details.of_layer(trace, "decoder", 1), *heads]]
+        assert inside(app) == [heads, layers]
+
+
+def test_of_a_larger_run_the_layer_that_is_chosen_is_there(app, bundled, monkeypatch):
+    monkeypatch.setattr(whole_view, "EAGER", 3)
+    trace = the_run(bundled).trace
+    heads = [details.of_attention(trace, "cross", 1, head) for head in range(4)]
+    opened(app, **DEEPER)
+    assert inside(app) == [[details.of_layer(trace, "decoder", 1)], heads]
+
+
+def test_a_number_that_is_only_passed_on_the_way_has_no_details_until_one_looks_into_it(app):
+    opened(app, **DEEPER)
+    for level, there in (("run", 0), ("layer", 2)):
+        goes_to(app, level=level)
+        app.session_state["selection_passing"] = True
+        assert len(inside(again(app))) == there
 
 
 def test_of_a_longer_text_only_what_the_level_needs_is_there(app, bundled, monkeypatch):
+    monkeypatch.setattr(whole_view, "EAGER", 3)
     monkeypatch.setattr(whole_view, "AHEAD", 3)
     trace = the_run(bundled).trace
     layer, head = details.of_layer(trace, "decoder", 1), details.of_attention(trace, "cross", 1, 2)
@@ -766,6 +785,7 @@ def test_of_a_longer_text_only_what_the_level_needs_is_there(app, bundled, monke
 
 @pytest.mark.parametrize("heads", ["mean", "rollout", "1,3"])
 def test_of_several_heads_the_first_of_the_layer_is_looked_into(app, heads, monkeypatch):
+    monkeypatch.setattr(whole_view, "EAGER", 3)
     monkeypatch.setattr(whole_view, "AHEAD", 3)
     opened(app, **{**DEEPER, "heads": heads, "level": "weight"})
     assert payload.unpack(inside(app)[0][0])[0]["head"] == 0
@@ -775,10 +795,11 @@ def test_a_and_b_have_details_each_and_b_none_of_what_it_lacks(app):
     opened(app, **{**DEEPER, "text": "42", "pin_text": "7", "pin_checkpoint": "numbers-tiny", "shown": "A|B"})
     for level in LEVELS[:2]:
         goes_to(app, level=level, layer="1")
-        a, b = (payload.unpack(found[0]) for found in inside(app))
-        assert a[0]["of"] != b[0]["of"]
+        named = [{payload.unpack(each)[0]["of"] for each in found} for found in inside(app)]
+        assert [len(each) for each in named] == [1, 1, 1, 1]  # heads and layers of A, then of B
+        assert named[0] == named[1] != named[2] == named[3]
         goes_to(app, layer="2")
-        assert [payload.unpack(found[0])[0]["layer"] for found in inside(app)] == [2]
+        assert {payload.unpack(found[0])[0]["of"] for found in inside(app)} == named[0]
         assert len(components(app, "whole")) == 2
 
 

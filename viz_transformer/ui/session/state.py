@@ -219,6 +219,11 @@ def pass_through() -> None:
     st.session_state[_PASSING] = True
 
 
+def passes_through() -> bool:
+    """Whether what is selected now is only passed on the way to something else."""
+    return bool(st.session_state.get(_PASSING))
+
+
 def correct(**values: Any) -> None:
     """Put something that is there in the place of what is not, while a page is drawn: nobody has done anything."""
     _change(values)
@@ -413,7 +418,7 @@ def _follow_model(before: str | None, offers: Offers, given: Mapping[str, Any]) 
 
 
 def _write() -> None:
-    if st.session_state.get(_PASSING):
+    if passes_through():
         return
     following = followed()
     stated = {

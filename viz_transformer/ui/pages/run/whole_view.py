@@ -16,7 +16,7 @@ from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.figures import details, labels
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import whole_payload
-from viz_transformer.model.kinds import KINDS, KindName, StackName
+from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, stacks_of
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
@@ -30,6 +30,8 @@ from viz_transformer.ui.session.runs import Shown
 
 AHEAD = 64
 """Up to so many tokens a side, what is chosen has its layer and all heads of its attention at every level."""
+EAGER = 256
+"""Up to so many layers times tokens, all layers are there, so that to enter one waits for nobody."""
 
 
 def show(both: Runs) -> bool:
@@ -43,8 +45,8 @@ def show(both: Runs) -> bool:
             place = _place(each)
             _picture(each, place, key=f"run_whole_{number}", title=each.name if len(shown) > 1 else "")
             any_drawn = True
-            if place.there and (inside := _inside(each, place)) is not None:
-                found.append(inside)
+            if place.there:
+                found += _inside(each, place)
         except ValueError as error:
             text.paragraph(f"{capitalised(str(error))}: the whole run cannot be drawn in one picture.")
     whole_details(found)
@@ -118,22 +120,38 @@ def drawn(shown: Shown, head: int | None, title: str) -> bytes:
     )
 
 
-def _inside(shown: Shown, place: _Place) -> bytes | None:
-    """What the deeper levels need of what is chosen; of a longer text only what its level needs, if it needs any."""
-    if max(map(len, sides(shown.run.trace, place.kind))) <= AHEAD:
-        return _around(shown, place.kind, place.layer)
+def _inside(shown: Shown, place: _Place) -> list[bytes]:
+    """What the deeper levels need of what is chosen, and of all layers of a small run; of a longer text only what its
+    level needs, if it needs any. Nothing of a run that is only passed on the way to another."""
+    if place.level == "run" and state.passes_through():
+        return []
+    anatomy = shown.run.trace.anatomy
+    longest = max(map(len, sides(shown.run.trace, place.kind)))
+    if longest * sum(SIDE_OF[stack].layers(anatomy) for stack in stacks_of(anatomy)) <= EAGER:
+        return [_heads(shown, place.kind, place.layer), _layers(shown)]
+    if longest <= AHEAD:
+        return [_at(shown, place.kind, place.layer, None), _heads(shown, place.kind, place.layer)]
     if place.level == "run":
-        return None
-    return _at(shown, place.kind, place.layer, None if place.level == "layer" else place.head)
+        return []
+    return [_at(shown, place.kind, place.layer, None if place.level == "layer" else place.head)]
 
 
 @kept(8)
-def _around(shown: Shown, kind: KindName, layer: int) -> bytes:
-    """The details of a layer, and of all heads of an attention in it."""
+def _heads(shown: Shown, kind: KindName, layer: int) -> bytes:
+    """The details of all heads of an attention."""
     trace = shown.run.trace
     heads = range(trace.anatomy.heads(kind, layer).query)
-    found = [details.of_layer(trace, KINDS[kind].stack, layer)]
-    return details.together([*found, *(details.of_attention(trace, kind, layer, head) for head in heads)])
+    return details.together([details.of_attention(trace, kind, layer, head) for head in heads])
+
+
+@kept(8)
+def _layers(shown: Shown) -> bytes:
+    """The details of all layers."""
+    trace = shown.run.trace
+    places = [
+        (stack, layer) for stack in stacks_of(trace.anatomy) for layer in range(SIDE_OF[stack].layers(trace.anatomy))
+    ]
+    return details.together([details.of_layer(trace, stack, layer) for stack, layer in places])
 
 
 @kept(8)
