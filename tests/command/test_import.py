@@ -14,6 +14,9 @@ import torch
 from strangers import SRC, TGT, Gpt, Lab
 
 import viz_transformer as vt
+from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.importing import codecs_of, open_file
+from viz_transformer.command.importing import _asked
 
 CHARACTERS = "\n abcdefghijk"
 
@@ -193,3 +196,23 @@ def test_a_full_disk_ends_in_one_sentence_and_leaves_nothing(lab: Path) -> None:
     )
     assert done.returncode == 1 and done.stderr == f"{lab / 'made' / 'out'} cannot be written: File too large\n"
     assert list((lab / "made").iterdir()) == []
+
+
+def test_a_terminal_asks_what_nothing_tells_with_the_special_tokens_and_asks_again_for_what_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.save(Lab().state_dict(), tmp_path / "m.pt")
+    given = {"n_heads": ["5", "3"], "target_bos": ["xx", "2"], "target_eos": ["3"]}
+
+    def answer(question: str) -> str:
+        left = given.get(question.split(" ")[0])
+        return left.pop(0) if left else ""
+
+    monkeypatch.setattr("builtins.input", answer)
+    opened = _asked(open_file(tmp_path / "m.pt"))
+    assert "bos='xx' is not an id of a vocabulary of 13" in capsys.readouterr().out
+    config, codecs = codecs_of(opened)
+    target = codecs["target"]
+    assert target is not None and (config.n_heads, target.start, target.ends) == (3, 2, {3})
+    rows = dict(report_rows(opened))
+    assert rows["target_bos"] == "2 (given)" and rows["target_pad"].startswith("None (usual answer: nothing in the")

@@ -14,6 +14,7 @@ from viz_transformer.checkpoint.describe import table
 from viz_transformer.checkpoint.importers.doctor import report_rows
 from viz_transformer.checkpoint.importers.importing import (
     Opened,
+    all_settings,
     answers_from,
     codecs_of,
     mapping_json,
@@ -103,18 +104,24 @@ def _word(text: str) -> tuple[str, str]:
 
 def _asked(opened: Opened) -> Opened:
     """The same with a person's answer to each setting that nothing tells; an empty one takes the usual answer."""
-    for name in [setting.name for setting in opened.plan.settings if setting.asked]:
-        setting = next((each for each in opened.plan.settings if each.name == name), None)
+    for name in [setting.name for setting in all_settings(opened) if setting.asked]:
+        setting = next((each for each in all_settings(opened) if each.name == name), None)
         while setting is not None and setting.asked:
             text = input(_question(setting)).strip()
             if not text:
                 break
             try:
-                more = answers_from({name: text}).settings
-                opened = planned(opened.found, replace(opened.answers, settings={**opened.answers.settings, **more}))
+                more, answers = answers_from({name: text}), opened.answers
+                settings = {**answers.settings, **more.settings}
+                specials = {**answers.specials, **more.specials}
+                answered = planned(opened.found, replace(answers, settings=settings, specials=specials))
+                all_settings(answered)  # raises for a token that is none
+                if answered.plan.config is None and opened.plan.config is not None:
+                    raise CheckpointError("; ".join(answered.plan.problems))
             except CheckpointError as error:
                 print(error)
                 continue
+            opened = answered
             break
     return opened
 

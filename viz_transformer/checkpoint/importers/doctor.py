@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 
-from viz_transformer.checkpoint.importers.importing import Opened
+from viz_transformer.checkpoint.importers.importing import Opened, all_settings
 from viz_transformer.checkpoint.importers.plan import Setting
+from viz_transformer.text.vocabulary import ROLES
 
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "n_heads", "d_ff", "norm", "norm_kind", "activation", "positions"),
     *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "pad_to"),
-    "causal",
+    *("causal", *(f"{side}_{role}" for side in ("source", "target") for role in ROLES)),
 )
 
 
 def report_rows(opened: Opened) -> list[tuple[str, str]]:
-    """The report as names and values, for a terminal."""
+    """The report as names and values, for a terminal. Raises CheckpointError for vocabularies that do not fit."""
     plan, weights = opened.plan, opened.weights
     count = sum(math.prod(stored.shape) for stored in weights.tensors.values())
     rows = [
@@ -25,7 +26,7 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     ]
     if len(weights.copies) > 1:
         rows.append(("weights", f"{opened.answers.weights or weights.copies[0]} (or {', '.join(weights.copies)})"))
-    rows += [(each.name, said(each)) for each in plan.settings if each.name in SHOWN]
+    rows += [(each.name, said(each)) for each in all_settings(opened) if each.name in SHOWN]
     rows += [("left", f"{name}: {why}") for name, why in list(weights.left.items())[:4]]
     if len(weights.left) > 4:
         rows.append(("left", f"and {len(weights.left) - 4:,} more that are none of the model's weights"))

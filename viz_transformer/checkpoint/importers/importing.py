@@ -276,6 +276,13 @@ def special_settings(opened: Opened) -> list[Setting]:
     return found
 
 
+def all_settings(opened: Opened) -> list[Setting]:
+    """The settings of the model, then the special tokens of both sides of which there is one, or could be. Raises
+    CheckpointError as `codecs_of` does."""
+    specials = [] if opened.plan.config is None else special_settings(opened)
+    return [*opened.plan.settings, *(each for each in specials if each.value is not None or len(each.options) > 1)]
+
+
 def _fairseq(opened: Opened) -> bool:
     return opened.plan.layout is not None and opened.plan.layout.name == "fairseq"
 

@@ -156,7 +156,7 @@ def open_model() -> None:
                 if opened.plan.layout is None:
                     _places(opened, proposed, _given(given.weights))
                 text.section("What was found")
-                names = {setting.name for setting in _asked(opened.plan.settings)}
+                names = {setting.name for setting in _asked([*opened.plan.settings, *specials])}
                 found = ((name, as_named(value)) for name, value in report_rows(opened) if name not in names)
                 rows = [(name, in_one_line(value, 200)) for name, value in found]
                 text.definitions(rows)
