@@ -35,7 +35,7 @@ sentences: list[str] = []
 if both is not None:
     with strip:
         frame.strip(both)
-    with frame.told("how it places its tokens: neither a table nor a rule of its positions is stated"):
+    with frame.told("how it places its tokens"):
         if attention_view.is_needed(both.main):
             if both.compared:
                 text.paragraph(view.A_ALONE)

@@ -84,12 +84,18 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         output=output,
         norm=first.layer.norm,
         final_norm=first.final_norm is not None,
+        positions="learned" if family.learned and _adds_trained_rows(config, recorded) else None,
         source_vocab_size=vocabulary if is_encoder else None,
         target_vocab_size=vocabulary if is_decoder and written is None else written,
         max_source=most,
         max_target=most,
         source_pad=pad if is_encoder and isinstance(pad, int) else None,
     )
+
+
+def _adds_trained_rows(config: Mapping[str, Any], recorded: list[Point]) -> bool:
+    """Whether rows of the table are added as they are, and none is computed."""
+    return config.get("sinusoidal_pos_embds") is not True and any("embed.position" in each.name for each in recorded)
 
 
 class _Settings:

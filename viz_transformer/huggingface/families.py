@@ -83,13 +83,15 @@ class StackPlaces:
 class Family:
     """One family. heads: what its classes with an output layer give, by the end of their name; `head`: the modules that
     make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum.
-    biased: with a number for each distance, added to the scores. gated: its hidden layer is a product with a gate."""
+    learned: the positions that it adds are a table that was trained. biased: with a number for each distance, added to
+    the scores. gated: its hidden layer is a product with a gate."""
 
     title: str
     stacks: Mapping[StackName, StackPlaces]
     heads: Mapping[str, OutputKind]
     head: tuple[str, ...]
     acts: str = ""
+    learned: bool = False
     biased: bool = False
     gated: bool = False
     instead: Mapping[str, str] = field(default_factory=dict)
@@ -148,6 +150,7 @@ _GPT2 = Family(
     stacks=_decoder(_GPT2_LAYER, layers="h", tokens="wte", positions="wpe", final_norm="ln_f"),
     heads=_CAUSAL,
     head=("lm_head",),
+    learned=True,
 )
 _NEOX_LAYER = LayerPlaces(
     attention=AttentionPlace(
@@ -196,6 +199,7 @@ _BERT = Family(
     stacks={"encoder": _BERT_STACK},
     heads=_MASKED,
     head=("cls",),
+    learned=True,
     instead={"BertForPreTraining": "BertForMaskedLM"},
 )
 _DISTILBERT_STACK = StackPlaces(
@@ -274,7 +278,7 @@ _T5 = Family(
     acts=BUCKETS,
     biased=True,
 )
-_BART = _pair(_BART_LAYER, 2, input_norm="layernorm_embedding")
+_BART = replace(_pair(_BART_LAYER, 2, input_norm="layernorm_embedding"), learned=True)
 _PRE_NORM = replace(_BART_LAYER, norm="pre")
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(

@@ -50,8 +50,9 @@ class Anatomy:
     """What a model is made of and what a run of it records.
 
     attentions: by site, in the order of the forward pass. recorded, derived: every point by its full name. missing: why
-    it has no such point or fact though other models do, a sentence by name. Sizes of vocabularies, limits and padding
-    as in `ModelConfig`; `config` is that of our own Transformer, None for any other model.
+    it has no such point or fact though other models do, a sentence by name. positions: the word of `ModelConfig` for
+    what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
+    `ModelConfig`; `config` is that of our own Transformer, None for any other model.
     """
 
     kind: ModelKind
@@ -66,6 +67,7 @@ class Anatomy:
     output: OutputKind
     norm: Literal["pre", "post"]
     final_norm: bool
+    positions: str | None = None
     source_vocab_size: int | None = None
     target_vocab_size: int | None = None
     max_source: int
@@ -214,6 +216,7 @@ def anatomy_of(config: ModelConfig) -> Anatomy:
         output=output,
         norm=config.norm,
         final_norm=config.final_norm,
+        positions=config.positions,
         source_vocab_size=config.source_vocab_size,
         target_vocab_size=config.target_vocab_size,
         max_source=config.max_source,

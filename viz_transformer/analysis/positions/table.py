@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.model.kinds import SIDE_OF, StackName
+from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
+from viz_transformer.model.positions import ENCODINGS, Encoding
 
 if TYPE_CHECKING:
-    from viz_transformer.model.config import ModelConfig
-    from viz_transformer.model.transformer import Transformer
+    from viz_transformer.model.instrument import Anatomy, Instrument
     from viz_transformer.running.record import Trace
 
 Scheme: TypeAlias = str
@@ -111,22 +112,29 @@ def agreement(first: Float32, second: Float32) -> Agreement:
 # --- what a model has
 
 
-def scheme(config: ModelConfig) -> Scheme:
-    """What the model adds to its embeddings, or does in its self-attention instead."""
-    return config.encoding.formula or config.positions
+def encoding_of(anatomy: Anatomy) -> Encoding:
+    """What tells the model its positions. Raises NotTold for a model that does not say."""
+    if anatomy.positions is None:
+        name = f"{stacks_of(anatomy)[0]}.embed.position"
+        raise NotTold(anatomy.missing.get(name, "neither a table nor a rule of its positions is stated"))
+    return ENCODINGS[anatomy.positions]
 
 
-def own_table(model: Transformer, stack: StackName) -> Float32 | None:
+def scheme(anatomy: Anatomy) -> Scheme:
+    """What the model adds to its embeddings, or does in its self-attention instead. Raises NotTold as above."""
+    return encoding_of(anatomy).formula or anatomy.positions or ""
+
+
+def own_table(model: Instrument, stack: StackName) -> Float32 | None:
     """The table that the model itself holds for this stack, [N, D]; None if it adds no positions.
 
-    Raises ValueError for a stack that the model does not have.
+    Raises ValueError for a stack that the model does not have, NotTold for a model that does not tell its positions.
     """
-    if not SIDE_OF[stack].layers(model.config):
+    if not SIDE_OF[stack].layers(model.anatomy):
         raise ValueError(f"a model of kind {model.anatomy.kind} has no {stack}")
-    module = getattr(model, stack).embedding.position
-    if module is None:
+    if not encoding_of(model.anatomy).adds:
         return None
-    table: Float32 = module.table.detach().cpu().float().numpy()
+    table: Float32 = model.table("positions", stack).detach().cpu().float().numpy()
     return table
 
 

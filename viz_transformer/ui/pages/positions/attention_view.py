@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.analysis.positions.in_attention import Float32, Rotated, biases, recorded_bias, rotated
+from viz_transformer.analysis.positions.table import encoding_of
 from viz_transformer.figures import labels
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
@@ -40,7 +41,7 @@ class Place:
 
 def is_needed(shown: Shown) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
-    return shown.trace.config.encoding.in_attention
+    return encoding_of(shown.trace.anatomy).in_attention
 
 
 def draw(shown: Shown) -> list[str]:

@@ -65,7 +65,8 @@ def topic(table: Table, chosen: str) -> None:
         "waves": waves,
         "orders": lambda table: orders_view.orders(table.shown),
     }
-    drawn[chosen](table)
+    with frame.told("how it reads the same tokens in another order"):
+        drawn[chosen](table)
 
 
 def steps(table: Table) -> None:

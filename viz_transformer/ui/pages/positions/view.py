@@ -23,6 +23,7 @@ from viz_transformer.analysis.positions.table import (
     added_rows,
     between,
     derivation,
+    encoding_of,
     own_table,
     scheme,
     starting_columns,
@@ -31,6 +32,7 @@ from viz_transformer.analysis.positions.table import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import Asked
@@ -77,7 +79,7 @@ class Table:
     @property
     def is_trained(self) -> bool:
         """Whether what is shown was trained."""
-        return self.is_own and self.shown.trace.config.encoding.trained
+        return self.is_own and encoding_of(self.shown.trace.anatomy).trained
 
     @property
     def title(self) -> str:
@@ -102,15 +104,15 @@ class Table:
 
 def controls(shown: Shown) -> Table:
     """The controls of the table, and the table that they ask for, brought into its bounds."""
-    config = shown.trace.config
-    own_scheme = scheme(config)
+    anatomy = shown.trace.anatomy
+    own_scheme = scheme(anatomy)
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
         chosen = _scheme(shown, own_scheme)
-        own = own_table(shown.ckpt.model, stack)
-        reads_at_most = SIDE_OF[stack].most(config)
+        own = own_table(shown.ckpt.instrument, stack)
+        reads_at_most = SIDE_OF[stack].most(anatomy)
         with st.popover("Size", key="pos_size"):
-            width = _width(config.d_model, chosen)
+            width = _width(anatomy.d_model, chosen)
             length = _length(reads_at_most, chosen)
         position = _position(shown, stack, length)
     return _table(shown, stack, chosen, (length, width), position, own)
@@ -127,7 +129,7 @@ def _table(
 ) -> Table:
     """wanted: the dimensions that are picked where the address does not say which."""
     length, width = size
-    own_scheme = scheme(shown.trace.config)
+    own_scheme = scheme(shown.trace.anatomy)
     if chosen not in NAMES:
         assert own is not None
         derived, values = None, own[:length]
@@ -148,7 +150,7 @@ def _table(
 
 def stack_choice(shown: Shown) -> StackName:
     """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
-    stacks, stack, chosen = stacks_of(shown.trace.config), chosen_stack(shown), FIELDS.now().pos_stack
+    stacks, stack, chosen = stacks_of(shown.trace.anatomy), chosen_stack(shown), FIELDS.now().pos_stack
     if chosen and chosen != stack:
         state.remark(f"{shown.summary.name} has no {chosen}, so the {stack} is shown.")
     if len(stacks) > 1:
@@ -158,13 +160,13 @@ def stack_choice(shown: Shown) -> StackName:
 
 def chosen_stack(shown: Shown) -> StackName:
     """The stack that is chosen, if the model has it, else the one that reads the text."""
-    stacks = stacks_of(shown.trace.config)
+    stacks = stacks_of(shown.trace.anatomy)
     return next((stack for stack in stacks if stack == FIELDS.now().pos_stack), stacks[0])
 
 
 def _scheme(shown: Shown, own: Scheme) -> Scheme:
     """Which kind of table: the model's own, or a formula beside it."""
-    has = shown.trace.config.encoding.adds
+    has = encoding_of(shown.trace.anatomy).adds
     options: list[Scheme] = [*NAMES] if own in NAMES or not has else [own, *NAMES]
     usual = own if has else options[0]
     asked = FIELDS.now().pos_table
@@ -234,7 +236,7 @@ def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ..
 def sentences(table: Table) -> list[str]:
     """What applies to this model, and what the picture is."""
     shown, stack = table.shown, table.stack
-    name, read, encoding = shown.summary.name, table.marks.read, shown.trace.config.encoding
+    name, read, encoding = shown.summary.name, table.marks.read, encoding_of(shown.trace.anatomy)
     said = []
     if not encoding.adds:
         blind = (
@@ -310,18 +312,22 @@ def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = 
 
 def of_b(table: Table, b: Shown) -> Table | str:
     """B's own table, for the stack of A's, or the sentence that stands in its place: there is none, or it is A's."""
-    config, stack = b.trace.config, table.stack
-    if stack not in stacks_of(config):
+    anatomy, stack = b.trace.anatomy, table.stack
+    if stack not in stacks_of(anatomy):
         return f"B has no {stack}: what stands here is A’s table."
-    if config.encoding.in_attention:
-        return f"B has {config.encoding.noun}, which act in its self-attention: there is no table beside A’s."
-    own = own_table(b.ckpt.model, stack)
+    try:
+        encoding = encoding_of(anatomy)
+    except NotTold as error:
+        return f"B has no table beside A’s: {error}."
+    if encoding.in_attention:
+        return f"B has {encoding.noun}, which act in its self-attention: there is no table beside A’s."
+    own = own_table(b.ckpt.instrument, stack)
     if own is None:
         return "B adds no positions: there is no table beside A’s."
     rows = min(len(own), USUAL_LENGTH)
     read = min(len(SIDE_OF[stack].of(b.trace.src, b.trace.tgt)), rows)
     position = min(table.marks.position, rows - 1)
-    found = _table(b, stack, scheme(config), (rows, own.shape[1]), position, own, table.picked)
+    found = _table(b, stack, scheme(anatomy), (rows, own.shape[1]), position, own, table.picked)
     if not table.is_own or table.own is None:
         return found
     alike = min(len(own), len(table.own))
