@@ -95,6 +95,12 @@ def test_the_input_is_the_sum_that_was_recorded(opened: Callable[..., AppTest], 
     said = words(opened(name, "input"))
     assert wording("exact_all_recorded_numbers") in said
     assert (wording("a_norm_makes_the_input_of_it") in said) == (name != "llama")
+    heading = {
+        "bert": "Norm of embedding × scale + segment",
+        "bart": "Norm of embedding × scale",
+        "llama": "Embedding × scale",
+    }
+    assert f"{heading[name]} + position = input" in said
 
 
 def test_embeddings_that_are_narrower_than_the_stream_are_a_sentence(opened: Callable[..., AppTest]) -> None:

@@ -41,12 +41,20 @@ ROWS = {"one": "One token", "all": "All tokens"}
 def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
     """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B. Their means
     and variances, and whether the sum is exact, stand in `numbers`."""
-    text.section("Embedding × scale + position = input")
+    text.section(_heading(both.main, side))
     row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
     if both.compared and both.b is not None:
         _two_runs(both.a, both.b, side, row, numbers)
     else:
         _one_run(both.main, side, row, numbers)
+
+
+def _heading(shown: Shown, side: SideName) -> str:
+    """The sum in words, with what this model's has more than that of the paper."""
+    stack = SIDES[side].stack
+    segment = " + segment" if f"{stack}.embed.segment" in shown.trace else ""
+    normed = f"{stack}.embed.sum" in shown.trace
+    return f"{'Norm of embedding' if normed else 'Embedding'} × scale{segment} + position = input"
 
 
 def row_choice(shown: Shown, side: SideName) -> None:
