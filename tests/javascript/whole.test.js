@@ -7,7 +7,7 @@ import {
   phaseAt,
   STEP,
 } from "../../viz_transformer/figures/components/parts/whole_flight.js"
-import { laneOf, placeWhole, wholeAt } from "../../viz_transformer/figures/components/parts/whole_places.js"
+import { laneOf, lanesFor, placeWhole, wholeAt } from "../../viz_transformer/figures/components/parts/whole_places.js"
 import {
   detailSentences,
   inputSentence,
@@ -349,4 +349,13 @@ test("heads that are not told have no sentences", () => {
   const { heads: _, ...untold } = LAYER[0]
   const told = detailSentences(decoder, untold, OF_LAYER, 1, { post: false, keys: decoder.tokens })
   assert.equal(told.length, 2)
+})
+
+test("a decoder alone has lanes for its rows and the next, twice as many whenever they are full", () => {
+  assert.deepEqual(
+    [1, 11, 12, 15, 16, 31, 32, 100, 128].map((rows) => lanesFor(rows, 128)),
+    [12, 16, 16, 16, 32, 32, 64, 128, 128],
+  )
+  assert.equal(lanesFor(3, 5), 5)
+  for (let rows = 1; rows < 128; rows++) assert.ok(lanesFor(rows, 128) > rows)
 })

@@ -22,6 +22,7 @@
 
 const [STRIP, GAP, SMALL] = [18, 10, 3] // in pixels
 const [RIBBON, BLOCK, ASIDE, LAYER] = [1.7, 1, 0.35, 0.75] // in units, which share the width that is left
+const FEWEST = 12 // lanes
 const [READABLE, LEAST_BARS] = [15, 104] // a lane whose token can be read; what the candidates need
 const [BARS, HIGHEST, HEAD, MOST] = [176, 24, 42, 7] // MOST: six candidates, and what is written behind them
 
@@ -124,6 +125,14 @@ function placeBand({ name, parts, positions, final, widest }, x, unit, z, k) {
   if (final) strips.push({ ...column(STRIP * k * z, SMALL * z), point: strips.length })
   return { name, left, label, token, position, strips, blocks, end: x }
 }
+
+/**
+ * The lanes of a decoder that stands alone, for the rows that there are so far and the next: twice as many whenever they
+ * are full, so that the first rows of a long text are no thinner than those of a short one.
+ * @param {number} rows
+ * @param {number} all
+ */
+export const lanesFor = (rows, all) => Math.min(all, Math.max(FEWEST, 2 ** Math.ceil(Math.log2(rows + 1))))
 
 /**
  * The middle of a lane.

@@ -4,7 +4,7 @@ import { isolated, mono, ofPlaces, quoted, sans, shorten, wrapped, wrappedTo } f
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
-import { laneOf, placeWhole, wholeAt } from "../parts/whole_places.js"
+import { laneOf, lanesFor, placeWhole, wholeAt } from "../parts/whole_places.js"
 import { ribbonsOf, strongestIn } from "../parts/whole_rows.js"
 import { inputSentence, LEAST, partSentence, story, writtenSentence } from "../parts/whole_words.js"
 import { drawStrip, drawWay, largestIn } from "./draw.js"
@@ -505,6 +505,7 @@ export function runScene(view) {
   function lay(width, height, ruler) {
     const { head, arrays, z } = view
     ruler.font = mono(14 * z, 600)
+    const alone = head.stacks.length === 1 && view.writes()
     const widest = ({ tokens }) =>
       Math.min(96 * z, Math.max(24 * z, ...tokens.map(({ text }) => ruler.measureText(text).width)))
     place = placeWhole({
@@ -515,7 +516,7 @@ export function runScene(view) {
       bars: view.writes(),
       stacks: head.stacks.map((stack) => ({
         name: stack.name,
-        count: stack.tokens.length,
+        count: alone ? lanesFor(view.rowAt(view.step()) + 1, stack.tokens.length) : stack.tokens.length,
         layers: stack.layers,
         parts: stack.parts,
         positions: `position.${stack.name}` in arrays,
