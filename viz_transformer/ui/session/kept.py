@@ -15,8 +15,6 @@ from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.running.record import Trace
@@ -35,7 +33,7 @@ def kept(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return st.cache_resource(max_entries=most, show_spinner=False, hash_funcs=_NAMES)
 
 
-def drawn(make: Callable[P, Figure]) -> Callable[P, Figure]:
+def drawn(make: Callable[P, R]) -> Callable[P, R]:
     """Keeps the last figures that a function made: plotly takes longer to make one than to show it."""
     return kept(12)(make)
 
