@@ -243,6 +243,12 @@ def test_opening_asks_no_network(written: Written, monkeypatch: pytest.MonkeyPat
     assert load(written("t5")).anatomy.kind == "encoder-decoder"
 
 
+def test_a_setting_that_leaves_out_a_part(tmp_path: Path) -> None:
+    where = folder(tmp_path / "model", "stablelm", use_parallel_residual=True)
+    with pytest.raises(CheckpointError, match="has other parts than are known here of StableLM"):
+        load(where)
+
+
 def test_folders_that_are_opened_at_once_are_all_opened(written: Written) -> None:
     names = ["gpt2", "bert", "bart", "t5"]
     folders = [written(name) for name in names] * 2

@@ -171,6 +171,9 @@ _PHI_LAYER = LayerPlaces(
     ffn=FeedForwardPlace(module="mlp", out="mlp.fc2", norm="input_layernorm"),
     parallel=True,
 )
+_COHERE_LAYER = replace(
+    _LLAMA_LAYER, ffn=FeedForwardPlace(module="mlp", out="mlp.down_proj", norm="input_layernorm"), parallel=True
+)
 _EXPERTS_LAYER = replace(_LLAMA_LAYER, ffn=FeedForwardPlace(module="mlp", norm="post_attention_layernorm"))
 
 # --- encoders alone
@@ -291,6 +294,9 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gemma": replace(_LLAMA, title="Gemma"),
         "gemma2": replace(_LLAMA, title="Gemma 2", stacks=_decoder(_GEMMA_LAYER)),
         "gemma3_text": replace(_LLAMA, title="Gemma 3, text", stacks=_decoder(_GEMMA_LAYER)),
+        "olmo": replace(_LLAMA, title="OLMo"),
+        "stablelm": replace(_LLAMA, title="StableLM"),
+        "cohere": replace(_LLAMA, title="Cohere", stacks=_decoder(_COHERE_LAYER)),
         "gpt_neox": _NEOX,
         "phi": replace(_LLAMA, title="Phi", gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")),
         "mixtral": replace(_LLAMA, title="Mixtral", stacks=_decoder(_EXPERTS_LAYER)),

@@ -111,6 +111,8 @@ class HuggingFaceModel:
             stream = stream * config.d_model**-0.5
         for name in self.family.head:
             stream = getattr(self.model, name)(stream)
+        if (scale := getattr(config, "logit_scale", None)) is not None:
+            stream = stream * scale
         if (bias := getattr(self.model, "final_logits_bias", None)) is not None:
             stream = stream + bias
         if (cap := getattr(config, "final_logit_softcapping", None)) is not None:

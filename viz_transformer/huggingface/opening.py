@@ -39,7 +39,14 @@ def open_folder(summary: HuggingFaceSummary) -> Checkpoint:
         config = _config(summary)
         cls = _class(summary, config)
         _check_size(summary, cls, config, stored)
-        model = HuggingFaceModel(_model(summary, cls), summary.family, summary.anatomy)
+        built = _model(summary, cls)
+        try:
+            model = HuggingFaceModel(built, summary.family, summary.anatomy)
+        except AttributeError as error:  # of get_submodule
+            raise CheckpointError(
+                f"{folder} has other parts than are known here of {summary.family.title} ({_said(error)}): a setting of"
+                " its config leaves some out, so it cannot be recorded"
+            ) from None
         source, target, notes = codecs_of(tokenizer, model, summary)
         model.tell(proved(model))
     card = {**summary.card, "notes": notes} if notes else dict(summary.card)
