@@ -168,7 +168,11 @@
     follow_slider() {
       const inside = (selector) => [...document.querySelectorAll("*")].map((each) => each.shadowRoot?.querySelector(selector)).find(Boolean)
       const [slider, said] = [inside(".slider input"), inside(".slider .said")]
-      const shown = () => [...inside(".strip [role=group][aria-label=reads]").querySelectorAll(".chip:not(.special) .token")].map((each) => each.textContent).join("")
+      let reads = null // looked for once: a search through the page in each frame would take a part of what is measured
+      const shown = () => {
+        if (!reads?.isConnected) reads = inside(".strip [role=group][aria-label=reads]")
+        return [...reads.querySelectorAll(".chip:not(.special) .token")].map((each) => each.textContent).join("")
+      }
       const passed = [[shown(), performance.now()]]
       let [most, on] = [0, true]
       const passing = () => passed.push([said.textContent, performance.now()])
