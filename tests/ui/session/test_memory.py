@@ -108,25 +108,50 @@ def test_what_is_imported_later_is_left_alone_as_well(searched: None, monkeypatc
     assert not is_searched()
 
 
-def test_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "REST", 0.2)
-    searches: list[object] = []
-    done = threading.Event()
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """When everything was searched for garbage at rest, as it goes on."""
+    monkeypatch.setattr(memory, "_waits_since", None)
+    found: list[float] = []
 
-    def count(phase: str, info: dict[str, int]) -> None:
+    def note(phase: str, info: dict[str, int]) -> None:
         if phase == "stop" and info["generation"] == 2 and threading.current_thread() is not threading.main_thread():
-            searches.append(info)
-            done.set()
+            found.append(time.monotonic())
 
-    gc.callbacks.append(count)
-    try:
-        for _ in range(5):
-            search_at_rest()
-        assert done.wait(30)
-        time.sleep(0.5)
-        assert len(searches) == 1
-    finally:
-        gc.callbacks.remove(count)
+    gc.callbacks.append(note)
+    yield found
+    gc.callbacks.remove(note)
+
+
+def until(found: list[float]) -> None:
+    deadline = time.monotonic() + 30
+    while not found and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert found
+
+
+def test_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(
+    searches: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "REST", 0.2)
+    for _ in range(5):
+        search_at_rest()
+    until(searches)
+    time.sleep(0.5)
+    assert len(searches) == 1
+
+
+def test_garbage_does_not_wait_for_a_rest_that_never_comes(
+    searches: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "REST", 3600)
+    monkeypatch.setattr(memory, "LONGEST", 0.3)
+    began = time.monotonic()
+    while not searches and time.monotonic() < began + 30:
+        search_at_rest()
+        time.sleep(0.01)
+    until(searches)
+    assert searches[0] - began >= 0.25
 
 
 CAUSAL, SLIPPED, ALONE = tiny_checkpoint(), tiny_checkpoint(merge="raw-reshape"), tiny_checkpoint("decoder-only")

@@ -384,6 +384,7 @@ function makeMasks(root) {
   const made = {
     /** @type {(changed: object) => void} */
     tell: () => {},
+    again: true, // the same cells as before say that what was turned since was not heard
     update({ header, arrays }) {
       const behind = sent !== "" && header.token !== sent && performance.now() - sentAt < 3000
       const other = head && (head.letter !== header.letter || head.name !== header.name)

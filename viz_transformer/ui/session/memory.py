@@ -7,6 +7,7 @@ import gc
 import sys
 from contextlib import suppress
 from threading import Lock, Timer
+from time import monotonic
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
 MIB = 2**20
@@ -16,11 +17,12 @@ MANY = 20
 YOUNG = 50_000
 """Objects made before the youngest are searched for garbage; Python's own number is 700."""
 
-REST = 1.0
-"""Seconds after which nobody waits for the page any more."""
+REST, LONGEST = 1.0, 5.0
+"""Seconds after which nobody waits for the page any more, and after which garbage does not wait for that."""
 
 _left_alone: int | None = None  # modules that were there the last time
 _at_rest: Timer | None = None
+_waits_since: float | None = None  # when the first run ended since garbage was searched for
 _lock = Lock()
 
 
@@ -59,16 +61,25 @@ def leave_new_imports_alone() -> None:
 
 
 def search_at_rest() -> None:
-    """Search everything for garbage when no run has ended for REST seconds.
+    """Search everything for garbage when no run has ended for REST seconds, or LONGEST after the first that has.
 
     Streamlit would do so at the end of each run, before the browser has all of the page, which takes as long as a third
     of the run; `runner.postScriptGC` in .streamlit/config.toml says that it does not. What is dragged runs the page
     many times a second.
     """
-    global _at_rest
+    global _at_rest, _waits_since
     with _lock:
         if _at_rest is not None:
             _at_rest.cancel()
-        _at_rest = Timer(REST, gc.collect)
+        now = monotonic()
+        _waits_since = _waits_since or now
+        _at_rest = Timer(max(0, min(REST, _waits_since + LONGEST - now)), _search)
         _at_rest.daemon = True
         _at_rest.start()
+
+
+def _search() -> None:
+    global _waits_since
+    with _lock:
+        _waits_since = None
+    gc.collect()

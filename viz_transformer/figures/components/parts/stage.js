@@ -22,8 +22,9 @@ export const rootIn = (parent, className) =>
   /** @type {Root | undefined} */ ([...parent.children].find((child) => child.classList.contains(className)))
 
 /**
- * Calls make(root) once and update(payload) with each new data, not with what is there already. `make` returns {update, draw, remove}; draw is called
- * after a change of size, theme, fonts or selection, and may read root.clientWidth.
+ * Calls make(root) once and update(payload) with each new data, and with what is there already for a component that
+ * listens to it `again`. `make` returns {update, draw, remove}; draw is called after a change of size, theme, fonts or
+ * selection, and may read root.clientWidth.
  * @param {Component} component
  * @param {string} className
  * @param {(root: HTMLElement) => Made} make
@@ -72,7 +73,7 @@ export function mount(component, className, make) {
       document.fonts.load(font).then((loaded) => loaded.length && draw())
   }
   const { made, draw, stop } = root.vt
-  if (!sameBytes(root.vt.data, data)) {
+  if (made.again || !sameBytes(root.vt.data, data)) {
     const payload = unpack(data)
     Object.assign(root.vt, { data, has: payload.header.table })
     made.update(payload)

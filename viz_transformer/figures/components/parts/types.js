@@ -23,8 +23,8 @@
  */
 /**
  * What mount makes of a component; draw is called once it has data, also after a change of size, theme or selection.
- * @typedef {{update: (payload: Payload) => void, draw: () => void, ready?: boolean, tell?: (given: object) => void,
- *   remove?: () => void}} Made
+ * @typedef {{update: (payload: Payload) => void, draw: () => void, again?: boolean, ready?: boolean,
+ *   tell?: (given: object) => void, remove?: () => void}} Made
  */
 
 /** @typedef {{caption: string, name: string}} Picture */
