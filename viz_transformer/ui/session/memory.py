@@ -63,8 +63,8 @@ def leave_new_imports_alone() -> None:
 def search_at_rest() -> None:
     """Search everything for garbage when no run has ended for REST seconds, or LONGEST after the first that has.
 
-    Streamlit would do so at the end of each run, before the browser has all of the page, which takes as long as a third
-    of the run; `runner.postScriptGC` in .streamlit/config.toml says that it does not. What is dragged runs the page
+    Streamlit would do so at the end of each run, before the browser has all of the page, which took a quarter of the
+    time of a run; `runner.postScriptGC` in .streamlit/config.toml says that it does not. What is dragged runs the page
     many times a second.
     """
     global _at_rest, _waits_since
