@@ -286,7 +286,7 @@ def show_map(both: frame.Runs) -> None:
             reading_view.fillings(both.main)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
-        text.explained(HOW if both.main.ckpt.anatomy.writes else reading_view.HOW, NOT)
+        text.explained(HOW if both.main.ckpt.anatomy.writes else reading_view.how(both.main.ckpt.anatomy), NOT)
     with picture:
         if both.beside:
             drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")

@@ -60,6 +60,9 @@ _T5 = {
     "decoder_start_token_id": PAD,
 }
 _GEMMA = {**_SHARED, "sliding_window": 4, "query_pre_attn_scalar": 8}
+_DISTIL = {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64}
+_LABELS = {"id2label": {0: "bad", 1: "so-so", 2: "good"}}
+_TAGS = {"id2label": {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC", 4: "I-LOC"}}
 # model_type -> class, settings; a name after a slash is another setup of the family
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": START}),
@@ -80,16 +83,24 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bert": ("BertForMaskedLM", _READS),
     "roberta": ("RobertaForMaskedLM", _READS),
     "electra": ("ElectraForMaskedLM", {**_READS, "embedding_size": 16}),
-    "distilbert": (
-        "DistilBertForMaskedLM",
-        {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64},
-    ),
+    "distilbert": ("DistilBertForMaskedLM", _DISTIL),
     "t5": ("T5ForConditionalGeneration", _T5),
     "mt5": ("MT5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
     "bart": ("BartForConditionalGeneration", _PAIR),
     "marian": ("MarianMTModel", {**_PAIR, "scale_embedding": True}),
     "mbart": ("MBartForConditionalGeneration", {**_PAIR, "scale_embedding": True}),
     "m2m_100": ("M2M100ForConditionalGeneration", {**_PAIR, "scale_embedding": True}),
+}
+# of texts, and of tokens
+LABELLED: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert/labels": ("BertForSequenceClassification", {**_READS, **_LABELS}),
+    "roberta/labels": ("RobertaForSequenceClassification", {**_READS, **_LABELS}),
+    "electra/labels": ("ElectraForSequenceClassification", {**_READS, "embedding_size": 16, **_LABELS}),
+    "distilbert/labels": ("DistilBertForSequenceClassification", {**_DISTIL, **_LABELS}),
+    "bert/tags": ("BertForTokenClassification", {**_READS, **_TAGS}),
+    "roberta/tags": ("RobertaForTokenClassification", {**_READS, **_TAGS}),
+    "electra/tags": ("ElectraForTokenClassification", {**_READS, "embedding_size": 16, **_TAGS}),
+    "distilbert/tags": ("DistilBertForTokenClassification", {**_DISTIL, **_TAGS}),
 }
 WRITING = [name for name, (cls, _) in KINDS.items() if not cls.endswith("ForMaskedLM")]
 PAIRS = [name for name, (_, settings) in KINDS.items() if "decoder_start_token_id" in settings]
@@ -102,7 +113,7 @@ def ends(vocabulary: int) -> list[int]:
 
 def model(name: str, vocabulary: int, *, seed: int = 0, cls: str | None = None, **changes: Any) -> Any:
     """A random model of this name."""
-    usual, settings = KINDS[name]
+    usual, settings = {**KINDS, **LABELLED}[name]
     found = getattr(transformers, cls or usual)
     torch.manual_seed(seed)
     sizes = {"vocab_size": vocabulary} | ({"decoder_vocab_size": vocabulary} if name == "marian" else {})

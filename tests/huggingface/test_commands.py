@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pretrained import folder
 
-from viz_transformer import decode
+from viz_transformer import decode, read
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.command import main as program
 
@@ -69,6 +69,37 @@ def test_translate_writes_what_decode_writes(
 ) -> None:
     assert main(["translate", str(written("bart")), "two hundred"]) == 0
     assert capsys.readouterr().out == decode(opened("bart"), "two hundred").text + "\n"
+
+
+def test_read_prints_labels_and_what_stands_for_masks(
+    written: Written, opened: Callable[[str], Checkpoint], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(name: str, *words: str) -> str:
+        assert main(["read", str(written(name)), *words]) == 0
+        return capsys.readouterr().out
+
+    (found,) = read(opened("bert/labels"), "the cat").labels
+    lines = said("bert/labels", "the cat").splitlines()
+    assert [line.split() for line in lines] == [
+        [label.name, f"{label.probability:.4g}"] for label in found.scores if label.probability is not None
+    ]
+    facts = json.loads(said("bert/tags", "the cat", "--json"))
+    run = read(opened("bert/tags"), "the cat")
+    assert [row["labels"][0]["label"] for row in facts["labels"]] == [each.best.name for each in run.labels[1:-1]]
+    assert said("bert/tags", "the cat").startswith("the")
+    assert "mask at 2  " in said("bert", "the [MASK] ran")
+
+
+def test_translate_and_read_say_which_of_them_a_model_takes(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command, name, text, expected in (
+        ("translate", "bert/labels", "the cat", "viz-transformer read"),
+        ("read", "gpt2", "the cat", "viz-transformer translate"),
+        ("read", "bert", "the cat", "write [MASK]"),
+    ):
+        assert main([command, str(written(name)), text]) != 0
+        assert expected in capsys.readouterr().err
 
 
 def test_a_run_of_theirs_cannot_be_saved_and_says_so(

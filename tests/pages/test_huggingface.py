@@ -22,6 +22,7 @@ from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import folders
 from viz_transformer.huggingface.loading import load
+from viz_transformer.numerals import percent
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
@@ -37,6 +38,8 @@ OTHERS = {
     "gemma2": "decoder",
     "mixtral": "decoder",
     "electra": "encoder",
+    "bert/labels": "encoder",
+    "distilbert/tags": "encoder",
 }
 PICTURES = {"run": 2, "input": 1, "positions": 1, "attention": 2, "weight": 1, "layers": 3, "tensors": 2, "masks": 1}
 PICTURES |= {"decoding": 2, "models": 0, "playground": 1}
@@ -54,7 +57,7 @@ def text_of(name: str) -> str:
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a family's model, which is called like the family."""
-    return cache(lambda name: save_folder(tmp_path_factory.mktemp("theirs") / name, name))
+    return cache(lambda name: save_folder(tmp_path_factory.mktemp("theirs") / name.replace("/", "-"), name))
 
 
 @pytest.fixture
@@ -65,7 +68,7 @@ def opened(
 
     def open_page(name: str, page: str, **address: str) -> AppTest:
         monkeypatch.setenv(folders.CHECKPOINTS_VARIABLE, str(written(name)))
-        opening = {"checkpoint": name, "text": text_of(name), "kind": {**KIND, **OTHERS}[name]}
+        opening = {"checkpoint": name.replace("/", "-"), "text": text_of(name), "kind": {**KIND, **OTHERS}[name]}
         monkeypatch.setattr(state, "DEFAULTS", {**state.DEFAULTS, **opening})
         return alone(page, **address)
 
@@ -138,6 +141,43 @@ def test_a_click_on_a_token_masks_it_and_another_shows_it_again(
     (pills,) = [each for each in app.button_group if each.key == "run_masked"]
     pills.set_value([])
     assert len(told(again(app), "chips")["rows"]) == 1
+
+
+@pytest.mark.parametrize("page", PICTURES)
+@pytest.mark.parametrize("name", ["bert/labels", "distilbert/tags"])
+def test_a_model_that_gives_labels_has_each_page(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    app = opened(name, page, text="the cat")
+    if page not in ("models", "playground"):
+        reads, answers = told(app, "chips")["rows"]
+        assert len(answers["chips"]) == (len(reads["chips"]) if name.endswith("tags") else 1)
+    if page == "tensors":
+        assert "logits" in words(app) or app.selectbox
+
+
+@pytest.mark.parametrize("view", ["whole", "map"])
+def test_the_label_of_a_text_stands_in_large_and_all_of_them_as_bars(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], view: str
+) -> None:
+    app = opened("bert/labels", "run", run_view=view, text="the cat")
+    (found,) = read(load(written("bert/labels")), "the cat").labels
+    best = f"{found.best.name} {percent(found.best.probability or 0)}"
+    assert f'<p class="vt-answer vt-plain">{best}</p>' in "".join(each.body for each in app.get("html"))
+    assert f"“{found.best.name}”, {percent(found.best.probability or 0)}." in words(app)
+    (chip,) = told(app, "chips")["rows"][1]["chips"]
+    assert chip["text"] == found.best.name and chip["share"] == found.best.probability
+    if view == "map":
+        bars = figures(app)[0]
+        assert np.allclose(bars["data"][0]["x"], [label.probability for label in found.scores], rtol=1e-12)
+        assert bars["layout"]["yaxis"]["ticktext"] == [label.name for label in found.scores]
+
+
+def test_the_label_of_the_chosen_token_is_asked_for(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    app = opened("distilbert/tags", "run", run_view="map", text="the cat", i="2")
+    found = read(load(written("distilbert/tags")), "the cat").labels[2]
+    assert np.allclose(figures(app)[0]["data"][0]["x"], [label.probability for label in found.scores], rtol=1e-12)
+    assert f"“{found.best.name}”, {percent(found.best.probability or 0)}." in words(app)
 
 
 def test_what_cannot_be_masked_is_said_beside_another_run(opened: Callable[..., AppTest]) -> None:

@@ -73,6 +73,7 @@ def architecture_of(anatomy: Anatomy) -> str:
             f"d_model {anatomy.d_model}",
             " or ".join(heads),
             *([] if anatomy.d_ff is None else [f"d_ff {anatomy.d_ff}"]),
+            *([f"{len(anatomy.labels):,} labels"] if anatomy.labels else []),
             f"{anatomy.norm}-norm",
             "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
         ]

@@ -14,7 +14,7 @@ import orjson
 import typer
 
 import viz_transformer as vt
-from viz_transformer import __version__, checkpoint
+from viz_transformer import __version__, analysis, checkpoint
 from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
@@ -158,6 +158,8 @@ def translate(
     if tree is not None:
         check_output(tree)
     model = vt.load(ckpt)
+    if not model.anatomy.writes:
+        raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
     run = vt.decode(model, text, strategy=strategy, prefix=prefix)
     if tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
@@ -169,6 +171,16 @@ def translate(
         print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
     if not run.text.strip():
         print(f"the answer is empty: {_without_text(run)}", file=sys.stderr)
+
+
+@cli.command("read", context_settings=TEXT_MAY_START_WITH_MINUS)
+def read_command(ckpt: CheckpointArgument, text: TextArgument, json: JsonOption = False) -> None:
+    """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
+    model = vt.load(ckpt)
+    if model.anatomy.writes:
+        raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
+    facts = analysis.read_facts(model, vt.read(model, text))
+    print(as_json(facts) if json else table(analysis.read_rows(facts)))
 
 
 def _without_text(run: Run) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.huggingface.families import Family, LayerPlaces, StackPlaces
-from viz_transformer.model.instrument import Anatomy, Heads, OutputKind
+from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import WEIGHTS, Growth, Point
 from viz_transformer.model.points import ATTENTION, EMBED, FFN, LOGITS, RESIDUAL, STACK_OUT
@@ -36,6 +36,8 @@ _HIDDEN: Mapping[StackName, tuple[str, ...]] = {
 }
 _LONGEST = ("max_position_embeddings", "n_positions")
 
+OF_THE_TEXT = "its labels are made of the whole text behind the last layer, so no other vector has any"
+MOST_LABELS = 2**16
 NO_NORM = "its norms compute in one piece, so their mean and scale are not seen"
 
 
@@ -62,13 +64,20 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
             recorded += _layer_points(places.layer, family, f"{stack}.{layer}", kinds, missing, read)
             derived += _derived(f"{stack}.{layer}", kinds, family, missing, read, places.layer)
         recorded.append(Point(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
+    labels, scoring = read.labels(output)
     if output in ("next token", "masked token"):
         last: StackName = "decoder" if "decoder" in family.stacks else "encoder"
         recorded.append(replace(LOGITS, grows=_grows(last)))
+    elif output == "class":
+        recorded.append(Point("logits", ("B", "C"), "one number for each label of the text"))
+        missing["read_out"] = OF_THE_TEXT
+    elif output == "token class":
+        recorded.append(Point("logits", ("B", "T", "C"), "one number for each label, of each token"))
     most = _most_tokens(read, family, attentions)
     vocabulary = read.number(("vocab_size",))
     is_encoder, is_decoder = "encoder" in family.stacks, "decoder" in family.stacks
-    written = (read.optional(("decoder_vocab_size",)) or vocabulary) if recorded[-1].name == "logits" else None
+    has_words = output in ("next token", "masked token")
+    written = (read.optional(("decoder_vocab_size",)) or vocabulary) if has_words else None
     first = next(iter(family.stacks.values()))
     pad = config.get("pad_token_id")
     return Anatomy(
@@ -90,12 +99,17 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         max_source=most,
         max_target=most,
         source_pad=pad if is_encoder and isinstance(pad, int) else None,
+        labels=labels,
+        scoring=scoring,
     )
 
 
 def _adds_trained_rows(config: Mapping[str, Any], recorded: list[Point]) -> bool:
     """Whether rows of the table are added as they are, and none is computed."""
     return config.get("sinusoidal_pos_embds") is not True and any("embed.position" in each.name for each in recorded)
+
+
+_SAVE_LABELS = "correct it, or save the model again with save_pretrained"
 
 
 class _Settings:
@@ -131,6 +145,28 @@ class _Settings:
                 f"{self.where}: {count} heads cannot share {keys} heads of keys, {width} features wide"
             )
         return Heads(count, keys, size, size)
+
+    def labels(self, output: OutputKind) -> tuple[tuple[str, ...], Scoring]:
+        """The names of what a model gives that gives classes, and how their logits are to be read."""
+        if output not in ("class", "token class"):
+            return (), "one"
+        named = self.config.get("id2label")
+        if named is None:  # as transformers has it: a config says so only where there are not two
+            count = self.optional(("num_labels",)) or 2
+            named = {str(index): f"LABEL_{index}" for index in range(min(count, MOST_LABELS))}
+        if not isinstance(named, dict) or not 1 <= len(named) <= MOST_LABELS:
+            raise CheckpointError(f"{self.where}: id2label is {quoted(named)}, it has to name the labels by their ids")
+        if set(named) != set(map(str, range(len(named)))) or not all(isinstance(each, str) for each in named.values()):
+            raise CheckpointError(
+                f"{self.where}: id2label does not name each of 0 to {len(named) - 1} once: {_SAVE_LABELS}"
+            )
+        names = tuple(named[str(index)] for index in range(len(named)))
+        problem = self.config.get("problem_type")
+        if output == "token class" or problem == "single_label_classification":
+            return names, "one"
+        if problem == "multi_label_classification":
+            return names, "each"
+        return names, "number" if problem == "regression" or len(names) == 1 else "one"
 
     def window(self, layer: int) -> int | None:
         """How many keys a query of this layer reaches back to, None: all."""

@@ -94,6 +94,8 @@ class Family:
     learned: bool = False
     biased: bool = False
     gated: bool = False
+    tagger: tuple[str, ...] = ("classifier",)
+    """As `head`, of a class that gives each token a label."""
     instead: Mapping[str, str] = field(default_factory=dict)
     """Classes that are opened as another, which leaves out what has no place among tokens."""
 
@@ -108,7 +110,12 @@ ROTARY = "turns queries and keys by their positions"
 BUCKETS = "adds a bias to its scores, by how far a key is from the query"
 
 _CAUSAL: Mapping[str, OutputKind] = {"ForCausalLM": "next token", "LMHeadModel": "next token", "Model": "none"}
-_MASKED: Mapping[str, OutputKind] = {"ForMaskedLM": "masked token", "Model": "none"}
+_MASKED: Mapping[str, OutputKind] = {
+    "ForMaskedLM": "masked token",
+    "ForSequenceClassification": "class",
+    "ForTokenClassification": "token class",
+    "Model": "none",
+}
 _PAIRS: Mapping[str, OutputKind] = {"ForConditionalGeneration": "next token", "MTModel": "next token"}
 
 

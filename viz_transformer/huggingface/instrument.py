@@ -109,7 +109,7 @@ class HuggingFaceModel:
             stream = self._stack(stack).get_submodule(places.final_norm)(stream)
         if getattr(config, "scale_decoder_outputs", False):
             stream = stream * config.d_model**-0.5
-        for name in self.family.head:
+        for name in self.family.tagger if self.anatomy.output == "token class" else self.family.head:
             stream = getattr(self.model, name)(stream)
         if (scale := getattr(config, "logit_scale", None)) is not None:
             stream = stream * scale

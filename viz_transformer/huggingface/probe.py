@@ -41,7 +41,7 @@ def proved(model: HuggingFaceModel) -> Anatomy:
     lacking |= dict.fromkeys(_other_sums(model, values), NOT_THE_SUM)
     lacking |= dict.fromkeys(_partial(model, texts, lacking), NOT_WHOLE)
     lacking |= dict.fromkeys(_other_scores(model, values), NOT_SCORES)
-    if "logits" in anatomy.point and not _reads_out(model, values, logits):
+    if "logits" in anatomy.point and "read_out" not in anatomy.missing and not _reads_out(model, values, logits):
         lacking["read_out"] = NOT_READ_OUT
     return replace(
         anatomy,

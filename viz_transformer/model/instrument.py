@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Rows = Sequence[Sequence[int]]
-OutputKind = Literal["next token", "masked token", "class", "none"]
+OutputKind = Literal["next token", "masked token", "class", "token class", "none"]
+Scoring = Literal["one", "each", "number"]
 TableName = Literal["tokens", "positions"]
 
 
@@ -52,7 +53,8 @@ class Anatomy:
     attentions: by site, in the order of the forward pass. recorded, derived: every point by its full name. missing: why
     it has no such point or fact though other models do, a sentence by name. positions: the word of `ModelConfig` for
     what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
-    `ModelConfig`; `config` is that of our own Transformer, None for any other model.
+    `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
+    classes, of which by `scoring` one holds, or each by itself, or whose logits are plain numbers (of a regression).
     """
 
     kind: ModelKind
@@ -75,6 +77,8 @@ class Anatomy:
     source_pad: int | None = None
     target_pad: int | None = None
     pad_to: int | None = None
+    labels: tuple[str, ...] = ()
+    scoring: Scoring = "one"
     config: ModelConfig | None = None
 
     @property
@@ -111,7 +115,7 @@ class Anatomy:
         own = source if name.startswith("encoder.") or not self.has_decoder else target
         keys = source if ".cross." in name else own
         sizes: dict[str, int | None] = {"B": batch, "T": own, "Q": own, "K": keys, "1": 1, "V": self.target_vocab_size}
-        sizes |= {"D": self.d_model, "F": self.d_ff}
+        sizes |= {"D": self.d_model, "F": self.d_ff, "C": len(self.labels)}
         if (heads := self.attentions.get(name.rpartition(".")[0])) is not None:
             sizes |= {"H": heads.query, "G": heads.key, "E": heads.size, "U": heads.value_size}
         return tuple(size for letter in self.point[name].shape if (size := sizes[letter]) is not None)

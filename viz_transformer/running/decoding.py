@@ -21,6 +21,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.edits import Edit, check_edits
 from viz_transformer.running.joined import JoinedSteps
+from viz_transformer.running.labels import Labels, labels_of
 from viz_transformer.running.own_rows import own_rows
 from viz_transformer.running.record import Tokens, Trace
 from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
@@ -73,6 +74,12 @@ class Run:
         other point was not kept: KeyError.
         """
         return own_rows(self.trace, self.steps)
+
+    @cached_property
+    def labels(self) -> tuple[Labels, ...]:
+        """What a model that gives labels makes of the text: one entry for a classifier, of a tagger one for each token;
+        none of any other model."""
+        return labels_of(self.trace)
 
     @property
     def log_prob(self) -> float:
@@ -207,7 +214,12 @@ def follow(
     return DecodeStream(_recorded(marked, written)).run_to_the_end()
 
 
-_GIVES = {"masked token": "what stands in masked places", "class": "a class", "none": "no logits"}
+_GIVES = {
+    "masked token": "what stands in masked places",
+    "class": "a class",
+    "token class": "a label for each token",
+    "none": "no logits",
+}
 
 
 def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: tuple[Edit, ...]) -> _Job:

@@ -68,7 +68,9 @@ def undefined_lens(anatomy: Anatomy, stack: StackName) -> str | None:
             "The logit lens is not defined for the encoder: its stream becomes the memory, which the output layer"
             " never reads."
         )
-    if anatomy.target_vocab_size is None:
+    if anatomy.labels and (why := anatomy.missing.get("read_out")) is not None:
+        return f"The logit lens is not defined here: {why}."
+    if anatomy.target_vocab_size is None and not anatomy.labels:
         return "The logit lens is not defined here: this model has no output layer, so no vector of it has logits."
     return None
 

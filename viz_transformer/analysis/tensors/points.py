@@ -39,6 +39,7 @@ _NAMES = {
     "D": "feature",
     "F": "hidden feature",
     "V": "vocabulary entry",
+    "C": "label",
     "1": "one",
     "": "axis",
 }
@@ -419,6 +420,8 @@ def _axis(trace: Trace, name: str, letter: str, size: int, vocabulary: Sequence[
     if letter == "V":
         fits = vocabulary is not None and len(vocabulary) == size
         return Axis(letter, size, labels=tuple(vocabulary) if vocabulary is not None and fits else None)
+    if letter == "C":
+        return Axis(letter, size, labels=trace.anatomy.labels)
     if letter not in ("T", "Q", "K"):
         return Axis(letter, size)
     if name.startswith(MODULES):  # of a module only the length says which text it reads

@@ -20,17 +20,19 @@ MANY = 40
 @dataclass(frozen=True, kw_only=True)
 class Chip:
     """One token. `original` is what stood in the text, `probability` None for a token that was read; it `differs` from
-    what another run has in its place. Of one that is `masked` the model reads a mask."""
+    what another run has in its place. Of one that is `masked` the model reads a mask. position: None of a label, which
+    belongs to the whole text; `of`: the token that a label is of."""
 
     token: str
     original: str
     side: SideName
-    position: int
+    position: int | None
     special: bool = False
     unknown: bool = False
     masked: bool = False
     differs: bool = False
     probability: float | None = None
+    of: str = ""
 
     def data(self) -> dict[str, Any]:
         """What the browser draws; every text is set as text there."""
@@ -43,6 +45,8 @@ class Chip:
         }
         if (self.unknown or self.masked) and self.original != self.token:
             data["note"] = labels.shorten(labels.visible(self.original), LONGEST)
+        if self.of:
+            data["note"] = labels.shorten(labels.visible(self.of), LONGEST)
         if self.differs:
             data["differs"] = True
         if self.probability is not None:
@@ -53,7 +57,9 @@ class Chip:
     def title(self) -> str:
         """The tooltip: position, token, and what is special about it."""
         written = self.probability is not None and self.side == "target"
-        parts = [f"{'step' if written else 'position'} {self.position}: {labels.visible(self.token)}"]
+        where = "" if self.position is None else f"{'step' if written else 'position'} {self.position}: "
+        parts = [f"{where}{labels.visible(self.token)}"]
+        parts += [f"for {labels.visible(self.of)}"] if self.of else []
         if self.masked and self.original != self.token:
             parts.append(f"stands for {labels.visible(self.original)}, which is masked")
         elif self.unknown and self.original != self.token:

@@ -15,6 +15,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.chips import Chip, ChipRow, Editing
 from viz_transformer.model.kinds import SOURCE, TARGET
 from viz_transformer.running.decoding import Run
+from viz_transformer.running.labels import holding
 from viz_transformer.running.step import Step
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.notation import CARD_KEY
@@ -23,7 +24,8 @@ from viz_transformer.text.notation import CARD_KEY
 def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str | None = None) -> list[dict[str, Any]]:
     """The two rows of chips as the browser gets them. With a text, the first can be written anew, with a target the
     second: these stand in its box, and are not the run's own where it is shown in the place of one that cannot be made.
-    Of a model that writes nothing the second row is what it would put in the place of masks, if there are any.
+    Of a model that writes nothing the second row is what it would put in the place of masks, if there are any, or the
+    labels that it gives.
     """
     encoder = ckpt.anatomy.has_encoder
     source, answer = ckpt.codecs.get("source"), ckpt.codecs.get("target")
@@ -50,6 +52,9 @@ def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str |
                 edit=None if target is None else Editing(field="target", text=target, said="Edit the given answer"),
             )
         )
+    elif answers := label_chips(ckpt, run):
+        of_text = answers[0].position is None
+        rows.append(ChipRow(label="answers", chips=answers, side=TARGET.name, field=None if of_text else "i"))
     elif fills := filled_chips(ckpt, run):
         rows.append(ChipRow(label="fills in", chips=fills, side=TARGET.name))
     return [row.data() for row in rows]
@@ -197,6 +202,30 @@ def filled_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
                 probability=numerals.exponential(best.log_prob),
             )
         )
+    return chips
+
+
+def label_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
+    """The label that is given to the text, all that hold where each does by itself, or the best label of each token;
+    none of a model that gives no labels."""
+    special = ckpt.codec("source").special_ids - {ckpt.codec("source").unknown} if run.labels else frozenset()
+    src, scoring = run.trace.src, run.trace.anatomy.scoring
+    chips = []
+    for found in run.labels:
+        place = found.position
+        for label in holding(found, scoring):
+            name = label.name if label.log_prob is not None else f"{label.name} {labels.number(label.logit, 4)}"
+            chips.append(
+                Chip(
+                    token=name,
+                    original=name,
+                    side=SOURCE.name,
+                    position=place,
+                    special=place is not None and src.ids[place] in special,
+                    probability=label.probability,
+                    of="" if place is None else src.originals[place],
+                )
+            )
     return chips
 
 

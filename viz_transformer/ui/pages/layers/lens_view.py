@@ -141,7 +141,10 @@ def _vocabulary(shown: Shown) -> Callable[[int], str]:
     """Names of ids as the page shows them; numbers, where an encoder's output has no vocabulary of its own."""
     anatomy = shown.trace.anatomy
     codec = shown.ckpt.codecs.get("source" if anatomy.output == "masked token" else "target")
-    tokens = tuple(map(str, range(anatomy.target_vocab_size or 0))) if codec is None else codec.names
+    if anatomy.labels:
+        tokens = anatomy.labels
+    else:
+        tokens = tuple(map(str, range(anatomy.target_vocab_size or 0))) if codec is None else codec.names
     return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
 
 

@@ -17,6 +17,7 @@ from viz_transformer.numerals import percent
 from viz_transformer.sentences import shortened
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.run import labels_view
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -29,13 +30,17 @@ HOW = (
 GIVES = {
     "masked token": "This model fills in masks, and writes nothing.",
     "class": "This model reads a text and gives a class: it writes nothing.",
+    "token class": "This model gives each token of a text a label, and writes nothing.",
     "none": "This model reads a text and has no output layer: it gives a vector for each token, and writes nothing.",
 }
 
 
 def masks(shown: Shown) -> None:
     """The tokens of the text, each of which a click masks, or lets the model read again; of a longer text the one that
-    is chosen. A sentence for a model that fills in nothing."""
+    is chosen. Of a model that gives labels its answer, a sentence for one that gives nothing of both."""
+    if shown.run.labels:
+        labels_view.answer(shown)
+        return
     if not fills_masks(shown.trace.anatomy):
         text.paragraph(GIVES[shown.trace.anatomy.output])
         return
@@ -105,6 +110,9 @@ def _can_be_masked(shown: Shown) -> list[int]:
 
 def fillings(shown: Shown) -> None:
     """What the output layer gives at the chosen position, as bars; nothing for a model without such an output."""
+    if shown.run.labels:
+        labels_view.bars(shown)
+        return
     if not fills_masks(shown.trace.anatomy):
         return
     found, masked = _chosen(shown)
@@ -169,7 +177,10 @@ def _table(found: Filling) -> pd.DataFrame:
 
 
 def question(shown: Shown) -> Question | None:
-    """What stands in the place of the mask that is chosen; None for another position, and without masks."""
+    """What stands in the place of the mask that is chosen, or which labels there are; None for another position, and of
+    a model that gives nothing of both."""
+    if shown.run.labels:
+        return labels_view.question(shown)
     if not fills_masks(shown.trace.anatomy):
         return None
     found, masked = _chosen(shown)
@@ -185,4 +196,11 @@ def question(shown: Shown) -> Question | None:
 
 def remarks(anatomy: Anatomy) -> list[str]:
     """What there is to say of a model that only reads, where it does not stand above the texts already."""
+    if anatomy.labels:
+        return [labels_view.gives(anatomy)]
     return [GIVES[anatomy.output]] if fills_masks(anatomy) else []
+
+
+def how(anatomy: Anatomy) -> str:
+    """How the map and what stands beside it are read."""
+    return labels_view.how(anatomy) if anatomy.labels else HOW

@@ -1,0 +1,143 @@
+"""Run of a model that gives labels: the answer for the text, or for each of its tokens, and how sure the model is."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from viz_transformer.figures import labels
+from viz_transformer.figures.filling import filling_bars
+from viz_transformer.model.instrument import Anatomy
+from viz_transformer.numerals import percent
+from viz_transformer.running.labels import Label, Labels, holding
+from viz_transformer.sentences import shortened
+from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
+
+LONGEST, MOST_BARS, BESIDE = 40, 12, 3
+"""Signs of a label in large; bars; labels that are named behind the first."""
+
+
+def how(anatomy: Anatomy) -> str:
+    """How the map and the bars beside it are read."""
+    bars = {
+        "one": "The bars are the softmax over all labels",
+        "each": "Each bar is the sigmoid of its own logit: labels do not share a whole",
+        "number": "The numbers are the logits themselves: this model was trained to give numbers, not labels",
+    }[anatomy.scoring]
+    of = "" if anatomy.output == "class" else ", at the chosen position"
+    return (
+        "A row is a token of the text, and a cell is the share that another token has in what this head hands on to it;"
+        f" a row sums to 1 over the tokens that it may read. {bars}{of}."
+    )
+
+
+def gives(anatomy: Anatomy) -> str:
+    """What the model does, in a sentence."""
+    count = len(anatomy.labels)
+    if anatomy.scoring == "number":
+        return f"This model reads a text and gives {count:,} number{'s' if count > 1 else ''}: it writes nothing."
+    if anatomy.output == "token class":
+        return f"This model gives each token of a text one of {count:,} labels, and writes nothing."
+    if anatomy.scoring == "each":
+        return f"This model reads a text and says of each of {count:,} labels whether it fits: it writes nothing."
+    return f"This model reads a text and gives it one of {count:,} labels: it writes nothing."
+
+
+def answer(shown: Shown) -> None:
+    """The label of the text in large, and those that follow; of a tagger what it does, for the strip has its labels."""
+    anatomy = shown.trace.anatomy
+    if anatomy.output != "class":
+        text.paragraph("The label of each token stands in the line “answers”; a click on one chooses it.")
+        return
+    (found,) = shown.run.labels
+    best = holding(found, anatomy.scoring)
+    others = [label for label in found.scores if label not in best][:BESIDE]
+    more = len(found.scores) - len(best) - len(others)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="content"):
+            text.paragraph(", ".join(map(_named, best[: BESIDE + 1])), style="vt-answer")
+        if others:
+            text.paragraph(f"then {', '.join(map(_named, others))}{f', and {more:,} more' if more else ''}")
+
+
+def _named(label: Label) -> str:
+    name = labels.shorten(labels.visible(label.name), LONGEST)
+    return f"{name} {_sure(label)}"
+
+
+def _sure(label: Label) -> str:
+    return labels.number(label.logit, 4) if label.probability is None else percent(label.probability)
+
+
+def bars(shown: Shown) -> None:
+    """The probabilities of the labels, of the text or at the chosen position; of a regression its numbers."""
+    found, anatomy = chosen(shown), shown.trace.anatomy
+    where = "" if found.position is None else f" at position {found.position}"
+    title, key = f"{'Numbers' if anatomy.scoring == 'number' else 'Labels'}{where}", "run_labels"
+    if anatomy.scoring == "number":
+        text.section(title)
+        text.definitions([(label.name, labels.number(label.logit, 6)) for label in found.scores[:MOST_BARS]])
+        _say_left_out(len(found.scores) - MOST_BARS)
+        return
+    drawn = found.scores[:MOST_BARS]
+    left = found.scores[MOST_BARS:]
+    together = anatomy.scoring == "one"
+    frame.chart(
+        filling_bars(
+            [label.name for label in drawn],
+            [label.log_prob or 0.0 for label in drawn],
+            sum(label.probability or 0.0 for label in left),
+            vocabulary=len(found.scores) if together else len(drawn),
+            title=title,
+            theme=frame.theme(),
+        ),
+        key=key,
+        alt=title,
+        on_table=pictures.table(
+            lambda: table(found),
+            note=f"{shown.caption(title)}. {'Probabilities over all labels' if together else 'Each label by itself'}.",
+            name=labels.file_name(shown.summary.name, title),
+            key=key,
+        ),
+    )
+    if not together:
+        _say_left_out(len(left))
+
+
+def _say_left_out(count: int) -> None:
+    if count > 0:
+        text.paragraph(f"{count:,} more are not drawn; Tensors has all logits.")
+
+
+def table(found: Labels) -> pd.DataFrame:
+    """All labels, the most probable first."""
+    rows = [
+        {
+            "label": label.name,
+            "id": label.index,
+            "probability": label.probability,
+            "log-probability": label.log_prob,
+            "logit": label.logit,
+        }
+        for label in found.scores
+    ]
+    return pd.DataFrame(rows).rename_axis("rank")
+
+
+def chosen(shown: Shown) -> Labels:
+    """The labels of the text, or of the token that is chosen."""
+    found = shown.run.labels
+    return found[0] if found[0].position is None else found[min(state.SHARED.now().i, len(found) - 1)]
+
+
+def question(shown: Shown) -> Question:
+    """What the model makes of the text, or of the chosen token."""
+    found, anatomy = chosen(shown), shown.trace.anatomy
+    said = [f"{cited(label.name)}, {_sure(label)}" for label in holding(found, anatomy.scoring)[: BESIDE + 1]]
+    answered = "; ".join(said) + "."
+    if found.position is None:
+        return Question(f"What does the model make of “{shortened(labels.sentence(shown.text), LONGEST)}”?", answered)
+    return Question(f"Which label has {cited(shown.trace.src_originals[found.position])}?", answered)
