@@ -59,6 +59,8 @@ _T5 = {
     "eos_token_id": END,
     "decoder_start_token_id": PAD,
 }
+_OPT = {**{key: value for key, value in _ROPE.items() if key != "intermediate_size"}, "ffn_dim": 48}
+_OPT |= {"word_embed_proj_dim": 32}
 _GEMMA = {**_SHARED, "sliding_window": 4, "query_pre_attn_scalar": 8}
 _DISTIL = {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64}
 _LABELS = {"id2label": {0: "bad", 1: "so-so", 2: "good"}}
@@ -66,6 +68,8 @@ _TAGS = {"id2label": {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC", 4: "I-LOC"}}
 # model_type -> class, settings; a name after a slash is another setup of the family
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": START}),
+    "opt": ("OPTForCausalLM", _OPT),
+    "opt/post": ("OPTForCausalLM", {**_OPT, "do_layer_norm_before": False, "word_embed_proj_dim": 16}),
     "llama": ("LlamaForCausalLM", {**_SHARED, "head_dim": None}),
     "mistral": ("MistralForCausalLM", {**_SHARED, "sliding_window": 4}),
     "qwen2": ("Qwen2ForCausalLM", _SHARED),
@@ -89,6 +93,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bart": ("BartForConditionalGeneration", _PAIR),
     "marian": ("MarianMTModel", {**_PAIR, "scale_embedding": True}),
     "mbart": ("MBartForConditionalGeneration", {**_PAIR, "scale_embedding": True}),
+    "pegasus": ("PegasusForConditionalGeneration", {**_PAIR, "scale_embedding": True}),
     "m2m_100": ("M2M100ForConditionalGeneration", {**_PAIR, "scale_embedding": True}),
 }
 # of texts, and of tokens

@@ -20,6 +20,7 @@ from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]
 Theirs = Callable[[str], Any]
+NARROW = ("electra", "opt/post")
 SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5, 36, 37]
 
 
@@ -85,20 +86,24 @@ def test_streams_are_the_sums_of_their_parts_and_theirs(opened: Opened, theirs: 
             assert torch.equal(found[f"{stack}.{layer}.residual_in"], stream)
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "electra"])
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in NARROW])
 def test_inputs_are_the_sums_of_the_embeddings(opened: Opened, name: str) -> None:
     ckpt = opened(name)
     for side in ckpt.codecs:
         made = input_sum(recorded(ckpt), embedding_table(ckpt, side), side)
         assert made.exact
         assert (made.before_norm is not None) == (name in ("bert", "roberta", "distilbert", "bart", "mbart"))
-        assert (made.scale != 1) == (name in ("gemma", "gemma2", "gemma3_text", "marian", "mbart", "m2m_100"))
+        assert (made.scale != 1) == (
+            name in ("gemma", "gemma2", "gemma3_text", "marian", "mbart", "pegasus", "m2m_100")
+        )
 
 
-def test_narrow_embeddings_are_said_to_be_narrow(opened: Opened) -> None:
-    ckpt = opened("electra")
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow_embeddings_are_said_to_be_narrow(opened: Opened, name: str) -> None:
+    ckpt = opened(name)
+    (side,) = ckpt.codecs
     with pytest.raises(NotTold, match="fewer features than its stream"):
-        input_sum(recorded(ckpt), embedding_table(ckpt, "source"), "source")
+        input_sum(recorded(ckpt), embedding_table(ckpt, side), side)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -197,4 +202,4 @@ def test_the_lens_ends_with_the_runs_own_logits(opened: Opened, name: str) -> No
 
 
 def test_the_families_that_read_two_texts_are_all_here() -> None:
-    assert set(PAIRS) == {"t5", "mt5", "bart", "marian", "mbart", "m2m_100"}
+    assert set(PAIRS) == {"t5", "mt5", "bart", "marian", "mbart", "pegasus", "m2m_100"}

@@ -31,7 +31,7 @@ _HEADS: Mapping[StackName, tuple[str, ...]] = {
 }
 _WIDTH = ("d_model", "hidden_size", "n_embd", "dim")
 _HIDDEN: Mapping[StackName, tuple[str, ...]] = {
-    stack: (f"{stack}_ffn_dim", "d_ff", "intermediate_size", "n_inner", "hidden_dim")
+    stack: (f"{stack}_ffn_dim", "d_ff", "ffn_dim", "intermediate_size", "n_inner", "hidden_dim")
     for stack in ("encoder", "decoder")
 }
 _LONGEST = ("max_position_embeddings", "n_positions")
@@ -55,7 +55,8 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         if family.acts:
             name = f"{stack}.embed.position"
             missing[name] = f"this model adds no positions to its embeddings; its self-attention {family.acts}"
-        recorded += _embed_points(stack, places, missing, narrow=config.get("embedding_size", width) != width)
+        narrow = config.get(places.narrow, width) != width
+        recorded += _embed_points(stack, places, missing, narrow=narrow)
         for layer in range(layers[stack]):
             kinds = ("self", "cross") if places.layer.cross is not None else ("self",)
             for kind in kinds:
@@ -63,7 +64,10 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
                 attentions[f"{stack}.{layer}.{kind}"] = own
             recorded += _layer_points(places.layer, family, f"{stack}.{layer}", kinds, missing, read)
             derived += _derived(f"{stack}.{layer}", kinds, family, missing, read, places.layer)
-        recorded.append(Point(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
+        if narrow and places.final_map is not None:
+            missing[f"{stack}.out"] = "this model's output layer reads fewer features than its stream has"
+        else:
+            recorded.append(Point(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
     labels, scoring = read.labels(output)
     if output in ("next token", "masked token"):
         last: StackName = "decoder" if "decoder" in family.stacks else "encoder"
@@ -227,7 +231,11 @@ def _layer_points(
             if point.name == "weights" and family.biased and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.bias", WEIGHTS, "what is added to the scores, by distance")
             shape = tuple("G" if point.name in ("key", "value") and letter == "H" else letter for letter in point.shape)
-            meaning = "what is added to the stream" if point.name == "out" and places.attention.added else point.meaning
+            meaning = point.meaning
+            if point.name == "out" and places.attention.added:
+                meaning = "what is added to the stream"
+            if point.name == "query" and places.attention.divided:
+                meaning = "queries by head, already divided"
             yield _attention_point(f"{layer}.{kind}.{point.name}", shape, meaning)
         if places.parallel:
             name = f"{layer}.residual_after_{kind}"

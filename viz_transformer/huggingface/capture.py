@@ -171,6 +171,16 @@ def _install_layer(hooks: _Hooks, layer: nn.Module, places: LayerPlaces, name: s
     hooks.gives(layer, f"{name}.residual_out")
 
 
+def _said(tap: Tap, name: str, value: Tensor) -> Tensor:
+    """The value after the tap. Where a layer puts the rows of all texts below each other they are said text by text."""
+    now = PASS.get()
+    if value.dim() != 2 or now is None:
+        return tap(name, value)
+    texts = value.unflatten(0, (now.batch, -1))
+    changed = tap(name, texts)
+    return value if changed is texts else changed.flatten(0, 1)
+
+
 class _Hooks:
     """The hooks of a model: those of points that are not said are never there."""
 
@@ -195,7 +205,7 @@ class _Hooks:
                 return None
             value: Tensor = args[0] if args else kwargs["hidden_states"]
             for part, name in places:
-                value = tap.inside(part)(name, value)
+                value = _said(tap.inside(part), name, value)
             return ((value, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": value})
 
         if places:
@@ -214,7 +224,7 @@ class _Hooks:
                 return output
             if isinstance(output, tuple):
                 return (tap.inside(part)(local, output[0]), *output[1:])
-            return tap.inside(part)(local, output)
+            return _said(tap.inside(part), local, output)
 
         if places:
             self.handles.append(module.register_forward_hook(hook))
@@ -230,7 +240,7 @@ class _Hooks:
             if (tap := _tap()) is not None:
                 ((part, local),) = places
                 stream: Tensor = args[0]
-                changed = tap.inside(part)(local, stream)
+                changed = _said(tap.inside(part), local, stream)
                 if changed is not stream:
                     stream.copy_(changed)
 

@@ -24,7 +24,8 @@ class AttentionPlace:
 
     module: what is called with the stream that it reads, and asks for the attention function. out: W_O. norm: the norm
     before it, or behind the sum in a post-norm layer. added: what gives the vector that is added to the stream, if that
-    is not W_O. maps: query, key and value, within `module`; or one map of all three.
+    is not W_O. maps: query, key and value, within `module`; or one map of all three. divided: queries come already
+    divided by what scores are divided by.
     """
 
     module: str
@@ -33,6 +34,7 @@ class AttentionPlace:
     added: str = ""
     maps: tuple[str, ...] = ("q_proj", "k_proj", "v_proj")
     fused: Fusing = "stacked"
+    divided: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,8 @@ class StackPlaces:
 
     positions: what gives the positions' vectors, with rows of its table that stand before position 0. segments: what
     gives the vectors of the first or second text. input_norm: the norm that the sum of these goes through. scale: the
-    stack's own number that the tokens' vectors are multiplied by behind `tokens`.
+    stack's own number that the tokens' vectors are multiplied by behind `tokens`. narrow: the setting that says how
+    many features the embeddings have; final_map: what makes so many of the stream again, where they are fewer.
     """
 
     module: str
@@ -77,6 +80,8 @@ class StackPlaces:
     input_norm: str | None = None
     scale: str | None = None
     final_norm: str | None = None
+    narrow: str = "embedding_size"
+    final_map: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +152,29 @@ _GEMMA_LAYER = LayerPlaces(
     ffn=FeedForwardPlace(
         module="mlp", out="mlp.down_proj", norm="pre_feedforward_layernorm", added="post_feedforward_layernorm"
     ),
+)
+_OPT_LAYER = LayerPlaces(
+    attention=AttentionPlace(module="self_attn", out="self_attn.out_proj", norm="self_attn_layer_norm", divided=True),
+    ffn=FeedForwardPlace(module="fc1", out="fc2", norm="final_layer_norm"),
+)
+_OPT = Family(
+    title="OPT",
+    stacks={
+        "decoder": StackPlaces(
+            module="decoder",
+            layers="layers",
+            tokens="embed_tokens",
+            positions="embed_positions",
+            first_row=2,
+            layer=_OPT_LAYER,
+            final_norm="final_layer_norm",
+            narrow="word_embed_proj_dim",
+            final_map="project_out",
+        )
+    },
+    heads=_CAUSAL,
+    head=("lm_head",),
+    learned=True,
 )
 _GPT2_LAYER = LayerPlaces(
     attention=AttentionPlace(module="attn", out="attn.c_proj", norm="ln_1", maps=("c_attn",)),
@@ -294,6 +322,7 @@ _PRE_NORM = replace(_BART_LAYER, norm="pre")
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "gpt2": _GPT2,
+        "opt": _OPT,
         "llama": _LLAMA,
         "mistral": replace(_LLAMA, title="Mistral"),
         "qwen2": replace(_LLAMA, title="Qwen2"),
@@ -326,6 +355,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "bart": _BART,
         "marian": replace(_pair(_BART_LAYER, 0, scale="embed_scale"), title="Marian"),
         "mbart": replace(_pair(_PRE_NORM, 2, final_norm="layer_norm", input_norm="layernorm_embedding"), title="mBART"),
+        "pegasus": replace(_pair(_PRE_NORM, 0, final_norm="layer_norm", scale="embed_scale"), title="Pegasus"),
         "m2m_100": replace(_pair(_PRE_NORM, "after padding", final_norm="layer_norm"), title="M2M100, NLLB"),
     }
 )

@@ -190,6 +190,12 @@ def family_of(config: Mapping[str, Any], where: Path) -> Family:
     if config.get("use_parallel_residual") is False:
         one = family.stacks["decoder"]
         family = replace(family, stacks={"decoder": replace(one, layer=replace(one.layer, parallel=False))})
+    if config.get("do_layer_norm_before") is False:
+        one = family.stacks["decoder"]
+        post = replace(one, layer=replace(one.layer, norm="post"), final_norm=None)
+        family = replace(family, stacks={"decoder": post})
+    if config.get("_remove_final_layer_norm") is True:
+        family = replace(family, stacks={"decoder": replace(family.stacks["decoder"], final_norm=None)})
     return family
 
 

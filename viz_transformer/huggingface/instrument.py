@@ -107,6 +107,8 @@ class HuggingFaceModel:
         places, config = self.family.stacks[stack], self.model.config
         if places.final_norm is not None:
             stream = self._stack(stack).get_submodule(places.final_norm)(stream)
+        if places.final_map is not None and (again := getattr(self._stack(stack), places.final_map)) is not None:
+            stream = again(stream)
         if getattr(config, "scale_decoder_outputs", False):
             stream = stream * config.d_model**-0.5
         for name in self.family.tagger if self.anatomy.output == "token class" else self.family.head:
@@ -152,7 +154,7 @@ class HuggingFaceModel:
         for site in self.anatomy.attentions:
             place, layer = self._place(site)
             scaling: Any = layer.get_submodule(place.module).scaling
-            found[f"{site}.divisor"] = 1 / float(scaling)
+            found[f"{site}.divisor"] = 1.0 if place.divided else 1 / float(scaling)
         return found
 
     def _stack(self, name: StackName) -> nn.Module:
