@@ -65,6 +65,15 @@ _GEMMA = {**_SHARED, "sliding_window": 4, "query_pre_attn_scalar": 8}
 _DISTIL = {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64}
 _LABELS = {"id2label": {0: "bad", 1: "so-so", 2: "good"}}
 _TAGS = {"id2label": {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC", 4: "I-LOC"}}
+_MODERN = {
+    **_READS,
+    "local_attention": 6,
+    "layer_types": ["full_attention", "sliding_attention"],
+    "cls_token_id": 2,
+    "sep_token_id": 3,
+    "bos_token_id": None,
+    "eos_token_id": None,
+}
 # model_type -> class, settings; a name after a slash is another setup of the family
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": START}),
@@ -87,6 +96,12 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bert": ("BertForMaskedLM", _READS),
     "roberta": ("RobertaForMaskedLM", _READS),
     "electra": ("ElectraForMaskedLM", {**_READS, "embedding_size": 16}),
+    "albert": ("AlbertForMaskedLM", {**_READS, "embedding_size": 16}),
+    "albert/groups": (
+        "AlbertForMaskedLM",
+        {**_READS, "embedding_size": 32, "num_hidden_layers": 3, "num_hidden_groups": 2},
+    ),
+    "modernbert": ("ModernBertForMaskedLM", _MODERN),
     "distilbert": ("DistilBertForMaskedLM", _DISTIL),
     "t5": ("T5ForConditionalGeneration", _T5),
     "mt5": ("MT5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
@@ -102,10 +117,14 @@ LABELLED: dict[str, tuple[str, dict[str, Any]]] = {
     "roberta/labels": ("RobertaForSequenceClassification", {**_READS, **_LABELS}),
     "electra/labels": ("ElectraForSequenceClassification", {**_READS, "embedding_size": 16, **_LABELS}),
     "distilbert/labels": ("DistilBertForSequenceClassification", {**_DISTIL, **_LABELS}),
+    "albert/labels": ("AlbertForSequenceClassification", {**_READS, "embedding_size": 16, **_LABELS}),
+    "modernbert/labels": ("ModernBertForSequenceClassification", {**_MODERN, **_LABELS}),
     "bert/tags": ("BertForTokenClassification", {**_READS, **_TAGS}),
     "roberta/tags": ("RobertaForTokenClassification", {**_READS, **_TAGS}),
     "electra/tags": ("ElectraForTokenClassification", {**_READS, "embedding_size": 16, **_TAGS}),
     "distilbert/tags": ("DistilBertForTokenClassification", {**_DISTIL, **_TAGS}),
+    "albert/tags": ("AlbertForTokenClassification", {**_READS, "embedding_size": 16, **_TAGS}),
+    "modernbert/tags": ("ModernBertForTokenClassification", {**_MODERN, **_TAGS}),
 }
 WRITING = [name for name, (cls, _) in KINDS.items() if not cls.endswith("ForMaskedLM")]
 PAIRS = [name for name, (_, settings) in KINDS.items() if "decoder_start_token_id" in settings]

@@ -249,6 +249,20 @@ def test_a_setting_that_leaves_out_a_part(tmp_path: Path) -> None:
         load(where)
 
 
+def test_layers_of_several_layers(copied: Written) -> None:
+    where = copied("albert")
+    change(where / "config.json", inner_group_num=2)
+    refused(where, "inner_group_num")
+
+
+def test_layers_that_are_gone_through_several_times_are_counted_once(opened: Callable[[str], Any]) -> None:
+    ckpt = opened("albert/groups")
+    first, second, third = (ckpt.instrument.parameters_of(f"encoder.{layer}.self").out.weight for layer in range(3))
+    assert first is second and third is not first
+    stored = sum(tensor.numel() for tensor in load_file(ckpt.path / "model.safetensors").values())
+    assert ckpt.parameter_count == stored
+
+
 def test_folders_that_are_opened_at_once_are_all_opened(written: Written) -> None:
     names = ["gpt2", "bert", "bart", "t5"]
     folders = [written(name) for name in names] * 2

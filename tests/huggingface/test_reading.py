@@ -14,7 +14,7 @@ from viz_transformer.analysis.run.filling import filling, fills_masks, masked_po
 from viz_transformer.checkpoint import Checkpoint
 
 TEXT = "the cat sat"
-ENCODERS = ["bert", "roberta", "distilbert", "electra"]
+ENCODERS = ["bert", "roberta", "distilbert", "electra", "albert", "modernbert"]
 Opened = Callable[[str], Checkpoint]
 
 

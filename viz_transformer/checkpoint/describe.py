@@ -64,7 +64,7 @@ def architecture_of(anatomy: Anatomy) -> str:
     if anatomy.config is not None:
         return architecture(anatomy.config)
     layers = {"encoder": anatomy.encoder_layers, "decoder": anatomy.decoder_layers}
-    heads = dict.fromkeys(_heads(each) for each in anatomy.attentions.values())
+    heads = dict.fromkeys(_heads(each, site) for site, each in anatomy.attentions.items())
     reads = {"source": anatomy.has_encoder and anatomy.max_source, "target": anatomy.has_decoder and anatomy.max_target}
     return ", ".join(
         [
@@ -80,9 +80,11 @@ def architecture_of(anatomy: Anatomy) -> str:
     )
 
 
-def _heads(heads: Heads) -> str:
+def _heads(heads: Heads, site: str) -> str:
     shared = "" if heads.key == heads.query else f" that share {heads.key} of keys and values"
     window = "" if heads.window is None else f", back to {heads.window} keys"
+    if heads.window is not None and site.startswith("encoder."):
+        window = f", up to {heads.window} keys to each side"
     return f"{heads.query} heads{shared}{window}"
 
 

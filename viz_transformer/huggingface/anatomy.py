@@ -56,7 +56,10 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
             name = f"{stack}.embed.position"
             missing[name] = f"this model adds no positions to its embeddings; its self-attention {family.acts}"
         narrow = config.get(places.narrow, width) != width
-        recorded += _embed_points(stack, places, missing, narrow=narrow)
+        why = "this model's embeddings have fewer features than its stream" if narrow else None
+        if places.shared and not narrow:
+            why = "between this model's embeddings and its stream stands a map of its own"
+        recorded += _embed_points(stack, places, missing, why)
         for layer in range(layers[stack]):
             kinds = ("self", "cross") if places.layer.cross is not None else ("self",)
             for kind in kinds:
@@ -176,6 +179,11 @@ class _Settings:
         """How many keys a query of this layer reaches back to, None: all."""
         window = self.config.get("sliding_window")
         types = self.config.get("layer_types")
+        if type(both := self.config.get("local_attention")) is int:  # of keys on both sides
+            window = both // 2
+            every = self.config.get("global_attn_every_n_layers")
+            if not isinstance(types, list) and type(every) is int and every > 0:
+                return window if layer % every else None
         if type(window) is not int or self.config.get("use_sliding_window") is False:
             return None
         sliding = layer < len(types) and types[layer] == "sliding_attention" if isinstance(types, list) else True
@@ -197,19 +205,19 @@ def _grows(stack: StackName) -> Growth:
     return "never" if stack == "encoder" else "rows"
 
 
-def _embed_points(stack: StackName, places: StackPlaces, missing: dict[str, str], *, narrow: bool) -> Iterator[Point]:
-    """narrow: the embeddings have fewer features than the stream, and a map in between."""
+def _embed_points(stack: StackName, places: StackPlaces, missing: dict[str, str], why: str | None) -> Iterator[Point]:
+    """why: the reason that the embeddings do not make the input by themselves."""
     parts = {"token": places.tokens, "segment": places.segments, "position": places.positions}
     meanings = {point.name: point.meaning for point in EMBED} | {
         "segment": "the vectors of the first or second text of a pair",
         "out": "what the first layer reads",
     }
     for name, path in parts.items():
-        if path is not None and not narrow:
+        if path is not None and why is None:
             yield Point(f"{stack}.embed.{name}", _ROW, meanings[name], _grows(stack))
-        elif path is not None:
-            missing[f"{stack}.embed.{name}"] = "this model's embeddings have fewer features than its stream"
-    if places.input_norm is not None and not narrow:
+        elif path is not None and why is not None:
+            missing[f"{stack}.embed.{name}"] = why
+    if places.input_norm is not None and why is None:
         yield Point(f"{stack}.embed.sum", _ROW, "the sum that the norm behind the embeddings reads", _grows(stack))
     yield Point(f"{stack}.embed.out", _ROW, meanings["out"], _grows(stack))
 

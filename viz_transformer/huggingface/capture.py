@@ -176,7 +176,7 @@ def _said(tap: Tap, name: str, value: Tensor) -> Tensor:
     now = PASS.get()
     if value.dim() != 2 or now is None:
         return tap(name, value)
-    texts = value.unflatten(0, (now.batch, -1))
+    texts = value.view(now.batch, -1, value.size(-1))
     changed = tap(name, texts)
     return value if changed is texts else changed.flatten(0, 1)
 

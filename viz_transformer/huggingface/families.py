@@ -67,7 +67,8 @@ class StackPlaces:
     positions: what gives the positions' vectors, with rows of its table that stand before position 0. segments: what
     gives the vectors of the first or second text. input_norm: the norm that the sum of these goes through. scale: the
     stack's own number that the tokens' vectors are multiplied by behind `tokens`. narrow: the setting that says how
-    many features the embeddings have; final_map: what makes so many of the stream again, where they are fewer.
+    many features the embeddings have; final_map: what makes so many of the stream again, where they are fewer. shared:
+    fewer layers stand in the model than the stream goes through, so that some are gone through several times.
     """
 
     module: str
@@ -82,6 +83,7 @@ class StackPlaces:
     final_norm: str | None = None
     narrow: str = "embedding_size"
     final_map: str | None = None
+    shared: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,6 +257,31 @@ _DISTILBERT_STACK = StackPlaces(
     ),
 )
 
+_ALBERT_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="albert_layers.0.attention",
+        out="albert_layers.0.attention.dense",
+        norm="albert_layers.0.attention.LayerNorm",
+        maps=("query", "key", "value"),
+    ),
+    ffn=FeedForwardPlace(
+        module="albert_layers.0.ffn", out="albert_layers.0.ffn_output", norm="albert_layers.0.full_layer_layer_norm"
+    ),
+    norm="post",
+)
+_ALBERT_STACK = replace(_BERT_STACK, layers="encoder.albert_layer_groups", layer=_ALBERT_LAYER, shared=True)
+_MODERN_BERT_STACK = StackPlaces(
+    module="",
+    layers="layers",
+    tokens="embeddings.tok_embeddings",
+    input_norm="embeddings.norm",
+    layer=LayerPlaces(
+        attention=AttentionPlace(module="attn", out="attn.Wo", norm="attn_norm", maps=("Wqkv",)),
+        ffn=FeedForwardPlace(module="mlp", out="mlp.Wo", norm="mlp_norm"),
+    ),
+    final_norm="final_norm",
+)
+
 # --- encoders with decoders
 
 _BART_LAYER = LayerPlaces(
@@ -349,6 +376,24 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             title="DistilBERT",
             stacks={"encoder": _DISTILBERT_STACK},
             head=("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
+        ),
+        "albert": replace(
+            _BERT,
+            title="ALBERT",
+            stacks={"encoder": _ALBERT_STACK},
+            head=("predictions",),
+            instead={"AlbertForPreTraining": "AlbertForMaskedLM"},
+        ),
+        "modernbert": replace(
+            _BERT,
+            title="ModernBERT",
+            stacks={"encoder": _MODERN_BERT_STACK},
+            head=("head", "decoder"),
+            tagger=("head", "classifier"),
+            acts=ROTARY,
+            learned=False,
+            gated=True,
+            instead={},
         ),
         "t5": _T5,
         "mt5": replace(_T5, title="mT5"),

@@ -187,6 +187,10 @@ def family_of(config: Mapping[str, Any], where: Path) -> Family:
         raise CheckpointError(
             f"{where} adds cross-attention to a decoder alone, which is not read: {_PLAIN} that has it"
         )
+    if config.get("inner_group_num") not in (None, 1):
+        raise CheckpointError(
+            f"{where} makes each layer of several (inner_group_num), which is not known here: {_PLAIN}"
+        )
     if config.get("use_parallel_residual") is False:
         one = family.stacks["decoder"]
         family = replace(family, stacks={"decoder": replace(one, layer=replace(one.layer, parallel=False))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,9 @@ class HuggingFaceModel:
         self.model.train(False)
         self.model.requires_grad_(False)
         self.base: nn.Module = model.base_model
+        for places in family.stacks.values():
+            if places.shared:
+                _go_through_each_once(self.base.get_submodule(places.module), places.layers, model.config)
         self._hooks = install(self.base, family.stacks, anatomy.point)
 
     def tell(self, anatomy: Anatomy) -> None:
@@ -153,7 +157,9 @@ class HuggingFaceModel:
             found[f"{stack}.embed.scale"] = float(scale)
         for site in self.anatomy.attentions:
             place, layer = self._place(site)
-            scaling: Any = layer.get_submodule(place.module).scaling
+            scaling: Any = getattr(
+                layer.get_submodule(place.module), "scaling", self.anatomy.attentions[site].size ** -0.5
+            )
             found[f"{site}.divisor"] = 1.0 if place.divided else 1 / float(scaling)
         return found
 
@@ -211,6 +217,21 @@ class Written:
             self._read = [self._read[row] for row in rows]
         elif self.length:
             self._cache.batch_select_indices(index)
+
+
+def _go_through_each_once(stack: nn.Module, path: str, config: Any) -> None:
+    """Put a layer in the stack for each time that the stream goes through one, so that a module stands in one place.
+
+    They have the same trained numbers, the very tensors; what is computed stays the same.
+    """
+    few = stack.get_submodule(path)
+    assert isinstance(few, nn.ModuleList)
+    kept: dict[int, Any] = {id(each): each for each in (*few.parameters(), *few.buffers(), config)}
+    count = config.num_hidden_layers
+    each = [few[int(index / (count / len(few)))] for index in range(count)]
+    where, _, name = path.rpartition(".")
+    setattr(stack.get_submodule(where), name, nn.ModuleList(copy.deepcopy(layer, dict(kept)) for layer in each))
+    config.num_hidden_groups = count
 
 
 def _linear(module: nn.Module) -> Linear:

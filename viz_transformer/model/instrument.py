@@ -37,7 +37,8 @@ class NotTold(ValueError):
 @dataclass(frozen=True)
 class Heads:
     """One attention: how many heads ask, how many hold keys and values (fewer where query heads share one), the
-    features of a query or key and of a value in a head, and how many keys a query can reach back to (None: all)."""
+    features of a query or key and of a value in a head, and how many keys a query can reach back to, in an encoder to
+    each side beside its own place (None: all)."""
 
     query: int
     key: int

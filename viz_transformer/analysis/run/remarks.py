@@ -30,7 +30,10 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
         yield SWAPPED
     heads = trace.anatomy.attentions.get(site)
     if heads is not None and heads.window:
-        yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
+        if site.startswith("encoder."):
+            yield f"A query reads keys that are at most {heads.window} places before or behind it."
+        else:
+            yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
     yield from of_edits(trace, f"{site}.")
 
 
