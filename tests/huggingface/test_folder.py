@@ -159,11 +159,20 @@ def test_numbers_that_are_not_finite(copied: Written) -> None:
     refused(where, "transformer.h.0.ln_1.weight", "NaN or infinite")
 
 
-@pytest.mark.parametrize("settings", [{"num_hidden_layers": 10**6}, {"hidden_size": 10**6}, {"vocab_size": 10**9}])
+@pytest.mark.parametrize("settings", [{"num_hidden_layers": 200}, {"hidden_size": 10**6}, {"vocab_size": 10**9}])
 def test_an_enormous_config_is_refused_before_anything_is_built(copied: Written, settings: dict[str, int]) -> None:
     where = copied("llama")
     change(where / "config.json", **settings)
     refused(where, "do not belong together")
+
+
+@pytest.mark.parametrize("family", ["llama", "t5"])
+def test_more_layers_than_can_be_looked_at_are_refused_before_points_are_named_for_each(
+    copied: Written, family: str
+) -> None:
+    where = copied(family)
+    change(where / "config.json", **dict.fromkeys(("num_hidden_layers", "num_decoder_layers"), 10**9))
+    refused(where, "describes 1,000,000,000 layers, at most 256")
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])

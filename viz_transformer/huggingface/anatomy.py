@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.huggingface.families import Family, LayerPlaces, StackPlaces
+from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import WEIGHTS, Growth, Point
@@ -44,7 +45,7 @@ NO_NORM = "its norms compute in one piece, so their mean and scale are not seen"
 def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputKind, where: str) -> Anatomy:
     """The anatomy. Raises CheckpointError, a sentence about `where`, for a config that lacks what has to be known."""
     read = _Settings(config, where)
-    layers = {stack: read.number(_LAYERS[stack]) for stack in family.stacks}
+    layers = {stack: read.layers(stack) for stack in family.stacks}
     width = read.number(_WIDTH)
     attentions: dict[str, Heads] = {}
     recorded: list[Point] = []
@@ -142,6 +143,15 @@ class _Settings:
         if found is None:
             raise CheckpointError(f"{self.where} does not say {names[-1]}: save the model again with save_pretrained")
         return found
+
+    def layers(self, stack: StackName) -> int:
+        count = self.number(_LAYERS[stack])
+        if count > MAX_LAYERS:  # before points are named for each
+            raise CheckpointError(
+                f"{self.where} describes {count:,} layers, at most {MAX_LAYERS} can be looked at: if it has not as many,"
+                f" {COPY_AGAIN}"
+            )
+        return count
 
     def heads(self, stack: StackName, width: int) -> Heads:
         count = self.number(_HEADS[stack])

@@ -21,7 +21,6 @@ from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
 from viz_transformer.huggingface.instrument import HuggingFaceModel
 from viz_transformer.huggingface.probe import proved
-from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.sentences import in_one_line, quoted
 
 ONE_AT_A_TIME = Lock()
@@ -93,7 +92,7 @@ def _check_size(
     anatomy, where = summary.anatomy, summary.path
     layers = anatomy.encoder_layers + anatomy.decoder_layers
     least = layers * anatomy.d_model**2 + max(anatomy.source_vocab_size or 0, anatomy.target_vocab_size or 0)
-    if layers > min(MAX_LAYERS, len(stored.shapes)) or least > stored.numbers:
+    if layers > len(stored.shapes) or least > stored.numbers:
         raise CheckpointError(_LARGER.format(where=where, numbers=f"more than {least:,}", stored=f"{stored.numbers:,}"))
     with torch.device("meta"):
         try:
