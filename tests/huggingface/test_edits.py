@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
 from pretrained import KINDS, WRITING
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, Edit, Scale, SetMask
 from viz_transformer.running.record import Trace
@@ -111,3 +114,14 @@ def test_threads_that_record_edit_and_do_neither_do_not_meet(opened: Opened, nam
         for _ in range(5):
             for expected, found in zip(alone, pool.map(one, range(6)), strict=True):
                 assert torch.equal(expected, found)
+
+
+def test_a_model_that_nobody_listens_to_any_more_runs_its_own_code(written: Callable[[str], Path]) -> None:
+    model = load(written("gpt2")).instrument
+    assert isinstance(model, HuggingFaceModel)
+    before = model.whole(None, [SOURCE])
+    assert any("forward" in module.__dict__ for module in model.model.modules())
+    for each in model._listening:
+        each.remove()
+    assert not any("forward" in module.__dict__ for module in model.model.modules())
+    assert torch.equal(model.whole(None, [SOURCE]), before)

@@ -1,4 +1,4 @@
-"""How a transformers model says its points to a tap: one attention function, one mask function, and hooks.
+"""How a transformers model says its points to a tap: one attention function, one mask function, and an ear at modules.
 
 All are there from the beginning and stay: each reads which pass it is in from a context variable, so that one model
 serves many threads, some of which record and some not. The same function runs with the tap and without.
@@ -6,14 +6,14 @@ serves many threads, some of which record and some not. The same function runs w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
+from functools import wraps
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
@@ -28,21 +28,42 @@ NAME = "viz_transformer"
 class Pass:
     """One pass of a model: its tap, how many texts, and how many positions the cache held before it."""
 
-    __slots__ = ("batch", "stack", "start", "tap")
+    __slots__ = ("_added", "_open", "batch", "stack", "start", "tap")
 
     def __init__(self, tap: Tap, batch: int, start: int = 0) -> None:
         self.tap, self.batch, self.start = tap, batch, start
         self.stack: StackName | None = None
+        self._added: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self._open: dict[tuple[int, ...], Tensor] = {}
+
+    def added(self, mask: Tensor, dtype: torch.dtype) -> Tensor | None:
+        """What a Boolean mask adds to scores, made once for all layers that read the same mask; None: nothing."""
+        found = self._added.get(id(mask))
+        if found is None:
+            found = self._added[id(mask)] = (mask, _added(mask, dtype))  # which keeps the mask, and so its id
+        return found[1]
+
+    def open_mask(self, query: Tensor, key: Tensor) -> Tensor:
+        """That of an attention which is given none: [B, 1, Q, K], all True."""
+        shape = (query.size(0), 1, query.size(-2), key.size(-2))
+        found = self._open.get(shape)
+        if found is None:
+            found = self._open[shape] = torch.ones(shape, dtype=torch.bool, device=query.device)
+        return found
 
 
 PASS: ContextVar[Pass | None] = ContextVar("pass of a model", default=None)
-_SITES: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
+_SITES: WeakKeyDictionary[nn.Module, _Site] = WeakKeyDictionary()
 
 
-def _tap() -> Tap | None:
-    """The tap of the pass, None if nothing listens."""
-    now = PASS.get()
-    return None if now is None or now.tap is OFF else now.tap
+class _Site:
+    """One attention, and the full names of its points."""
+
+    def __init__(self, name: str) -> None:
+        self.is_self, self.is_cross = name.endswith(".self"), name.endswith(".cross")
+        self.query, self.key, self.value = f"{name}.query", f"{name}.key", f"{name}.value"
+        self.mask, self.bias = f"{name}.mask", f"{name}.bias"
+        self.weights, self.head_out = f"{name}.weights", f"{name}.head_out"
 
 
 # --- attention
@@ -62,33 +83,43 @@ def attend(
     """query: [B, H, Q, E], key and value: [B, G, K, E], mask: [B, 1, Q, K] True = may attend -> [B, Q, H, E], weights.
 
     The same operations in the same order as each family's own eager function: the numbers are equal bit by bit. A mask
-    adds the lowest number to closed scores, so a row that may attend to nothing gets even weights.
+    adds the lowest number to closed scores, so a row that may attend to nothing gets even weights; one that closes
+    nothing adds nothing.
     """
-    now, tap, site = PASS.get(), _tap(), _SITES.get(module)
-    if now is not None and tap is not None and site is not None:
-        inner = tap.inside(site)
-        query = inner("query", query)
-        if now.start == 0 or not site.endswith(".cross"):  # the memory's keys are made once
-            new = key.size(-2) - now.start if site.endswith(".self") else key.size(-2)
-            _say_rows(inner, "key", key, new)
-            _say_rows(inner, "value", value, new)
-        mask = _open_mask(query, key) if attention_mask is None else attention_mask
-        attention_mask = inner("mask", mask.expand(query.size(0), -1, -1, -1))
-        if position_bias is not None and site.endswith(".self"):
-            position_bias = inner("bias", position_bias.expand(query.size(0), -1, -1, -1))
-    else:
-        inner = OFF
+    now = PASS.get()
+    site = _SITES.get(module) if now is not None and now.tap is not OFF else None
+    tap: Tap = OFF
+    if now is not None and site is not None:
+        tap = now.tap
+        query = tap(site.query, query)
+        if now.start == 0 or not site.is_cross:  # the memory's keys are made once
+            new = key.size(-2) - now.start if site.is_self else key.size(-2)
+            _say_rows(tap, site.key, key, new)
+            _say_rows(tap, site.value, value, new)
+        mask = now.open_mask(query, key) if attention_mask is None else attention_mask
+        if mask.size(0) != query.size(0):
+            mask = mask.expand(query.size(0), -1, -1, -1)
+        attention_mask = tap(site.mask, mask)
+        if position_bias is not None and site.is_self:
+            position_bias = tap(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
     shared = query.size(1) // key.size(1)
-    scores = query @ _repeated(key, shared).transpose(2, 3) * (query.size(-1) ** -0.5 if scaling is None else scaling)
+    scores = query @ _repeated(key, shared).transpose(2, 3)  # nobody else's, so written into from here on
+    scores *= query.size(-1) ** -0.5 if scaling is None else scaling
     if position_bias is not None:
-        scores = scores + position_bias
+        scores += position_bias
     if softcap is not None:
-        scores = torch.tanh(scores / softcap) * softcap
+        scores = scores.div_(softcap).tanh_().mul_(softcap)
     if attention_mask is not None:
         assert attention_mask.dtype == torch.bool, "the mask function of the same name makes Boolean masks"
-        scores = scores + torch.where(attention_mask, 0.0, torch.finfo(scores.dtype).min)
-    weights = inner("weights", scores.softmax(dim=-1, dtype=torch.float32).to(query.dtype))
-    head_out = inner("head_out", weights @ _repeated(value, shared))
+        added = _added(attention_mask, scores.dtype) if now is None else now.added(attention_mask, scores.dtype)
+        if added is not None:
+            scores += added
+    weights = scores.softmax(dim=-1, dtype=torch.float32).to(query.dtype)
+    if site is not None:
+        weights = tap(site.weights, weights)
+    head_out = weights @ _repeated(value, shared)
+    if site is not None:
+        head_out = tap(site.head_out, head_out)
     return head_out.transpose(1, 2).contiguous(), weights
 
 
@@ -108,9 +139,13 @@ def register() -> None:
 
 def _say_rows(tap: Tap, name: str, rows: Tensor, new: int) -> None:
     """Say the last rows, which are new; what an edit makes of them is written where they are, in the cache as well."""
+    if new == rows.size(-2):
+        changed = tap(name, rows)
+        if changed is not rows:
+            rows.copy_(changed)
+        return
     mine = rows[..., rows.size(-2) - new :, :]
-    said = rows if new == rows.size(-2) else mine.clone()
-    changed = tap(name, said)
+    changed = tap(name, said := mine.clone())
     if changed is not said:
         mine.copy_(changed)
 
@@ -120,152 +155,179 @@ def _repeated(heads: Tensor, shared: int) -> Tensor:
     return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)
 
 
-def _open_mask(query: Tensor, key: Tensor) -> Tensor:
-    return torch.ones(query.size(0), 1, query.size(-2), key.size(-2), dtype=torch.bool, device=query.device)
+def _added(mask: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """The lowest number where the mask is closed; None where it is all open."""
+    return None if bool(mask.all()) else torch.where(mask, 0.0, torch.finfo(dtype).min)
 
 
-# --- hooks
+# --- what modules are called with, and give out
 
 
-def install(base: nn.Module, stacks: Mapping[StackName, StackPlaces], points: Collection[str]) -> list[RemovableHandle]:
-    """Put the hooks that say these points into a model without its head."""
-    hooks = _Hooks(points)
+class Listening:
+    """What a module is listened to for, in the place of its `forward`: cheaper than hooks, of which each module with
+    one pays for all. It knows the module without keeping it."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = ref(module)
+        self.before: list[Before] = []
+        self.after: list[After] = []
+        module.__dict__["forward"] = _forward(type(module).forward, self._module, self.before, self.after)
+
+    def remove(self) -> None:
+        """The module's own `forward` again."""
+        if (module := self._module()) is not None:
+            del module.__dict__["forward"]
+
+
+Before = Callable[[Pass, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+After = Callable[[Pass, Any], Any]
+
+
+def _forward(own: Callable[..., Any], module: ref[nn.Module], before: list[Before], after: list[After]) -> Any:
+    @wraps(own)
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        now = PASS.get()
+        if now is None or now.tap is OFF:
+            return own(module(), *args, **kwargs)
+        for hear in before:
+            args, kwargs = hear(now, args, kwargs)
+        output = own(module(), *args, **kwargs)
+        for heard in after:
+            output = heard(now, output)
+        return output
+
+    return forward
+
+
+def install(base: nn.Module, stacks: Mapping[StackName, StackPlaces], points: Collection[str]) -> list[Listening]:
+    """Listen to a model without its head for these points."""
+    ears = _Ears(points)
     for stack, places in stacks.items():
         module = base.get_submodule(places.module)
-        hooks.begins(module, stack)
+        ears.begins(module, stack)
         for name, path in (("token", places.tokens), ("segment", places.segments), ("position", places.positions)):
             if path is not None:
                 scale = getattr(module, places.scale) if name == "token" and places.scale else 1.0
-                hooks.embeds(module.get_submodule(path), stack, f"{stack}.embed.{name}", float(scale))
+                ears.embeds(module.get_submodule(path), stack, f"{stack}.embed.{name}", float(scale))
         if places.input_norm is not None:
-            hooks.reads(module.get_submodule(places.input_norm), f"{stack}.embed.sum")
+            ears.reads(module.get_submodule(places.input_norm), f"{stack}.embed.sum")
         layers = module.get_submodule(places.layers)
         assert isinstance(layers, nn.ModuleList)
         for index, layer in enumerate(layers):
-            _install_layer(hooks, layer, places.layer, f"{stack}.{index}", first=index == 0)
-        hooks.gives(module, f"{stack}.out")
-    return hooks.handles
+            _install_layer(ears, layer, places.layer, f"{stack}.{index}", first=index == 0)
+        ears.gives(module, f"{stack}.out")
+    return [*ears.listening.values()]
 
 
-def _install_layer(hooks: _Hooks, layer: nn.Module, places: LayerPlaces, name: str, *, first: bool) -> None:
+def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str, *, first: bool) -> None:
     stack, ffn = name.partition(".")[0], places.ffn
-    hooks.reads(layer, *([f"{stack}.embed.out"] if first else []), f"{name}.residual_in")
+    ears.reads(layer, *([f"{stack}.embed.out"] if first else []), f"{name}.residual_in")
     attentions = {"self": places.attention} | ({} if places.cross is None else {"cross": places.cross})
     following = [*(place.norm for place in attentions.values()), ffn.norm][1:]
     for (kind, place), next_norm in zip(attentions.items(), following, strict=True):
         site, stream = f"{name}.{kind}", f"{name}.residual_after_{kind}"
-        _SITES[layer.get_submodule(place.module)] = site
-        hooks.reads(layer.get_submodule(place.module), f"{site}.in")
-        hooks.gives(layer.get_submodule(place.added or place.out), f"{site}.out")
+        _SITES[layer.get_submodule(place.module)] = _Site(site)
+        ears.reads(layer.get_submodule(place.module), f"{site}.in")
+        ears.gives(layer.get_submodule(place.added or place.out), f"{site}.out")
         if places.norm == "post":
-            hooks.reads(layer.get_submodule(place.norm), f"{stream}_sum")
-            hooks.gives(layer.get_submodule(place.norm), stream)
+            ears.reads(layer.get_submodule(place.norm), f"{stream}_sum")
+            ears.gives(layer.get_submodule(place.norm), stream)
         else:
-            hooks.stands_before(layer.get_submodule(next_norm), stream)
-    hooks.reads(layer.get_submodule(ffn.module), f"{name}.ffn.in")
+            ears.stands_before(layer.get_submodule(next_norm), stream)
+    ears.reads(layer.get_submodule(ffn.module), f"{name}.ffn.in")
     if ffn.out is not None:
-        hooks.reads(layer.get_submodule(ffn.out), f"{name}.ffn.hidden")
-    hooks.gives(layer.get_submodule(ffn.added or ffn.out or ffn.module), f"{name}.ffn.out")
+        ears.reads(layer.get_submodule(ffn.out), f"{name}.ffn.hidden")
+    ears.gives(layer.get_submodule(ffn.added or ffn.out or ffn.module), f"{name}.ffn.out")
     if places.norm == "post":
-        hooks.reads(layer.get_submodule(ffn.norm), f"{name}.residual_out_sum")
-    hooks.gives(layer, f"{name}.residual_out")
+        ears.reads(layer.get_submodule(ffn.norm), f"{name}.residual_out_sum")
+    ears.gives(layer, f"{name}.residual_out")
 
 
-def _said(tap: Tap, name: str, value: Tensor) -> Tensor:
+def _said(now: Pass, name: str, value: Tensor) -> Tensor:
     """The value after the tap. Where a layer puts the rows of all texts below each other they are said text by text."""
-    now = PASS.get()
-    if value.dim() != 2 or now is None:
-        return tap(name, value)
+    if value.dim() != 2:
+        return now.tap(name, value)
     texts = value.view(now.batch, -1, value.size(-1))
-    changed = tap(name, texts)
+    changed = now.tap(name, texts)
     return value if changed is texts else changed.flatten(0, 1)
 
 
-class _Hooks:
-    """The hooks of a model: those of points that are not said are never there."""
+class _Ears:
+    """Where a model is listened to: for points that are not said, nowhere."""
 
     def __init__(self, points: Collection[str]) -> None:
-        self.points, self.handles = points, list[RemovableHandle]()
+        self.points, self.listening = points, dict[nn.Module, Listening]()
 
     def begins(self, module: nn.Module, stack: StackName) -> None:
         """Know which stack is at work: a module may embed for both."""
 
-        def hook(*_: Any) -> None:
-            if (now := PASS.get()) is not None:
-                now.stack = stack
+        def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            now.stack = stack
+            return args, kwargs
 
-        self.handles.append(module.register_forward_pre_hook(hook))
+        self._at(module).before.append(hear)
 
     def reads(self, module: nn.Module, *names: str) -> None:
         """Say what the module is called with; it goes on with what comes back."""
-        places = self._places(*names)
+        said = [name for name in names if name in self.points]
 
-        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
-            if (tap := _tap()) is None:
-                return None
-            value: Tensor = args[0] if args else kwargs["hidden_states"]
-            for part, name in places:
-                value = _said(tap.inside(part), name, value)
+        def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            given: Tensor = args[0] if args else kwargs["hidden_states"]
+            value = given
+            for name in said:
+                value = _said(now, name, value)
+            if value is given:
+                return args, kwargs
             return ((value, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": value})
 
-        if places:
-            self.handles.append(module.register_forward_pre_hook(hook, with_kwargs=True))
+        if said:
+            self._at(module).before.append(hear)
 
     def gives(self, module: nn.Module, name: str) -> None:
         """Say what the module gives out: a tensor, the first of several, or what a stack calls its last state."""
-        places = self._places(name)
 
-        def hook(_: nn.Module, __: Any, output: Any) -> Any:
-            if (tap := _tap()) is None:
-                return None
-            ((part, local),) = places
-            if hasattr(output, "last_hidden_state"):
-                output.last_hidden_state = tap.inside(part)(local, output.last_hidden_state)
-                return output
+        def heard(now: Pass, output: Any) -> Any:
+            if isinstance(output, Tensor):
+                return _said(now, name, output)
             if isinstance(output, tuple):
-                return (tap.inside(part)(local, output[0]), *output[1:])
-            return _said(tap.inside(part), local, output)
+                return (now.tap(name, output[0]), *output[1:])
+            output.last_hidden_state = now.tap(name, output.last_hidden_state)
+            return output
 
-        if places:
-            self.handles.append(module.register_forward_hook(hook))
+        if name in self.points:
+            self._at(module).after.append(heard)
 
     def stands_before(self, norm: nn.Module, name: str) -> None:
         """Say the stream that this norm reads, and that is added to again behind it: both go on with what comes back.
 
         The sum was made for these two alone, so an edit is written into it.
         """
-        places = self._places(name)
 
-        def hook(_: nn.Module, args: tuple[Any, ...]) -> None:
-            if (tap := _tap()) is not None:
-                ((part, local),) = places
-                stream: Tensor = args[0]
-                changed = _said(tap.inside(part), local, stream)
-                if changed is not stream:
-                    stream.copy_(changed)
+        def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            stream: Tensor = args[0]
+            changed = _said(now, name, stream)
+            if changed is not stream:
+                stream.copy_(changed)
+            return args, kwargs
 
-        if places:
-            self.handles.append(norm.register_forward_pre_hook(hook))
+        if name in self.points:
+            self._at(norm).before.append(hear)
 
     def embeds(self, module: nn.Module, stack: StackName, name: str, scale: float) -> None:
         """Say vectors of tokens, segments or positions, for each text; of tokens times the scale that the stack
         multiplies them by next, so an edit is divided by it."""
-        places = self._places(name)
 
-        def hook(_: nn.Module, __: Any, output: Tensor) -> Tensor | None:
-            now, tap = PASS.get(), _tap()
-            if now is None or tap is None or now.stack != stack:
-                return None
-            ((part, local),) = places
+        def heard(now: Pass, output: Tensor) -> Tensor:
+            if now.stack != stack:
+                return output
             said = output.expand(now.batch, *output.shape[-2:])
             if scale == 1:
-                return tap.inside(part)(local, said)
-            changed = tap.inside(part)(local, scaled := said * scale)
-            return None if changed is scaled else changed / scale
+                return now.tap(name, said)
+            changed = now.tap(name, scaled := said * scale)
+            return output if changed is scaled else changed / scale
 
-        if places:
-            self.handles.append(module.register_forward_hook(hook))
+        if name in self.points:
+            self._at(module).after.append(heard)
 
-    def _places(self, *names: str) -> list[tuple[str, str]]:
-        """The part and the local name of each point that is said."""
-        return [(name.rpartition(".")[0], name.rpartition(".")[2]) for name in names if name in self.points]
+    def _at(self, module: nn.Module) -> Listening:
+        return self.listening.get(module) or self.listening.setdefault(module, Listening(module))

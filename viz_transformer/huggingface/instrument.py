@@ -33,14 +33,14 @@ class HuggingFaceModel:
         for places in family.stacks.values():
             if places.shared:
                 _go_through_each_once(self.base.get_submodule(places.module), places.layers, model.config)
-        self._hooks = install(self.base, family.stacks, anatomy.point)
+        self._listening = install(self.base, family.stacks, anatomy.point)
 
     def tell(self, anatomy: Anatomy) -> None:
         """Tell this of itself from now on, and say the points that it names; before anyone else asks it."""
-        for handle in self._hooks:
-            handle.remove()
+        for each in self._listening:
+            each.remove()
         self.anatomy = anatomy
-        self._hooks = install(self.base, self.family.stacks, anatomy.point)
+        self._listening = install(self.base, self.family.stacks, anatomy.point)
 
     @property
     def device(self) -> torch.device:
@@ -58,7 +58,9 @@ class HuggingFaceModel:
         ids: dict[str, Tensor] = {}
         if sources is not None:
             ids["input_ids"] = self.batch(sources, self.anatomy.source_pad)
-            ids["attention_mask"] = self.kept(sources, ids["input_ids"])
+            kept = self.kept(sources, ids["input_ids"])
+            if not kept.all():  # without padding nothing is said of it, as whoever calls the model would
+                ids["attention_mask"] = kept
         if targets is not None:
             ids["input_ids" if sources is None else "decoder_input_ids"] = self.batch(targets, None)
         given: dict[str, Any] = {**ids, "use_cache": False} if targets is not None else {**ids}

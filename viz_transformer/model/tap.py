@@ -82,7 +82,11 @@ class Recorder:
         self._store.start = start
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        return self._store.edited(name, value)
+        store = self._store
+        if store.edits:
+            return store.edited(name, value)
+        store.values[name] = value
+        return value
 
     def inside(self, part: str) -> Tap:
         return self._whole.inside(part)
