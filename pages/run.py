@@ -15,6 +15,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.sentences import shortened
+from viz_transformer.text.codec import both_of, joined
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
@@ -63,15 +64,13 @@ def inputs(summary: Summary | None) -> DeltaGenerator | None:
         with left:
             st.text_input(NO_TEXT, label_visibility="collapsed", placeholder=NO_TEXT, key="run_recorded", disabled=True)
         return None
+    pairs = summary is not None and summary.anatomy.reads_pairs
     with left:
         label = examples.label(task)
-        st.text_input(
-            label,
-            autocomplete="off",
-            label_visibility="collapsed",
-            placeholder=label,
-            **state.bind("text", key="run_text"),
-        )
+        text_box(label, key="run_text", **({"place": 0} if pairs else {}))
+    if pairs:
+        with middle:
+            text_box(SECOND, key="run_second", place=1)
     if offered:
         key, text_now = "run_example", state.SHARED.now().text
         st.session_state[key] = text_now if text_now in offered else None
@@ -91,6 +90,19 @@ def inputs(summary: Summary | None) -> DeltaGenerator | None:
         return None
     with right:
         return frame.place("number")
+
+
+def text_box(label: str, *, key: str, place: int | None = None) -> None:
+    """The box of a text, or of the first or second of two that are read together."""
+    bound = state.bind("text", key=key)
+    if place is not None:
+        both = both_of(state.SHARED.now().text)
+
+        def taken(new: str) -> str:
+            return joined(*(new if each == place else both[each] for each in range(2)))
+
+        bound = state.bind("text", key=key, value=both[place], taken=taken)
+    st.text_input(label, autocomplete="off", label_visibility="collapsed", placeholder=label, **bound)
 
 
 def slider() -> None:
@@ -313,6 +325,7 @@ def compared(shown: Shown) -> str | None:
     return f"Live, within {gap:.1e} of the recording. {then}"
 
 
+SECOND = "A second text, told apart from the first"
 NO_TEXT = "A recording cannot read another text"
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
 

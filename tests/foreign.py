@@ -208,6 +208,10 @@ class ForeignCodec:
     mask: int | None = None
     adds_end = False
     splits_characters = True
+    reads_pairs = False
+
+    def second(self, ids: Sequence[int]) -> int | None:
+        return None
 
     def encode(self, text: str) -> Encoded:
         if not text.strip():

@@ -108,6 +108,7 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         max_target=most,
         source_pad=pad if is_encoder and isinstance(pad, int) else None,
         labels=labels,
+        reads_pairs=family.kind == "encoder-only",
         scoring=scoring,
     )
 

@@ -10,16 +10,16 @@ from functools import cached_property
 from operator import index
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import transformers
 from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.huggingface.folder import HuggingFaceSummary
-from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, quoted
-from viz_transformer.text.codec import Encoded
+from viz_transformer.text.codec import PAIR, Encoded
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
@@ -97,8 +97,13 @@ def codecs_of(
             padding=tokenizer.pad_token_id,
             mask=tokenizer.mask_token_id if anatomy.output == "masked token" else None,
             reads_specials=anatomy.output == "masked token",
+            reads_pairs=anatomy.reads_pairs,
+            separator=tokenizer.sep_token_id if anatomy.reads_pairs else None,
             **shared,
         )
+        types = getattr(model.model.config, "type_vocab_size", None) or 0
+        if summary.family.segmented and types > 1:
+            model.separator = source.separator
     if anatomy.has_decoder:
         start: int | None = None
         forced: tuple[int, ...] = ()
@@ -128,6 +133,13 @@ def codecs_of(
     return source, target, _notes(generation, names, tokenizer)
 
 
+class _Piece(NamedTuple):
+    """A token of a text, and what was typed for it: "" for one that was added, None where it is not told."""
+
+    id: int
+    typed: str | None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HuggingFaceCodec:
     """A `TextCodec`. Text never turns into a special token, but for a model that fills in masks: there it has to."""
@@ -146,6 +158,12 @@ class HuggingFaceCodec:
     reads_specials: bool = False
     is_target: bool = False
     splits_characters: bool = False
+    reads_pairs: bool = False
+    separator: int | None = None
+
+    def second(self, ids: Sequence[int]) -> int | None:
+        """Where the second of two texts begins."""
+        return second_text(ids, self.separator, self.padding)
 
     @property
     def adds_end(self) -> bool:
@@ -154,26 +172,28 @@ class HuggingFaceCodec:
     @cached_property
     def _around(self) -> list[int]:
         """What the tokenizer puts around a text."""
-        return self._cut("")[0]
+        return [token.id for token in self._cut("")]
 
     def encode(self, text: str) -> Encoded:
         """The ids of a text, with the special tokens that the tokenizer puts around it; an answer's begins with what
-        every answer begins with. Raises ValueError for a text without tokens."""
+        every answer begins with. A model that reads pairs may be given two texts with `PAIR` between them. Raises
+        ValueError for a text without tokens."""
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        ids, spans = self._cut(text)
-        if not text.strip() or len(ids) == len(self._around):
+        found = self._cut(text)
+        if not text.strip() or len(found) == len(self._around):
             raise ValueError("the text is empty: type at least one character")
-        if spans is not None and self.unknown is not None and not self.reads_specials:
-            typed_specials = {i for i in self.special_ids if i != self.unknown}
-            ids = [
-                self.unknown if i in typed_specials and end > start else i
-                for i, (start, end) in zip(ids, spans, strict=True)
+        if self.unknown is not None:
+            stays = {self.unknown, self.mask if self.reads_specials else None}
+            typed_specials = {i for i in self.special_ids if i not in stays}
+            found = [
+                piece._replace(id=self.unknown) if piece.typed and piece.id in typed_specials else piece
+                for piece in found
             ]
+        ids = [piece.id for piece in found]
         begins = (self.start, *self.forced_start) if self.start is not None else ()
         if tuple(ids[: len(self.forced_start)]) == self.forced_start:
             begins = begins[:1]
-        pieces = [None if spans is None else text[slice(*spans[place])] for place in range(len(ids))]
-        typed = [self._original(i, piece) for i, piece in zip(ids, pieces, strict=True)]
+        typed = [self._original(*piece) for piece in found]
         return self._encoded((*begins, *ids), (*(self.names[i] for i in begins), *typed))
 
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
@@ -204,15 +224,39 @@ class HuggingFaceCodec:
             raise ValueError(f"id {quoted(id)} is outside the vocabulary: ids go from 0 to {len(self.names) - 1}")
         return id
 
-    def _cut(self, text: str) -> tuple[list[int], list[tuple[int, int]] | None]:
-        """The ids of a text, and where each stands in it, where the tokenizer tells."""
+    def _cut(self, text: str) -> list[_Piece]:
+        """The tokens of a text, or of two, and what was typed for each, where the tokenizer tells."""
         told = bool(self.tokenizer.is_fast)
-        given = {"text_target": text} if self.is_target else {"text": text}
+        texts = text.split(PAIR, 1) if self.reads_pairs and PAIR in text else [text]
+        if len(texts) == 2 and not all(each.strip() for each in texts):
+            texts = ["".join(texts)]
+        names = ("text", "text_pair") if not self.is_target else ("text_target",)
         with self.lock:
-            found = self.tokenizer(
-                **given, split_special_tokens=not self.reads_specials, return_offsets_mapping=told, verbose=False
+            found: Any = self.tokenizer(
+                **dict(zip(names, texts, strict=False)),
+                split_special_tokens=not self.reads_specials,
+                return_offsets_mapping=told,
+                verbose=False,
             )
-        return list(found["input_ids"]), [tuple(span) for span in found["offset_mapping"]] if told else None
+        ids = list(found["input_ids"])
+        if len(texts) == 2:
+            self._check_segments(ids, found.get("token_type_ids"))
+        if not told:
+            return [_Piece(id, None) for id in ids]
+        of = found.sequence_ids(0)
+        return [
+            _Piece(id, "" if which is None else texts[which][slice(*span)])
+            for id, which, span in zip(ids, of, found["offset_mapping"], strict=True)
+        ]
+
+    def _check_segments(self, ids: Sequence[int], theirs: Sequence[int] | None) -> None:
+        """Raise ValueError where the tokenizer tells two texts apart otherwise than by what stands between them."""
+        second = self.second(ids)
+        ours = [int(second is not None and place >= second) for place in range(len(ids))]
+        if self.separator is not None and theirs is not None and any(theirs) and list(theirs) != ours:
+            raise ValueError(
+                "the tokenizer numbers the tokens of two texts in a way that is not known here: give one text"
+            )
 
     def _original(self, id: int, typed: str | None) -> str:
         """What was typed, where the name of the token does not show it."""

@@ -101,6 +101,8 @@ class Family:
     learned: bool = False
     biased: bool = False
     gated: bool = False
+    segmented: bool = False
+    """Whether the second of two texts is told apart by a vector that is added to each of its tokens."""
     tagger: tuple[str, ...] = ("classifier",)
     """As `head`, of a class that gives each token a label."""
     instead: Mapping[str, str] = field(default_factory=dict)
@@ -240,6 +242,7 @@ _BERT = Family(
     heads=_MASKED,
     head=("cls",),
     learned=True,
+    segmented=True,
     instead={"BertForPreTraining": "BertForMaskedLM"},
 )
 _DISTILBERT_STACK = StackPlaces(
@@ -369,6 +372,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             title="RoBERTa",
             stacks={"encoder": replace(_BERT_STACK, first_row="after padding")},
             head=("lm_head",),
+            segmented=False,
         ),
         "electra": replace(_BERT, title="ELECTRA", head=("generator_predictions", "generator_lm_head")),
         "distilbert": replace(

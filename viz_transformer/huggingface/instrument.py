@@ -19,6 +19,15 @@ from viz_transformer.model.kinds import StackName
 from viz_transformer.model.stepping import padded
 from viz_transformer.model.tap import OFF, Tap
 
+
+def second_text(ids: Sequence[int], separator: int | None, pad: int | None) -> int | None:
+    """Where the second of two texts begins: behind the first separator, if more than separators follow; else None."""
+    if separator is None or separator not in ids:
+        return None
+    behind = ids.index(separator) + 1
+    return behind if set(ids[behind:]) - {separator, pad} else None
+
+
 NO_HEAD = "this model has no output layer, so no vector of it has logits"
 
 
@@ -30,6 +39,7 @@ class HuggingFaceModel:
         self.model.train(False)
         self.model.requires_grad_(False)
         self.base: nn.Module = model.base_model
+        self.separator: int | None = None  # of two texts that are told apart by vectors of their own
         for places in family.stacks.values():
             if places.shared:
                 _go_through_each_once(self.base.get_submodule(places.module), places.layers, model.config)
@@ -61,6 +71,8 @@ class HuggingFaceModel:
             kept = self.kept(sources, ids["input_ids"])
             if not kept.all():  # without padding nothing is said of it, as whoever calls the model would
                 ids["attention_mask"] = kept
+            if self.separator is not None:
+                ids["token_type_ids"] = self.segments(sources, ids["input_ids"])
         if targets is not None:
             ids["input_ids" if sources is None else "decoder_input_ids"] = self.batch(targets, None)
         given: dict[str, Any] = {**ids, "use_cache": False} if targets is not None else {**ids}
@@ -74,6 +86,14 @@ class HuggingFaceModel:
         """1 where a token stands, 0 for padding: [B, T]."""
         pad = self.anatomy.source_pad
         return torch.ones_like(ids) if pad is None else (ids != pad).long()
+
+    def segments(self, rows: Rows, ids: Tensor) -> Tensor:
+        """0 for tokens of the first text, 1 for those of the second: [B, T]."""
+        found = torch.zeros_like(ids)
+        for row, given in enumerate(rows):
+            if (second := second_text(given, self.separator, self.anatomy.source_pad)) is not None:
+                found[row, second : len(given)] = 1
+        return found
 
     def run(self, tap: Tap, batch: int, start: int = 0, **given: Any) -> Tensor:
         """One pass of the whole model: its logits, or what a model without logits gives out."""

@@ -56,6 +56,7 @@ class Anatomy:
     what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
     `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
     classes, of which by `scoring` one holds, or each by itself, or whose logits are plain numbers (of a regression).
+    reads_pairs: whether its text may be two texts that are told apart.
     """
 
     kind: ModelKind
@@ -79,6 +80,7 @@ class Anatomy:
     target_pad: int | None = None
     pad_to: int | None = None
     labels: tuple[str, ...] = ()
+    reads_pairs: bool = False
     scoring: Scoring = "one"
     config: ModelConfig | None = None
 

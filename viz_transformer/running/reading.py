@@ -10,16 +10,27 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import Edit
 from viz_transformer.running.record import Tokens
 from viz_transformer.running.tracing import TextOrIds, encode_source, record, trace
-from viz_transformer.text.codec import TextCodec
+from viz_transformer.text.codec import TextCodec, joined
 
 
-def read(ckpt: Checkpoint, source: TextOrIds, *, masked: Sequence[int] = (), edits: Sequence[Edit] = ()) -> Run:
+def read(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    pair: str | None = None,
+    masked: Sequence[int] = (),
+    edits: Sequence[Edit] = (),
+) -> Run:
     """What happens when the model reads `source`: a run without steps, recorded in one pass.
 
+    `pair` is a second text, which a model that reads pairs tells apart from the first; as one string, a tab stands
+    between them.
     At the positions in `masked` it reads its mask token; `trace.src_originals` keep what stands there in the text, and
     `info["masked"]` its ids, by position. Raises ValueError for input that the model cannot read, for a position that
     the text does not have, and for one of a special token.
     """
+    if pair is not None:
+        source = _both(ckpt, source, pair)
     if not ckpt.anatomy.has_encoder:
         if masked:
             raise ValueError(_NO_MASK)
@@ -31,6 +42,18 @@ def read(ckpt: Checkpoint, source: TextOrIds, *, masked: Sequence[int] = (), edi
     src = _hidden(ckpt.codec("source"), whole, hidden) if hidden else whole
     info = {"kind": "read", "masked": [[place, whole.ids[place]] for place in hidden]}
     return Run("", (), record(ckpt, src, Tokens(), (), edits=edits, info=info), "end token")
+
+
+def _both(ckpt: Checkpoint, source: TextOrIds, pair: str) -> str:
+    """Two texts as one."""
+    if not ckpt.anatomy.reads_pairs:
+        raise ValueError("this model reads one text: leave the second out")
+    if not isinstance(source, str):
+        raise ValueError("ids are read as they are: put those of the second text behind the first")
+    for name, text in (("first", source), ("second", pair)):
+        if not text.strip():
+            raise ValueError(f"the {name} text is empty: type at least one character")
+    return joined(source, pair)
 
 
 _NO_MASK = "this model has no token that stands for a masked one, so none of its tokens can be masked"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -73,6 +73,11 @@ class RecordedText:
     mask: int | None = None
     adds_end = False
     splits_characters = False
+    reads_pairs = False
+
+    def second(self, ids: Sequence[int]) -> int | None:
+        """Nowhere."""
+        return None
 
     @property
     def names(self) -> tuple[str, ...]:

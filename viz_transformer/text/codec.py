@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any, Protocol
@@ -12,6 +12,20 @@ from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
 
 _KEYS = {"tokenizer", "specials", "add_bos", "add_eos"}
+PAIR = "\t"
+"""Between two texts that a model reads together."""
+
+
+def both_of(text: str) -> tuple[str, str]:
+    """The first and the second of two texts; "" for a second that is not there."""
+    first, _, second = text.partition(PAIR)
+    return first, second
+
+
+def joined(first: str, second: str) -> str:
+    """Two texts as one, as `both_of` parts them; the first alone without a second."""
+    first = first.replace(PAIR, " ")
+    return f"{first}{PAIR}{second}" if second.strip() else first
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,15 @@ class TextCodec(Protocol):
         """Whether a token is a character, so that tokens join to words without marks."""
         ...
 
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether a text may be two, with `PAIR` between them."""
+        ...
+
+    def second(self, ids: Sequence[int]) -> int | None:
+        """Where the second of two texts begins among these ids; None for one text."""
+        ...
+
     def encode(self, text: str) -> Encoded:
         """The ids of a text. Raises ValueError, in one sentence, for a text that cannot be read."""
         ...
@@ -149,6 +172,15 @@ class Codec:
     @property
     def splits_characters(self) -> bool:
         return self.tokenizer.kind == "characters"
+
+    @property
+    def reads_pairs(self) -> bool:
+        """No."""
+        return False
+
+    def second(self, ids: Sequence[int]) -> int | None:
+        """Nowhere."""
+        return None
 
     @property
     def forced_start(self) -> tuple[int, ...]:

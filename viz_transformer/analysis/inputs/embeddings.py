@@ -117,6 +117,12 @@ def embedding_table(ckpt: Checkpoint, side: SideName) -> NDArray[np.float32]:
     return table
 
 
+def tells_texts_apart(trace: Trace) -> bool:
+    """Whether tokens of the run have different segments: vectors that are added for the first or second text."""
+    name = "encoder.embed.segment"
+    return name in trace and not torch.equal(trace[name][0, 0], trace[name][0, -1])
+
+
 def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = None) -> InputSum:
     """Embedding, scale, position and input of one side of a run: of one position, or with `row=None` of all.
 

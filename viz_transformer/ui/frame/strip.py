@@ -22,23 +22,31 @@ from viz_transformer.text.notation import CARD_KEY
 
 
 def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str | None = None) -> list[dict[str, Any]]:
-    """The two rows of chips as the browser gets them. With a text, the first can be written anew, with a target the
-    second: these stand in its box, and are not the run's own where it is shown in the place of one that cannot be made.
+    """The rows of chips as the browser gets them: what was read, of two texts a row each, and what was written.
+
+    With a text, the first can be written anew, with a target the second: these stand in its box, and are not the run's
+    own where it is shown in the place of one that cannot be made.
     Of a model that writes nothing the second row is what it would put in the place of masks, if there are any, or the
     labels that it gives.
     """
     encoder = ckpt.anatomy.has_encoder
     source, answer = ckpt.codecs.get("source"), ckpt.codecs.get("target")
+    chips = read_chips(ckpt, run)
+    second = None if source is None else source.second(run.trace.src_ids)
     rows = [
         ChipRow(
-            label="reads",
-            chips=read_chips(ckpt, run),
+            label="reads" if second is None else "reads 1",
+            chips=chips[:second],
             side=SOURCE.name if encoder else TARGET.name,
             field="i" if encoder else "t",
             letters=_letters(source if encoder else answer),
             edit=None if text is None else Editing(field="text", text=text, said="Edit the text"),
         ),
     ]
+    if second is not None:
+        rows.append(
+            ChipRow(label="reads 2", chips=chips[second:], side=SOURCE.name, at=second, field="i", first=second)
+        )
     if ckpt.anatomy.writes:
         rows.append(
             ChipRow(

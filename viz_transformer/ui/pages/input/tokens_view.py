@@ -10,6 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.inputs.embeddings import tells_texts_apart
 from viz_transformer.analysis.inputs.vocabulary import fixed_length
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
@@ -51,6 +52,9 @@ def _cells(shown: Shown, side: SideName) -> None:
     st.html(token_cells(codec, read, selected=state.selection()[SIDES[side].field]))
     if remark := _unknown_remark(codec, read):
         text.paragraph(remark)
+    if (second := codec.second(read.ids)) is not None:
+        apart = ": their segment is 1, that of the others 0" if tells_texts_apart(shown.trace) else ""
+        text.paragraph(f"From position {second} on the tokens are those of the second text{apart}.")
 
 
 def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) -> str:
