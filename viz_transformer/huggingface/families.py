@@ -380,6 +380,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             title="DistilBERT",
             stacks={"encoder": _DISTILBERT_STACK},
             head=("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
+            segmented=False,
         ),
         "albert": replace(
             _BERT,
@@ -396,6 +397,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             tagger=("head", "classifier"),
             acts=ROTARY,
             learned=False,
+            segmented=False,
             gated=True,
             instead={},
         ),
