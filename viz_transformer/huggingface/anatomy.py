@@ -149,8 +149,8 @@ class _Settings:
         count = self.number(_LAYERS[stack])
         if count > MAX_LAYERS:  # before points are named for each
             raise CheckpointError(
-                f"{self.where} describes {count:,} layers, at most {MAX_LAYERS} can be looked at: if it has not as many,"
-                f" {COPY_AGAIN}"
+                f"{self.where} describes {count:,} layers, at most {MAX_LAYERS} can be looked at: if it has not as"
+                f" many, {COPY_AGAIN}"
             )
         return count
 
