@@ -213,6 +213,12 @@ def test_outputs_stand_beside_the_input_on_one_scale():
     assert second.customdata[0][1] == "one head<br>vector 0, feature 1: 3<br>wanted -2"
 
 
+def test_a_number_that_is_too_small_for_its_digits_does_not_make_letters_smaller():
+    rows = [rebuilt_row([[0.11]], [("one head", [[output]])], title="x") for output in (0.004, 0.1234)]
+    sizes = [[trace.textfont.size for trace in row.data if trace.type == "scatter"] for row in rows]
+    assert sizes[0][1] == sizes[1][1] == 13
+
+
 def test_maps_are_from_0_to_1_with_their_names_on_both_sides():
     figure = map_row(
         [("a", np.eye(3)), ("b", np.full((3, 3), 1 / 3))], names=["x", "y", "x"], kind="encoder", title="t"

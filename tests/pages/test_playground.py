@@ -80,7 +80,7 @@ def test_every_part_opens_says_how_to_read_it_and_is_in_the_address(app, part):
     again(app)
     assert address(app).get("play", "attention") == part
     assert "How to read it" in words(app) and "What not to conclude" in words(app)
-    assert len(figures(app)) == {"scaling": 2, "rebuild": 0, "copy": 0}.get(part, 1)
+    assert len(figures(app)) == {"scaling": 2, "rebuild": 2}.get(part, 1)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -331,6 +331,7 @@ def test_a_training_goes_from_start_to_done_and_its_curve_is_that_of_its_seed(ap
     opened(app, play="rebuild", play_seed="2")
     assert wording("one_head_without_w_o_and_heads_with_it", 2) in words(app)
     assert not app.button(key="play_start").disabled and app.button(key="play_stop").disabled
+    untrained, maps = figures(app)
     app.button(key="play_start").click()
     again(app)
     finished(app)
@@ -338,6 +339,8 @@ def test_a_training_goes_from_start_to_done_and_its_curve_is_that_of_its_seed(ap
     expected = Rebuild(RebuildSettings(vectors=tuple(map(tuple, drawn("q", 2, 5, 4).tolist())), seed=2, steps=40))
     while expected.done < 40:
         expected.step()
+    assert same(tables(untrained)[1], expected.before[0].output)
+    assert same(tables(maps)[0], expected.before[0].weights[0])
     loss, outputs, before, after = figures(app)
     for place in range(2):
         assert np.array_equal(numbers(loss["data"][place]["y"]), expected.losses[place])
@@ -417,10 +420,12 @@ def test_two_sessions_have_trainings_of_their_own(app, new_app, short):
 
 def test_copying_shows_losses_answers_and_maps(app, short):
     opened(app, play="copy", play_seed="1")
+    (untrained,), said = figures(app), words(app)
     app.button(key="play_start").click()
     again(app)
     finished(app, "copy")
     work = mine(app, "copy").work
+    assert same(tables(untrained)[2], work.before[1].weights[0]) and "8 new texts" in said
     loss, maps = figures(app)
     assert [len(numbers(line["y"])) for line in loss["data"]] == [20] * 4
     assert np.array_equal(numbers(loss["data"][0]["y"]), work.losses[0, 0])

@@ -149,7 +149,7 @@ def _numbers(
     parts: _Parts, grid: Grid, x: Any, y: Any, allowed: NDArray[np.bool_], low: float, column: float, theme: Theme
 ) -> None:
     """The number of each cell, in the ink that stands out from its colour; none where it would be too small to read."""
-    texts = [[labels.escape(numerals.number(value, grid.digits)) for value in line] for line in grid.values.tolist()]
+    texts = [[numerals.number(value, grid.digits) for value in line] for line in grid.values.tolist()]
     longest = max(len(text) for line in texts for text in line)
     size = min(13.0, (column - 4) / (longest * CHARACTER))
     if size < _SMALLEST_FONT:
@@ -165,7 +165,7 @@ def _numbers(
         go.Scatter(
             x=[x[j] for _, j in cells],
             y=[y[i] for i, _ in cells],
-            text=[texts[i][j] for i, j in cells],
+            text=[labels.escape(texts[i][j]) for i, j in cells],
             textfont={"family": MONO_STACK, "size": size, "color": [ink(grid.values[i, j]) for i, j in cells]},
             mode="text",
             hoverinfo="skip",

@@ -19,6 +19,7 @@ from viz_transformer.analysis.playground.experiments import (
     CopySettings,
     Rebuild,
     RebuildSettings,
+    Rebuilt,
     new_copying,
     new_rebuild,
 )
@@ -28,6 +29,7 @@ from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import question, view
 from viz_transformer.ui.pages.playground.fields import FIELDS
+from viz_transformer.ui.session.kept import kept
 
 EVERY = 1.0
 """Seconds between two pictures of a training that goes on."""
@@ -49,13 +51,14 @@ def panel(
     make: Callable[[], Any],
     draw: Callable[[Any, bool], None],
     *,
+    untrained: Callable[[], Any],
     before: str,
     steps: int,
 ) -> Any:
     """Buttons and state of one training, and what `draw` makes of it; drawn again every while as long as it goes on.
 
     Returns the work as it stands, None where there is none. before: what is said where there is none yet. `draw` gets
-    the work, and whether it still goes on.
+    the work, and whether it still goes on; before there is any, that of `untrained`, of which no step is made.
     """
     owner = (st.session_state.setdefault(_OWNER, uuid.uuid4().hex), name)
     found = trainings().find(owner, settings)
@@ -72,8 +75,8 @@ def panel(
         if problem := _take_problem():
             text.paragraph(problem, tone="warning")
         _say_state(training, before, steps)
-        if training is not None and training.work is not None:
-            draw(training.work, going)
+        work = None if training is None else training.work
+        draw(untrained() if work is None else work, going)
 
     st.fragment(whole, run_every=EVERY if ticking else None)()
     return None if found is None else found.work
@@ -130,6 +133,9 @@ def _say_state(training: Training[Any] | None, before: str, steps: int) -> None:
 # --- give back the input
 
 
+_untrained_rebuild = kept(8)(Rebuild)
+
+
 def rebuild() -> Question | None:
     """One head and several heads learn to give back the queries of the attention part."""
     given = view.own_vectors().query
@@ -157,6 +163,7 @@ def rebuild() -> Question | None:
         settings,
         lambda: new_rebuild(settings),
         _rebuilt,
+        untrained=lambda: _untrained_rebuild(settings),
         before=(
             f"One head without W_O, and {settings.heads} heads with it, each learn on their own to give back their"
             f" {len(given)} input vectors: {settings.steps:,} steps of Adam, a learning rate of"
@@ -169,40 +176,56 @@ def rebuild() -> Question | None:
 
 def _rebuilt(work: Rebuild, going: bool) -> None:
     done = work.done
-    if done:
-        step = max(1, done // MOST_POINTS)
-        at = list(range(0, done, step))
-        lines = [
-            Curve(name, at, work.losses[place, at], ink=place, dash="solid" if place else "dash")
-            for place, name in enumerate(work.names)
-        ]
-        title = "Loss" if step == 1 else f"Loss, one step in {step}"
-        alt = "Loss of one head and of several heads against steps"
-        losses = {name: work.losses[place, :done] for place, name in enumerate(work.names)}
-        note = "The loss before each step, of every step."
-        asked = None if going else _loss_asked(losses, "rebuild", note)
-        _draw_losses(lines, work.losses[:, at], work.total, asked, title=title, unit="mean squared error", alt=alt)
+    if not done:
+        with st.container(key="play_picture"):
+            _outputs(work)
+        with st.container(key="play_rest"):
+            _weights_maps(work, work.before, "Attention maps before training", key="play_maps_before")
+        return
+    step = max(1, done // MOST_POINTS)
+    at = list(range(0, done, step))
+    lines = [
+        Curve(name, at, work.losses[place, at], ink=place, dash="solid" if place else "dash")
+        for place, name in enumerate(work.names)
+    ]
+    title = "Loss" if step == 1 else f"Loss, one step in {step}"
+    alt = "Loss of one head and of several heads against steps"
+    losses = {name: work.losses[place, :done] for place, name in enumerate(work.names)}
+    note = "The loss before each step, of every step."
+    asked = None if going else _loss_asked(losses, "rebuild", note)
+    _draw_losses(lines, work.losses[:, at], work.total, asked, title=title, unit="mean squared error", alt=alt)
     with st.container(key="play_rest"):
         _rebuilt_rest(work, going)
 
 
 def _rebuilt_rest(work: Rebuild, going: bool) -> None:
     """Output beside input, and when it has ended the maps."""
-    now = work.now
-    names = [f"x{i}" for i in range(len(work.x))]
-    outputs = [(f"{name}: {each.loss:.1e}", each.output) for name, each in zip(work.names, now, strict=True)]
-    figure = rebuilt_row(
-        work.x.numpy(), outputs, title=f"Output beside input, after {now[0].step:,} steps", theme=frame.theme()
-    )
-    view.chart(figure, key="play_outputs", alt="The input vectors and the outputs of both networks as tables")
+    _outputs(work)
     if going:
         return
-    for moment, found in (("before", work.before), ("now", now)):
-        maps = [("one head", found[0].weights[0])]
-        maps += [(f"head {h} of {len(found[1].weights)}", weights) for h, weights in enumerate(found[1].weights)]
-        title = "Attention maps before training" if moment == "before" else f"The same after {found[0].step:,} steps"
-        figure = map_row(maps, names=names, kind="encoder", title=title, theme=frame.theme())
-        view.chart(figure, key=f"play_maps_{moment}", alt=title)
+    _weights_maps(work, work.before, "Attention maps before training", key="play_maps_before")
+    _weights_maps(work, work.now, f"The same after {work.now[0].step:,} steps", key="play_maps_now")
+
+
+def _outputs(work: Rebuild) -> None:
+    """What both networks make of the vectors, beside them."""
+    outputs = [(f"{name}: {each.loss:.1e}", each.output) for name, each in zip(work.names, work.now, strict=True)]
+    title = f"Output beside input, {_when(work.now[0].step)}"
+    figure = rebuilt_row(work.x.numpy(), outputs, title=title, theme=frame.theme())
+    view.chart(figure, key="play_outputs", alt="The input vectors and the outputs of both networks as tables")
+
+
+def _when(step: int) -> str:
+    return f"after {step:,} steps" if step else "before training"
+
+
+def _weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key: str) -> None:
+    """The attention of the one head and of each of the several, at one moment."""
+    maps = [("one head", found[0].weights[0])]
+    maps += [(f"head {h} of {len(found[1].weights)}", weights) for h, weights in enumerate(found[1].weights)]
+    names = [f"x{i}" for i in range(len(work.x))]
+    figure = map_row(maps, names=names, kind="encoder", title=title, theme=frame.theme())
+    view.chart(figure, key=key, alt=title)
 
 
 def _loss_asked(columns: dict[str, Any], name: str, note: str) -> Asked:
@@ -255,6 +278,9 @@ def _decades(values: Any) -> tuple[float, float]:
 # --- copy with and without the mask
 
 
+_untrained_copying = kept(8)(Copying)
+
+
 def copying() -> Question:
     """Two equal decoders learn to copy, one with the causal mask and one without."""
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
@@ -265,6 +291,7 @@ def copying() -> Question:
         settings,
         lambda: new_copying(settings),
         _copied,
+        untrained=lambda: _untrained_copying(settings),
         before=(
             f"Two equal decoders of one layer, 2 heads and d_model 32 learn to write a bar, {settings.length} random"
             f" letters out of {settings.letters}, the same letters once more, and a bar. One has the causal mask, the"
@@ -277,32 +304,37 @@ def copying() -> Question:
 
 def _copied(work: Copying, going: bool) -> None:
     done = work.done
-    if done:
-        at = list(range(done))
-        lines = [
-            Curve(
-                f"{what}, {name}",
-                at,
-                work.losses[place, kind, :done],
-                ink=place,
-                dash="dot" if kind else "solid",
-                width=1.5 if kind else 2.5,
-            )
-            for kind, what in enumerate(LETTERS_COUNTED)
-            for place, name in enumerate(work.names)
-        ]
-        note = "The loss before each step, in nats per letter, of every step."
-        _draw_losses(
-            lines,
-            work.losses[:, :, :done],
-            work.total,
-            None if going else _loss_asked(_losses_of(work), "copy", note),
-            title="Loss while the right letters are given",
-            unit="nats per letter",
-            alt="Loss of both decoders against steps",
-            levels=[(work.floor, f"{numerals.number(work.floor, 2)}: least for all letters without reading ahead")],
+    if not done:
+        with st.container(key="play_picture"):
+            _copied_maps(work)
+        with st.container(key="play_rest"):
+            copy_facts(work, _letters(work))
+        return
+    at = list(range(done))
+    lines = [
+        Curve(
+            f"{what}, {name}",
+            at,
+            work.losses[place, kind, :done],
+            ink=place,
+            dash="dot" if kind else "solid",
+            width=1.5 if kind else 2.5,
         )
-    if not going and done:
+        for kind, what in enumerate(LETTERS_COUNTED)
+        for place, name in enumerate(work.names)
+    ]
+    note = "The loss before each step, in nats per letter, of every step."
+    _draw_losses(
+        lines,
+        work.losses[:, :, :done],
+        work.total,
+        None if going else _loss_asked(_losses_of(work), "copy", note),
+        title="Loss while the right letters are given",
+        unit="nats per letter",
+        alt="Loss of both decoders against steps",
+        levels=[(work.floor, f"{numerals.number(work.floor, 2)}: least for all letters without reading ahead")],
+    )
+    if not going:
         with st.container(key="play_rest"):
             _copied_rest(work)
 
@@ -318,16 +350,23 @@ def _losses_of(work: Copying) -> dict[str, Any]:
 
 def _copied_rest(work: Copying) -> None:
     """What both have learned, in numbers, examples and maps."""
-    done = work.done
-    letters = ALPHABET[: work.settings.letters] + "|"
-    copy_facts(work, letters)
-    tokens = [letters[i] for i in work.texts[0, :-1].tolist()]
+    copy_facts(work, _letters(work))
+    _copied_maps(work)
+
+
+def _letters(work: Copying) -> str:
+    return ALPHABET[: work.settings.letters] + "|"
+
+
+def _copied_maps(work: Copying) -> None:
+    """The attention of both decoders on one text, and how to read it."""
+    tokens = [_letters(work)[i] for i in work.texts[0, :-1].tolist()]
     maps = [
         (f"{('with mask', 'without')[place]}, head {h}", weights)
         for place, each in enumerate(work.now)
         for h, weights in enumerate(each.weights)
     ]
-    title = f"Attention on the first text, after {done:,} steps"
+    title = f"Attention on the first text, {_when(work.done)}"
     figure = map_row(maps, names=tokens, kind="decoder", title=title, theme=frame.theme())
     view.chart(figure, key="play_copy_maps", alt=title)
     text.paragraph(
