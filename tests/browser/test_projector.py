@@ -68,6 +68,23 @@ _EDGES = """() => {
   const sideways = main.scrollWidth - main.clientWidth
   return { question: question.top, above: strip.bottom, caption: caption.top, end: caption.bottom, sideways }
 }"""
+# Of a scene that has to be scrolled, at its end: how much of the window is empty between what is seen and the caption.
+_EMPTY_END = """(main) => {
+  main.scrollTo(0, main.scrollHeight)
+  if (!main.scrollTop) return 0
+  const caption = main.querySelector(".vt-caption")
+  let lowest = 0
+  const walk = (node) => {
+    for (const part of node.querySelectorAll("*")) {
+      if (part.shadowRoot) walk(part.shadowRoot)
+      const [box, texts] = [part.getBoundingClientRect(), [...part.childNodes].filter((each) => each.nodeType === 3)]
+      const is = part.matches("canvas, svg, input") || texts.some((each) => each.data.trim())
+      if (is && part !== caption && box.width > 2 && part.checkVisibility()) lowest = Math.max(lowest, box.bottom)
+    }
+  }
+  walk(main)
+  return (caption.getBoundingClientRect().top - lowest) / main.clientHeight
+}"""
 
 
 def painted(page: Page, since: float = 1) -> None:
@@ -137,11 +154,13 @@ def test_every_scene_is_in_view_with_large_letters_at_three_sizes(app_server, br
         while number < count:
             count = scene(page, number)
             found = [each for size in SIZES[:: -1 if number % 2 else 1] for each in problems(page, *size)]
+            empty = page.get_by_test_id("stMain").evaluate(_EMPTY_END)
+            if empty > 0.1:
+                found.append(f"{empty:.0%} of the window are empty at its end")
             if found:
                 wrong[number] = found
             number += 1
             if number < count:
-                page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, main.scrollHeight)")
                 page.keyboard.press("PageDown")
     assert wrong == {}
 

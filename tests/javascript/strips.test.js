@@ -28,6 +28,13 @@ test("a dimension has a pixel of its own up to 128, and never less room than few
   assert.deepEqual([1, 88, 100, 128, 512].map(blockOf), [88, 88, 100, 128, 128])
 })
 
+test("where there is less room the two strips of dimensions are lower, and all four end in it", () => {
+  const { height, strips } = placed({ dimensions: 128, room: 348 })
+  assert.deepEqual([height, strips.keys.height, strips.products.height], [348, 88, 88])
+  assert.deepEqual([strips.scores.height, strips.weights.height], [26, 26])
+  assert.equal(placed({ room: 400 }).strips.keys.height, 88) // no higher than without it
+})
+
 test("labels that do not fit over their columns are turned, smaller, and get 92 pixels at most", () => {
   const { upright, size, tall, start } = placed({ widest: 66 })
   assert.deepEqual([upright, size, tall, start], [false, 14, 24, 54])

@@ -67,7 +67,7 @@ def tensor_heatmap(
     NaN and infinity have a colour of their own, and the legend says so. More than MOST_CELLS rows or columns are
     pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say. width: about
     how wide it is drawn, by which labels lie or stand. least_letters: of rows, in pixels, where a
-    page squeezes the figure: each has 1.4 times its height, or labels are left out.
+    page squeezes the figure: each has 1.2 times its height, or labels are left out.
     Raises ValueError for an array that is not two-dimensional or does not fit the tokens.
     """
     array = np.asarray(values)
@@ -310,11 +310,17 @@ def _draw_axes(
     )
     figure.update_yaxes(
         showgrid=False,
-        # where labels are left out, a low window leaves the others less than here
-        **down.ticks(sizes.row, row_font + 1 if sizes.row > row_font and not least_letters else 1.4 * row_font),
+        **down.ticks(sizes.row, _room_of(row_font, sizes.row, squeezed=least_letters is not None)),
         range=[sizes.shown_rows * down.step - 0.5, -0.5],
         tickfont={"size": row_font, "color": _ink(down.axis, theme)},
     )
+
+
+def _room_of(letters: float, row: float, *, squeezed: bool) -> float:
+    """What the label of a row needs. Where labels are left out, a low window leaves the others less than here."""
+    if squeezed:
+        return 1.2 * letters
+    return letters + 1 if row > letters else 1.4 * letters
 
 
 def _ink(axis: AxisLabels, theme: Theme) -> str:

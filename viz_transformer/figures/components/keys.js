@@ -49,13 +49,13 @@ const screen = () => /** @type {Element} */ (document.querySelector('[data-testi
 const STEPS = { ArrowLeft: -1, ArrowRight: 1 }
 /** @type {Record<string, number>} */
 const TURNS = { PageUp: -1, PageDown: 1 }
-const SEEN = 8,
-  KEPT = 140 // pixels: less does not count as a rest, and what stays in sight of the part before
+const SEEN = 0.02,
+  KEPT = 0.2 // of the height: less does not count as a rest, and what stays in sight of the part before
 const restOfScene = (/** @type {number} */ turn) => {
   const main = screen()
   const rest = turn > 0 ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop
-  if (rest <= SEEN) return false
-  main.scrollBy({ top: turn * (main.clientHeight - KEPT) })
+  if (rest <= SEEN * main.clientHeight) return false
+  main.scrollBy({ top: turn * (1 - KEPT) * main.clientHeight })
   return true
 }
 

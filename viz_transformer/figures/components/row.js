@@ -6,7 +6,7 @@ import { ramp } from "./parts/legend.js"
 import { hatch, ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
-import { mount, pointIn, prepare, zoom } from "./parts/stage.js"
+import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { dimensionAt, keyAt, placeStrips } from "./parts/strips.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
@@ -61,7 +61,8 @@ function makeRow(root) {
     const label = (token) => context.measureText(token.note ?? token.text).width
     const widest = head.keys.tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
     const letter = context.measureText("m").width
-    return placeStrips({ z, width, keys: K, dimensions: E, widest, letter })
+    const room = z > 1 ? tallness(root, 0) : Number.POSITIVE_INFINITY // on a projector all of it is seen
+    return placeStrips({ z, width, keys: K, dimensions: E, widest, letter, room })
   }
   const xOf = (k) => place.left + k * place.cell
 

@@ -38,10 +38,10 @@ def show(scenes: Sequence[str], caption: str) -> None:
     shown = f".st-key-{scenes[scene(scenes)]}"
     others = ", ".join(f".st-key-{key}" for key in scenes if f".st-key-{key}" != shown)
     rules = [
-        f"{COLUMNS}:has({shown}) > {COLUMN}:not(:has({shown})) {{ display: none; }}",
+        f"{COLUMNS}:has({shown}) > {COLUMN}:not(:has({shown})) {{ display: none !important; }}",
         f"{COLUMN}:has({shown}) {{ flex: 1 1 100%; width: 100%; }}",
     ]
     if others:
-        rules.append(f":is({others}) {{ display: none; }}")
-        rules.append(f"{COLUMNS}:has({others}):not(:has({shown})) {{ display: none; }}")
+        rules.append(f":is({others}) {{ display: none !important; }}")
+        rules.append(f"{COLUMNS}:has({others}):not(:has({shown})) {{ display: none !important; }}")
     st.html(f"<style>{' '.join(rules)}</style>")

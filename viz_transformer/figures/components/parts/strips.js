@@ -8,15 +8,16 @@
  *   upright: boolean, size: number, tall: number, every: number, strips: Record<Strip, {y: number, height: number}>}} Strips
  */
 
-const [BLOCK, LINE, GAP] = [88, 26, 10]
+const [BLOCK, LINE, GAP, FOOT] = [88, 26, 10, 26]
 
 /**
  * `keys` columns of `dimensions`. `widest` is the width of the widest label and `letter` that of a letter, of 14 pixels
- * each; labels of one letter are never turned.
- * @param {{z: number, width: number, keys: number, dimensions: number, widest: number, letter: number}} given
+ * each; labels of one letter are never turned. Where there is only so much `room` from top to foot, the two strips with
+ * dimensions are lower.
+ * @param {{z: number, width: number, keys: number, dimensions: number, widest: number, letter: number, room?: number}} given
  * @returns {Strips}
  */
-export function placeStrips({ z, width, keys, dimensions, widest, letter }) {
+export function placeStrips({ z, width, keys, dimensions, widest, letter, room = Number.POSITIVE_INFINITY }) {
   const left = 126 * z
   const right = 118 * z
   const inner = Math.max(40, width - left - right)
@@ -27,8 +28,9 @@ export function placeStrips({ z, width, keys, dimensions, widest, letter }) {
   const size = narrow ? Math.max(9 * z, Math.min(14 * z, cell * (letters ? 1.4 : 0.82))) : 14 * z
   const tall = upright ? Math.min(widest * (size / (14 * z)), 92 * z) + 10 : 24 * z
   const every = Math.max(1, Math.ceil((upright ? size + 1 : size * 0.7) / cell))
-  const block = Math.max(BLOCK, Math.min(dimensions, 128)) * z
   const start = 30 * z + tall
+  const free = room - start - (2 * LINE + 4 * GAP + FOOT) * z
+  const block = Math.min(Math.max(BLOCK, Math.min(dimensions, 128)) * z, Math.max(LINE * z, free / 2))
   let y = start
   const strip = (/** @type {number} */ height) => {
     const made = { y, height }
@@ -36,7 +38,7 @@ export function placeStrips({ z, width, keys, dimensions, widest, letter }) {
     return made
   }
   const strips = { keys: strip(block), products: strip(block), scores: strip(LINE * z), weights: strip(LINE * z) }
-  const [w, height, end] = [cell * keys, y + 26 * z, y - GAP * z]
+  const [w, height, end] = [cell * keys, y + FOOT * z, y - GAP * z]
   return { z, width, height, left, cell, w, start, end, upright, size, tall, every, strips }
 }
 

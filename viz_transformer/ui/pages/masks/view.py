@@ -322,7 +322,7 @@ def fills(looked: Looked) -> None:
     text.paragraph(f"{looked.token(looked.query)}, {scores}.")
     names = ("fill", "what is done", "this row, as it is masked", "the same row with every key closed")
     styles = ["vt-own" * (each.fill == looked.fill) for each in filled]
-    st.html(text.table(rows, head=names, style="vt-fills", styles=styles))
+    st.html(text.table(rows, head=names, style="vt-fill-rows", styles=styles))
 
 
 def filled_row(looked: Looked) -> tuple[FilledRow, ...]:

@@ -218,7 +218,7 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         of = f"{shown.summary.name}, {shown.words()}, {_place(found.cell)}"
         at = f"query {found.cell.query}, key {found.cell.key}"
         rows = shown.whose_rows if KINDS[found.cell.kind].writes else ""
-        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows, on_table=asked, room=300)
+        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows, on_table=asked, room=250)
     if line.shapes:
         shapes = [(each.name, each.letters, each.sizes) for each in line.shapes]
         st.html(text.table(shapes, style="vt-definitions vt-mono vt-shapes"))
