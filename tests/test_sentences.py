@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from viz_transformer.running.strategies import Beam, Sampling
-from viz_transformer.sentences import in_one_line, quoted, shortened
+from viz_transformer.sentences import in_one_line, listed, quoted, shortened
 
 
 class Silent:
@@ -72,3 +72,7 @@ def test_a_line_of_anothers_text_has_nothing_that_moves_the_cursor() -> None:
     said = in_one_line("tensor \x1b[2J\x00\n  ok ü \ud800 \u202e", 200)
     assert said == "tensor \\x1b[2J\\x00 ok ü \\ud800 \\u202e"
     assert in_one_line("\x1b" * 1000, 10) == "\\x1b\\x1b\\…"
+
+
+def test_names_are_listed_as_a_sentence_has_them() -> None:
+    assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Sequence
 
 LONGEST_QUOTE = 60
 LONGEST_SENTENCE = 600
@@ -25,6 +26,12 @@ def capitalised(sentence: object) -> str:
     """What an error says, or the words, with a capital letter in front."""
     said = str(sentence)
     return said[:1].upper() + said[1:]
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names as a sentence has them: "a", "a and b", "a, b and c"."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:

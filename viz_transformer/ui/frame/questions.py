@@ -55,7 +55,8 @@ def show(place: DeltaGenerator, question: Question | None) -> None:
     if question is not None and not problems.is_there():
         longer = " vt-question-long" if len(question.asks) + len(question.answer) > ONE_LINE else ""
         with place:
-            text.paragraph(question.answer, style=f"vt-question{longer}", lead=f"{question.asks} ")
+            asks, answer = (said.replace(" %", "\N{NO-BREAK SPACE}%") for said in (question.asks, question.answer))
+            text.paragraph(answer, style=f"vt-question{longer}", lead=f"{asks} ")
 
 
 def cited(token: str) -> str:

@@ -174,7 +174,8 @@ def _wrong(problem: object) -> None:
 def _files() -> _Files:
     """A box for a path and a place to drop a file, for the weights, both vocabularies and texts."""
     vocabulary = ["json", "txt", "vocab", "pkl", "model", "spm"]
-    weights, source, target, texts = st.columns(4, gap="medium")
+    with st.container(key="open_files"):
+        weights, source, target, texts = st.columns(4, gap="medium")
     with weights:
         of_weights = given_file("Weights", "open_weights", KINDS, "path, for a large file").path
     with source:

@@ -13,6 +13,7 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.model.kinds import KINDS
+from viz_transformer.sentences import listed
 from viz_transformer.ui.components.pictures import snapshots_view
 from viz_transformer.ui.frame import frame, maps, pictures, text
 from viz_transformer.ui.session import cached, passes, state
@@ -87,7 +88,7 @@ def _those_with() -> str:
     names = [each.name for each in cached.summaries() if isinstance(each, Summary) and each.snapshots()]
     if not names:
         return "No model here has them."
-    return f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} them."
+    return f"{listed(names)} {'has' if len(names) == 1 else 'have'} them."
 
 
 @kept(4)

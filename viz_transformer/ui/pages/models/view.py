@@ -253,7 +253,8 @@ def answer_lines(answers: Sequence[PairAnswer], *, translates: bool) -> str:
     if not translates:
         return f"{run}: {right} right, {wrong} wrong."
     case = ", in lower case" if answers and answers[0].lower else ""
-    return f"{run}: {right} equal the reference letter by letter{case}, {wrong} differ."
+    equal, differ = ("equals", "equal")[right != 1], ("differs", "differ")[wrong != 1]
+    return f"{run}: {right} {equal} the reference letter by letter{case}, {wrong} {differ}."
 
 
 def answer_tables(answers: Sequence[PairAnswer], shown: int, *, translates: bool, model: str) -> int:
