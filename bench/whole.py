@@ -35,6 +35,12 @@ ROUNDS, ZOOMS, REST = 7, 5, 800
 are over."""
 WALK = 9
 """Steps of the walk by keys to the cross-attention of the last of three decoder layers."""
+LOOKED_INTO: tuple[tuple[str, str, KindName, int], ...] = (
+    ("numbers", "29,284.30", "cross", ROUNDS),
+    ("taylor", "", "cross", 3),
+    ("shakespeare", "", "decoder", 3),
+)
+"""Models, their text (none is the first of their examples), the attention that is chosen, and measurements."""
 FRAMES = """async (milliseconds) => {
   const stage = [...document.querySelector("#place").children].at(-1).shadowRoot.querySelector(".stage")
   stage.focus()
@@ -143,25 +149,28 @@ def frames(name: str, times: list[float], median: int, late: int) -> Iterator[Re
 
 
 def levels(browser: Browser, address: str) -> Iterator[Result]:
-    """From the key to the layer that is walked to, which is fetched, to the levels inside it, and to each anew."""
-    first: list[dict[str, float]] = []
-    again: list[dict[str, float]] = []
-    for _ in range(ROUNDS + 1):
-        page = opened(browser, address, checkpoint="numbers", text="29,284.30", kind="cross", layer="0", heads="0")
-        page.locator(".whole .stage").focus()
-        for _ in range(WALK):
-            page.keyboard.press("ArrowDown")
-        first.append({level: entered(page, level) for level in LEVELS})
-        for _ in LEVELS:
-            page.keyboard.press("Escape")
-            page.wait_for_timeout(REST)
-        again.append({level: entered(page, level) for level in LEVELS})
-        page.context.close()
-    for what, times, aim in (("", first, 150), (" again", again, 50)):
-        for level in LEVELS:
-            column = iter([each[level] for each in times])
-            name = f"whole run in the app: key press to the {level} painted{what}"
-            yield measure(name, lambda c=column: next(c), rounds=ROUNDS, unit="ms", aim=f"<= {aim}")
+    """From the key to the layer that is walked to, which may have to be fetched, to the levels inside it, and to each
+    anew: of a short run, of one of a hundred tokens, and of a decoder alone that is full."""
+    for checkpoint, text, kind, rounds in LOOKED_INTO:
+        first: list[dict[str, float]] = []
+        again: list[dict[str, float]] = []
+        given = {"text": text} if text else {}
+        for _ in range(rounds + 1):
+            page = opened(browser, address, checkpoint=checkpoint, kind=kind, layer="0", heads="0", **given)
+            page.locator(".whole .stage").focus()
+            for _ in range(WALK):
+                page.keyboard.press("ArrowDown")
+            first.append({level: entered(page, level) for level in LEVELS})
+            for _ in LEVELS:
+                page.keyboard.press("Escape")
+                page.wait_for_timeout(REST)
+            again.append({level: entered(page, level) for level in LEVELS})
+            page.context.close()
+        for what, times, aim in (("", first, 150), (" again", again, 50)):
+            for level in LEVELS:
+                column = iter([each[level] for each in times])
+                name = f"whole run in the app, {checkpoint}: key press to the {level} painted{what}"
+                yield measure(name, lambda c=column: next(c), rounds=rounds, unit="ms", aim=f"<= {aim}")
 
 
 def entered(page: Page, level: str) -> float:

@@ -45,3 +45,29 @@ def test_a_whole_answer_is_played(app_server, browser):
         expect(page.locator(".whole .now")).to_contain_text("The text is read once")
         expect(page.get_by_role("button", name="Play the steps")).to_be_visible()
         expect(page.locator(".whole .now")).to_contain_text("Step 1 of 0 to 1")
+
+
+def test_what_is_nearest_is_there_before_one_looks_into_it_and_the_rest_is_fetched(app_server, browser):
+    """A longer run: nothing is chosen for a moment, and what is asked for comes without a run of the page."""
+    has = "(place) => vizTransformerDetails.has(window.of, place)"
+    with opened(browser, app_server, checkpoint="taylor", run_view="whole", kind="cross", layer="1", heads="2") as page:
+        at_level(page, "run")
+        page.evaluate("""() => {
+          const { ask } = vizTransformerDetails
+          vizTransformerDetails.ask = (of, places) => { window.of = of; window.asked = places.length; ask(of, places) }
+        }""")
+        page.wait_for_function("window.of")
+        assert page.evaluate("window.asked") > 1
+        for place in (
+            {"stack": "decoder", "layer": 1},
+            {"stack": "decoder", "layer": 0},
+            {"stack": "encoder", "layer": 0},
+        ):
+            page.wait_for_function(has, arg=place)
+        page.wait_for_function(has, arg={"kind": "cross", "layer": 0, "head": 2})
+        page.evaluate(
+            "(of) => vizTransformerDetails.ask(of, [{ kind: 'decoder', layer: 3, head: 7 }])",
+            page.evaluate("window.of"),
+        )
+        page.wait_for_function(has, arg={"kind": "decoder", "layer": 3, "head": 7})
+        expect(page).not_to_have_url(re.compile("level="))

@@ -15,7 +15,7 @@ from viz_transformer.analysis.run.whole import spread
 from viz_transformer.checkpoint import list_checkpoints, load
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.details import HERE_ALONE, details_of, of_attention, of_layer, run_id
+from viz_transformer.figures.details import HERE_ALONE, asked_for, details_of, of_attention, of_layer, run_id
 from viz_transformer.model.attention import landing_place
 from viz_transformer.model.config import tutorial
 from viz_transformer.model.kinds import KINDS
@@ -362,3 +362,42 @@ def test_what_is_too_large_as_a_whole_is_one_place_and_says_so():
     (layer, _), (head, _) = map(payload.unpack, found)
     assert (layer["stack"], layer["layer"]) == ("decoder", 2)
     assert (head["kind"], head["layer"], head["head"]) == ("decoder", 2, 1)
+
+
+def test_an_answer_has_what_was_asked_for_in_its_order_until_it_is_long_enough():
+    recorded = trace(tiny_checkpoint(), "abc", "uv")
+    of = run_id(recorded)
+    layer, head = of_layer(recorded, "decoder", 0), of_attention(recorded, "cross", 0, 1)
+    places = [{"of": of, "stack": "decoder", "layer": 0}, {"of": of, "kind": "cross", "layer": 0, "head": 1}]
+
+    def answered(asked, most=10**6):
+        return asked_for({of: recorded}, asked, most=most)
+
+    assert answered(places) == [layer, head]
+    assert answered(places, most=len(layer)) == [layer]
+    assert answered(places[::-1], most=1) == [head]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"of": "another"},
+        {"layer": 99},
+        {"layer": -1},
+        {"layer": "0"},
+        {"layer": True},
+        {"layer": None},
+        {"stack": "memory"},
+        {"stack": ["decoder"]},
+        {"stack": None, "kind": "cross", "head": 99},
+        {"stack": None, "kind": "cross", "head": "1"},
+        {"stack": None, "kind": "none", "head": 0},
+        {"stack": None, "kind": {}, "head": 0},
+    ],
+)
+def test_a_place_that_a_run_lacks_has_no_answer_and_does_not_take_that_of_others(wrong):
+    recorded = trace(tiny_checkpoint(), "abc", "uv")
+    there = {"of": run_id(recorded), "stack": "decoder", "layer": 0}
+    assert asked_for({run_id(recorded): recorded}, [{**there, **wrong}, there], most=10**6) == [
+        of_layer(recorded, "decoder", 0)
+    ]

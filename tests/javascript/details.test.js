@@ -101,3 +101,36 @@ test("all modules of a page share one store", async () => {
   const { details } = await import("../../viz_transformer/figures/components/parts/details.js")
   assert.equal(globalThis.vizTransformerDetails, details)
 })
+
+test("what all pictures ask for at once is one question, to who answers now", async () => {
+  const details = makeDetails()
+  const heard = []
+  assert.equal(details.connected, false)
+  const end = details.connect((places) => heard.push(places))
+  details.ask("a", [{ stack: "decoder", layer: 1 }])
+  details.ask("b", [{ kind: "cross", layer: 0, head: 2 }])
+  await new Promise((done) => setTimeout(done, 5))
+  assert.deepEqual(heard, [
+    [
+      { of: "a", stack: "decoder", layer: 1 },
+      { of: "b", kind: "cross", layer: 0, head: 2 },
+    ],
+  ])
+  details.connect(() => heard.push("the next page's"))
+  end() // of the page before
+  assert.equal(details.connected, true)
+  details.ask("a", [{ stack: "decoder", layer: 1 }])
+  await new Promise((done) => setTimeout(done, 5))
+  assert.deepEqual(heard.slice(1), ["the next page's"])
+})
+
+test("it is known what is there, and how many bytes of a run", () => {
+  const details = makeDetails()
+  details.put(packed(layer(0), 8))
+  details.put(packed(layer(1), 16))
+  details.put(packed(layer(0, "other"), 32))
+  assert.equal(details.bytesOf("run"), 24)
+  assert.equal(details.has("run", { stack: "decoder", layer: 1 }), true)
+  assert.equal(details.has("run", { stack: "decoder", layer: 2 }), false)
+  assert.equal(details.has("run", { kind: "cross", layer: 1, head: 0 }), false)
+})

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { paintRow, steps } from "../../viz_transformer/figures/components/parts/maps.js"
+import { paintLevels, paintRow, steps } from "../../viz_transformer/figures/components/parts/maps.js"
 
 test("cells share the pixels without a gap, whichever there are more of", () => {
   for (const [size, count, first] of [
@@ -54,4 +54,31 @@ test("lines are drawn over masked cells, seams between cells", () => {
     "........",
     "........",
   ])
+})
+
+const FOUR = Uint32Array.from([10, 11, 12, 13])
+const PLAIN = { masked: 7, line: 7, period: 5, thick: 1 }
+
+test("a map of levels has the colour of each cell, and lines where one is masked", () => {
+  const out = new Uint32Array(4 * 2)
+  const levels = [
+    [0, 1],
+    [1 / 3, Number.NaN],
+  ]
+  const cells = { rows: 2, columns: 2, levelAt: (r, c) => levels[r][c], rest: 0 }
+  paintLevels(out, { width: 4, height: 2 }, cells, FOUR, { ...PLAIN, line: 9, period: 2 })
+  assert.deepEqual([...out], [10, 10, 13, 13, 11, 11, 7, 9])
+})
+
+test("of cells that share a pixel the one farthest from rest is seen, never a mean", () => {
+  const seen = (levels, rest) => {
+    const out = new Uint32Array(1)
+    const cells = { rows: 1, columns: levels.length, levelAt: (_, c) => levels[c], rest }
+    paintLevels(out, { width: 1, height: 1 }, cells, FOUR, PLAIN)
+    return out[0]
+  }
+  assert.equal(seen([0, 1, 0], 0), 13)
+  assert.equal(seen([0.6, 0, 0.7], 0.5), 10)
+  assert.equal(seen([Number.NaN, 1 / 3, Number.NaN], 0), 11)
+  assert.equal(seen([Number.NaN, Number.NaN], 0), 7)
 })

@@ -28,7 +28,7 @@ from wording import wording
 from viz_transformer.analysis.models.untrained import recipe_like, untrained
 from viz_transformer.analysis.run.whole import story, whole_run
 from viz_transformer.checkpoint import load
-from viz_transformer.checkpoint.contents import read_summary
+from viz_transformer.checkpoint.contents import bundled_folder, read_summary
 from viz_transformer.figures import details
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.strongest_only import strongest
@@ -731,11 +731,10 @@ def test_the_table_of_the_whole_run_has_a_row_for_each_sub_layer(app, bundled):
 
 
 def inside(app):
-    """Of each picture that has any, the details that the browser is told."""
-    return [
-        [values.tobytes() for values in payload.unpack(each.bytes)[1].values()]
-        for each in components(app, "whole_detail")
-    ]
+    """Of each picture that has any, the details that the browser is told before it asks."""
+    told = [payload.unpack(each.bytes) for each in components(app, "whole_detail")]
+    assert told[-1] == ({"answers": True}, {}), "nothing was asked for"
+    return [[values.tobytes() for values in arrays.values()] for _, arrays in told[:-1]]
 
 
 DEEPER = {"run_view": "whole", "kind": "cross", "layer": "1", "heads": "2", "t": "3", "i": "4"}
@@ -789,6 +788,29 @@ def test_of_several_heads_the_first_of_the_layer_is_looked_into(app, heads, monk
     monkeypatch.setattr(whole_view, "AHEAD", 3)
     opened(app, **{**DEEPER, "heads": heads, "level": "weight"})
     assert payload.unpack(inside(app)[0][0])[0]["head"] == 0
+
+
+def test_what_the_browser_asks_for_is_answered_while_the_store_has_the_run(bundled):
+    run = the_run(bundled)
+    answer = whole_view.answering([run.trace])
+    of = details.run_id(run.trace)
+    asked = [{"of": of, "stack": "decoder", "layer": 2}, {"of": of, "kind": "cross", "layer": 0, "head": 3}]
+    header, arrays = payload.unpack(answer(asked))
+    assert header["answers"] is True
+    assert [values.tobytes() for values in arrays.values()] == [
+        details.of_layer(run.trace, "decoder", 2),
+        details.of_attention(run.trace, "cross", 0, 3),
+    ]
+    assert payload.unpack(answer([]))[1] == {}
+
+
+def test_a_page_does_not_keep_the_run_that_it_answers_for(bundled):
+    run = decode(load(bundled_folder() / "numbers-tiny"), "7")
+    of = {"of": details.run_id(run.trace), "stack": "decoder", "layer": 0}
+    answer = whole_view.answering([run.trace])
+    assert len(payload.unpack(answer([of]))[1]) == 1
+    del run
+    assert payload.unpack(answer([of]))[1] == {}
 
 
 def test_a_and_b_have_details_each_and_b_none_of_what_it_lacks(app):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 import orjson
 
@@ -66,9 +68,44 @@ def details_of(
     return [of_this, of_attention(trace, kind, layer, head or 0, remark=HERE_ALONE)]
 
 
+def asked_for(traces: Mapping[str, Trace], places: Sequence[Mapping[str, Any]], *, most: int) -> list[bytes]:
+    """The details of these places, as parts/details.js asks for them, of the traces by their `run_id`.
+
+    They end with the one that brings them to `most` bytes. A place of another run, or that a run lacks, has none.
+    """
+    found, size = list[bytes](), 0
+    for place in places:
+        with suppress(ValueError):  # rows of steps have no details
+            detail = _asked(traces, place)
+            if detail is not None:
+                found.append(detail)
+                size += len(detail)
+        if size >= most:
+            break
+    return found
+
+
+def _asked(traces: Mapping[str, Trace], place: Mapping[str, Any]) -> bytes | None:
+    trace, layer, head = traces.get(str(place.get("of"))), place.get("layer"), place.get("head")
+    if trace is None or type(layer) is not int:
+        return None
+    for stack in stacks_of(trace.anatomy):
+        if place.get("stack") == stack:
+            return of_layer(trace, stack, layer)
+    for kind in kinds_of(trace.anatomy):
+        if place.get("kind") == kind and type(head) is int:
+            return of_attention(trace, kind, layer, head)
+    return None
+
+
 def together(details: Sequence[bytes]) -> bytes:
     """Details as one payload, whose arrays detail.0, detail.1, ... they are."""
     return with_details(payload.pack({}), details)
+
+
+def answer(details: Sequence[bytes]) -> bytes:
+    """The same, said by the component that hears what the browser asks for."""
+    return with_details(payload.pack({"answers": True}), details)
 
 
 def with_details(data: bytes, details: Sequence[bytes]) -> bytes:

@@ -8,6 +8,7 @@ import { isStill } from "./parts/motion.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { ofPlaces, quoted } from "./parts/text.js"
+import { AHEAD_BYTES, AT_ONCE, AT_REST, NEXT, nearest } from "./parts/whole_ahead.js"
 import { advance, READING, STEP } from "./parts/whole_flight.js"
 import {
   attentionBeside,
@@ -46,6 +47,8 @@ import { weightScene } from "./whole/weight.js"
 
 const SETTLE = 250
 const WIDE = 850 // from here on what happens is said in one line
+const HEARD = MOVE + 100 // milliseconds: Python hears of another level when the picture has come there
+const AGAIN = 2000 // milliseconds: what has not come by then is asked for once more
 const MOST_BUTTONS = 12 // more heads than these are chosen from a list
 const PACES = [1, 2, 0.5]
 
@@ -269,8 +272,48 @@ function makeWhole(root) {
     }
     walked = null
     hovered = null
-    selection.pick(whole)
+    selection.pick(whole, HEARD)
     announce(crumbWords().at(-1).text)
+  }
+
+  // ---- details that are not there yet
+
+  let needed = { of: "", at: 0 } // what was asked for last because it is looked at
+  let rest = { of: "", timer: 0 } // what is chosen, and since when nothing else
+  const inVain = new Set() // what was asked for ahead and has not come, as it may not be there at all
+
+  /** Asks for what is looked at, and when nothing happens for a while, for what one may look at next. */
+  function fetchDetails() {
+    if (!details.connected) return
+    const site = siteOf(head, selection.chosen)
+    const headNow = headOf(selection.chosen, site.part.heads)
+    if (level() !== "run") {
+      const place = level() === "layer" ? layerPlace(site) : headPlace(site, headNow)
+      const of = JSON.stringify([head.of, place])
+      const due = needed.of !== of || performance.now() - needed.at > AGAIN
+      if (due && !details.has(head.of, place)) {
+        needed = { of, at: performance.now() }
+        details.ask(head.of, [place])
+        setTimeout(made.draw, AGAIN + 50)
+      }
+    }
+    const of = JSON.stringify([head.of, site.part, site.stack.name, headNow, level(), stepNow()])
+    if (of === rest.of) return
+    clearTimeout(rest.timer)
+    rest = { of, timer: setTimeout(fetchAhead, AT_REST) }
+  }
+
+  function fetchAhead() {
+    if (!root.isConnected || !details.connected) return
+    if (frames || movement || document.hidden) {
+      rest = { of: "", timer: 0 }
+      return
+    }
+    const known = (place) => details.has(head.of, place) || inVain.has(JSON.stringify([head.of, place]))
+    const places = nearest(head, selection.chosen).filter((place) => !known(place))
+    if (!places.length || details.bytesOf(head.of) >= AHEAD_BYTES) return
+    inVain.add(JSON.stringify([head.of, places[0]])) // an answer has at least the first
+    details.ask(head.of, places.slice(0, AT_ONCE))
   }
 
   /** What is moved from is kept as it was painted last; what is moved to is drawn anew when more of it is there. */
@@ -617,13 +660,20 @@ function makeWhole(root) {
     else if (level() !== "weight" || key === "Enter") enter()
   }
 
-  const deaf = details.listen(() => room && made.draw())
+  const deaf = details.listen((answered) => {
+    if (!room) return
+    made.draw()
+    if (!answered) return
+    clearTimeout(rest.timer)
+    rest.timer = setTimeout(fetchAhead, NEXT)
+  })
 
   const made = {
     update({ header, arrays: given }) {
       head = header
       arrays = given
       hovered = walked = painted = null
+      toldOf = ""
       details.putAll(arrays)
       if (frames) stop()
       for (const each of Object.values(scenes)) each.update()
@@ -662,6 +712,7 @@ function makeWhole(root) {
       const said = mine.sentence()
       if (now.textContent !== said) now.textContent = said
       if (!frames) sentences(mine)
+      fetchDetails()
       const s = stepNow()
       if (writes())
         controls.show(s, steps(), {
@@ -674,6 +725,7 @@ function makeWhole(root) {
     },
     remove: () => {
       cancelAnimationFrame(frames)
+      clearTimeout(rest.timer)
       deaf()
     },
   }
@@ -681,11 +733,10 @@ function makeWhole(root) {
   /** The level as a text, for who hears it. */
   let toldOf = ""
   function sentences(mine) {
-    const all = mine.sentences()
-    const joined = all.join("\n")
-    if (joined === toldOf) return
-    toldOf = joined
-    told.replaceChildren(...all.map((each) => element("li", "", each)))
+    const of = `${level()}|${mine.state()}`
+    if (of === toldOf) return
+    toldOf = of
+    told.replaceChildren(...mine.sentences().map((each) => element("li", "", each)))
   }
   return made
 }

@@ -11,6 +11,8 @@ import { unpack } from "./payload.js"
  * @typedef {{kind: string, layer: number, head: number}} HeadPlace
  */
 
+/** What a picture asks for. @typedef {{of: string} & (LayerPlace | HeadPlace)} Asked */
+
 const MOST_BYTES = 64 * 2 ** 20
 
 /**
@@ -34,6 +36,10 @@ export function makeDetails(most = MOST_BYTES) {
   /** @type {Map<string, {detail: Payload, bytes: number}>} */
   const kept = new Map()
   let total = 0
+  /** @type {?((places: Asked[]) => void)} */
+  let send = null
+  /** @type {Asked[]} */
+  let asked = []
   const drop = (/** @type {string} */ key) => {
     total -= kept.get(key)?.bytes ?? 0
     kept.delete(key)
@@ -50,18 +56,22 @@ export function makeDetails(most = MOST_BYTES) {
       drop(oldest)
     }
   }
-  const tell = () => changes.dispatchEvent(new Event("change"))
+  const tell = (answered = false) => changes.dispatchEvent(new CustomEvent("change", { detail: answered }))
   return {
     /** Keep what Python packed, and tell those who listen. */
     put(/** @type {Uint8Array<ArrayBuffer>} */ payload) {
       keep(payload)
       tell()
     },
-    /** Keep all details that are arrays of a payload, detail.0 and so on, and tell those who listen once. */
-    putAll(/** @type {Record<string, Numbers>} */ arrays) {
+    /**
+     * Keep all details that are arrays of a payload, detail.0 and so on, and tell those who listen once.
+     * @param {Record<string, Numbers>} arrays
+     * @param {boolean} [answered] whether they were asked for
+     */
+    putAll(arrays, answered) {
       for (const [name, { values }] of Object.entries(arrays))
         if (name.startsWith("detail.")) keep(/** @type {Uint8Array<ArrayBuffer>} */ (values))
-      tell()
+      tell(answered)
     },
     /**
      * The detail of a run at a level and a place, or null where it has not come yet.
@@ -77,9 +87,48 @@ export function makeDetails(most = MOST_BYTES) {
       kept.set(key, found)
       return found.detail
     },
-    listen(/** @type {() => void} */ callback) {
-      changes.addEventListener("change", callback)
-      return () => changes.removeEventListener("change", callback)
+    /** Whether a place has its detail; to ask does not make it the last one used. */
+    has(/** @type {string} */ of, /** @type {LayerPlace | HeadPlace} */ place) {
+      return kept.has(keyOf(of, "stack" in place ? "layer" : "attention", place))
+    },
+    /** How many bytes of a run are there. @param {string} of */
+    bytesOf: (of) => {
+      let sum = 0
+      for (const { detail, bytes } of kept.values()) if (detail.header.of === of) sum += bytes
+      return sum
+    },
+    /** Whether anybody answers: a picture that stands alone has all that there is. */
+    get connected() {
+      return send !== null
+    },
+    /**
+     * Who answers what is asked for; gives back what ends it.
+     * @param {(places: Asked[]) => void} answering
+     */
+    connect(answering) {
+      send = answering
+      return () => {
+        if (send === answering) send = null
+      }
+    },
+    /**
+     * Ask for details, the most urgent first. What all pictures ask for at once is one question.
+     * @param {string} of
+     * @param {(LayerPlace | HeadPlace)[]} places
+     */
+    ask(of, places) {
+      if (!asked.length)
+        setTimeout(() => {
+          const all = asked
+          asked = []
+          send?.(all)
+        })
+      asked.push(...places.map((place) => ({ of, ...place })))
+    },
+    listen(/** @type {(answered: boolean) => void} */ callback) {
+      const heard = (/** @type {any} */ event) => callback(event.detail)
+      changes.addEventListener("change", heard)
+      return () => changes.removeEventListener("change", heard)
     },
   }
 }

@@ -54,6 +54,34 @@ export function paintRow(out, width, { left, top, y0, y1 }, { length, pixels }, 
 }
 
 /**
+ * Paints a whole map over all of `out`. levelAt(row, column) is from 0 to 1, a place in `colours`, or NaN for a masked cell,
+ * which has lines; of the cells that share a pixel, that one is seen whose level is farthest from `rest`.
+ * @param {Uint32Array} out
+ * @param {{width: number, height: number}} size in pixels
+ * @param {{rows: number, columns: number, levelAt: (row: number, column: number) => number, rest: number}} cells
+ * @param {Uint32Array} colours
+ * @param {{masked: number, line: number, period: number, thick: number}} marks
+ */
+export function paintLevels(out, { width, height }, { rows, columns, levelAt, rest }, colours, { masked, ...marks }) {
+  const [across, down] = [steps(width, columns), steps(height, rows)]
+  const [inks, hatched] = [new Uint32Array(across.length), new Uint8Array(across.length)]
+  for (let j = 0; j < down.length; j++) {
+    for (let i = 0; i < across.length; i++) {
+      let [seen, far] = [Number.NaN, -1]
+      for (let r = down.cells[j]; r < down.cells[j + 1]; r++)
+        for (let c = across.cells[i]; c < across.cells[i + 1]; c++) {
+          const level = levelAt(r, c)
+          if (Math.abs(level - rest) > far) [seen, far] = [level, Math.abs(level - rest)]
+        }
+      hatched[i] = far < 0 ? 1 : 0
+      const place = Math.round(Math.min(Math.max(seen, 0), 1) * (colours.length - 1))
+      inks[i] = far < 0 ? masked : colours[place]
+    }
+    paintRow(out, width, { left: 0, top: 0, y0: down.pixels[j], y1: down.pixels[j + 1] }, across, inks, hatched, marks)
+  }
+}
+
+/**
  * The pixels as something that can be drawn, also larger or as SVG.
  * @param {ImageData} pixels
  */

@@ -75,23 +75,23 @@ export function attentionScene(view) {
     remarks(context, paper, found)
     const scale = paper.scale(part.kind)
     const signed = paper.scale("diverging")
-    const colourOf = {
-      weights: (value) => scale.css(value),
-    }
+    const flat = { css: () => paper.one("line"), pixels: new Uint32Array(1024).fill(paper.pixel("line")) }
     for (const name of Object.keys(GRID_NAMES)) {
       const grid = place[name]
       const array = found?.arrays[GRID_POINTS[name]]
       if (name === "mask" && (found?.arrays.scores || found?.arrays.weights)) {
-        drawCells(context, paper, grid, (r, c) => (open(found, r, c) ? paper.one("line") : null))
+        drawCells(context, paper, grid, flat, (r, c) => (open(found, r, c) ? 1 : Number.NaN))
       } else if (array) {
         const columns = array.shape[1]
-        const colour = colourOf[name] ?? ((value) => signed.css(0.5 + value / (2 * most[GRID_POINTS[name]])))
-        const masked = name === "scores" || name === "weights"
-        drawCells(context, paper, grid, (r, c) => {
+        const shares = name === "weights"
+        const masked = name === "scores" || shares
+        const largest = most[GRID_POINTS[name]]
+        const levelAt = (r, c) => {
           const value = array.values[r * columns + c]
-          const closed = masked && !open(found, r, c)
-          return (closed && (name === "scores" || value === 0)) || Number.isNaN(value) ? null : colour(value)
-        })
+          if (masked && (!shares || value === 0) && !open(found, r, c)) return Number.NaN
+          return shares ? value : 0.5 + value / (2 * largest)
+        }
+        drawCells(context, paper, grid, shares ? scale : signed, levelAt, shares ? 0 : 0.5)
       } else {
         context.strokeStyle = paper.one("line")
         context.lineWidth = 1
@@ -121,9 +121,8 @@ export function attentionScene(view) {
       context.fillRect(box.x, box.y, box.width, box.height)
       if (array) {
         const [, rows, columns] = array.shape
-        drawCells(context, paper, { ...box, rows, columns }, (r, c) =>
-          scale.css(array.values[(n * rows + r) * columns + c]),
-        )
+        const from = n * rows * columns
+        drawCells(context, paper, { ...box, rows, columns }, scale, (r, c) => array.values[from + r * columns + c])
       }
       if (box.width >= 26 * z)
         say(context, `${box.width >= 54 * z ? "head " : ""}${n}`, box.x, 8 * z, {

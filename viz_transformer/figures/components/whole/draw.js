@@ -1,3 +1,4 @@
+import { paintLevels, picture } from "../parts/maps.js"
 import { hatch } from "../parts/marks.js"
 import { isolated, mono, sans, shorten } from "../parts/text.js"
 
@@ -74,17 +75,52 @@ export function drawPlus(context, colour, ground, x, y, r) {
   ])
 }
 
-/** Cells of a matrix: colourAt(row, column) is a CSS colour, or null for one that is hatched as masked. */
-export function drawCells(context, paper, { x, y, width, height, rows, columns }, colourAt) {
+const FEW_CELLS = 2000 // more than these are painted as pixels
+const HATCHED = 4 // pixels: a smaller cell has no lines
+const BETWEEN = 6 // pixels: cells from here on have a gap between them
+const LINES = 5 // pixels from one line to the next
+
+/**
+ * Cells of a matrix, each in the colour of its level in a scale: levelAt(row, column) is from 0 to 1, or NaN for one that is
+ * hatched as masked. Where many cells share a pixel, it has the colour of the level that is farthest from `rest`.
+ */
+export function drawCells(context, paper, box, scale, levelAt, rest = 0) {
+  if (box.rows * box.columns > FEW_CELLS) {
+    context.imageSmoothingEnabled = false
+    context.drawImage(
+      picture(cellPixels(context, paper, box, scale, levelAt, rest)),
+      box.x,
+      box.y,
+      box.width,
+      box.height,
+    )
+    return
+  }
+  const { x, y, width, height, rows, columns } = box
   const [w, h] = [width / columns, height / rows]
-  const [gap, below] = [w >= 6 ? 1 : 0, h >= 6 ? 1 : 0]
+  const [gap, below] = [w >= BETWEEN ? 1 : 0, h >= BETWEEN ? 1 : 0]
   for (let r = 0; r < rows; r++)
     for (let c = 0; c < columns; c++) {
-      const colour = colourAt(r, c)
-      context.fillStyle = colour ?? paper.one("surface")
+      const level = levelAt(r, c)
+      const masked = Number.isNaN(level)
+      context.fillStyle = masked ? paper.one("surface") : scale.css(level)
       context.fillRect(x + c * w, y + r * h, w - gap + (gap ? 0 : 0.3), h - below + (below ? 0 : 0.3))
-      if (colour !== null || w < 4 || h < 4) continue
+      if (!masked || w < HATCHED || h < HATCHED) continue
       context.strokeStyle = paper.one("line")
-      hatch(context, x + c * w, y + r * h, w - gap, h - below, 5)
+      hatch(context, x + c * w, y + r * h, w - gap, h - below, LINES)
     }
+}
+
+/** The same as pixels: a rectangle for each of ten thousand cells would take longer than a frame. */
+function cellPixels(context, paper, { width, height, rows, columns }, scale, levelAt, rest) {
+  const ratio = context.getTransform?.().a ?? 1
+  const pixels = new ImageData(Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio)))
+  const lined = width / columns >= HATCHED && height / rows >= HATCHED
+  paintLevels(new Uint32Array(pixels.data.buffer), pixels, { rows, columns, levelAt, rest }, scale.pixels, {
+    masked: paper.pixel("surface"),
+    line: paper.pixel(lined ? "line" : "surface"),
+    period: Math.max(2, Math.round(LINES * ratio)),
+    thick: Math.max(1, Math.round(ratio)),
+  })
+  return pixels
 }

@@ -24,6 +24,7 @@ const VEIL = 0.92 // how much of what is not worked out yet is hidden
 export function runScene(view) {
   let place
   let most = {}
+  let widths = { of: 0, by: new Map() } // of the widest token of each stack
 
   const lastStack = () => view.head.stacks[view.head.stacks.length - 1]
   const stackOf = (band) => view.head.stacks.find(({ name }) => name === band.name)
@@ -506,8 +507,15 @@ export function runScene(view) {
     const { head, arrays, z } = view
     ruler.font = mono(14 * z, 600)
     const alone = head.stacks.length === 1 && view.writes()
-    const widest = ({ tokens }) =>
-      Math.min(96 * z, Math.max(24 * z, ...tokens.map(({ text }) => ruler.measureText(text).width)))
+    const measured = ruler.measureText("0").width // another one when its font has come
+    if (widths.of !== measured) widths = { of: measured, by: new Map() }
+    const widest = ({ name, tokens }) => {
+      if (!widths.by.has(name)) {
+        const most = tokens.reduce((most, { text }) => Math.max(most, ruler.measureText(text).width), 24 * z)
+        widths.by.set(name, Math.min(96 * z, most))
+      }
+      return widths.by.get(name)
+    }
     place = placeWhole({
       z,
       width,
@@ -595,6 +603,7 @@ export function runScene(view) {
     },
     update() {
       most = {}
+      widths.of = 0
       for (const [name, { values, shape }] of Object.entries(view.arrays)) {
         if (!/^(token|position|stream)\./.test(name)) continue
         const columns = shape.length === 3 ? shape[0] : 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from viz_transformer.figures import details, labels
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import whole_payload
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, stacks_of
+from viz_transformer.running.record import Trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
@@ -32,6 +34,8 @@ AHEAD = 64
 """Up to so many tokens a side, what is chosen has its layer and all heads of its attention at every level."""
 EAGER = 256
 """Up to so many layers times tokens, all layers are there, so that to enter one waits for nobody."""
+ANSWER = 400_000
+"""The browser asks for other layers and heads: so many bytes of them end an answer."""
 
 
 def show(both: Runs) -> bool:
@@ -49,8 +53,19 @@ def show(both: Runs) -> bool:
                 found += _inside(each, place)
         except ValueError as error:
             text.paragraph(f"{capitalised(str(error))}: the whole run cannot be drawn in one picture.")
-    whole_details(found)
+    whole_details(found, answering([each.run.trace for each in shown]))
     return any_drawn
+
+
+def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]], bytes]:
+    """What answers a question for details of these runs, so long as the store has them: no page holds a run."""
+    known = {details.run_id(trace): weakref.ref(trace) for trace in traces}
+
+    def answer(places: Sequence[Mapping[str, Any]]) -> bytes:
+        there = {name: trace for name, ref in known.items() if (trace := ref()) is not None}
+        return details.answer(details.asked_for(there, places, most=ANSWER))
+
+    return answer
 
 
 @dataclass(frozen=True)
