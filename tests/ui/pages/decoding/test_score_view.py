@@ -59,7 +59,7 @@ def test_unknown_text_is_shown_as_it_was_typed_and_as_the_model_reads_it(scored)
 
 def test_totals_stand_beside_those_of_the_models_answer():
     found, own = score(math.log(0.5), math.log(0.125), ranks=[0, 2]), score(math.log(0.25))
-    page = score_view.totals_html(found, own, "the <model>")
+    page = score_view.totals_html(("your text", found), ("the <model>", own))
     assert "the &lt;model&gt;" in page
     rows = {name: values for name, *values in re.findall(r"<th>([^<]*)</th><td>([^<]*)</td><td>([^<]*)</td>", page)}
     assert rows == {
@@ -148,10 +148,12 @@ def test_one_can_go_on_from_any_step_behind_the_first():
     assert app.session_state["went"] == 3
 
 
-def test_without_a_text_there_is_a_sentence_and_nothing_else():
+def test_without_a_text_the_models_own_answer_is_scored():
     app = drawn(page, None)
     assert not app.button and not app.selectbox
-    assert "Type an answer" in words(app)
+    said, own = words(app), run_score(shown_of(tiny_checkpoint(), "abc", max_steps=5).run)
+    assert "Type an answer" in said and "your text" not in said
+    assert all(f"{token.probability:.4f}" in said for token in own.tokens) and f"{own.total:.2f}" in said
 
 
 def test_the_end_token_alone_has_nothing_to_go_on_from():

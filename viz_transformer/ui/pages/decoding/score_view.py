@@ -22,17 +22,20 @@ _STEP = "score_step"
 
 
 def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None]) -> None:
-    """`scored` is the run that was given the text; None until there is one. `shown` has the model's own answer.
+    """`scored` is the run that was given the text; None until there is one. `shown` has the model's own answer, which is
+    scored until then.
 
     `on_continue` is called with the step from which the model is to write on, behind the tokens before it.
     """
+    own = run_score(shown.run)
     if scored is None:
         text.paragraph(
             "Type an answer: each of its tokens gets the probability that the model gives it behind those before it,"
-            " and what the model would have written in its place."
+            f" and what the model would have written in its place. Until then that is {own_name(shown)}:"
         )
+        _own(own, shown)
         return
-    found, own = target_score(scored.run), run_score(shown.run)
+    found = target_score(scored.run)
     with st.container(key="score_view"):
         left, right = st.columns([7, 5], gap="medium")
     with left:
@@ -46,10 +49,22 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
             key="score_table",
         )
     with right:
-        st.html(totals_html(found, own, own_name(shown)))
+        st.html(totals_html(("your text", found), (own_name(shown), own)))
         for sentence in score_sentences(found, own):
             text.paragraph(sentence)
         _continue(found, scored, on_continue)
+
+
+def _own(own: TargetScore, shown: Shown) -> None:
+    """What a reader's text is going to be beside: the tokens of the answer that is there, and their sum."""
+    with st.container(key="score_view"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        st.html(tokens_html(own, shown))
+        if len(own.tokens) > MOST_ROWS:
+            text.paragraph(f"The first {MOST_ROWS} of {len(own.tokens)} tokens are shown.")
+    with right:
+        st.html(totals_html((own_name(shown), own)))
 
 
 # --- tokens
@@ -58,7 +73,7 @@ def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None])
 def tokens_html(found: TargetScore, scored: Shown) -> str:
     """A row for each token: its probability, also as a bar, its rank, and what the model would have written."""
     body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MOST_ROWS])
-    head = text.cells(("your token", "probability", "log-probability", "rank", "would have written"), "th")
+    head = text.cells(("token", "probability", "log-probability", "rank", "would have written"), "th")
     return (
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-scored">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -121,16 +136,17 @@ def own_name(shown: Shown) -> str:
     return f"branch {shown.how.branch}" if shown.how.branch else "the model’s answer"
 
 
-def totals_html(found: TargetScore, own: TargetScore, name: str) -> str:
-    """Both answers in numbers, beside each other."""
+def totals_html(*answers: tuple[str, TargetScore]) -> str:
+    """Answers by name in numbers, beside each other."""
+    found = [each for _, each in answers]
     rows = [
-        ("tokens", *(f"{len(each.tokens):,}" for each in (found, own))),
-        ("log-probability", *(labels.number(each.total, 2) for each in (found, own))),
-        ("per token", *(labels.number(each.mean, 2) for each in (found, own))),
-        ("perplexity per token", *(perplexity(each) for each in (found, own))),
-        ("not the model’s first choice", *(f"{len(each.missed)} of {len(each.tokens)}" for each in (found, own))),
+        ("tokens", *(f"{len(each.tokens):,}" for each in found)),
+        ("log-probability", *(labels.number(each.total, 2) for each in found)),
+        ("per token", *(labels.number(each.mean, 2) for each in found)),
+        ("perplexity per token", *(perplexity(each) for each in found)),
+        ("not the model’s first choice", *(f"{len(each.missed)} of {len(each.tokens)}" for each in found)),
     ]
-    return text.table(rows, head=("", "your text", name), style="vt-kv-work")
+    return text.table(rows, head=("", *(name for name, _ in answers)), style="vt-kv-work")
 
 
 def perplexity(score: TargetScore) -> str:
