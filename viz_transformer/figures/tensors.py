@@ -298,7 +298,7 @@ def _value(value: float | bool) -> str:
 def _draw_axes(
     figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme, least_letters: float | None
 ) -> None:
-    row_font, column_font = max(least_letters or 8.0, min(14.0, sizes.row * 0.82)), 13.0
+    row_font, column_font = max(least_letters or 11.0, min(14.0, sizes.row * 0.82)), 13.0
     numbers = across.longest * 13 * legend.CHARACTER + 10
     room = column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
     figure.update_xaxes(

@@ -2,7 +2,7 @@ import { colours } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { headBeside, itemAt, placeInPlace, placeSorted } from "./parts/heads.js"
-import { ramp } from "./parts/legend.js"
+import { ramp, unitAndNotes } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number } from "./parts/numbers.js"
@@ -296,12 +296,12 @@ function makeGrid(root) {
     context.fillText(end, x, y)
     x += context.measureText(end).width + 16 * z
     context.font = sans(13 * z)
-    const notes = [head.unit]
+    const notes = []
     if (shrunk(ratio)) notes.push("max-pooled: a pixel shows its largest weight")
     if (mode() === "fixed" && head.full > 1) notes.push(`weights above 1 (up to ${number(head.full, 2)}) as 1`)
     if (masked) notes.push("hatched: masked")
     if (missing) notes.push(`blank: ${head.blank}`)
-    if (unit <= room - x) context.fillText(shorten(context, notes.join("; "), room - x), x, y)
+    if (unit <= room - x) context.fillText(unitAndNotes(context, head.unit, notes, room - x, "; "), x, y)
   }
 
   function paintWords(context, paper, ratio, { top, bottom }) {

@@ -20,7 +20,7 @@ import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
 import { openWhy } from "./parts/leads.js"
-import { ramp } from "./parts/legend.js"
+import { ramp, unitAndNotes } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
@@ -452,12 +452,12 @@ function makeMatrix(root) {
     context.fillText(end, x, y)
     x += context.measureText(end).width + 16 * z
     context.font = sans(13 * z)
-    const notes = [head.unit]
+    const notes = []
+    if (pooled(sharpness(root))) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
     if (written() < rows) notes.push("empty rows: not written yet")
     if (seen.r1 - seen.r0 < area.r1 - area.r0) notes.push(`rows ${seen.r0}–${seen.r1 - 1} of ${rows}`)
     if (seen.c1 - seen.c0 < area.c1 - area.c0) notes.push(`keys ${seen.c0}–${seen.c1 - 1} of ${columns}`)
-    if (pooled(sharpness(root))) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
-    context.fillText(shorten(context, notes.join(", "), place.width - x - 8), x, y)
+    context.fillText(unitAndNotes(context, head.unit, notes, place.width - x - 8), x, y)
     if (head.hidden?.some(isFaint)) context.fillText(shorten(context, FAINT_ROWS, place.width - 8), 0, y + 20 * z)
   }
 

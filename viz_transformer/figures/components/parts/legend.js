@@ -1,7 +1,28 @@
+import { shorten } from "./text.js"
+
 /** @import { Scale } from "./colours.js" */
 /** @import { Context } from "./types.js" */
 
 // What the colours of a map mean.
+
+/**
+ * What a legend says in `width` pixels: the unit and all notes, with "attention weight" called "weight" where that fits
+ * them in, and without the last notes where it does not.
+ * @param {Pick<Context, "measureText">} context
+ * @param {string} unit
+ * @param {readonly string[]} notes
+ * @param {number} width
+ * @returns {string}
+ */
+export function unitAndNotes(context, unit, notes, width, between = ", ") {
+  const brief = unit.replace(/^attention weight$/, "weight")
+  const [whole, briefer] = [unit, brief].map((name) => [name, ...notes].join(between))
+  const fitting = [whole, briefer].find((text) => context.measureText(text).width <= width)
+  return (
+    fitting ??
+    (notes.length ? unitAndNotes(context, unit, notes.slice(0, -1), width, between) : shorten(context, brief, width))
+  )
+}
 
 /**
  * A scale from its first to its last colour, `length` pixels from x on, its middle at y.
