@@ -22,8 +22,8 @@ _STEP = "score_step"
 
 
 def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None]) -> None:
-    """`scored` is the run that was given the text; None until there is one. `shown` has the model's own answer, which is
-    scored until then.
+    """`scored` is the run that was given the text; None until there is one. `shown` has the model's own answer: until
+    then that is scored.
 
     `on_continue` is called with the step from which the model is to write on, behind the tokens before it.
     """
