@@ -1,4 +1,4 @@
-"""Models of transformers: what hooks and recording cost over the untouched model's own pass. Random weights."""
+"""Models of transformers: what listening and recording cost over the untouched model's own pass. Random weights."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 import torch
 
-from bench.ratios import Result, compare
+from bench.ratios import Result, compare, cpu_seconds, measure
 from viz_transformer import huggingface
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.instrument import Rows
 from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.tracing import trace as record
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import Vocabulary
@@ -48,14 +49,14 @@ def huggingface_results() -> Iterator[Result | str]:
 
 
 def _passes(name: str) -> Iterator[Result]:
-    """Of one shape: hooks that are there and say nothing, and all recorded, over eager attention without any."""
+    """Of one shape: ears that are there and say nothing, and all recorded, over eager attention without any."""
     theirs, ours = _both(name, {**SHAPES[name], "vocab_size": VOCABULARY})
     for length, rounds in ((16, 61), (64, 41), (256, 21)):
         texts, plain = _texts(ours, length)
         _check(ours.whole(*texts), theirs(**plain).logits, name)
         if length == 64:
             yield compare(
-                f"{name} shape, hooks without recording / none, {length} tokens",
+                f"{name} shape, listening without recording / none, {length} tokens",
                 _pass(ours, texts),
                 lambda given=plain: theirs(**given),
                 rounds=rounds,
@@ -88,14 +89,27 @@ def _long() -> Iterator[Result]:
             rounds=9,
             aim=aim,
         )
+    (_, rows) = texts
+    assert rows is not None
+    trace = record(Checkpoint("long", None, ours, None, _codec(VOCABULARY), {}, ""), rows[0])
+    yield measure(
+        f"gpt2 shape, weights of one head from its queries and keys, {LONG:,} tokens",
+        lambda: 1000 * cpu_seconds(lambda: trace.of_head("decoder.0.self.weights", 3)),
+        rounds=21,
+        unit="ms",
+        aim="<= 20",
+    )
+
+
+def _codec(size: int) -> Codec:
+    return Codec(Characters(), Vocabulary(map(str, range(size))), add_bos=False, add_eos=False)
 
 
 def _steps() -> Result:
     """Decoding at the size of GPT-2 small, with a token that nothing ends."""
     theirs, ours = _both("gpt2", SMALL)
     theirs.generation_config.eos_token_id = None
-    codec = Codec(Characters(), Vocabulary(map(str, range(SMALL["vocab_size"]))), add_bos=False, add_eos=False)
-    ckpt = Checkpoint("small", None, ours, None, codec, {}, "")
+    ckpt = Checkpoint("small", None, ours, None, _codec(SMALL["vocab_size"]), {}, "")
     (_, source), plain = _texts(ours, 16)
     assert source is not None
     options = {"output_attentions": True, "return_dict_in_generate": True, "do_sample": False}

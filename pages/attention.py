@@ -60,6 +60,7 @@ def show(both: frame.Runs) -> None:
             pictures.heads_apart(both, chosen["heads"], key="attention_matrix")
         else:
             pictures.matrix_of(picture, key="attention_matrix", follows=True)
+        view.origin(both)
         links.from_cell(decoding=both.main.summary.anatomy.writes)
     with right:
         heads(both)
@@ -84,6 +85,7 @@ def beside(both: frame.Runs) -> None:
     """The map of A and that of B, in one scale; under them the heads of A and the scores of the chosen one."""
     with st.container(key="picture"):
         picture = pictures.maps_beside(both, st.columns(2, gap="medium"), key="attention_matrix")
+        view.origin(both)
         links.from_cell(decoding=both.main.summary.anatomy.writes)
     if picture is not None:
         chosen = state.selection()

@@ -17,9 +17,9 @@ from viz_transformer.model.points import ATTENTION, EMBED, FFN, LOGITS, RESIDUAL
 from viz_transformer.sentences import quoted
 
 MOST_TOKENS = 2048
-"""Of a text, whatever the model's config allows: all weights of all heads are kept."""
+"""Of a text, whatever the config of the model allows."""
 MOST_WEIGHT_BYTES = 2**30
-"""Of the attention weights of one run."""
+"""Of the attention weights of one run, where they have to be kept."""
 
 _ROW = ("B", "T", "D")
 _LAYERS: Mapping[StackName, tuple[str, ...]] = {
@@ -202,12 +202,14 @@ class _Settings:
 
 
 def _most_tokens(read: _Settings, family: Family, attentions: Mapping[str, Heads]) -> int:
-    """Tokens of a text at most: what the positions allow, and what the weights of all heads leave room for."""
+    """Tokens of a text at most: what the positions allow, and what weights that have to be kept leave room for."""
     longest = read.optional(_LONGEST) or MOST_TOKENS
     stack = next(iter(family.stacks.values()))
     pad = read.config.get("pad_token_id")
     if stack.first_row == "after padding" and stack.layer.norm == "post" and type(pad) is int:  # within its table
         longest -= pad + 1
+    if read.config.get("attn_logit_softcapping") is None:  # the weights of a long text follow from queries and keys
+        return max(1, min(longest, MOST_TOKENS))
     heads = sum(each.query for each in attentions.values())
     return max(1, min(longest, MOST_TOKENS, math.isqrt(MOST_WEIGHT_BYTES // (4 * heads))))
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
 from viz_transformer.huggingface.families import LayerPlaces, StackPlaces
+from viz_transformer.model.attention import is_fused
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.tap import OFF, Tap
+from viz_transformer.model.tap import OFF, Recorder, Tap
 
 NAME = "viz_transformer"
 """Of the attention function and the mask function, as a config names them."""
@@ -33,14 +35,14 @@ class Pass:
     def __init__(self, tap: Tap, batch: int, start: int = 0) -> None:
         self.tap, self.batch, self.start = tap, batch, start
         self.stack: StackName | None = None
-        self._added: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self._added: dict[int, tuple[Tensor, Added]] = {}
         self._open: dict[tuple[int, ...], Tensor] = {}
 
-    def added(self, mask: Tensor, dtype: torch.dtype) -> Tensor | None:
-        """What a Boolean mask adds to scores, made once for all layers that read the same mask; None: nothing."""
+    def added(self, mask: Tensor, dtype: torch.dtype) -> Added:
+        """What a Boolean mask adds to scores, made once for all layers that read the same mask."""
         found = self._added.get(id(mask))
         if found is None:
-            found = self._added[id(mask)] = (mask, _added(mask, dtype))  # which keeps the mask, and so its id
+            found = self._added[id(mask)] = (mask, Added(mask, dtype))  # which keeps the mask, and so its id
         return found[1]
 
     def open_mask(self, query: Tensor, key: Tensor) -> Tensor:
@@ -52,14 +54,35 @@ class Pass:
         return found
 
 
+class Added:
+    """What a Boolean mask [B, 1 or H, Q, K] adds to scores."""
+
+    def __init__(self, mask: Tensor, dtype: torch.dtype) -> None:
+        self._mask, self._dtype = mask, dtype
+
+    @cached_property
+    def numbers(self) -> Tensor | None:
+        """The lowest number where it is closed; None where it is all open."""
+        return None if bool(self._mask.all()) else torch.where(self._mask, 0.0, torch.finfo(self._dtype).min)
+
+    @cached_property
+    def is_causal(self) -> bool:
+        """Whether each query may attend to exactly the keys up to its own: the fused kernel then skips the others."""
+        queries, keys = self._mask.shape[-2:]
+        return queries == keys and torch.equal(self._mask, torch.ones_like(self._mask).tril())
+
+
 PASS: ContextVar[Pass | None] = ContextVar("pass of a model", default=None)
-_SITES: WeakKeyDictionary[nn.Module, _Site] = WeakKeyDictionary()
+_SITE = "viz_transformer_site"
+"""What a module that asks for the attention function is called by, among its own attributes."""
 
 
 class _Site:
-    """One attention, and the full names of its points."""
+    """One attention, and the full names of its points. follows: its weights follow from its queries and keys, so those
+    of a long one need not be made."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, follows: bool) -> None:
+        self.follows = follows
         self.is_self, self.is_cross = name.endswith(".self"), name.endswith(".cross")
         self.query, self.key, self.value = f"{name}.query", f"{name}.key", f"{name}.value"
         self.mask, self.bias = f"{name}.mask", f"{name}.bias"
@@ -79,18 +102,18 @@ def attend(
     position_bias: Tensor | None = None,
     softcap: float | None = None,
     **_: Any,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor | None]:
     """query: [B, H, Q, E], key and value: [B, G, K, E], mask: [B, 1, Q, K] True = may attend -> [B, Q, H, E], weights.
 
     The same operations in the same order as each family's own eager function: the numbers are equal bit by bit. A mask
     adds the lowest number to closed scores, so a row that may attend to nothing gets even weights; one that closes
-    nothing adds nothing.
+    nothing adds nothing. A long attention (`is_fused`) whose weights follow from its queries and keys runs in one
+    kernel, with the tap and without, unless its weights are edited.
     """
     now = PASS.get()
-    site = _SITES.get(module) if now is not None and now.tap is not OFF else None
-    tap: Tap = OFF
-    if now is not None and site is not None:
-        tap = now.tap
+    site: _Site | None = module.__dict__.get(_SITE)
+    tap = OFF if now is None or site is None else now.tap
+    if now is not None and site is not None and tap is not OFF:
         query = tap(site.query, query)
         if now.start == 0 or not site.is_cross:  # the memory's keys are made once
             new = key.size(-2) - now.start if site.is_self else key.size(-2)
@@ -103,24 +126,54 @@ def attend(
         if position_bias is not None and site.is_self:
             position_bias = tap(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
     shared = query.size(1) // key.size(1)
-    scores = query @ _repeated(key, shared).transpose(2, 3)  # nobody else's, so written into from here on
-    scores *= query.size(-1) ** -0.5 if scaling is None else scaling
-    if position_bias is not None:
-        scores += position_bias
-    if softcap is not None:
-        scores = scores.div_(softcap).tanh_().mul_(softcap)
+    key, value = _repeated(key, shared), _repeated(value, shared)
+    scaling = query.size(-1) ** -0.5 if scaling is None else scaling
+    added = None
     if attention_mask is not None:
         assert attention_mask.dtype == torch.bool, "the mask function of the same name makes Boolean masks"
-        added = _added(attention_mask, scores.dtype) if now is None else now.added(attention_mask, scores.dtype)
-        if added is not None:
-            scores += added
-    weights = scores.softmax(dim=-1, dtype=torch.float32).to(query.dtype)
-    if site is not None:
-        weights = tap(site.weights, weights)
-    head_out = weights @ _repeated(value, shared)
-    if site is not None:
-        head_out = tap(site.head_out, head_out)
+        added = Added(attention_mask, query.dtype) if now is None else now.added(attention_mask, query.dtype)
+    weights = None
+    if (
+        softcap is None
+        and is_fused(query.size(-2), key.size(-2))
+        and site is not None
+        and site.follows
+        and not (isinstance(tap, Recorder) and tap.changes(site.weights))
+    ):
+        head_out = _fused(query, key, value, added, position_bias, scaling)
+    else:
+        weights = _weights(query, key, added, position_bias, scaling, softcap)
+        weights = weights if site is None else tap(site.weights, weights)
+        head_out = weights @ value
+    head_out = head_out if site is None else tap(site.head_out, head_out)
     return head_out.transpose(1, 2).contiguous(), weights
+
+
+def _weights(
+    query: Tensor, key: Tensor, added: Added | None, bias: Tensor | None, scaling: float, softcap: float | None
+) -> Tensor:
+    """The weights [B, H, Q, K], as eager attention makes them."""
+    scores = query @ key.transpose(2, 3)  # nobody else's, so written into from here on
+    scores *= scaling
+    if bias is not None:
+        scores += bias
+    if softcap is not None:
+        scores = scores.div_(softcap).tanh_().mul_(softcap)
+    if added is not None and added.numbers is not None:
+        scores += added.numbers
+    return scores.softmax(dim=-1, dtype=torch.float32).to(query.dtype)
+
+
+def _fused(
+    query: Tensor, key: Tensor, value: Tensor, added: Added | None, bias: Tensor | None, scaling: float
+) -> Tensor:
+    """What the heads give out [B, H, Q, E], without their weights in memory."""
+    if added is not None and bias is None and added.is_causal:
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
+    numbers = (
+        bias if added is None or added.numbers is None else added.numbers if bias is None else bias + added.numbers
+    )
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=numbers, scale=scaling)
 
 
 def boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
@@ -153,11 +206,6 @@ def _say_rows(tap: Tap, name: str, rows: Tensor, new: int) -> None:
 def _repeated(heads: Tensor, shared: int) -> Tensor:
     """[B, G, K, E] -> [B, H, K, E]: each for the `shared` heads that ask it."""
     return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)
-
-
-def _added(mask: Tensor, dtype: torch.dtype) -> Tensor | None:
-    """The lowest number where the mask is closed; None where it is all open."""
-    return None if bool(mask.all()) else torch.where(mask, 0.0, torch.finfo(dtype).min)
 
 
 # --- what modules are called with, and give out
@@ -226,7 +274,8 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     following = [*(place.norm for place in attentions.values()), ffn.norm][1:]
     for (kind, place), next_norm in zip(attentions.items(), following, strict=True):
         site, stream = f"{name}.{kind}", f"{name}.residual_after_{kind}"
-        _SITES[layer.get_submodule(place.module)] = _Site(site)
+        follows = f"{site}.scores" in ears.points
+        layer.get_submodule(place.module).__dict__[_SITE] = _Site(site, follows=follows)
         ears.reads(layer.get_submodule(place.module), f"{site}.in")
         ears.gives(layer.get_submodule(place.added or place.out), f"{site}.out")
         if places.norm == "post":

@@ -94,6 +94,8 @@ class AddedSoftmax:
         return (scores + self.addend * (~mask).to(scores.dtype)).softmax(dim=-1)
 
 
+LOWEST_ADDED = AddedSoftmax(torch.finfo(torch.float32).min)
+"""What transformers does with masks: a row that may attend to nothing is even, whatever its scores are."""
 MASK_FILLS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "zero-rows": softmax_or_zeros,
     "-inf": FilledSoftmax(-math.inf),

@@ -91,6 +91,10 @@ class Recorder:
     def inside(self, part: str) -> Tap:
         return self._whole.inside(part)
 
+    def changes(self, name: str) -> bool:
+        """Whether an edit waits for the point of this name, so that the point has to be made."""
+        return name in self._store.edits
+
 
 class _Store:
     """What a Recorder and its parts write into. It knows neither: where things hold each other in a circle, the

@@ -310,6 +310,10 @@ class _Job:
         """Why every step is a whole pass; None if the steps are cached."""
         return whole_passes_because(self.ckpt.instrument, self.start.ids, self.edits)
 
+    @cached_property
+    def scalars(self) -> Mapping[str, float]:
+        return self.ckpt.instrument.scalars()
+
     def stopped(self, ids: Sequence[int]) -> Stopped:
         return "end token" if ids and ids[-1] in self.ends else "maximum length"
 
@@ -323,7 +327,7 @@ class _Job:
         return Run(self.ckpt.codec("target").decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
 
     def choosing(self, read: Sequence[int]) -> Choosing:
-        return Choosing(self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held)
+        return Choosing(self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held, self.scalars)
 
     def held(self, step: int) -> Held | None:
         """What the cache holds behind a step, in the model's float32."""
@@ -377,7 +381,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
         if state.cached:
             passes.append(recorded)
         else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
-            rows = attention_rows(recorded, len(read) - 1)
+            rows = attention_rows(recorded, len(read) - 1, job.scalars)
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
             logits = logits.clone()
         token = given[index] if index in given else _choose(job, logits, read, index)

@@ -17,10 +17,8 @@ def own_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
     if trace.reads_ahead is None or not steps:
         return trace
     values = {name: trace[name] for name in trace.points() if trace.anatomy.grows(name) == "never"}
-    found = [attention_rows(step.recorded, step.row) for step in steps]  # each [B, H, 1, K]
+    found = [attention_rows(step.recorded, step.row, step.choosing.scalars) for step in steps]  # each [B, H, 1, K]
     for name in found[-1]:
-        if not all(name in rows for rows in found):  # the later passes were so long that they ran fused
-            continue
         rows = [rows[name] for rows in found]
         values[name] = _below_each_other(trace[name], steps, rows)
         mask = name.removesuffix("weights") + "mask"

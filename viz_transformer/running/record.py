@@ -26,7 +26,7 @@ from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import Anatomy, Instrument, NotTold, anatomy_of
 from viz_transformer.model.kinds import stacks_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
-from viz_transformer.model.masks import MASK_FILLS
+from viz_transformer.model.masks import LOWEST_ADDED, MASK_FILLS
 from viz_transformer.model.points import unknown_point
 from viz_transformer.model.watched import MODULES, WATCHED, shape_problem, watched_from_dict, watched_to_dict
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
@@ -180,21 +180,33 @@ class Trace:
             names += [name for name in derived if name.startswith(f"{site}.")]
         return tuple(names)
 
-    def _derive(self, name: str) -> Tensor:
-        """A point made from recorded ones by the functions that the model itself uses."""
+    def _derive(self, name: str, heads: slice = slice(None)) -> Tensor:
+        """A point made from recorded ones by the functions that the model itself uses, of all or some heads."""
         site, what = name.rsplit(".", 1)
         if what == "contribution":
             head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
             by_head = split_heads(self.output_maps[site][None], head_out.size(1))  # W_O's columns: [1, H, D, E]
-            return head_out @ by_head.transpose(-2, -1)
+            return head_out[:, heads] @ by_head[:, heads].transpose(-2, -1)
         divisor = self.scalars[f"{site}.divisor"]
         query, key, bias = (self.values.get(f"{site}.{part}") for part in ("query", "key", "bias"))
         assert query is not None and key is not None
-        key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)  # heads that share a key
-        scores = attention_scores(query, key, divisor, bias)
+        shared = query.size(1) // key.size(1)  # heads that share a key
+        asked = [head // shared for head in range(query.size(1))[heads]]
+        key = key if shared == 1 and heads == slice(None) else key[:, asked]
+        scores = attention_scores(query[:, heads], key, divisor, _of_heads(bias, heads))
         if what == "scores":
             return scores
-        return MASK_FILLS[self.anatomy.own.mask_fill](scores, self.values[f"{site}.mask"])
+        fill = MASK_FILLS[self.anatomy.config.mask_fill] if self.anatomy.config is not None else LOWEST_ADDED
+        return fill(scores, _of_heads(self.values[f"{site}.mask"], heads))
+
+    def of_head(self, name: str, head: int) -> Tensor:
+        """The part [B, ...] of one head of a point that has an axis of heads: of one that is made on demand, no more is
+        made. Raises KeyError as `[]` does, IndexError for a head that is not there."""
+        if name in self.values or name not in self._derived:
+            return self[name][:, head]
+        count = self.anatomy.attentions[name.rpartition(".")[0]].query
+        head = range(count)[head]
+        return self._derive(name, slice(head, head + 1))[:, 0]
 
     def diff(self, other: Trace) -> dict[str, float]:
         """The largest absolute difference of each recorded point that both have in the same shape.
@@ -338,6 +350,11 @@ def output_maps(model: Instrument) -> dict[str, Tensor]:
         with suppress(NotTold):
             maps[site] = model.parameters_of(site).out.weight.detach()
     return maps
+
+
+def _of_heads(value: Any, heads: slice) -> Any:
+    """These heads of a point [B, H or 1, Q, K]; None of None."""
+    return value if value is None or value.size(1) == 1 else value[:, heads]
 
 
 def _anatomy(about: Mapping[str, Any], source: int, target: int) -> Anatomy:

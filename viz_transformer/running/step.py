@@ -9,6 +9,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from viz_transformer.model.attention import attention_scores
+from viz_transformer.model.masks import LOWEST_ADDED
 from viz_transformer.running.strategies import KEPT, REASONS, Distribution, Strategy, distribution, log_softmax
 
 CANDIDATES = 10
@@ -48,6 +50,7 @@ class Choosing:
     start: int  # how many of them stood there before the first step
     vocabulary: tuple[str, ...] = field(repr=False)
     held: Callable[[int], Held | None] = field(repr=False)  # what the cache holds behind a step
+    scalars: Mapping[str, float] = field(repr=False)  # as `Instrument.scalars` names them
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +116,7 @@ class Step:
     def rows(self) -> Mapping[str, Tensor]:
         """The new row of every attention of the decoder, over the keys it could see: [B, H, 1, K], by point."""
         keys = self.position + 1
-        found = attention_rows(self.recorded, self.row)
+        found = attention_rows(self.recorded, self.row, self.choosing.scalars)
         return {name: row[..., :keys] if ".self." in name else row for name, row in found.items()}
 
     @property
@@ -138,10 +141,28 @@ class Step:
         )
 
 
-def attention_rows(recorded: Mapping[str, Tensor], row: int) -> dict[str, Tensor]:
-    """One row of every attention of the decoder, [B, H, 1, K], over all keys of the pass, padding included."""
-    return {
-        name: value[:, :, row % value.size(2), None]
-        for name, value in recorded.items()
-        if name.startswith("decoder.") and name.endswith(".weights")
-    }
+def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[str, float]) -> dict[str, Tensor]:
+    """One row of every attention of the decoder, [B, H, 1, K], over all keys of the pass, padding included.
+
+    A long attention that ran fused made no weights: its row is computed from the recorded query and keys.
+    """
+    rows = {}
+    for name in recorded:
+        site, _, what = name.rpartition(".")
+        if not name.startswith("decoder."):
+            continue
+        if what == "weights":
+            value = recorded[name]
+            rows[name] = value[:, :, row % value.size(2), None]
+        elif what == "head_out" and f"{site}.weights" not in recorded and f"{site}.divisor" in scalars:
+            rows[f"{site}.weights"] = _computed_row(recorded, site, row, scalars[f"{site}.divisor"])
+    return rows
+
+
+def _computed_row(recorded: Mapping[str, Tensor], site: str, row: int, divisor: float) -> Tensor:
+    query, key, mask = (recorded[f"{site}.{part}"] for part in ("query", "key", "mask"))
+    bias = recorded.get(f"{site}.bias")
+    at = row % query.size(2)
+    key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)  # heads that share a key
+    scores = attention_scores(query[:, :, at, None], key, divisor, None if bias is None else bias[:, :, at, None])
+    return LOWEST_ADDED(scores, mask[:, :, at % mask.size(2), None])

@@ -133,8 +133,16 @@ def head_views(
     trace: Trace, kind: KindName, layer: int, heads: Sequence[int | HeadsCombined | None]
 ) -> tuple[HeadView, ...]:
     """`head_view` of each of these heads, in their order."""
-    weights, mask = layer_weights(trace, kind, layer)
-    return tuple(_head_view(trace, kind, layer, head, weights, mask) for head in heads)
+    whole = layer_weights(trace, kind, layer) if any(type(head) is not int for head in heads) else None
+    return tuple(_head_view(trace, kind, layer, head, whole) for head in heads)
+
+
+def computed_from(trace: Trace, kind: KindName) -> str | None:
+    """What the weights of this kind of attention are made of where the run did not make them; None where it did."""
+    site = _site(trace, kind, 0)
+    if f"{site}.weights" in trace.values or f"{site}.weights" not in trace:
+        return None
+    return "the recorded queries and keys"
 
 
 def contribution_norms(
@@ -151,7 +159,7 @@ def contribution_norms(
     """
     moved = _moved(trace, kind, layer)
     weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
-    view = _head_view(trace, kind, layer, head, weights, mask)
+    view = _head_view(trace, kind, layer, head, (weights, mask))
     if groups is not None:
         which = slice(None) if head is None else slice(head, head + 1)
         rows, moved = torch.from_numpy(weights[which]).double(), moved[which]
@@ -269,19 +277,26 @@ def _head_view(
     kind: KindName,
     layer: int,
     head: int | HeadsCombined | None,
-    weights: NDArray[np.float32],
-    mask: NDArray[np.bool_],
+    whole: tuple[NDArray[np.float32], NDArray[np.bool_]] | None,
 ) -> HeadView:
-    """weights, mask: [H, Q, K] of the layer. Raises ValueError for a head or a combination that there is not."""
+    """whole: weights and mask [H, Q, K] of the layer, which heads together need; without it one head alone is made.
+
+    Raises ValueError for a head or a combination that there is not."""
     if head is None or isinstance(head, str):
         combined = head or "mean"
         if combined not in get_args(HeadsCombined):
             raise ValueError(f"heads are not combined as {head!r}: choose 'mean' or 'max', or a head's number")
+        weights, mask = whole or layer_weights(trace, kind, layer)
         together = weights.max(axis=0) if combined == "max" else weights.mean(axis=0)
         return view_of(trace, kind, layer, together, np.asarray(mask.any(axis=0)), combined=combined)
-    if not 0 <= head < len(weights):
-        raise ValueError(f"there is no head {head}: heads go from 0 to {len(weights) - 1}")
-    return view_of(trace, kind, layer, weights[head], mask[head], head=head)
+    site = _site(trace, kind, layer)
+    count = trace.anatomy.attentions[site].query
+    if not 0 <= head < count:
+        raise ValueError(f"there is no head {head}: heads go from 0 to {count - 1}")
+    own = _array(trace.of_head(f"{site}.weights", head)[0]) if whole is None else whole[0][head]
+    masks = trace[f"{site}.mask"][0]
+    mask = np.asarray(masks[head % len(masks)].expand(own.shape).numpy(), dtype=bool)
+    return view_of(trace, kind, layer, own, mask, head=head)
 
 
 def _place(kind: KindName, layer: int, heads: str) -> str:

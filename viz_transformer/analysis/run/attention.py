@@ -178,7 +178,7 @@ def _remarks(trace: Trace, kind: KindName, layer: int, head: int, fill: str) -> 
     elif fill and config is not None and config.mask_fill != "zero-rows":
         yield FILLS[config.mask_fill].sentence
     if f"{site}.weights" in trace and f"{site}.weights" not in trace.values:
-        yield "The run did not keep these weights: they are worked out from its queries and keys, as the model does."
+        yield "The run was long and did not make these weights: they are computed from the recorded queries and keys."
     yield from remarks.of_dropout(trace)
     names = ("query", "key", "value", "scores", "mask", "weights", "head_out")
     yield from remarks.of_missing(trace, site, names, f"{KINDS[kind].words} of layer {layer}")

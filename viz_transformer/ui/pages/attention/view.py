@@ -11,7 +11,13 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.analysis.attention.head_scores import Score, head_scores, key_shares
-from viz_transformer.analysis.attention.maps import attention_kinds, kept_cells, layer_count, layer_weights
+from viz_transformer.analysis.attention.maps import (
+    attention_kinds,
+    computed_from,
+    kept_cells,
+    layer_count,
+    layer_weights,
+)
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, grid_payload
 from viz_transformer.model.kinds import KINDS, KindName
@@ -142,6 +148,16 @@ def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
         "source_special": marks(shown.source_special, len(shown.trace.src)),
         "target_special": marks(shown.target_special, len(shown.trace.tgt)),
     }
+
+
+def origin(both: Runs) -> None:
+    """Where the weights come from, where the run did not make them."""
+    looked_at = (both.a, both.b) if both.compared else (both.main,)
+    kind = state.SHARED.now().kind
+    made = {each.name: found for each in looked_at if each and (found := computed_from(each.trace, kind))}
+    if made:
+        whose = f" of {' and '.join(made)}" if both.b is not None else ""
+        text.paragraph(f"The text is long: weights{whose} are computed from {next(iter(made.values()))}.")
 
 
 def panel(both: Runs, picture: Picture) -> None:

@@ -1,0 +1,102 @@
+"""Long texts: attention runs in one kernel, and its weights are computed from queries and keys when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from pretrained import KINDS
+
+from viz_transformer.analysis.attention.maps import computed_from, head_view, layer_weights
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model import attention
+from viz_transformer.model.kinds import kinds_of
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.edits import AblateHead
+from viz_transformer.running.record import Trace
+from viz_transformer.running.tracing import trace
+
+Opened = Callable[[str], Checkpoint]
+SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5, 36, 37]
+FROM = 5  # tokens, in the place of 512
+
+
+def recorded(ckpt: Checkpoint, *edits: AblateHead) -> Trace:
+    return trace(ckpt, SOURCE, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None, edits=edits)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_computed_is_what_the_models_own_attention_makes(
+    opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short run is theirs bit by bit. Relative to the largest number: 1e-5, sums of float32 in another order."""
+    ckpt = opened(name)
+    short = recorded(ckpt)
+    monkeypatch.setattr(attention, "FUSED_FROM", FROM)
+    long = recorded(ckpt)
+    follows = [site for site in ckpt.anatomy.attentions if f"{site}.scores" in ckpt.anatomy.point]
+    assert len(follows) == (0 if name.startswith("gemma2") else len(ckpt.anatomy.attentions))
+    for site in ckpt.anatomy.attentions:
+        assert (f"{site}.weights" in long.values) == (site not in follows)
+        assert (long[f"{site}.weights"] - short[f"{site}.weights"]).abs().max() <= 1e-5
+        for head in range(ckpt.anatomy.attentions[site].query):
+            alone = long.of_head(f"{site}.weights", head)
+            torch.testing.assert_close(alone, long[f"{site}.weights"][:, head], atol=1e-7, rtol=0)
+    assert max(long.diff(short).values()) <= 1e-5 * max(float(short["logits"].abs().max()), 10)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_recording_a_long_text_changes_no_bit(opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ckpt = opened(name)
+    monkeypatch.setattr(attention, "FUSED_FROM", FROM)
+    pair = ckpt.anatomy.kind == "encoder-decoder"
+    texts = ([SOURCE], [TARGET]) if pair else ([SOURCE], None) if ckpt.anatomy.has_encoder else (None, [SOURCE])
+    assert torch.equal(ckpt.instrument.whole(*texts), recorded(ckpt)["logits"])
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "t5"])
+def test_edited_weights_of_a_long_text_are_made(opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ckpt = opened(name)
+    site = next(iter(ckpt.anatomy.attentions))
+    edit = AblateHead(site, 1, "uniform")
+    short = recorded(ckpt, edit)
+    monkeypatch.setattr(attention, "FUSED_FROM", FROM)
+    long = recorded(ckpt, edit)
+    assert torch.equal(long.values[f"{site}.weights"], short[f"{site}.weights"])
+    assert f"{site.replace('.0.', '.1.')}.weights" not in long.values
+    assert (long["logits"] - short["logits"]).abs().max() <= 1e-5 * max(float(short["logits"].abs().max()), 10)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "marian"])
+def test_a_long_text_is_written_on(opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first pass reads all of it at once, fused; later ones read one token each, and make its weights."""
+    ckpt = opened(name)
+    given = "the cat sat on the mat and a dog ran"
+    short = decode(ckpt, given, max_steps=4)
+    monkeypatch.setattr(attention, "FUSED_FROM", FROM)
+    long = decode(ckpt, given, max_steps=4)
+    assert long.tokens == short.tokens
+    for site in ckpt.anatomy.attentions:
+        assert (long.trace[f"{site}.weights"] - short.trace[f"{site}.weights"]).abs().max() <= 1e-5
+    for mine, theirs in zip(long.steps, short.steps, strict=True):
+        assert mine.rows.keys() == theirs.rows.keys()
+        for name, row in mine.rows.items():
+            assert (row - theirs.rows[name]).abs().max() <= 1e-5
+
+
+def test_a_page_says_what_weights_are_computed_from(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    ckpt = opened("llama")
+    short = recorded(ckpt)
+    monkeypatch.setattr(attention, "FUSED_FROM", FROM)
+    long = recorded(ckpt)
+    (kind,) = kinds_of(ckpt.anatomy)
+    assert computed_from(short, kind) is None
+    assert computed_from(long, kind) == "the recorded queries and keys"
+    weights, mask = layer_weights(long, kind, 1)
+    for head in range(4):
+        view = head_view(long, kind, 1, head)
+        assert abs(view.weights - weights[head]).max() <= 1e-7
+        assert (view.mask == mask[head]).all()
+    with pytest.raises(ValueError, match="no head 4: heads go from 0 to 3"):
+        head_view(long, kind, 1, 4)
