@@ -10,7 +10,7 @@ from pretrained import KINDS
 
 from viz_transformer.analysis.attention.maps import computed_from, head_view, layer_weights
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model import attention
+from viz_transformer.model import attention, instrument
 from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead
@@ -44,6 +44,20 @@ def test_what_is_computed_is_what_the_models_own_attention_makes(
             alone = long.of_head(f"{site}.weights", head)
             torch.testing.assert_close(alone, long[f"{site}.weights"][:, head], atol=1e-7, rtol=0)
     assert max(long.diff(short).values()) <= 1e-5 * max(float(short["logits"].abs().max()), 10)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("fused_from", [FROM, 512])
+def test_a_recording_takes_no_more_memory_than_was_said_before(
+    opened: Opened, name: str, fused_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ckpt = opened(name)
+    for module in (attention, instrument):
+        monkeypatch.setattr(module, "FUSED_FROM", fused_from)
+    found = recorded(ckpt)
+    taken = {(each.data_ptr(), each.shape): each.numel() * each.element_size() for each in found.values.values()}
+    said = ckpt.anatomy.recorded_bytes(source=len(found.src), target=len(found.tgt))
+    assert 0.5 * said < sum(taken.values()) <= said
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,8 +17,8 @@ from viz_transformer.sentences import quoted
 
 MOST_TOKENS = 2048
 """Of a text, whatever the config of the model allows."""
-MOST_WEIGHT_BYTES = 2**30
-"""Of the attention weights of one run, where they have to be kept."""
+MOST_BYTES = 2**31
+"""Of the recording of one text."""
 
 _ROW = ("B", "T", "D")
 _LAYERS: Mapping[StackName, tuple[str, ...]] = {
@@ -81,14 +80,14 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         missing["read_out"] = OF_THE_TEXT
     elif output == "token class":
         recorded.append(Point("logits", ("B", "T", "C"), "one number for each label, of each token"))
-    most = _most_tokens(read, family, attentions)
+    most = _longest(read, family)
     vocabulary = read.number(("vocab_size",))
     is_encoder, is_decoder = "encoder" in family.stacks, "decoder" in family.stacks
     has_words = output in ("next token", "masked token")
     written = (read.optional(("decoder_vocab_size",)) or vocabulary) if has_words else None
     first = next(iter(family.stacks.values()))
     pad = config.get("pad_token_id")
-    return Anatomy(
+    anatomy = Anatomy(
         kind=family.kind,
         encoder_layers=layers.get("encoder", 0),
         decoder_layers=layers.get("decoder", 0),
@@ -111,6 +110,7 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         reads_pairs=family.kind == "encoder-only",
         scoring=scoring,
     )
+    return _of_lengths_that_fit(anatomy)
 
 
 def _adds_trained_rows(config: Mapping[str, Any], recorded: list[Point]) -> bool:
@@ -201,17 +201,22 @@ class _Settings:
         return window if sliding else None
 
 
-def _most_tokens(read: _Settings, family: Family, attentions: Mapping[str, Heads]) -> int:
-    """Tokens of a text at most: what the positions allow, and what weights that have to be kept leave room for."""
+def _longest(read: _Settings, family: Family) -> int:
+    """Tokens of a text at most, by the model's positions."""
     longest = read.optional(_LONGEST) or MOST_TOKENS
     stack = next(iter(family.stacks.values()))
     pad = read.config.get("pad_token_id")
     if stack.first_row == "after padding" and stack.layer.norm == "post" and type(pad) is int:  # within its table
         longest -= pad + 1
-    if read.config.get("attn_logit_softcapping") is None:  # the weights of a long text follow from queries and keys
-        return max(1, min(longest, MOST_TOKENS))
-    heads = sum(each.query for each in attentions.values())
-    return max(1, min(longest, MOST_TOKENS, math.isqrt(MOST_WEIGHT_BYTES // (4 * heads))))
+    return max(1, min(longest, MOST_TOKENS))
+
+
+def _of_lengths_that_fit(anatomy: Anatomy) -> Anatomy:
+    """The same for texts whose recording is not larger than MOST_BYTES."""
+    longest = anatomy.max_source
+    tried = (longest, *range(longest // 64 * 64, 0, -64))
+    most = next((n for n in tried if anatomy.recorded_bytes(source=n, target=n) <= MOST_BYTES), 1)
+    return replace(anatomy, max_source=most, max_target=most)
 
 
 def _grows(stack: StackName) -> Growth:

@@ -19,9 +19,8 @@ from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.masks import MASK_FILLS
+from viz_transformer.model.point import FUSED_FROM
 from viz_transformer.model.tap import Tap
-
-FUSED_FROM = 512  # tokens on both sides; a shorter attention is explicit, with the tap and without
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

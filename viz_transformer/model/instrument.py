@@ -6,6 +6,7 @@ another program becomes one by saying the same of itself. What it cannot say is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from viz_transformer.model.config import ModelConfig, ModelKind
 from viz_transformer.model.kinds import KINDS, KindName, StackName
-from viz_transformer.model.point import Growth, Point
+from viz_transformer.model.point import FUSED_FROM, Growth, Point
 from viz_transformer.model.points import attention_sites, derived_points, recorded_points, undefined_points
 from viz_transformer.model.tap import OFF, Tap
 
@@ -122,6 +123,22 @@ class Anatomy:
         if (heads := self.attentions.get(name.rpartition(".")[0])) is not None:
             sizes |= {"H": heads.query, "G": heads.key, "E": heads.size, "U": heads.value_size}
         return tuple(size for letter in self.point[name].shape if (size := sizes[letter]) is not None)
+
+    def recorded_bytes(self, *, source: int, target: int) -> int:
+        """Memory of a recording of one text in float32, at most: before it is made.
+
+        Masks and biases are made once for all layers of a stack; weights of a long attention that follow from its
+        queries and keys are not made (`FUSED_FROM`).
+        """
+        numbers, shared = 0, dict[str, int]()
+        for point in self.recorded:
+            sizes = self.sizes(point.name, batch=1, source=source, target=target)
+            site, _, what = point.name.rpartition(".")
+            if what in ("mask", "bias"):
+                shared[f"{site.partition('.')[0]}.{site.rpartition('.')[2]}.{what}"] = math.prod(sizes)
+            elif what != "weights" or min(sizes[-2:]) < FUSED_FROM or f"{site}.scores" not in self.point:
+                numbers += math.prod(sizes)
+        return 4 * (numbers + sum(shared.values()))
 
     def grows(self, name: str) -> Growth:
         """What a token that is written adds to the point of this name."""

@@ -7,6 +7,9 @@ from typing import Literal
 
 Growth = Literal["never", "rows", "rows and keys"]
 
+FUSED_FROM = 512
+"""Tokens on both sides from which an attention runs fused; a shorter one is explicit, with the tap and without."""
+
 
 @dataclass(frozen=True)
 class Point:

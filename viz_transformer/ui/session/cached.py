@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from viz_transformer.running.search import Progress
 
 GREEDILY = How()
-MOST_RUNS = 24
+MOST_RUNS, MOST_BYTES = 24, 2**31
 
 
 def summaries() -> tuple[Summary | Unreadable, ...]:
@@ -131,7 +131,8 @@ def example_counts(summary: Summary, count: int) -> TokenCounts:
 
 
 class KeptRuns:
-    """The runs that were looked at last, at most MOST_RUNS, for all sessions."""
+    """The runs that were looked at last, at most MOST_RUNS, for all sessions; beside the last one no more than are
+    MOST_BYTES with it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -146,8 +147,15 @@ class KeptRuns:
     def put(self, key: Hashable, run: Run) -> None:
         with self._lock:
             self._kept[key] = run
-            while len(self._kept) > MOST_RUNS:
+            self._kept.move_to_end(key)
+            while len(self._kept) > 1 and (len(self._kept) > MOST_RUNS or self._bytes() > MOST_BYTES):
                 self._kept.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(
+            run.trace.anatomy.recorded_bytes(source=len(run.trace.src), target=len(run.trace.tgt))
+            for run in self._kept.values()
+        )
 
 
 @st.cache_resource(show_spinner=False)
