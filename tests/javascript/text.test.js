@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
+  amongPlaces,
   isolated,
   ofPlaces,
   quoted,
@@ -40,4 +41,9 @@ test("a text has no more lines than it may, and what does not fit into one is sh
   assert.deepEqual(wrappedTo(context, "one two three four", 70, 2), ["one two", "three …"])
   assert.deepEqual(wrappedTo(context, "extraordinary one", 70, 3), ["extrao…", "one"])
   assert.deepEqual(wrappedTo(context, "", 70, 3), [""])
+})
+
+test("which one it is, is said as a person would where there are no others", () => {
+  assert.equal(amongPlaces(3, 14), "3 of 0 to 13")
+  assert.equal(amongPlaces(0, 1), "0, the only one")
 })

@@ -14,6 +14,7 @@ import {
   layerSentence,
   partName,
   partSentence,
+  readSentence,
   story,
   writtenSentence,
 } from "../../viz_transformer/figures/components/parts/whole_words.js"
@@ -358,4 +359,11 @@ test("a decoder alone has lanes for its rows and the next, twice as many wheneve
   )
   assert.equal(lanesFor(3, 5), 5)
   for (let rows = 1; rows < 128; rows++) assert.ok(lanesFor(rows, 128) > rows)
+})
+
+test("what is read and not written on is said of one token as of many", () => {
+  const of = (...texts) => readSentence({ tokens: texts.map((text) => ({ text })) })
+  assert.equal(of("a"), "“a” is read alone; nothing is written.")
+  assert.equal(of("a", "b"), "“a” and one more token are read, all at the same time; nothing is written.")
+  assert.equal(of("a", "b", "c"), "“a” and 2 more tokens are read, all at the same time; nothing is written.")
 })

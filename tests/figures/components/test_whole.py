@@ -299,8 +299,23 @@ def test_each_level_is_saved_as_a_picture(shown, numbers, level):
 
 def test_a_model_that_writes_nothing_is_read(shown):
     view = shown(run_figure(trace(tiny_checkpoint("encoder-only"), "abc")).data)
-    expect(view.page.locator(".now")).to_contain_text("more tokens are read; nothing is written.")
+    expect(view.page.locator(".now")).to_contain_text("more tokens are read, all at the same time; nothing is written.")
     assert view.page.locator(".player").is_hidden()
+    told = view.page.locator("ol.unseen li")
+    expect(told.first).to_contain_text("“<s>” becomes a vector")
+    assert told.count() == 1 + 2 * 2  # the input, and two sub-layers in each of two layers
+    view.page.locator(".whole .stage").focus()
+    view.page.keyboard.press("ArrowRight")
+    expect(told.first).to_contain_text("“a” becomes a vector")
+    view.page.keyboard.press("ArrowDown")
+    view.page.keyboard.press("ArrowDown")
+    expect(view.page.locator(".now")).to_contain_text("Encoder layer 0, self-attention, mean of 4 heads: “a” takes")
+
+
+def test_of_one_step_it_is_said_that_it_is_the_only_one(shown):
+    run = decode(tiny_checkpoint(), "abc", max_steps=1)
+    view = shown(run_figure(run).data)
+    expect(view.page.locator(".now")).to_contain_text("Step 0, the only one: reads")
 
 
 @pytest.mark.parametrize("height", [400, 1000])

@@ -4,7 +4,7 @@ import { exports } from "./parts/exports.js"
 import { exponential, number, share } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
-import { isolated, mono, ofPlaces, quoted, sans, shorten } from "./parts/text.js"
+import { amongPlaces, isolated, mono, ofPlaces, quoted, sans, shorten } from "./parts/text.js"
 import { clamp, firstSight, middlesBetween, rowHeightAt, tallestRows, treeOf, usualWidth } from "./parts/tree.js"
 
 /** @import { BeamTreeHeader } from "./parts/types.js" */
@@ -119,7 +119,7 @@ function makeTree(root) {
       `total ${number(nodes.total[i])}`,
       `|Y| = ${nodes.length[i]}, penalty ${formula} = ${number(penalty)}`,
       `score = total / penalty = ${number(nodes.total[i])} / ${number(penalty)} = ${number(nodes.score[i])}`,
-      `rank ${nodes.rank[i]} ${ofPlaces(ranked)} in its step, ${nodes.row[i] >= 0 ? "kept" : "only looked at"}`,
+      `rank ${amongPlaces(nodes.rank[i], ranked)} in its step, ${nodes.row[i] >= 0 ? "kept" : "only looked at"}`,
       head.sentences[nodes.why[i]],
     ]
   }

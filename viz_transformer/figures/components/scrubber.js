@@ -9,7 +9,7 @@ import { makePlayer } from "./parts/player.js"
 import { placeSaved } from "./parts/saved_bars.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, rootIn, zoom } from "./parts/stage.js"
-import { isolated, mono, ofPlaces, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
+import { amongPlaces, isolated, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
 
 /** @import { ScrubberHeader, Token } from "./parts/types.js" */
 
@@ -122,7 +122,7 @@ function makeScrubber(root) {
   const restText = (step) => share(rests.values[step])
   const othersText = (step) =>
     `other ${others(step).toLocaleString("en")} ${others(step) === 1 ? "token" : "tokens"} together`
-  const numberText = (step) => (steps === 1 ? "Step 0, the only one" : `Step ${step} ${ofPlaces(steps)}`)
+  const numberText = (step) => `Step ${amongPlaces(step, steps)}`
   const valueText = (step) => share(probability(step, head.written[step]))
   const isForced = (step) => head.forced.includes(step)
   const logText = (value) => (value === -Infinity ? "-∞" : number(value, 2))

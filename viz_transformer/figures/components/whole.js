@@ -7,7 +7,7 @@ import { openWhy } from "./parts/leads.js"
 import { isStill } from "./parts/motion.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
-import { ofPlaces, quoted } from "./parts/text.js"
+import { amongPlaces, quoted } from "./parts/text.js"
 import { AHEAD_BYTES, AT_ONCE, AT_REST, NEXT, nearest } from "./parts/whole_ahead.js"
 import { advance, READING, STEP } from "./parts/whole_flight.js"
 import {
@@ -560,8 +560,8 @@ function makeWhole(root) {
 
   const KEYS = {
     run: {
-      ArrowRight: () => writes() && step(at() + 1),
-      ArrowLeft: () => writes() && step(at() - 1),
+      ArrowRight: () => (writes() ? step(at() + 1) : besideRow(1)),
+      ArrowLeft: () => (writes() ? step(at() - 1) : besideRow(-1)),
       ArrowDown: () => walk(1),
       ArrowUp: () => walk(-1),
       Home: () => writes() && step(0),
@@ -717,7 +717,7 @@ function makeWhole(root) {
       if (writes())
         controls.show(s, steps(), {
           playing: frames !== 0,
-          text: `step ${s} ${ofPlaces(steps())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
+          text: `step ${amongPlaces(s, steps())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
         })
       stage.dataset.level = level()
       stage.toggleAttribute("data-moving", movement !== null)

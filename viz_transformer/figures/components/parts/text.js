@@ -13,6 +13,12 @@ export const quoted = (token) => {
 }
 /** Of which steps, rows or ranks one is: all of them count from 0. */
 export const ofPlaces = (/** @type {number} */ count) => `of 0 to ${count - 1}`
+/**
+ * Which one it is: "3 of 0 to 13", and where there are no others "0, the only one".
+ * @param {number} n
+ * @param {number} count
+ */
+export const amongPlaces = (n, count) => (count === 1 ? `${n}, the only one` : `${n} ${ofPlaces(count)}`)
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
 /**

@@ -61,6 +61,17 @@ export function inputSentence(stack, row, positions) {
 }
 
 /**
+ * What a stack reads that writes nothing.
+ * @param {WholeStack} stack
+ */
+export function readSentence({ tokens }) {
+  const others = tokens.length - 1
+  if (!others) return `${quoted(tokens[0])} is read alone; nothing is written.`
+  const more = others === 1 ? "one more token" : `${others} more tokens`
+  return `${quoted(tokens[0])} and ${more} are read, all at the same time; nothing is written.`
+}
+
+/**
  * What a step writes, and what the model gave it.
  * @param {WholeHeader} head
  * @param {Record<string, Numbers>} arrays

@@ -1,12 +1,12 @@
 import { ring } from "../parts/marks.js"
 import { exponential, percent } from "../parts/numbers.js"
-import { isolated, mono, ofPlaces, quoted, sans, shorten, wrapped, wrappedTo } from "../parts/text.js"
+import { amongPlaces, isolated, mono, quoted, sans, shorten, wrapped, wrappedTo } from "../parts/text.js"
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
 import { laneOf, lanesFor, placeWhole, wholeAt } from "../parts/whole_places.js"
 import { ribbonsOf, strongestIn } from "../parts/whole_rows.js"
-import { inputSentence, LEAST, partSentence, story, writtenSentence } from "../parts/whole_words.js"
+import { inputSentence, LEAST, partSentence, readSentence, story, writtenSentence } from "../parts/whole_words.js"
 import { drawStrip, drawWay, largestIn } from "./draw.js"
 
 // The first level: the whole run, from the text to the answer. `view` says what is looked at: whole.js has it.
@@ -17,6 +17,7 @@ const THINNEST = 10
 const LINED = 3 // lanes that are lower, in pixels, have no line: it would cover them
 const NAMED = 0.15 // ribbons from here on say where they come from
 const SHORT = { self: "self", cross: "cross", ffn: "ff" }
+const LONG = { self: "self-attention", cross: "cross-attention", ffn: "feed-forward" } // where there is room
 const GIVEN = 0.35 // of the line of an answer is at most the text that it goes on from
 const TO_COME = 0.6 // how strong the rest of the answer is
 const VEIL = 0.92 // how much of what is not worked out yet is hidden
@@ -182,7 +183,9 @@ export function runScene(view) {
       const beside = block.part === "self" ? { before } : { behind }
       const to = block.x + block.width
       if (block.part === "cross" && behind + context.measureText(SHORT.cross).width > to + 6 * z) continue
-      heading(startOf(block), to, SHORT[block.part], 6, 2, block.part === "ffn" ? {} : beside)
+      const where = block.part === "ffn" ? {} : beside
+      if (!heading(startOf(block), to, LONG[block.part], 6, -6, where))
+        heading(startOf(block), to, SHORT[block.part], 6, 2, where)
     }
     for (let layer = 0; layer < stack.layers; layer++) {
       const mine = band.blocks.filter((block) => block.layer === layer)
@@ -218,12 +221,13 @@ export function runScene(view) {
       outlines(context, colours, band, written && view.writes() ? rows + 1 : rows)
       if (!(written && view.writes())) headings(context, colours, band)
       const memory = !written && place.bands.length > 1
+      const chosen = view.writes() ? -1 : view.rowOf(stackOf(band)) // where nothing is written, one token is looked at
       const { size, named } = names(band, written && view.writes() ? rows + 1 : rows)
       if (memory && view.head.text && named.size < rows) reads(context, colours, band)
       for (let row = 0; row < rows; row++) {
         context.globalAlpha = written && view.writes() ? PAST : 1
         if (band.lane >= LINED) laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
-        if (named.has(row)) label(context, colours, band, row, size, false)
+        if (named.has(row) || row === chosen) label(context, colours, band, row, size, row === chosen)
         shares(context, colours.one("muted"), band, row)
         strips(context, ink, band, row)
       }
@@ -232,7 +236,8 @@ export function runScene(view) {
       for (const block of band.blocks)
         if (block.ribbon)
           for (let row = 0; row < band.count; row++)
-            ribbons(context, colours, band, block, row, band.lane * LANES.encoder, 1, 0.5)
+            if (row !== chosen)
+              ribbons(context, colours, band, block, row, band.lane * LANES.encoder, 1, chosen < 0 ? 0.5 : 0.2)
     }
   }
 
@@ -259,11 +264,26 @@ export function runScene(view) {
     return readers.length ? readers[readers.length - 1].ribbon[0] : place.bands[0].end
   }
 
+  /** Of a run that writes nothing, what the token that is looked at takes, in each layer. */
+  function paintRead(context, colours, band) {
+    const row = view.rowOf(stackOf(band))
+    for (const block of band.blocks)
+      if (block.ribbon) ribbons(context, colours, band, block, row, band.lane * LANES.encoder, 1, 0.9)
+    const told = view.walked === null || stackOf(band) !== lastStack() ? null : band.blocks[view.walked - 1]
+    const over = view.hovered?.block && view.hovered.band.name === band.name ? view.hovered.block : told
+    if (over) outline(context, colours, band, over)
+    for (const block of band.blocks)
+      if (view.isChosen(stackOf(band).parts[block.index])) ring(context, colours, ...framed(band, block))
+  }
+
   /** This step, as far as it has come. */
   function paintNow(context) {
-    if (!view.writes()) return
     const colours = view.paper()
     const band = place.bands[place.bands.length - 1]
+    if (!view.writes()) {
+      for (const each of place.bands) paintRead(context, colours, each)
+      return
+    }
     if (view.reading !== null) {
       veil(context, colours, place.bands[0], view.reading)
       headings(context, colours, band)
@@ -558,14 +578,13 @@ export function runScene(view) {
     const s = view.step()
     const row = view.rowAt(s)
     if (hovered?.block) return partSentence(head, arrays, stackOf(hovered.band), hovered.block.index, hovered.lane)
-    if (!view.writes())
-      return `${quoted(stack.tokens[0])} and ${stack.tokens.length - 1} more tokens are read; nothing is written.`
-    if (walked !== null) return story(head, arrays, stack, row)[walked]
+    if (walked !== null) return story(head, arrays, stack, view.writes() ? row : view.rowOf(stack))[walked]
+    if (!view.writes()) return readSentence(stack)
     if (view.reading !== null)
       return `The text is read once: ${head.stacks[0].tokens.length} tokens, all at the same time.`
     const p = view.flown
     if (p === 1)
-      return `Step ${s} ${ofPlaces(view.steps())}: reads ${quoted(stack.tokens[row])}. ${writtenSentence(head, arrays, s)}`
+      return `Step ${amongPlaces(s, view.steps())}: reads ${quoted(stack.tokens[row])}. ${writtenSentence(head, arrays, s)}`
     const { phase } = phaseAt(p)
     if (phase === "embed") return inputSentence(stack, row, `position.${stack.name}` in arrays)
     if (phase !== "layers") return writtenSentence(head, arrays, s)
@@ -588,14 +607,12 @@ export function runScene(view) {
     paintNow,
     size: () => ({ width: place.width, height: place.height }),
     /** What the still picture depends on, beside its size and colours. */
-    state: () => view.step(),
-    sentences: () =>
-      view.writes()
-        ? [
-            ...story(view.head, view.arrays, lastStack(), view.rowAt(view.step())),
-            writtenSentence(view.head, view.arrays, view.step()),
-          ]
-        : [],
+    state: () => (view.writes() ? view.step() : view.rowOf(lastStack())),
+    sentences() {
+      const { head, arrays } = view
+      const all = story(head, arrays, lastStack(), view.rowOf(lastStack()))
+      return view.writes() ? [...all, writtenSentence(head, arrays, view.step())] : all
+    },
     at(x, y) {
       const found = wholeAt(place, x, y)
       const written = found?.band.name === "decoder" && view.writes()

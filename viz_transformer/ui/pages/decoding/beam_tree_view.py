@@ -133,12 +133,13 @@ def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Cal
     text.paragraph(labels.shorten(written, LONGEST), style="vt-gold vt-gold-target")
     text.paragraph(tree.why(node.index))
     of_step = len([each for each in tree.nodes if each.step == node.step])
+    rank = f"{node.rank} of 0 to {of_step - 1}" if of_step > 1 else f"{node.rank}, the only one"
     text.definitions(
         [
             ("log-probability", f"{_sum(tree.path(node.index))} = {labels.number(node.total)}"),
             ("|Y|", str(node.length)),
             ("score", _worked_out(tree, node)),
-            ("rank in its step", f"{node.rank} of 0 to {of_step - 1}, {'kept' if node.kept else 'only looked at'}"),
+            ("rank in its step", f"{rank}, {'kept' if node.kept else 'only looked at'}"),
         ]
     )
     ended = node.token_id in shown.ckpt.codec("target").ends
