@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viz_transformer.figures.components import payload
+from viz_transformer.figures.components import payload, strongest_only
 from viz_transformer.figures.components.strongest_only import strongest
 
 NAN = float("nan")
@@ -48,3 +48,15 @@ def test_rows_of_all_heads_stand_behind_each_other():
     assert set(arrays) == {"keys.self", "weights.self", "starts.self", "rest.self"}
     np.testing.assert_array_equal(arrays["weights.self"], found.weights)
     np.testing.assert_array_equal(arrays["starts.self"], found.starts)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 40])
+def test_it_does_not_matter_how_many_weights_are_compared_at_once(monkeypatch, at_once):
+    generator = np.random.default_rng(3)
+    weights = generator.dirichlet(np.full(13, 0.1), size=(3, 11)).astype(np.float32)
+    weights[1, 2] = NAN
+    whole = strongest(weights)
+    monkeypatch.setattr(strongest_only, "AT_ONCE", at_once)
+    found = strongest(weights)
+    for name in ("keys", "weights", "starts", "rest"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))

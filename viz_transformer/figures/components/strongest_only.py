@@ -13,6 +13,9 @@ from viz_transformer.figures.components import payload
 LEAST = 0.02
 """Weights below this share of a row are not drawn each on its own."""
 
+AT_ONCE = 2**18
+"""So many weights are compared at once: all of 2,000 tokens would take gigabytes as float64, and twice as long."""
+
 
 @dataclass(frozen=True, eq=False)
 class StrongestOnly:
@@ -47,13 +50,20 @@ def strongest(weights: ArrayLike, least: float = LEAST) -> StrongestOnly:
     """
     given = np.asarray(weights, dtype=np.float32)
     rows = given.reshape(-1, given.shape[-1])
-    exact = rows.astype(np.float64)  # as the browser compares them
-    known = np.where(np.isnan(exact), 0, exact)
-    largest = known.argmax(axis=-1)
-    kept = known >= least
-    kept[np.arange(len(rows)), largest] = True
-    kept &= known > 0
+    kept, rest = np.empty(rows.shape, dtype=bool), np.empty(len(rows))
+    for first in range(0, len(rows), step := max(1, AT_ONCE // max(1, rows.shape[1]))):
+        part = slice(first, first + step)
+        kept[part], rest[part] = _split(rows[part], least)
     of_row, keys = np.nonzero(kept)
     starts = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=len(rows)))])
-    rest = np.where(kept, 0, exact).sum(axis=-1).reshape(given.shape[:-1])
-    return StrongestOnly(keys, rows[of_row, keys], starts, rest)
+    return StrongestOnly(keys, rows[of_row, keys], starts, rest.reshape(given.shape[:-1]))
+
+
+def _split(rows: NDArray[np.float32], least: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which weights of each row are kept, and the sum of the others."""
+    exact = rows.astype(np.float64)  # as the browser compares them
+    known = np.where(np.isnan(exact), 0, exact)
+    kept = known >= least
+    kept[np.arange(len(rows)), known.argmax(axis=-1)] = True
+    kept &= known > 0
+    return kept, np.where(kept, 0, exact).sum(axis=-1)

@@ -7,7 +7,7 @@ import { leastName, namedAmong } from "../parts/whole_names.js"
 import { laneOf, lanesFor, placeWhole, wholeAt } from "../parts/whole_places.js"
 import { ribbonsOf, strongestIn } from "../parts/whole_rows.js"
 import { inputSentence, LEAST, partSentence, readSentence, story, writtenSentence } from "../parts/whole_words.js"
-import { drawStrip, drawWay, largestIn } from "./draw.js"
+import { drawCells, drawStrip, drawWay, largestIn } from "./draw.js"
 
 // The first level: the whole run, from the text to the answer. `view` says what is looked at: whole.js has it.
 
@@ -70,6 +70,24 @@ export function runScene(view) {
           most[`stream.${band.name}`][column.point],
         )
       }
+  }
+
+  /** The strips of the first rows of a band whose lanes are lower than a line and what is beside it. */
+  function allStrips(context, colours, band, rows) {
+    const count = view.samples()
+    const ink = colours.scale("diverging")
+    const one = (name, column, point, most) => {
+      if (!column) return
+      const { values, shape } = view.arrays[name]
+      const from = point * (shape.length === 3 ? shape[1] : 0) * count
+      const box = { ...column, y: band.top, height: rows * band.lane, rows, columns: count }
+      drawCells(context, colours, box, ink, (r, c) => 0.5 + values[from + r * count + c] / (2 * most), 0.5)
+    }
+    const [token, position] = [`token.${band.name}`, `position.${band.name}`]
+    if (band.position) one(token, band.token, 0, most[token]?.[0])
+    one(position, band.position, 0, most[position]?.[0])
+    const stream = `stream.${band.name}`
+    for (const column of band.strips) one(stream, column, column.point, most[stream][column.point])
   }
 
   /** What each sub-layer adds at one row. */
@@ -229,8 +247,9 @@ export function runScene(view) {
         if (band.lane >= LINED) laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
         if (named.has(row) || row === chosen) label(context, colours, band, row, size, row === chosen)
         shares(context, colours.one("muted"), band, row)
-        strips(context, ink, band, row)
+        if (band.lane >= LINED) strips(context, ink, band, row)
       }
+      if (band.lane < LINED && rows) allStrips(context, colours, band, rows)
       context.globalAlpha = 1
       if (written && view.writes()) continue
       for (const block of band.blocks)
@@ -317,7 +336,8 @@ export function runScene(view) {
     context.fillStyle = colours.one("muted")
     for (const [block, rest] of rests) {
       const [x0, x1] = block.ribbon
-      const text = `+ ${percent(Math.min(rest, 1), 0)}` // a sum of shares, which rounding may lift above all
+      const share = percent(Math.min(rest, 1), 0) // a sum of shares, which rounding may lift above all
+      const text = share.startsWith(">") ? share : `+ ${share}`
       if (context.measureText(text).width <= x1 - x0 + 12 * z)
         context.fillText(text, (x0 + x1) / 2, laneOf(band, row) + thick / 2 + 2 * z)
     }
