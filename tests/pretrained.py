@@ -61,6 +61,7 @@ _T5 = {
 }
 _OPT = {**{key: value for key, value in _ROPE.items() if key != "intermediate_size"}, "ffn_dim": 48}
 _OPT |= {"word_embed_proj_dim": 32}
+_EXPERTS = {**_SHARED, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24}
 _GEMMA = {**_SHARED, "sliding_window": 4, "query_pre_attn_scalar": 8}
 _DISTIL = {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64}
 _LABELS = {"id2label": {0: "bad", 1: "so-so", 2: "good"}}
@@ -93,6 +94,15 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt_neox/serial": ("GPTNeoXForCausalLM", {**_ROPE, "use_parallel_residual": False}),
     "phi": ("PhiForCausalLM", {**_ROPE, "num_key_value_heads": 2}),
     "mixtral": ("MixtralForCausalLM", {**_SHARED, "num_local_experts": 4}),
+    "qwen2_moe": ("Qwen2MoeForCausalLM", {**_EXPERTS, "shared_expert_intermediate_size": 24, "mlp_only_layers": [0]}),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", {**_EXPERTS, "decoder_sparse_step": 2}),
+    "olmoe": ("OlmoeForCausalLM", {**_SHARED, "num_experts": 4, "num_experts_per_tok": 2}),
+    "phimoe": ("PhimoeForCausalLM", {**_SHARED, "num_local_experts": 4}),
+    "gpt_oss": (
+        "GptOssForCausalLM",
+        {**_SHARED, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4}
+        | {"layer_types": ["sliding_attention", "full_attention"]},
+    ),
     "bert": ("BertForMaskedLM", _READS),
     "roberta": ("RobertaForMaskedLM", _READS),
     "electra": ("ElectraForMaskedLM", {**_READS, "embedding_size": 16}),
@@ -105,6 +115,10 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "distilbert": ("DistilBertForMaskedLM", _DISTIL),
     "t5": ("T5ForConditionalGeneration", _T5),
     "mt5": ("MT5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
+    "switch_transformers": (
+        "SwitchTransformersForConditionalGeneration",
+        {**_T5, "num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 2},
+    ),
     "bart": ("BartForConditionalGeneration", _PAIR),
     "marian": ("MarianMTModel", {**_PAIR, "scale_embedding": True}),
     "mbart": ("MBartForConditionalGeneration", {**_PAIR, "scale_embedding": True}),

@@ -35,12 +35,12 @@ def test_an_edit_inside_each_sub_layer_moves_the_logits(opened: Opened, name: st
     """Not of streams, which a norm may make the same again, however long they are: the next test has them."""
     ckpt = opened(name)
     before = recorded(ckpt)["logits"]
-    inside = ("query", "key", "value", "mask", "bias", "weights", "head_out", "hidden")
+    inside = ("query", "key", "value", "mask", "bias", "sink", "weights", "head_out", "hidden", "router", "experts")
     points = [each.name for each in ckpt.anatomy.recorded if each.name.endswith(inside)]
     assert len(points) > 10
     for point in points:
         site, _, what = point.rpartition(".")
-        edit: Edit = SetMask(site, 2, 1, False) if what == "mask" else Scale(point, 1.5)
+        edit: Edit = SetMask(site, 2, 1, False) if what == "mask" else Scale(point, -1.5 if what == "router" else 1.5)
         assert not torch.equal(before, recorded(ckpt, edit)["logits"]), point
 
 

@@ -205,4 +205,4 @@ def test_the_lens_ends_with_the_runs_own_logits(opened: Opened, name: str) -> No
 
 
 def test_the_families_that_read_two_texts_are_all_here() -> None:
-    assert set(PAIRS) == {"t5", "mt5", "bart", "marian", "mbart", "pegasus", "m2m_100"}
+    assert set(PAIRS) == {"t5", "mt5", "switch_transformers", "bart", "marian", "mbart", "pegasus", "m2m_100"}

@@ -41,6 +41,16 @@ OTHERS = {
     "bert/labels": "encoder",
     "distilbert/tags": "encoder",
 }
+FURTHER = {
+    "opt": "decoder",
+    "modernbert": "encoder",
+    "albert": "encoder",
+    "gpt_oss": "decoder",
+    "qwen2_moe": "decoder",
+    "pegasus": "cross",
+    "switch_transformers": "cross",
+}
+OTHERS |= FURTHER
 PICTURES = {"run": 2, "input": 1, "positions": 1, "attention": 2, "weight": 1, "layers": 3, "tensors": 2, "masks": 1}
 PICTURES |= {"decoding": 2, "models": 0, "playground": 1}
 """The components that draw a picture of the run on a page, of a model that writes."""
@@ -264,6 +274,14 @@ def test_the_map_is_that_of_the_run(opened: Callable[..., AppTest], written: Cal
 @pytest.mark.parametrize("page", ["run", "input", "attention", "tensors"])
 def test_models_with_other_parts_have_their_pictures(opened: Callable[..., AppTest], name: str, page: str) -> None:
     assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+
+
+@pytest.mark.parametrize("name", FURTHER)
+@pytest.mark.parametrize("page", PICTURES)
+def test_further_families_have_each_page_or_its_sentence(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    app = opened(name, page)
+    drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
+    assert drawn >= (PICTURES[page] if FURTHER[name] != "encoder" else min(PICTURES[page], 1))
 
 
 def test_layers_say_that_two_sub_layers_are_added_at_once(opened: Callable[..., AppTest]) -> None:

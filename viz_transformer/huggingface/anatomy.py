@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
-from viz_transformer.huggingface.families import Family, LayerPlaces, StackPlaces
+from viz_transformer.huggingface.families import Family, FeedForwardPlace, LayerPlaces, StackPlaces
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import WEIGHTS, Growth, Point
-from viz_transformer.model.points import ATTENTION, EMBED, FFN, LOGITS, RESIDUAL, STACK_OUT
+from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, RESIDUAL, SINK, STACK_OUT
 from viz_transformer.sentences import quoted
 
 MOST_TOKENS = 2048
@@ -93,6 +93,7 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         decoder_layers=layers.get("decoder", 0),
         d_model=width,
         d_ff=read.optional(_HIDDEN["decoder" if is_decoder else "encoder"]) or 4 * width,
+        experts=read.optional(("num_local_experts", "num_experts")),
         attentions=attentions,
         recorded=tuple(recorded),
         derived=tuple(derived),
@@ -186,6 +187,15 @@ class _Settings:
             return names, "each"
         return names, "number" if problem == "regression" or len(names) == 1 else "one"
 
+    def is_sparse(self, ffn: FeedForwardPlace, stack: StackName, layer: int) -> bool:
+        """Whether the feed-forward of this layer has experts."""
+        dense, step = self.config.get("mlp_only_layers"), self.config.get(f"{stack}_sparse_step")
+        if not ffn.router or (isinstance(dense, list) and layer in dense):
+            return False
+        if type(step) is not int:
+            return True
+        return step == 1 or (step > 1 and layer % step == (step - 1 if ffn.sparse == "last" else 1))
+
     def window(self, layer: int) -> int | None:
         """How many keys a query of this layer reaches back to, None: all."""
         window = self.config.get("sliding_window")
@@ -256,6 +266,8 @@ def _layer_points(
         for point in ATTENTION:
             if point.name == "weights" and family.biased and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.bias", WEIGHTS, "what is added to the scores, by distance")
+            if point.name == "weights" and family.sinks and kind == "self":
+                yield _attention_point(f"{layer}.{kind}.{SINK.name}", SINK.shape, SINK.meaning)
             shape = tuple("G" if point.name in ("key", "value") and letter == "H" else letter for letter in point.shape)
             meaning = point.meaning
             if point.name == "out" and places.attention.added:
@@ -273,11 +285,14 @@ def _layer_points(
     gated = family.gated or read.config.get("is_gated_act") is True
     if gated:
         missing[f"{layer}.ffn.active"] = "its hidden layer is a product with a gate, so no sign tells what is active"
+    sparse = read.is_sparse(places.ffn, stack, int(layer.rpartition(".")[2]))
     for point in FFN:
-        if point.name == "hidden" and places.ffn.out is None:
+        if point.name == "hidden" and sparse:
             missing[f"{layer}.ffn.hidden"] = (
                 "each token has the hidden layers of its own experts, which are not recorded"
             )
+            for each in EXPERTS:
+                yield Point(f"{layer}.ffn.{each.name}", each.shape, each.meaning, _grows(stack))
             continue
         times = ", times its gate" if point.name == "hidden" and gated else ""
         yield Point(f"{layer}.ffn.{point.name}", point.shape, f"{point.meaning}{times}", _grows(stack))

@@ -7,6 +7,7 @@ serves many threads, some of which record and some not. The same function runs w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import cached_property, wraps
 from typing import Any
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
+from viz_transformer.huggingface.experts import FirstLinear, chosen_by, shares_of
 from viz_transformer.huggingface.families import LayerPlaces, StackPlaces
 from viz_transformer.model.attention import is_fused
 from viz_transformer.model.kinds import StackName
@@ -85,7 +87,7 @@ class _Site:
         self.follows = follows
         self.is_self, self.is_cross = name.endswith(".self"), name.endswith(".cross")
         self.query, self.key, self.value = f"{name}.query", f"{name}.key", f"{name}.value"
-        self.mask, self.bias = f"{name}.mask", f"{name}.bias"
+        self.mask, self.bias, self.sink = f"{name}.mask", f"{name}.bias", f"{name}.sink"
         self.weights, self.head_out = f"{name}.weights", f"{name}.head_out"
 
 
@@ -101,6 +103,7 @@ def attend(
     scaling: float | None = None,
     position_bias: Tensor | None = None,
     softcap: float | None = None,
+    s_aux: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """query: [B, H, Q, E], key and value: [B, G, K, E], mask: [B, 1, Q, K] True = may attend -> [B, Q, H, E], weights.
@@ -111,6 +114,10 @@ def attend(
     kernel, with the tap and without, unless its weights are edited.
     """
     now = PASS.get()
+    if (
+        attention_mask is not None and attention_mask.dtype != torch.bool
+    ):  # one of the model's own making, of two numbers
+        attention_mask = attention_mask == 0
     site: _Site | None = module.__dict__.get(_SITE)
     tap = OFF if now is None or site is None else now.tap
     if now is not None and site is not None and tap is not OFF:
@@ -120,8 +127,8 @@ def attend(
             _say_rows(tap, site.key, key, new)
             _say_rows(tap, site.value, value, new)
         mask = now.open_mask(query, key) if attention_mask is None else attention_mask
-        if mask.size(0) != query.size(0):
-            mask = mask.expand(query.size(0), -1, -1, -1)
+        if mask.size(0) != query.size(0) or mask.size(2) != query.size(2):
+            mask = mask.expand(query.size(0), -1, query.size(2), -1)
         attention_mask = tap(site.mask, mask)
         if position_bias is not None and site.is_self:
             position_bias = tap(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
@@ -130,7 +137,6 @@ def attend(
     scaling = query.size(-1) ** -0.5 if scaling is None else scaling
     added = None
     if attention_mask is not None:
-        assert attention_mask.dtype == torch.bool, "the mask function of the same name makes Boolean masks"
         added = Added(attention_mask, query.dtype) if now is None else now.added(attention_mask, query.dtype)
     weights = None
     if (
@@ -142,7 +148,10 @@ def attend(
     ):
         head_out = _fused(query, key, value, added, position_bias, scaling)
     else:
-        weights = _weights(query, key, added, position_bias, scaling, softcap)
+        sink = None if s_aux is None else s_aux.view(1, -1, 1, 1).expand(query.size(0), -1, query.size(-2), -1)
+        if site is not None and sink is not None:
+            sink = tap(site.sink, sink)
+        weights = _weights(query, key, added, position_bias, scaling, softcap, sink)
         weights = weights if site is None else tap(site.weights, weights)
         head_out = weights @ value
     head_out = head_out if site is None else tap(site.head_out, head_out)
@@ -150,9 +159,16 @@ def attend(
 
 
 def _weights(
-    query: Tensor, key: Tensor, added: Added | None, bias: Tensor | None, scaling: float, softcap: float | None
+    query: Tensor,
+    key: Tensor,
+    added: Added | None,
+    bias: Tensor | None,
+    scaling: float,
+    softcap: float | None,
+    sink: Tensor | None,
 ) -> Tensor:
-    """The weights [B, H, Q, K], as eager attention makes them."""
+    """The weights [B, H, Q, K], as eager attention makes them. sink: [B, H, Q, 1], a number of no key, which takes its
+    share of the softmax."""
     scores = query @ key.transpose(2, 3)  # nobody else's, so written into from here on
     scores *= scaling
     if bias is not None:
@@ -161,6 +177,9 @@ def _weights(
         scores = scores.div_(softcap).tanh_().mul_(softcap)
     if added is not None and added.numbers is not None:
         scores += added.numbers
+    if sink is not None:
+        beside = torch.cat([scores, sink], dim=-1)
+        return (beside - beside.amax(dim=-1, keepdim=True)).softmax(dim=-1)[..., :-1]
     return scores.softmax(dim=-1, dtype=torch.float32).to(query.dtype)
 
 
@@ -211,6 +230,9 @@ def _repeated(heads: Tensor, shared: int) -> Tensor:
 # --- what modules are called with, and give out
 
 
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
 class Listening:
     """What a module is listened to for, in the place of its `forward`: cheaper than hooks, of which each module with
     one pays for all. It knows the module without keeping it."""
@@ -218,8 +240,10 @@ class Listening:
     def __init__(self, module: nn.Module) -> None:
         self._module = ref(module)
         self.before: list[Before] = []
+        self.around: list[Around] = []
         self.after: list[After] = []
-        module.__dict__["forward"] = _forward(type(module).forward, self._module, self.before, self.after)
+        own = type(module).forward
+        module.__dict__["forward"] = _forward(own, self._module, self.before, self.around, self.after)
 
     def remove(self) -> None:
         """The module's own `forward` again."""
@@ -228,10 +252,17 @@ class Listening:
 
 
 Before = Callable[[Pass, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+Around = Callable[[Pass], AbstractContextManager[Any]]
 After = Callable[[Pass, Any], Any]
 
 
-def _forward(own: Callable[..., Any], module: ref[nn.Module], before: list[Before], after: list[After]) -> Any:
+def _forward(
+    own: Callable[..., Any],
+    module: ref[nn.Module],
+    before: list[Before],
+    around: list[Around],
+    after: list[After],
+) -> Any:
     @wraps(own)
     def forward(*args: Any, **kwargs: Any) -> Any:
         now = PASS.get()
@@ -239,7 +270,8 @@ def _forward(own: Callable[..., Any], module: ref[nn.Module], before: list[Befor
             return own(module(), *args, **kwargs)
         for hear in before:
             args, kwargs = hear(now, args, kwargs)
-        output = own(module(), *args, **kwargs)
+        with around[0](now) if around else _NOTHING:
+            output = own(module(), *args, **kwargs)
         for heard in after:
             output = heard(now, output)
         return output
@@ -274,7 +306,7 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     following = [*(place.norm for place in attentions.values()), ffn.norm][1:]
     for (kind, place), next_norm in zip(attentions.items(), following, strict=True):
         site, stream = f"{name}.{kind}", f"{name}.residual_after_{kind}"
-        follows = f"{site}.scores" in ears.points
+        follows = f"{site}.scores" in ears.points and f"{site}.sink" not in ears.points
         layer.get_submodule(place.module).__dict__[_SITE] = _Site(site, follows=follows)
         ears.reads(layer.get_submodule(place.module), f"{site}.in")
         ears.gives(layer.get_submodule(place.added or place.out), f"{site}.out")
@@ -284,12 +316,24 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
         else:
             ears.stands_before(layer.get_submodule(next_norm), stream)
     ears.reads(layer.get_submodule(ffn.module), f"{name}.ffn.in")
-    if ffn.out is not None:
+    if ffn.router and _has(layer, ffn.router):
+        ears.chooses(layer.get_submodule(ffn.router), layer.get_submodule(ffn.experts), f"{name}.ffn")
+        ears.gives(layer.get_submodule(ffn.module), f"{name}.ffn.out")
+    else:
+        assert ffn.out is not None
         ears.reads(layer.get_submodule(ffn.out), f"{name}.ffn.hidden")
-    ears.gives(layer.get_submodule(ffn.added or ffn.out or ffn.module), f"{name}.ffn.out")
+        ears.gives(layer.get_submodule(ffn.added or ffn.out), f"{name}.ffn.out")
     if places.norm == "post":
         ears.reads(layer.get_submodule(ffn.norm), f"{name}.residual_out_sum")
     ears.gives(layer, f"{name}.residual_out")
+
+
+def _has(layer: nn.Module, path: str) -> bool:
+    try:
+        layer.get_submodule(path)
+    except AttributeError:
+        return False
+    return True
 
 
 def _said(now: Pass, name: str, value: Tensor) -> Tensor:
@@ -345,6 +389,23 @@ class _Ears:
 
         if name in self.points:
             self._at(module).after.append(heard)
+
+    def chooses(self, router: nn.Module, experts: nn.Module, part: str) -> None:
+        """Say the router's numbers, which its first linear map makes, so that it chooses by what comes back; and what
+        the output of each expert is multiplied by, so that those work that have a share then."""
+        numbers, shares = f"{part}.router", f"{part}.experts"
+
+        def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            rows, chosen, weighed = args
+            count: Any = experts.num_experts
+            before = shares_of(chosen, weighed, int(count))
+            changed = _said(now, shares, before)
+            return (args if changed is before else (rows, *chosen_by(changed, chosen))), kwargs
+
+        if numbers in self.points:
+            self._at(router).around.append(lambda now: FirstLinear(lambda made: _said(now, numbers, made)))
+        if shares in self.points:
+            self._at(experts).before.append(hear)
 
     def stands_before(self, norm: nn.Module, name: str) -> None:
         """Say the stream that this norm reads, and that is added to again behind it: both go on with what comes back.

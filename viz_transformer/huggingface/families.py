@@ -40,12 +40,19 @@ class AttentionPlace:
 @dataclass(frozen=True, kw_only=True)
 class FeedForwardPlace:
     """The feed-forward in a layer. module: what is called with the stream that it reads; out: its last map, None where
-    several experts have one each."""
+    several experts have one each in all layers.
+
+    router, experts: what chooses among experts, and what runs those that are chosen, in the layers that have some;
+    sparse: which of as many layers as the config's step says has some.
+    """
 
     module: str
     norm: str
     out: str | None = None
     added: str = ""
+    router: str = ""
+    experts: str = ""
+    sparse: Literal["last", "second"] = "last"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +98,9 @@ class Family:
     """One family. heads: what its classes with an output layer give, by the end of their name; `head`: the modules that
     make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum.
     learned: the positions that it adds are a table that was trained. biased: with a number for each distance, added to
-    the scores. gated: its hidden layer is a product with a gate."""
+    the scores. gated: its hidden layer is a product with a gate. sinks: each head's softmax has a number beside
+    the scores, which belongs to no key. divided: the setting by which the stream is divided by the root of its width
+    before the output layer."""
 
     title: str
     stacks: Mapping[StackName, StackPlaces]
@@ -101,6 +110,8 @@ class Family:
     learned: bool = False
     biased: bool = False
     gated: bool = False
+    sinks: bool = False
+    divided: str = "scale_decoder_outputs"
     segmented: bool = False
     """Whether the second of two texts is told apart by a vector that is added to each of its tokens."""
     tagger: tuple[str, ...] = ("classifier",)
@@ -213,7 +224,14 @@ _PHI_LAYER = LayerPlaces(
 _COHERE_LAYER = replace(
     _LLAMA_LAYER, ffn=FeedForwardPlace(module="mlp", out="mlp.down_proj", norm="input_layernorm"), parallel=True
 )
-_EXPERTS_LAYER = replace(_LLAMA_LAYER, ffn=FeedForwardPlace(module="mlp", norm="post_attention_layernorm"))
+
+
+def _experts(router: str, *, out: str | None = None) -> Mapping[StackName, StackPlaces]:
+    ffn = FeedForwardPlace(module="mlp", norm="post_attention_layernorm", out=out, router=router, experts="mlp.experts")
+    return _decoder(replace(_LLAMA_LAYER, ffn=ffn))
+
+
+_SOME_EXPERTS = _experts("mlp.gate", out="mlp.down_proj")
 
 # --- encoders alone
 
@@ -328,12 +346,16 @@ def _t5_attention(place: int, module: str) -> AttentionPlace:
     return AttentionPlace(module=path, out=f"{path}.o", norm=f"layer.{place}.layer_norm", maps=("q", "k", "v"))
 
 
-def _t5_stack(name: StackName, *, cross: bool) -> StackPlaces:
-    ffn = f"layer.{2 if cross else 1}"
+def _t5_stack(name: StackName, *, cross: bool, ffn: str = "DenseReluDense", experts: bool = False) -> StackPlaces:
+    last = f"layer.{2 if cross else 1}"
+    ffn = f"{last}.{ffn}"
+    place = FeedForwardPlace(module=ffn, out=f"{ffn}.wo", norm=f"{last}.layer_norm")
+    if experts:
+        place = replace(place, router=f"{ffn}.router", experts=f"{ffn}.experts", sparse="second")
     layer = LayerPlaces(
         attention=_t5_attention(0, "SelfAttention"),
         cross=_t5_attention(1, "EncDecAttention") if cross else None,
-        ffn=FeedForwardPlace(module=f"{ffn}.DenseReluDense", out=f"{ffn}.DenseReluDense.wo", norm=f"{ffn}.layer_norm"),
+        ffn=place,
     )
     return StackPlaces(module=name, layers="block", tokens="embed_tokens", layer=layer, final_norm="final_layer_norm")
 
@@ -346,6 +368,10 @@ _T5 = Family(
     acts=BUCKETS,
     biased=True,
 )
+_SWITCH: Mapping[StackName, StackPlaces] = {
+    "encoder": _t5_stack("encoder", cross=False, ffn="mlp", experts=True),
+    "decoder": _t5_stack("decoder", cross=True, ffn="mlp", experts=True),
+}
 _BART = replace(_pair(_BART_LAYER, 2, input_norm="layernorm_embedding"), learned=True)
 _PRE_NORM = replace(_BART_LAYER, norm="pre")
 
@@ -365,7 +391,12 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "cohere": replace(_LLAMA, title="Cohere", stacks=_decoder(_COHERE_LAYER)),
         "gpt_neox": _NEOX,
         "phi": replace(_LLAMA, title="Phi", gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")),
-        "mixtral": replace(_LLAMA, title="Mixtral", stacks=_decoder(_EXPERTS_LAYER)),
+        "mixtral": replace(_LLAMA, title="Mixtral", stacks=_experts("mlp.gate")),
+        "qwen2_moe": replace(_LLAMA, title="Qwen2, experts", stacks=_SOME_EXPERTS),
+        "qwen3_moe": replace(_LLAMA, title="Qwen3, experts", stacks=_SOME_EXPERTS),
+        "olmoe": replace(_LLAMA, title="OLMoE", stacks=_experts("mlp.gate")),
+        "phimoe": replace(_LLAMA, title="Phi, experts", stacks=_experts("mlp.router")),
+        "gpt_oss": replace(_LLAMA, title="gpt-oss", stacks=_experts("mlp.router"), sinks=True),
         "bert": _BERT,
         "roberta": replace(
             _BERT,
@@ -403,6 +434,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         ),
         "t5": _T5,
         "mt5": replace(_T5, title="mT5"),
+        "switch_transformers": replace(_T5, title="Switch", stacks=_SWITCH, divided="tie_word_embeddings"),
         "bart": _BART,
         "marian": replace(_pair(_BART_LAYER, 0, scale="embed_scale"), title="Marian"),
         "mbart": replace(_pair(_PRE_NORM, 2, final_norm="layer_norm", input_norm="layernorm_embedding"), title="mBART"),

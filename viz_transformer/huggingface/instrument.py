@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
-from transformers.modeling_outputs import BaseModelOutput
+from transformers.modeling_outputs import BaseModelOutput, MoEModelOutput
 
 from viz_transformer.huggingface.capture import PASS, Pass, install
 from viz_transformer.huggingface.families import AttentionPlace, Family
@@ -135,7 +135,7 @@ class HuggingFaceModel:
             stream = self._stack(stack).get_submodule(places.final_norm)(stream)
         if places.final_map is not None and (again := getattr(self._stack(stack), places.final_map)) is not None:
             stream = again(stream)
-        if getattr(config, "scale_decoder_outputs", False):
+        if getattr(config, self.family.divided, False):
             stream = stream * config.d_model**-0.5
         for name in self.family.tagger if self.anatomy.output == "token class" else self.family.head:
             stream = getattr(self.model, name)(stream)
@@ -225,7 +225,8 @@ class Written:
         given: dict[str, Any] = {"input_ids": ids}
         if self._memory is not None:
             memory, kept = self._memory
-            outputs = BaseModelOutput(last_hidden_state=memory)
+            kept_as = BaseModelOutput if self._model.anatomy.experts is None else MoEModelOutput
+            outputs = kept_as(last_hidden_state=memory)
             given = {"decoder_input_ids": ids, "encoder_outputs": outputs, "attention_mask": kept}
         given |= {"past_key_values": self._cache, "use_cache": self._cache is not None}
         return self._model.run(self._tap, len(new), self.length, **given)[:, -1]

@@ -24,6 +24,7 @@ NOT_SEEN = "in a trial pass nothing stood at this place of the model"
 NOT_THE_SUM = "in a trial pass the stream here was not what the sub-layer read plus what it gave out"
 NOT_WHOLE = "in a trial pass a change here reached only a part of what reads it"
 NOT_SCORES = "in a trial pass the weights did not follow from these scores"
+NOT_SHARES = "in a trial pass the output did not follow from these shares of the experts"
 NOT_READ_OUT = "in a trial pass the output layer made other logits of the last layer than the model"
 
 
@@ -41,6 +42,7 @@ def proved(model: HuggingFaceModel) -> Anatomy:
     lacking |= dict.fromkeys(_other_sums(model, values), NOT_THE_SUM)
     lacking |= dict.fromkeys(_partial(model, texts, lacking), NOT_WHOLE)
     lacking |= dict.fromkeys(_other_scores(model, values), NOT_SCORES)
+    lacking |= dict.fromkeys(_other_shares(model, texts, values), NOT_SHARES)
     if "logits" in anatomy.point and "read_out" not in anatomy.missing and not _reads_out(model, values, logits):
         lacking["read_out"] = NOT_READ_OUT
     return replace(
@@ -168,9 +170,41 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
         query, key, mask = (values[f"{site}.{part}"] for part in ("query", "key", "mask"))
         key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)
         scores = attention_scores(query, key, divisor, values.get(f"{site}.bias"))
-        weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+        scores = scores.masked_fill(~mask, -torch.inf)
+        if (sink := values.get(f"{site}.sink")) is not None:
+            scores = torch.cat([scores, sink], dim=-1)
+        weights = scores.softmax(dim=-1)[..., : mask.size(-1)]
         if not torch.allclose(weights, values[f"{site}.weights"], rtol=0, atol=1e-5):
             yield name
+
+
+class _Times:
+    """The edit of the trial of experts: a point times a number."""
+
+    def __init__(self, point: str, factor: float) -> None:
+        self.point, self.factor = point, factor
+
+    def apply(self, value: Tensor, start: int, values: Mapping[str, Tensor]) -> Tensor:
+        return value * self.factor
+
+
+def _other_shares(
+    model: HuggingFaceModel, texts: tuple[Rows | None, Rows | None], values: Mapping[str, Tensor]
+) -> Iterator[str]:
+    """Shares of experts of which half does not add half of what the whole adds to the output, in the first layer that
+    has some; the other layers are of the same class."""
+    names = [point.name for point in model.anatomy.recorded if point.name.endswith(".ffn.experts")]
+    if not names or names[0] not in values:
+        return
+    outs = []
+    for factor in (0.0, 0.5):
+        recorder = Recorder([_Times(names[0], factor)])
+        model.whole(*texts, tap=recorder)
+        outs.append(recorder.values[f"{names[0].removesuffix('experts')}out"])
+    nothing, half = outs
+    whole = values[f"{names[0].removesuffix('experts')}out"]
+    if not torch.allclose(half - nothing, (whole - nothing) / 2, rtol=1e-4, atol=1e-5 * float(whole.abs().max())):
+        yield from names
 
 
 def _reads_out(model: HuggingFaceModel, values: Mapping[str, Tensor], logits: Tensor) -> bool:

@@ -36,6 +36,15 @@ FFN = (
     Point("hidden", ("B", "T", "F"), "the hidden layer, after the activation"),
     Point("out", _ROW, "the feed-forward's output"),
 )
+EXPERTS = (
+    Point("router", ("B", "T", "X"), "a number for each expert, by which some are chosen"),
+    Point(
+        "experts", ("B", "T", "X"), "what each expert's output is multiplied by in the sum; 0 of one that is not chosen"
+    ),
+)
+SINK = Point(
+    "sink", ("B", "H", "Q", "1"), "what the softmax has beside the scores, of no key: weights sum to less than 1"
+)
 NORM = (
     Point("norm_mean", ("B", "T", "1"), "mean over the features of what this norm reads"),
     Point("norm_scale", ("B", "T", "1"), "what this norm divides by, epsilon included"),
@@ -147,6 +156,8 @@ def points_table() -> str:
             if each.points
         ),
         ("Feed-forward", "{encoder|decoder}.{layer}.ffn", iter(FFN)),
+        ("Attention with a sink (models of transformers)", attention, iter([SINK])),
+        ("Feed-forward of several experts (models of transformers)", "{encoder|decoder}.{layer}.ffn", iter(EXPERTS)),
         ("Residual stream", "{encoder|decoder}.{layer}", iter((*residual, *sums))),
         ("Norms", "{encoder|decoder}.{layer}.{self|cross|ffn}, and {encoder|decoder} for a final norm", iter(norms)),
         ("Outputs", "", iter([Point(f"{s}.out", _ROW, m) for s, m in STACK_OUT.items()] + [LOGITS])),

@@ -1,0 +1,43 @@
+"""Which experts a token has: as the model chooses them, and as a share of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+from torch.nn.functional import linear, one_hot
+from torch.overrides import TorchFunctionMode
+
+
+class FirstLinear(TorchFunctionMode):
+    """Within it, the first linear map gives out what `say` makes of it."""
+
+    def __init__(self, say: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self._say: Callable[[Tensor], Tensor] | None = say
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func is not linear or self._say is None:
+            return made
+        say, self._say = self._say, None
+        return say(made)
+
+
+def shares_of(chosen: Tensor, shares: Tensor, count: int) -> Tensor:
+    """What the output of each expert is multiplied by, 0 of those that are not chosen: [N, X].
+
+    chosen: [N, C] numbers of experts, or [N, C, X] with a 1 at one (or none) of X; shares: [N, C].
+    """
+    if chosen.dim() == 3:
+        return (chosen * shares[..., None]).sum(dim=1).to(shares.dtype)
+    return shares.new_zeros(len(shares), count).scatter(1, chosen, shares)
+
+
+def chosen_by(shares: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
+    """The experts that have a share [N, X], and their shares, as the model is given them: `like` what it had chosen."""
+    most = max(1, int((shares != 0).sum(dim=-1).max()))
+    chosen = shares.abs().topk(most, dim=-1).indices
+    named = one_hot(chosen, shares.size(-1)).to(like.dtype) if like.dim() == 3 else chosen
+    return named, shares.gather(-1, chosen)
