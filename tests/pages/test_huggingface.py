@@ -57,6 +57,7 @@ PICTURES |= {"decoding": 2, "models": 0, "playground": 1}
 
 
 at_models = opener("models", model_tab="open")
+at_tensors = opener("tensors")
 
 
 def text_of(name: str) -> str:
@@ -352,3 +353,12 @@ def test_a_folder_that_cannot_be_opened_is_a_sentence(app: AppTest, tmp_path: Pa
     at_models(app)
     app.text_input(key="open_weights_path").set_value(str(tmp_path))
     assert "no attention" in words(again(app))
+
+
+def test_a_saved_trace_is_opened_on_tensors(app: AppTest, written: Callable[[str], Path], tmp_path: Path) -> None:
+    file = tmp_path / "run.safetensors"
+    trace(load(written("llama")), "two hundred").save(file)
+    at_tensors(app)
+    app.file_uploader(key="tensors_file").set_value((file.name, file.read_bytes(), "application/octet-stream")).run()
+    assert not app.exception
+    assert "File: run.safetensors, a run of llama that reads t wo ␣h u n d re d" in words(app)

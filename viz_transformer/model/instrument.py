@@ -126,6 +126,11 @@ class Anatomy:
             sizes |= {"H": heads.query, "G": heads.key, "E": heads.size, "U": heads.value_size}
         return tuple(size for letter in self.point[name].shape if (size := sizes[letter]) is not None)
 
+    def weights_follow(self, site: str) -> bool:
+        """Whether the weights of this attention are made of its queries and keys alone, so that a long one need not
+        make them."""
+        return f"{site}.scores" in self.point and f"{site}.sink" not in self.point
+
     def recorded_bytes(self, *, source: int, target: int) -> int:
         """Memory of a recording of one text in float32, at most: before it is made.
 
@@ -138,7 +143,7 @@ class Anatomy:
             site, _, what = point.name.rpartition(".")
             if what in ("mask", "bias"):
                 shared[f"{site.partition('.')[0]}.{site.rpartition('.')[2]}.{what}"] = math.prod(sizes)
-            elif what != "weights" or min(sizes[-2:]) < FUSED_FROM or f"{site}.scores" not in self.point:
+            elif what != "weights" or min(sizes[-2:]) < FUSED_FROM or not self.weights_follow(site):
                 numbers += math.prod(sizes)
         return 4 * (numbers + sum(shared.values()))
 

@@ -23,6 +23,7 @@ from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MOST_VALUES, ch
 from viz_transformer.checkpoint.writing import replace_file
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
+from viz_transformer.model.described import DESCRIBED, LONGEST_TEXT, anatomy_from_dict, anatomy_to_dict
 from viz_transformer.model.instrument import Anatomy, Instrument, NotTold, anatomy_of
 from viz_transformer.model.kinds import stacks_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
@@ -225,18 +226,16 @@ class Trace:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written.
 
-        Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again, and
-        NotTold for a run of another program's model; what was watched can be saved.
+        Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again.
         """
-        watched = {WATCHED: watched_to_dict(self.anatomy)} if is_watched(self) else {}
-        if self.anatomy.config is None and not watched:
-            raise NotTold(
-                "a run of another program's model cannot be saved: only those of this program's own models can"
-            )
+        if is_watched(self):
+            model = {WATCHED: watched_to_dict(self.anatomy)}
+        else:
+            model = {} if self.anatomy.config is not None else {DESCRIBED: anatomy_to_dict(self.anatomy)}
         about = {
             "format_version": FORMAT_VERSION,
-            "config": None if watched else self.anatomy.own.to_dict(),
-            **watched,
+            "config": None if model else self.anatomy.own.to_dict(),
+            **model,
             "checkpoint": self.checkpoint,
             "weights_sha256": self.weights_sha256,
             "src": [self.src.ids, self.src.tokens, self.src.originals],
@@ -250,7 +249,7 @@ class Trace:
         }
         tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in self.values.items()}
         for site, weight in self.output_maps.items():
-            tensors[_OUTPUT_MAP.format(site)] = weight.detach().clone()
+            tensors[_OUTPUT_MAP.format(site)] = weight.detach().clone(memory_format=torch.contiguous_format)
         described = orjson.dumps(about)
         if len(described) > LONGEST_HEADER // 2 or json_values(described) > MOST_VALUES // 2:  # signs are escaped there
             raise ValueError("this trace has more tokens, or edits with more numbers, than a file of one may have")
@@ -298,7 +297,7 @@ class Trace:
                     scalars=about.get("scalars") or _constant_scalars(anatomy),
                 )
                 check_edits(empty.edits, anatomy)
-                if problem := _problem(empty):
+                if problem := _problem(empty, watched=about["config"] is None and DESCRIBED not in about):
                     raise _NoTrace(f"{path} is not a whole trace: {problem}")
                 return replace(
                     empty,
@@ -359,6 +358,8 @@ def _of_heads(value: Any, heads: slice) -> Any:
 
 def _anatomy(about: Mapping[str, Any], source: int, target: int) -> Anatomy:
     """That of the model whose run a file describes. Raises ValueError with the reason."""
+    if about["config"] is None and DESCRIBED in about:
+        return anatomy_from_dict(about[DESCRIBED])
     if about["config"] is None:
         return watched_from_dict(about[WATCHED], source=source, target=target)
     config = ModelConfig.from_dict(about["config"])
@@ -391,22 +392,26 @@ def _shape_of(stored: Any) -> Tensor:
 _DTYPES = {"F32": torch.float32, "BOOL": torch.bool, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
-def _problem(trace: Trace) -> str | None:
-    """What does not fit in a trace that could be read; None if everything does."""
+def _problem(trace: Trace, *, watched: bool) -> str | None:
+    """What does not fit in a trace that could be read; None if everything does. watched: its file says that it was."""
     if not trace.values:
         return "it has no points"
     if not isinstance(trace.info, dict) or not _all(str, (trace.checkpoint, trace.weights_sha256)):
         return "what it says about its run is not text"
-    if trace.anatomy.config is None:
+    if watched:
         return _problem_of_watched(trace)
+    if is_watched(trace):
+        return "it says that its model was only watched, and describes more"
     if not _tokens_fit(trace):
-        return "its tokens do not fit its config"
+        return "its tokens do not fit its model"
     known = {point.name for point in trace.anatomy.recorded}
     for name, value in trace.values.items():
         if name not in known:
             return f"it has a point {name!r:.80}, which a model of its config does not"
         shape = trace.anatomy.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
-        shapes = [shape, (1, trace.config.n_heads, *shape[2:])] if name.endswith(".mask") else [shape]  # one per head
+        shapes = [shape]
+        if name.endswith(".mask"):  # one per head
+            shapes.append((1, trace.anatomy.attentions[name.removesuffix(".mask")].query, *shape[2:]))
         kind = torch.bool if name.endswith(".mask") else torch.float32
         if tuple(value.shape) not in shapes or value.dtype != kind:
             return f"its point {name} is {value.dtype} {list(value.shape)}, and not {kind} {list(shape)}"
@@ -441,16 +446,33 @@ def _lacks(trace: Trace, site: str) -> bool:
     """Whether derived points of this attention, which the trace names, could not be made."""
     if f"{site}.query" not in trace.values:
         return False
-    d_model, weight = trace.config.d_model, trace.output_maps.get(site)
-    biased = ("bias",) if trace.config.encoding.biased and site.endswith(".self") else ()
-    whole = all(f"{site}.{part}" in trace.values for part in ("key", "mask", "head_out", *biased))
-    mapped = weight is not None and tuple(weight.shape) == (d_model, d_model) and weight.is_floating_point()
-    divided = isinstance(trace.scalars, dict) and isinstance(trace.scalars.get(f"{site}.divisor"), float)
-    return not (whole and mapped and divided)
+    heads, derived = trace.anatomy.attentions[site], trace.anatomy.point
+    needs = {"mask"}  # of weights that the run did not make
+    if f"{site}.scores" in derived or f"{site}.weights" not in trace.values:
+        needs |= {"key", *(("bias",) if _is_biased(trace.anatomy, site) else ())}
+        divisor = trace.scalars.get(f"{site}.divisor") if isinstance(trace.scalars, dict) else None
+        if not isinstance(divisor, float):
+            return True
+    if f"{site}.contribution" in derived:
+        needs.add("head_out")
+        weight = trace.output_maps.get(site)
+        mapped = (trace.anatomy.d_model, heads.query * heads.value_size)
+        if weight is None or tuple(weight.shape) != mapped or not weight.is_floating_point():
+            return True
+    return not all(f"{site}.{part}" in trace.values for part in needs)
+
+
+def _is_biased(anatomy: Anatomy, site: str) -> bool:
+    """Whether something is added to the scores of this attention."""
+    if anatomy.config is not None:
+        return anatomy.config.encoding.biased and site.endswith(".self")
+    return f"{site}.bias" in anatomy.point
 
 
 def _tokens_fit(trace: Trace) -> bool:
     """Whether each side that the model has, and no other, has tokens with ids, names and originals."""
+    if trace.anatomy.config is None and max(len(trace.src), len(trace.tgt)) > LONGEST_TEXT:
+        return False
     has = (trace.anatomy.has_encoder, trace.anatomy.has_decoder)
     for side, expected in zip((trace.src, trace.tgt), has, strict=True):
         columns = ((int, side.ids), (str, side.tokens), (str, side.originals))

@@ -1,0 +1,147 @@
+"""The anatomy of another program's model, as it stands in the file of a trace, which may be anybody's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from viz_transformer.model.config import MAX_LAYERS, ModelKind
+from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
+from viz_transformer.model.point import Growth, Point
+from viz_transformer.sentences import quoted
+
+DESCRIBED = "model"
+"""The entry of a trace's description that has it."""
+LONGEST_TEXT = 8192
+"""Tokens of a side: what is computed from queries and keys takes the square of it."""
+MOST_NUMBERS, MOST_POINTS, LONGEST_NAME, LONGEST_MEANING = 2**24, 50_000, 200, 1000
+
+_SITE = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,3})\.(self|cross)")
+_LETTERS = frozenset("BTHEDFVQK1GUCX")
+_KINDS: Mapping[ModelKind, tuple[bool, bool]] = {
+    "encoder-decoder": (True, True),
+    "encoder-only": (True, False),
+    "decoder-only": (False, True),
+}
+_SIZES = ("encoder_layers", "decoder_layers", "d_model", "max_source", "max_target")
+_SIZES_OR_NONE = ("d_ff", "experts", "source_vocab_size", "target_vocab_size", "source_pad", "target_pad")
+_SWITCHES = ("final_norm", "reads_pairs")
+_WORDS: Mapping[str, tuple[Any, ...]] = {
+    "kind": get_args(ModelKind),
+    "output": get_args(OutputKind),
+    "norm": ("pre", "post"),
+    "positions": (None, "learned"),
+    "scoring": get_args(Scoring),
+}
+
+
+def anatomy_to_dict(anatomy: Anatomy) -> dict[str, Any]:
+    """The anatomy in JSON's types. Raises ValueError for one that could not be read again."""
+    written: dict[str, Any] = {name: getattr(anatomy, name) for name in (*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS)}
+    written["labels"] = list(anatomy.labels)
+    written["attentions"] = {
+        site: [heads.query, heads.key, heads.size, heads.value_size, heads.window]
+        for site, heads in anatomy.attentions.items()
+    }
+    for name, points in (("recorded", anatomy.recorded), ("derived", anatomy.derived)):
+        written[name] = [[point.name, "".join(point.shape), point.meaning, point.grows] for point in points]
+    written["missing"] = dict(anatomy.missing)
+    try:
+        anatomy_from_dict(written)
+    except ValueError as error:
+        raise ValueError(f"this trace cannot be saved: {error}") from None
+    return written
+
+
+def anatomy_from_dict(content: Any) -> Anatomy:
+    """The anatomy that was written so. Raises ValueError with the reason for what cannot be one."""
+    fields = {*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS, "labels", "attentions", "recorded", "derived", "missing"}
+    if not isinstance(content, dict) or content.keys() != fields:
+        raise ValueError("what it says of the model is not its sizes, attentions and points")
+    for name in (*_SIZES, *_SIZES_OR_NONE):
+        value = content[name]
+        if not (value is None and name in _SIZES_OR_NONE) and not _is_number(value):
+            raise ValueError(f"{name} is {quoted(value)}")
+    for name, allowed in _WORDS.items():
+        if content[name] not in allowed:
+            raise ValueError(f"{name} is {quoted(content[name])}")
+    if bad := next((name for name in _SWITCHES if type(content[name]) is not bool), None):
+        raise ValueError(f"{bad} is {quoted(content[bad])}")
+    layers = content["encoder_layers"], content["decoder_layers"]
+    if tuple(count > 0 for count in layers) != _KINDS[content["kind"]] or max(layers) > MAX_LAYERS:
+        raise ValueError(f"a model of kind {content['kind']} does not have {layers[0]} and {layers[1]} layers here")
+    if not 0 < content["max_source"] <= LONGEST_TEXT or not 0 < content["max_target"] <= LONGEST_TEXT:
+        raise ValueError(f"its texts have more than {LONGEST_TEXT:,} tokens, or none")
+    if not isinstance(content["labels"], list) or not all(_is_text(each, LONGEST_NAME) for each in content["labels"]):
+        raise ValueError("its labels are not names")
+    missing = content["missing"]
+    if not isinstance(missing, dict) or not all(_is_text(each, LONGEST_MEANING) for each in missing.values()):
+        raise ValueError("what it says of missing points is not a sentence each")
+    recorded, derived = (_points(content[name]) for name in ("recorded", "derived"))
+    names = [point.name for point in (*recorded, *derived)]
+    if len(set(names)) < len(names):
+        raise ValueError("it names a point twice")
+    anatomy = Anatomy(
+        **{name: content[name] for name in (*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS)},
+        labels=tuple(content["labels"]),
+        attentions=_attentions(content["attentions"], layers),
+        recorded=recorded,
+        derived=derived,
+        missing=missing,
+    )
+    for point in (*recorded, *derived):
+        if _LETTERS_OF_HEADS & {*point.shape} and point.name.rpartition(".")[0] not in anatomy.attentions:
+            raise ValueError(f"the point {quoted(point.name)} has heads, and is in no attention")
+    return anatomy
+
+
+_LETTERS_OF_HEADS = frozenset("HEGU")
+
+
+def _attentions(given: Any, layers: tuple[int, int]) -> dict[str, Heads]:
+    if not isinstance(given, dict) or not given:
+        raise ValueError("it has no attention")
+    found = {}
+    for site, numbers in given.items():
+        place = _SITE.fullmatch(site)
+        stack = place and ("encoder", "decoder").index(place[1])
+        if place is None or stack is None or int(place[2]) >= layers[stack] or (stack == 0 and place[3] == "cross"):
+            raise ValueError(f"{quoted(site)} is not an attention of its layers")
+        if place[3] == "cross" and not layers[0]:
+            raise ValueError(f"{quoted(site)} has no encoder to read")
+        if not isinstance(numbers, list) or len(numbers) != 5 or not all(map(_is_number, numbers[:4])):
+            raise ValueError(f"{site} has other numbers than those of heads")
+        query, key, size, value_size, window = numbers
+        if not 0 < key <= query or query % key or 0 in (size, value_size):
+            raise ValueError(f"{site} has {query} heads, of which {key} hold keys")
+        if window is not None and not _is_number(window):
+            raise ValueError(f"{site} reaches back {quoted(window)}")
+        found[site] = Heads(query, key, size, value_size, window)
+    return found
+
+
+def _points(given: Any) -> tuple[Point, ...]:
+    if not isinstance(given, list) or len(given) > MOST_POINTS:
+        raise ValueError(f"its points are not a list of at most {MOST_POINTS:,}")
+    points = []
+    for each in given:
+        if not isinstance(each, list) or len(each) != 4:
+            raise ValueError("a point of it is not a name, a shape, a meaning and how it grows")
+        name, shape, meaning, grows = each
+        if not _is_text(name, LONGEST_NAME) or not _is_text(meaning, LONGEST_MEANING):
+            raise ValueError(f"the point {quoted(name)} is not described in at most {LONGEST_MEANING:,} characters")
+        if not isinstance(shape, str) or not shape or len(shape) > 4 or not _LETTERS.issuperset(shape):
+            raise ValueError(f"the point {quoted(name)} has the shape {quoted(shape)}")
+        if grows not in get_args(Growth):
+            raise ValueError(f"the point {quoted(name)} grows by {quoted(grows)}")
+        points.append(Point(name, tuple(shape), meaning, grows))
+    return tuple(points)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MOST_NUMBERS
+
+
+def _is_text(value: Any, longest: int) -> bool:
+    return isinstance(value, str) and len(value) <= longest
