@@ -158,7 +158,7 @@ test("heads and keys stand in their sub-layer, the labels of the keys below them
         assert.ok(x >= content.x + 40 * place.z) // for the names of the heads
         assert.ok(x + keys * cell <= right(content) + ALMOST)
         assert.ok(y >= content.y && labels >= y + heads * row && labels + below <= out.y)
-        assert.ok(row <= 34 * place.z + ALMOST && cell <= 40 * place.z + ALMOST)
+        assert.ok(row <= 56 * place.z + ALMOST && cell <= 40 * place.z + ALMOST)
       }
 })
 

@@ -75,7 +75,7 @@ export const titleLine = ({ z }) => TITLE_TALL * z - 4 * z
 export function headRows({ x, y, width, height }, heads, keys, z) {
   const left = 44 * z
   const below = Math.min(76 * z, Math.max(height * 0.42, height - 16 * z * heads))
-  const row = Math.min(34 * z, (height - below) / heads)
+  const row = Math.min(56 * z, (height - below) / heads)
   const cell = Math.max(0, Math.min(40 * z, (width - left) / keys))
   return { x: x + left, y, row, cell, keys, labels: y + row * heads + 4 * z, below: below - 10 * z }
 }

@@ -202,7 +202,9 @@ export function runScene(view) {
       const to = block.x + block.width
       if (block.part === "cross" && behind + context.measureText(SHORT.cross).width > to + 6 * z) continue
       const where = block.part === "ffn" ? {} : beside
-      if (!heading(startOf(block), to, LONG[block.part], 6, -6, where))
+      const centred = (startOf(block) + to - context.measureText(LONG[block.part]).width) / 2
+      const bent = block.part === "cross" && centred < behind + 16 * z // a ribbon that falls beside it turns there
+      if (bent || !heading(startOf(block), to, LONG[block.part], 6, -6, where))
         heading(startOf(block), to, SHORT[block.part], 6, 2, where)
     }
     for (let layer = 0; layer < stack.layers; layer++) {
