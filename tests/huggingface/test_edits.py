@@ -35,7 +35,20 @@ def test_an_edit_inside_each_sub_layer_moves_the_logits(opened: Opened, name: st
     """Not of streams, which a norm may make the same again, however long they are: the next test has them."""
     ckpt = opened(name)
     before = recorded(ckpt)["logits"]
-    inside = ("query", "key", "value", "mask", "bias", "sink", "weights", "head_out", "hidden", "router", "experts")
+    inside = (
+        "query",
+        "key",
+        "value",
+        "mask",
+        "bias",
+        "sink",
+        "weights",
+        "head_out",
+        "hidden",
+        "router",
+        "experts",
+        "unrotated",
+    )
     points = [each.name for each in ckpt.anatomy.recorded if each.name.endswith(inside)]
     assert len(points) > 10
     for point in points:

@@ -20,6 +20,8 @@ from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]
 Theirs = Callable[[str], Any]
+ROTATED = {*"llama mistral qwen2 qwen3 gemma gemma2 gemma3_text olmo cohere gpt_neox mixtral".split()}
+ROTATED |= {*"qwen2_moe qwen3_moe olmoe phimoe gpt_oss modernbert".split()}
 NARROW = ("electra", "opt/post", "albert", "albert/groups")
 SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5, 36, 37]
 
@@ -132,6 +134,29 @@ def test_query_key_and_value_follow_from_the_maps(opened: Opened, name: str) -> 
         made = torch.nn.functional.linear(read, value.weight, value.bias)
         by_head = made.unflatten(-1, (heads.key, -1)).transpose(1, 2)
         torch.testing.assert_close(by_head, found[f"{site}.value"], atol=1e-5, rtol=1e-5)
+
+
+TURNED = [name for name in KINDS if name.partition("/")[0] in ROTATED]
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_queries_and_keys_are_those_before_turned_by_their_positions(opened: Opened, name: str) -> None:
+    """Of each the pair of features i and i + half (or 2i and 2i + 1) keeps its length; position 0 is not turned."""
+    ckpt = opened(name)
+    found = recorded(ckpt)
+    for site, heads in ckpt.anatomy.attentions.items():
+        maps = ckpt.instrument.parameters_of(site)
+        for part, count in (("query", heads.query), ("key", heads.key)):
+            before, after = found[f"{site}.{part}_unrotated"], found[f"{site}.{part}"]
+            assert not torch.equal(before[:, :, 1:], after[:, :, 1:])
+            scale = after[:, :, 0].norm() / before[:, :, 0].norm()
+            torch.testing.assert_close(after[:, :, 0], before[:, :, 0] * scale, rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(after.norm(dim=-1), before.norm(dim=-1) * scale, rtol=1e-5, atol=1e-5)
+            if name not in ("qwen3", "qwen3_moe", "gemma3_text", "olmoe"):  # which norm them by head first
+                weight, bias = getattr(maps, part)
+                made = torch.nn.functional.linear(found[f"{site}.in"], weight, bias)
+                by_head = made.unflatten(-1, (count, -1)).transpose(1, 2)
+                torch.testing.assert_close(by_head, before, atol=1e-5, rtol=1e-5)
 
 
 TEXTS = ("two hundred and four", "the cat ran over", "naïve dog", "five six", "one", "a green hill and a mat")

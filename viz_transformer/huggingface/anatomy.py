@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
-from viz_transformer.huggingface.families import Family, FeedForwardPlace, LayerPlaces, StackPlaces
+from viz_transformer.huggingface.families import ROTARY, Family, FeedForwardPlace, LayerPlaces, StackPlaces
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
@@ -38,6 +38,10 @@ _LONGEST = ("max_position_embeddings", "n_positions")
 
 OF_THE_TEXT = "its labels are made of the whole text behind the last layer, so no other vector has any"
 MOST_LABELS = 2**16
+TURNED = {
+    "query": "queries by head, before positions turn them",
+    "key": "keys by head, before positions turn them",
+}
 NO_NORM = "its norms compute in one piece, so their mean and scale are not seen"
 
 
@@ -266,6 +270,13 @@ def _layer_points(
         for point in ATTENTION:
             if point.name == "weights" and family.biased and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.bias", WEIGHTS, "what is added to the scores, by distance")
+            if point.name == "query" and family.acts == ROTARY and kind == "self":
+                for part, heads in (("query", "H"), ("key", "G")):  # both before they are turned, then both after
+                    name, rows = f"{layer}.{kind}.{part}_unrotated", "Q" if part == "query" else "K"
+                    if family.sliced:
+                        missing[name] = "positions turn a part of its features only, which this model takes out first"
+                    else:
+                        yield _attention_point(name, ("B", heads, rows, "E"), TURNED[part])
             if point.name == "weights" and family.sinks and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.{SINK.name}", SINK.shape, SINK.meaning)
             shape = tuple("G" if point.name in ("key", "value") and letter == "H" else letter for letter in point.shape)

@@ -6,6 +6,7 @@ serves many threads, some of which record and some not. The same function runs w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -32,11 +33,12 @@ NAME = "viz_transformer"
 class Pass:
     """One pass of a model: its tap, how many texts, and how many positions the cache held before it."""
 
-    __slots__ = ("_added", "_open", "batch", "stack", "start", "tap")
+    __slots__ = ("_added", "_open", "batch", "site", "stack", "start", "tap")
 
     def __init__(self, tap: Tap, batch: int, start: int = 0) -> None:
         self.tap, self.batch, self.start = tap, batch, start
         self.stack: StackName | None = None
+        self.site: _Site | None = None  # whose queries and keys are turned next
         self._added: dict[int, tuple[Tensor, Added]] = {}
         self._open: dict[tuple[int, ...], Tensor] = {}
 
@@ -89,6 +91,7 @@ class _Site:
         self.query, self.key, self.value = f"{name}.query", f"{name}.key", f"{name}.value"
         self.mask, self.bias, self.sink = f"{name}.mask", f"{name}.bias", f"{name}.sink"
         self.weights, self.head_out = f"{name}.weights", f"{name}.head_out"
+        self.unturned = f"{name}.query_unrotated", f"{name}.key_unrotated"
 
 
 # --- attention
@@ -307,7 +310,8 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     for (kind, place), next_norm in zip(attentions.items(), following, strict=True):
         site, stream = f"{name}.{kind}", f"{name}.residual_after_{kind}"
         follows = f"{site}.scores" in ears.points and f"{site}.sink" not in ears.points
-        layer.get_submodule(place.module).__dict__[_SITE] = _Site(site, follows=follows)
+        layer.get_submodule(place.module).__dict__[_SITE] = named = _Site(site, follows=follows)
+        ears.turns(layer.get_submodule(place.module), named)
         ears.reads(layer.get_submodule(place.module), f"{site}.in")
         ears.gives(layer.get_submodule(place.added or place.out), f"{site}.out")
         if places.norm == "post":
@@ -326,6 +330,29 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     if places.norm == "post":
         ears.reads(layer.get_submodule(ffn.norm), f"{name}.residual_out_sum")
     ears.gives(layer, f"{name}.residual_out")
+
+
+def _listen_to_turning(attention: nn.Module) -> None:
+    """Hear what the function that turns queries and keys is given, in the file of this attention's class, once for all
+    models of that file: it turns what comes back."""
+    file: Any = sys.modules[type(attention).__module__]
+    own = getattr(file, _TURNS, None)
+    if own is None or hasattr(own, NAME):
+        return
+
+    @wraps(own)
+    def turned(query: Tensor, key: Tensor, *args: Any, **kwargs: Any) -> Any:
+        now = PASS.get()
+        if now is not None and now.site is not None:
+            asked, held = now.site.unturned
+            query, key = now.tap(asked, query), now.tap(held, key)
+        return own(query, key, *args, **kwargs)
+
+    setattr(turned, NAME, True)
+    setattr(file, _TURNS, turned)
+
+
+_TURNS = "apply_rotary_pos_emb"
 
 
 def _has(layer: nn.Module, path: str) -> bool:
@@ -389,6 +416,22 @@ class _Ears:
 
         if name in self.points:
             self._at(module).after.append(heard)
+
+    def turns(self, attention: nn.Module, site: _Site) -> None:
+        """Say queries and keys before positions turn them."""
+
+        def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            now.site = site
+            return args, kwargs
+
+        def heard(now: Pass, output: Any) -> Any:
+            now.site = None
+            return output
+
+        if {*site.unturned} <= {*self.points}:
+            _listen_to_turning(attention)
+            self._at(attention).before.append(hear)
+            self._at(attention).after.append(heard)
 
     def chooses(self, router: nn.Module, experts: nn.Module, part: str) -> None:
         """Say the router's numbers, which its first linear map makes, so that it chooses by what comes back; and what

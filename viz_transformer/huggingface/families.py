@@ -99,7 +99,8 @@ class Family:
     make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum.
     learned: the positions that it adds are a table that was trained. biased: with a number for each distance, added to
     the scores. gated: its hidden layer is a product with a gate. sinks: each head's softmax has a number beside
-    the scores, which belongs to no key. divided: the setting by which the stream is divided by the root of its width
+    the scores, which belongs to no key. sliced: only a slice of each query and key is given to
+    what turns them. divided: the setting by which the stream is divided by the root of its width
     before the output layer."""
 
     title: str
@@ -111,6 +112,7 @@ class Family:
     biased: bool = False
     gated: bool = False
     sinks: bool = False
+    sliced: bool = False
     divided: str = "scale_decoder_outputs"
     segmented: bool = False
     """Whether the second of two texts is told apart by a vector that is added to each of its tokens."""
@@ -387,10 +389,12 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gemma2": replace(_LLAMA, title="Gemma 2", stacks=_decoder(_GEMMA_LAYER)),
         "gemma3_text": replace(_LLAMA, title="Gemma 3, text", stacks=_decoder(_GEMMA_LAYER)),
         "olmo": replace(_LLAMA, title="OLMo"),
-        "stablelm": replace(_LLAMA, title="StableLM"),
+        "stablelm": replace(_LLAMA, title="StableLM", sliced=True),
         "cohere": replace(_LLAMA, title="Cohere", stacks=_decoder(_COHERE_LAYER)),
         "gpt_neox": _NEOX,
-        "phi": replace(_LLAMA, title="Phi", gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")),
+        "phi": replace(
+            _LLAMA, title="Phi", sliced=True, gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")
+        ),
         "mixtral": replace(_LLAMA, title="Mixtral", stacks=_experts("mlp.gate")),
         "qwen2_moe": replace(_LLAMA, title="Qwen2, experts", stacks=_SOME_EXPERTS),
         "qwen3_moe": replace(_LLAMA, title="Qwen3, experts", stacks=_SOME_EXPERTS),

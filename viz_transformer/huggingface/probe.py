@@ -24,6 +24,7 @@ NOT_SEEN = "in a trial pass nothing stood at this place of the model"
 NOT_THE_SUM = "in a trial pass the stream here was not what the sub-layer read plus what it gave out"
 NOT_WHOLE = "in a trial pass a change here reached only a part of what reads it"
 NOT_SCORES = "in a trial pass the weights did not follow from these scores"
+NOT_TURNED = "in a trial pass queries and keys were not as long as these, so it is not these that positions turn"
 NOT_SHARES = "in a trial pass the output did not follow from these shares of the experts"
 NOT_READ_OUT = "in a trial pass the output layer made other logits of the last layer than the model"
 
@@ -42,6 +43,7 @@ def proved(model: HuggingFaceModel) -> Anatomy:
     lacking |= dict.fromkeys(_other_sums(model, values), NOT_THE_SUM)
     lacking |= dict.fromkeys(_partial(model, texts, lacking), NOT_WHOLE)
     lacking |= dict.fromkeys(_other_scores(model, values), NOT_SCORES)
+    lacking |= dict.fromkeys(_not_turned(model, values), NOT_TURNED)
     lacking |= dict.fromkeys(_other_shares(model, texts, values), NOT_SHARES)
     if "logits" in anatomy.point and "read_out" not in anatomy.missing and not _reads_out(model, values, logits):
         lacking["read_out"] = NOT_READ_OUT
@@ -176,6 +178,18 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
         weights = scores.softmax(dim=-1)[..., : mask.size(-1)]
         if not torch.allclose(weights, values[f"{site}.weights"], rtol=0, atol=1e-5):
             yield name
+
+
+def _not_turned(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
+    """Queries and keys before they are turned that are of another length than those that are turned, but for a factor
+    that all have."""
+    for site in model.anatomy.attentions:
+        for part in ("query", "key"):
+            name = f"{site}.{part}_unrotated"
+            if (before := values.get(name)) is not None:
+                ratio = values[f"{site}.{part}"].norm(dim=-1) / before.norm(dim=-1)
+                if not torch.allclose(ratio, ratio.mean(), rtol=1e-4):
+                    yield name
 
 
 class _Times:
