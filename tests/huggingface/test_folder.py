@@ -188,8 +188,13 @@ def test_code_of_the_folders_own_is_never_run(copied: Written, file: str) -> Non
     [
         ("no_such_model", "not known here: known are gpt2"),
         ("mamba", "no attention"),
+        ("rwkv", "no attention"),
         ("gptj", "interface"),
+        ("bloom", "interface"),
+        ("deberta-v2", "interface"),
         ("whisper", "more than text"),
+        ("wav2vec2", "more than text"),
+        ("vit", "more than text"),
     ],
 )
 def test_types_that_are_not_recorded(copied: Written, kind: str, said: str) -> None:
