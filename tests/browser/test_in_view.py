@@ -16,6 +16,8 @@ PLACES = {
     "weight": (".st-key-strip", ".st-key-choices", ".st-key-weight_row .row .stage"),
     "layers": (".st-key-strip", "", ".st-key-layers_top .rail"),
     "input": (".st-key-strip", ".st-key-input_bar", ".st-key-input_strips .js-plotly-plot"),
+    "decoding": (".st-key-strip", ".st-key-decoding_row", ".st-key-panel .scrubber .stage"),
+    "masks": (".st-key-strip", "", ".st-key-masks_picture .masks .stage"),
     "models": ("", ".st-key-model_head", ".st-key-cards"),
     "playground": ("", ".st-key-play_controls", ".st-key-play_row .js-plotly-plot"),
     "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_heatmap .js-plotly-plot"),
