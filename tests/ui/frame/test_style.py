@@ -69,3 +69,10 @@ def test_the_browser_takes_the_colours_of_the_theme_that_it_shows(browser, schem
     )
     page.close()
     assert shown == [colours[theme.THEMES.index(scheme)] for colours in variables().values()]
+
+
+def test_no_rule_of_every_page_waits_for_what_the_whole_page_has():
+    """A browser looks at `:not(:has(...))` again at each change anywhere; what dims a page is sent only then."""
+    of_all_pages = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", style._css())
+    assert not re.findall(r".*:not\(:has.*", of_all_pages)
+    assert "opacity: 0.4" in style._rules("stale.css")

@@ -10,7 +10,7 @@ import streamlit as st
 from viz_transformer.sentences import capitalised
 from viz_transformer.text.readable import readable
 from viz_transformer.text.shortening import TooLong, beginning
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import style, text
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ASKED
@@ -74,7 +74,7 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
     st.session_state[_PROBLEM] = problem
     with st.session_state[_PLACE].container():
         show(problem)
-    st.html('<i class="vt-anchor vt-stale"></i>')
+    style.dim()
     return shown
 
 

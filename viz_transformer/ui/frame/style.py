@@ -1,4 +1,4 @@
-"""The page's own CSS: the colours of `figures/theme.py` as variables, and the rules in page.css and projector.css."""
+"""The page's own CSS: the colours of `figures/theme.py` as variables, and the rules of its style sheets."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def project() -> None:
     alone took a browser a tenth of its time while the number slider was dragged.
     """
     st.html(f"<style>{_rules('projector.css')}</style>")
+
+
+def dim() -> None:
+    """The rules for a page that shows another run than the one that is asked for; sent only then, as a projector's."""
+    st.html(f"<style>{_rules('stale.css')}</style>")
 
 
 @cache
