@@ -223,7 +223,7 @@ def stopped(shown: Shown) -> str:
 
 def show_recording(summary: Summary, recording: Recording) -> None:
     """The opening view as it was recorded, before anything heavy is imported; then the run, and the page anew."""
-    state.start_at(recording.first_row)
+    recorded.follow(recording)
     questions.show(asked, recording.question(state.SHARED.now().t))
     with strip, frame.strip_columns()[0]:
         chip_rows(recording.rows, key="run_strip", on_text=frame.take_text)

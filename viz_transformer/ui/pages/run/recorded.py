@@ -18,6 +18,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from viz_transformer.figures.components import payload
+from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import POSITIONS
@@ -61,6 +62,11 @@ class Recording:
         header, _ = payload.unpack(self.scrubber)
         return int(header["first_row"])
 
+    def strongest_key(self, position: int) -> int | None:
+        """The key with most weight in a decoder row, as the map has it; None for a row that it does not have."""
+        values = payload.unpack(self.matrix)[1]["values"]
+        return int(values[position].argmax()) if 0 <= position < len(values) and values[position].any() else None
+
     def difference(self, other: Recording) -> float:
         """The largest difference of a number that is drawn; infinity if anything else differs.
 
@@ -98,6 +104,16 @@ def recording_of(summary: Summary, chosen: Mapping[str, Any]) -> Recording | Non
     digests = summary.card.get("sha256")
     digest = digests.get("model.safetensors") if isinstance(digests, Mapping) else None
     return found if summary.name == found.checkpoint and digest == found.weights_sha256 else None
+
+
+def follow(recording: Recording) -> None:
+    """Choose the first step's row, if none is chosen, and its key with most weight, where nobody chose one: as
+    `frame.follow` does of a live run."""
+    state.start_at(recording.first_row)
+    kind = KINDS[state.SHARED.now().kind]
+    strongest = recording.strongest_key(state.selection()[kind.queries.field])
+    if strongest is not None and kind.keys.field in state.followed():
+        state.correct(**{kind.keys.field: strongest})
 
 
 @cache
