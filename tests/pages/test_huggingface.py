@@ -19,6 +19,7 @@ from pretrained import folder as save_folder
 
 from viz_transformer.analysis.layers.sublayers import share_added
 from viz_transformer.analysis.run.layer import layer_of
+from viz_transformer.analysis.run.remarks import of_attention
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import folders
 from viz_transformer.huggingface.loading import load
@@ -297,7 +298,7 @@ def test_layers_count_no_active_units_behind_a_gate(opened: Callable[..., AppTes
 
 
 @pytest.mark.parametrize("level", ["layer", "attention", "weight"])
-@pytest.mark.parametrize("name", ["llama", "bart", "gpt_neox", "mixtral"])
+@pytest.mark.parametrize("name", ["llama", "bart", "gpt_neox", "mixtral", "gpt_oss"])
 def test_the_whole_run_can_be_looked_at_deeper(opened: Callable[..., AppTest], name: str, level: str) -> None:
     app = opened(name, "run", run_view="whole", level=level)
     assert len(components(app, "whole")) == 1 and not app.exception
@@ -315,6 +316,14 @@ def test_the_whole_run_of_parts_that_join_the_stream_at_once_has_what_each_adds_
         np.testing.assert_allclose(share, share_added(came, out), rtol=1e-12)
     said = layer_of(run, "decoder", 1).remarks
     assert "This model adds attention and feed-forward to the stream at once: nothing stands between." in said
+
+
+def test_what_a_sink_takes_is_said_of_an_attention(written: Callable[[str], Path]) -> None:
+    run = decode(load(written("gpt_oss")), "two hundred").trace
+    assert any(each.endswith("a row sums to less than 1.") for each in of_attention(run, "decoder", 0))
+    assert float(run["decoder.0.self.weights"].sum(-1).min()) < 0.99
+    assert "decoder.0.self.scores" not in run and "no key" in run.anatomy.missing["decoder.0.self.scores"]
+    assert not list(of_attention(decode(load(written("gpt2")), "two").trace, "decoder", 0))
 
 
 def test_a_model_that_does_not_tell_its_embeddings_has_the_whole_run_without_them(

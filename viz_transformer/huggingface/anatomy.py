@@ -328,7 +328,11 @@ def _derived(
 ) -> Iterator[Point]:
     for kind in kinds:
         scores, parts = f"{layer}.{kind}.scores", f"{layer}.{kind}.contribution"
-        if read.config.get("attn_logit_softcapping") is None:
+        if family.sinks and kind == "self":
+            missing[scores] = (
+                "a number that belongs to no key takes part in its softmax, so scores alone do not give weights"
+            )
+        elif read.config.get("attn_logit_softcapping") is None:
             bias = " + bias" if family.biased and kind == "self" else ""
             yield _attention_point(scores, WEIGHTS, f"query @ key^T / divisor{bias}, before the mask")
         else:

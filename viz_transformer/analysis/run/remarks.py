@@ -34,6 +34,11 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
             yield f"A query reads keys that are at most {heads.window} places before or behind it."
         else:
             yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
+    if f"{site}.sink" in trace.anatomy.point:
+        yield (
+            "The softmax has one more number beside the scores in each head, which belongs to no key: what it takes is"
+            " missing in the weights, so that a row sums to less than 1."
+        )
     yield from of_edits(trace, f"{site}.")
 
 
