@@ -208,6 +208,8 @@ def remarks(shown: Shown) -> list[str]:
         )
     elif words := shown.how.words():
         sentences.append(f"Written by: {words}. The Decoding page chooses that.")
+    if shown.target is None and (rules := ckpt.codec("target").rules):
+        sentences.append(f"The model's own settings keep tokens out: {', '.join(map(str, rules))}.")
     if shown.target is None and run.stopped == "maximum length":
         sentences.append(stopped(shown))
     return sentences

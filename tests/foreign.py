@@ -23,6 +23,7 @@ from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import Growth, Point
 from viz_transformer.model.tap import OFF, Tap
 from viz_transformer.text.codec import Encoded
+from viz_transformer.text.rules import Rule
 
 D, F, V = 12, 20, len(TARGET)
 LAYERS = (Heads(4, 2, 3, 5), Heads(6, 3, 2, 2, window=4))
@@ -202,6 +203,7 @@ class ForeignCodec:
     start: int | None = 1
     forced_start: tuple[int, ...] = ()
     banned = frozenset[int]()
+    rules: tuple[Rule, ...] = ()
     ends = frozenset({2, TARGET.index("z")})
     padding: int | None = None
     unknown: int | None = 3

@@ -16,10 +16,11 @@ import transformers
 from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.huggingface.folder import HuggingFaceSummary
+from viz_transformer.huggingface.folder import GENERATION, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, quoted
 from viz_transformer.text.codec import PAIR, Encoded
+from viz_transformer.text.rules import BadWords, NoRepeatedGram, NotTooShort, Rule, Suppressed
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
@@ -31,16 +32,17 @@ NOT_APPLIED: dict[str, tuple[Any, ...]] = {
     "do_sample": (False, None),
     "repetition_penalty": (1.0, None),
     "encoder_repetition_penalty": (1.0, None),
-    "no_repeat_ngram_size": (0, None),
     "encoder_no_repeat_ngram_size": (0, None),
-    "min_length": (0, None),
-    "min_new_tokens": (None,),
-    "suppress_tokens": (None, []),
-    "begin_suppress_tokens": (None, []),
     "forced_eos_token_id": (None,),
-    "sequence_bias": (None,),
+    "sequence_bias": (None, {}),
+    "exponential_decay_length_penalty": (None,),
+    "guidance_scale": (None, 1, 1.0),
+    "watermarking_config": (None,),
+    "penalty_alpha": (None,),
+    "num_beam_groups": (1, None),
+    "diversity_penalty": (0.0, None),
 }
-"""Settings of a generation_config in whose place a person's choice of a strategy stands, and what switches them off."""
+"""Settings of a generation_config that are not used: a person chooses the strategy. Each with what switches it off."""
 
 
 def read_tokenizer(folder: Path, summary: HuggingFaceSummary) -> PreTrainedTokenizerBase:
@@ -126,7 +128,7 @@ def codecs_of(
             start=start,
             forced_start=forced,
             ends=frozenset(ends),
-            banned=frozenset(words[0] for words in generation.bad_words_ids or () if len(words) == 1),
+            rules=_rules(generation, frozenset(ends), anatomy.target_vocab_size or 0, str(summary.path / GENERATION)),
             is_target=anatomy.has_encoder,
             **shared,
         )
@@ -152,6 +154,7 @@ class HuggingFaceCodec:
     forced_start: tuple[int, ...] = ()
     ends: frozenset[int] = frozenset()
     banned: frozenset[int] = frozenset()
+    rules: tuple[Rule, ...] = ()
     padding: int | None = None
     unknown: int | None = None
     mask: int | None = None
@@ -285,6 +288,40 @@ def _ids(given: Any) -> tuple[int, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (int(given),)
 
 
+def _rules(generation: Any, ends: frozenset[int], vocabulary: int, where: str) -> tuple[Rule, ...]:
+    """What the settings keep from being written. Raises CheckpointError for those that are not what they have to be."""
+
+    def ids(name: str, given: Any) -> tuple[int, ...]:
+        if not isinstance(given, list) or not all(type(i) is int and 0 <= i < vocabulary for i in given):
+            raise CheckpointError(
+                f"{where}: {name} is {quoted(given)}, it has to be a list of ids from 0 to {vocabulary - 1}: correct it"
+            )
+        return tuple(given)
+
+    def count(name: str) -> int:
+        given = getattr(generation, name, None)
+        if given is not None and (type(given) is not int or given < 0):
+            raise CheckpointError(
+                f"{where}: {name} is {quoted(given)}, it has to be a whole number, 0 or more: correct it"
+            )
+        return given or 0
+
+    words = [ids("bad_words_ids", each) for each in generation.bad_words_ids or ()]
+    bad = tuple(word for word in words if word and not (len(word) == 1 and word[0] in ends))
+    found: list[Rule] = []
+    if size := count("no_repeat_ngram_size"):
+        found.append(NoRepeatedGram(size))
+    if bad:
+        found.append(BadWords(bad))
+    for name, new in (("min_length", False), ("min_new_tokens", True)):
+        if ends and (least := count(name)):
+            found.append(NotTooShort(least, ends, new))
+    for name, at_first in (("suppress_tokens", False), ("begin_suppress_tokens", True)):
+        if given := getattr(generation, name, None):
+            found.append(Suppressed(frozenset(ids(name, given)), at_first))
+    return tuple(found)
+
+
 # --- names
 
 
@@ -343,7 +380,6 @@ def _notes(generation: Any, names: Sequence[str], tokenizer: PreTrainedTokenizer
         for name, off in NOT_APPLIED.items()
         if (value := getattr(generation, name, None)) not in off
     ]
-    asked += ["bad_words_ids of several tokens"] if any(len(w) > 1 for w in generation.bad_words_ids or ()) else []
     if asked:
         notes.append(
             f"generation_config.json asks for {', '.join(asked)}; here the strategy that you choose counts alone."

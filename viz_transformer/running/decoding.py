@@ -38,6 +38,7 @@ from viz_transformer.running.tracing import (
     record,
 )
 from viz_transformer.sentences import quoted
+from viz_transformer.text.rules import Rule, removals
 
 GREEDY = Greedy()
 
@@ -298,6 +299,11 @@ class _Job:
     progress: Progress | None = None
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The model's own, of which a given target knows nothing."""
+        return self.ckpt.codec("target").rules if self.strategy is not None else ()
+
+    @property
     def vocabulary(self) -> tuple[str, ...]:
         return self.ckpt.codec("target").names
 
@@ -327,7 +333,9 @@ class _Job:
         return Run(self.ckpt.codec("target").decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
 
     def choosing(self, read: Sequence[int]) -> Choosing:
-        return Choosing(self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held, self.scalars)
+        return Choosing(
+            self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held, self.scalars, self.rules
+        )
 
     def held(self, step: int) -> Held | None:
         """What the cache holds behind a step, in the model's float32."""
@@ -410,10 +418,12 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
 
 def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
     """The id that the strategy writes."""
+    by_rule = removals(job.rules, read, step)
     if isinstance(job.strategy, Sampling):
-        return chosen(distribution(logits, job.strategy, read, job.banned), job.strategy, step)
-    if job.banned:
-        logits = logits.index_fill(0, torch.tensor(sorted(job.banned), device=logits.device), -math.inf)
+        left = distribution(logits, job.strategy, read, job.banned, by_rule=by_rule)
+        return chosen(left, job.strategy, step)
+    if out := sorted(job.banned.union(*by_rule.values())):
+        logits = logits.index_fill(0, torch.tensor(out, device=logits.device), -math.inf)
     return int(logits.argmax())
 
 
@@ -427,6 +437,7 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
         most=job.most,
         forced=job.force,
         banned=job.banned,
+        rules=job.rules,
         edits=job.edits,
         vocabulary=job.vocabulary,
         progress=job.progress,

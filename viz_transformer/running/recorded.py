@@ -13,6 +13,7 @@ from viz_transformer.model.instrument import Anatomy, NotTold
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace, is_watched
 from viz_transformer.text.codec import Encoded
+from viz_transformer.text.rules import Rule
 
 MOST = 1.001
 """A weight of 1, rounded."""
@@ -68,6 +69,7 @@ class RecordedText:
     start: int | None = None
     forced_start: tuple[int, ...] = ()
     ends = banned = frozenset[int]()
+    rules: tuple[Rule, ...] = ()
     padding: int | None = None
     unknown: int | None = None
     mask: int | None = None

@@ -15,6 +15,7 @@ from viz_transformer.model.tap import OFF, Recorder
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.edits import Edit
 from viz_transformer.running.strategies import Beam, log_softmax
+from viz_transformer.text.rules import Rule, removals
 
 
 def whole_passes_because(model: Instrument, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
@@ -181,6 +182,7 @@ def beam_search(
     most: int,
     forced: Mapping[int, int] | None = None,
     banned: Collection[int] = (),
+    rules: Sequence[Rule] = (),
     edits: Sequence[Edit] = (),
     vocabulary: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -188,7 +190,8 @@ def beam_search(
     """The best hypothesis for each text.
 
     src: the texts, searched side by side; None for a decoder alone, which writes one. forced: tokens by step; banned:
-    ids that are never written. The trees are recorded if `vocabulary` says what the tokens are called.
+    ids that are never written; rules: what else a hypothesis may not write. The trees are recorded if `vocabulary`
+    says what the tokens are called.
     """
     # An edit changes the search too, so then its passes go through a Recorder.
     state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
@@ -206,6 +209,8 @@ def beam_search(
         fed, left, row = [], [], 0
         for search in going:
             count = len(search.alive)
+            if token is None:
+                _remove(log_probs[row : row + count], rules, start, search)
             parents = search.grow(log_probs[row : row + count], token)
             if not search.is_over(most):
                 left.append(search)
@@ -219,6 +224,13 @@ def beam_search(
             break
         state.select(rows)
     return [_found(search, vocabulary or (), start) for search in searches]
+
+
+def _remove(log_probs: Tensor, rules: Sequence[Rule], start: Sequence[int], search: _Search) -> None:
+    """Take from each hypothesis what the rules do not let it write: log_probs [hypotheses, V], changed in place."""
+    for row, (ids, _) in enumerate(search.alive if rules else ()):
+        for out in removals(rules, [*start, *ids], len(ids)).values():
+            log_probs[row, sorted(out)] = -math.inf
 
 
 def _found(search: _Search, vocabulary: Sequence[str], start: Sequence[int]) -> Found:

@@ -12,6 +12,7 @@ from torch import Tensor
 from viz_transformer.model.attention import attention_scores
 from viz_transformer.model.masks import LOWEST_ADDED
 from viz_transformer.running.strategies import KEPT, REASONS, Distribution, Strategy, distribution, log_softmax
+from viz_transformer.text.rules import Rule, removals
 
 CANDIDATES = 10
 
@@ -21,7 +22,7 @@ class Candidate:
     """A token that could stand at a step.
 
     log_prob: natural logarithm under the model, over the whole vocabulary. strategy_log_prob: under the strategy, -inf
-    if it removed the token; `removed` then says by which rule ("banned", "greedy", "top-k", "top-p", "min-p").
+    if it removed the token; `removed` then says why ("banned", "greedy", "top-k", "top-p", "min-p", or one of `RULES`).
     """
 
     token: str
@@ -51,6 +52,7 @@ class Choosing:
     vocabulary: tuple[str, ...] = field(repr=False)
     held: Callable[[int], Held | None] = field(repr=False)  # what the cache holds behind a step
     scalars: Mapping[str, float] = field(repr=False)  # as `Instrument.scalars` names them
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,9 @@ class Step:
     def distribution(self) -> Distribution:
         """What the strategy left of the model's probabilities."""
         how = self.choosing
-        return distribution(self.logits, how.strategy, how.read[: how.start + self.index], how.banned)
+        read = how.read[: how.start + self.index]
+        by_rule = removals(how.rules, read, self.index)
+        return distribution(self.logits, how.strategy, read, how.banned, by_rule=by_rule)
 
     @property
     def strategy_log_prob(self) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -13,10 +14,12 @@ from torch import Tensor
 
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
+from viz_transformer.text.rules import RULES
 
 KEPT = "kept"
-REASONS = (KEPT, "banned", "greedy", "top-k", "top-p", "min-p")
+REASONS = (KEPT, "banned", *RULES, "greedy", "top-k", "top-p", "min-p")
 """Why a strategy does not choose a token; the first says that it may."""
+NO_RULES: Mapping[str, Collection[int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -188,20 +191,27 @@ class Distribution:
 
 
 def distribution(
-    logits: Tensor, strategy: Strategy | None, read: Sequence[int] = (), banned: Collection[int] = ()
+    logits: Tensor,
+    strategy: Strategy | None,
+    read: Sequence[int] = (),
+    banned: Collection[int] = (),
+    *,
+    by_rule: Mapping[str, Collection[int]] = NO_RULES,
 ) -> Distribution:
     """The probabilities that `strategy` chooses by; those of the model without one. logits: [V].
 
-    read: the ids that the decoder has read, for the repetition penalty. banned: ids that may not be written.
+    read: the ids that the decoder has read, for the repetition penalty. banned: ids that may not be written; by_rule:
+    those that the model's own rules remove, by their names.
     """
     scores = logits.detach().double().cpu()
     removed = torch.zeros(len(scores), dtype=torch.uint8)
     if not isinstance(strategy, Sampling):
         scores = log_softmax(scores)
-    if banned:
-        out = torch.tensor(sorted(banned))
-        removed[out] = REASONS.index("banned")
-        scores = scores.index_fill(0, out, -math.inf)
+    for reason, ids in (("banned", banned), *by_rule.items()):
+        if ids:
+            out = torch.tensor(sorted(ids))
+            removed[out[removed[out] == 0]] = REASONS.index(reason)
+            scores = scores.index_fill(0, out, -math.inf)
     if isinstance(strategy, Sampling) and strategy.temperature > 0:
         return _sampled(scores, removed, strategy, read)
     if isinstance(strategy, Sampling):

@@ -8,6 +8,7 @@ from operator import index
 from typing import Any, Protocol
 
 from viz_transformer.sentences import quoted
+from viz_transformer.text.rules import Rule
 from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
 
@@ -76,6 +77,11 @@ class TextCodec(Protocol):
     @property
     def banned(self) -> frozenset[int]:
         """The ids that no answer may have, whatever the model makes of them."""
+        ...
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What else keeps tokens from being written, by what was written before."""
         ...
 
     @property
@@ -191,6 +197,11 @@ class Codec:
     def banned(self) -> frozenset[int]:
         """None."""
         return frozenset()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """None."""
+        return ()
 
     @property
     def ends(self) -> frozenset[int]:

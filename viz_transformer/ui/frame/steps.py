@@ -43,12 +43,11 @@ def scrubber_data(
 
 
 def strategy_words(shown: Shown) -> str:
-    """How the tokens of a run were chosen, with what was banned."""
+    """How the tokens of a run were chosen, with what was banned, and what the model's own rules keep out."""
     how = shown.run.steps[0].choosing
-    chosen = "given target" if how.strategy is None else str(how.strategy)
-    if not how.banned:
-        return chosen
-    return f"{chosen}, {len(how.banned)} {'token' if len(how.banned) == 1 else 'tokens'} banned"
+    chosen = ["given target" if how.strategy is None else str(how.strategy)]
+    chosen += [f"{len(how.banned)} {'token' if len(how.banned) == 1 else 'tokens'} banned"] if how.banned else []
+    return ", ".join([*chosen, *map(str, how.rules)])
 
 
 def candidate_table(shown: Shown) -> pd.DataFrame:
@@ -57,7 +56,7 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
     Where tokens were not just chosen greedily: with the strategy's probability, and why it removed a token.
     """
     how = shown.run.steps[0].choosing
-    chooses = how.banned or not isinstance(how.strategy, Greedy | None)
+    chooses = how.banned or how.rules or not isinstance(how.strategy, Greedy | None)
     rows = [
         {
             "step": s,

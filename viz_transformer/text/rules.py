@@ -1,0 +1,104 @@
+"""Rules by which a model's own settings keep tokens from being written, each with a name: what it removes is shown.
+
+Those of transformers' `generation_config`, with the same meaning; whatever a strategy would choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+
+class Rule(Protocol):
+    """name: one of `RULES`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def removes(self, read: Sequence[int], step: int) -> Collection[int]:
+        """The ids that may not be written at this step. read: all that the decoder has read until now."""
+        ...
+
+    def __str__(self) -> str:
+        """The rule with its setting, for a caption."""
+        ...
+
+
+RULES = ("repeated n-gram", "bad word", "suppressed", "too short to end")
+
+
+@dataclass(frozen=True)
+class NoRepeatedGram:
+    """No sequence of `size` tokens stands twice in what is read and written. Source: Paulus et al. (2017)."""
+
+    size: int
+    name: ClassVar[str] = "repeated n-gram"
+
+    def removes(self, read: Sequence[int], step: int) -> Collection[int]:
+        begun = tuple(read[len(read) - self.size + 1 :])
+        if len(begun) < self.size - 1:
+            return ()
+        last = len(read) - self.size + 1
+        return {read[at + self.size - 1] for at in range(last) if tuple(read[at : at + self.size - 1]) == begun}
+
+    def __str__(self) -> str:
+        return f"no {self.size} tokens twice in a row of their own"
+
+
+@dataclass(frozen=True)
+class BadWords:
+    """None of these sequences of ids is written to its end."""
+
+    words: tuple[tuple[int, ...], ...]
+    name: ClassVar[str] = "bad word"
+
+    def removes(self, read: Sequence[int], step: int) -> Collection[int]:
+        def begun(word: tuple[int, ...]) -> bool:
+            return len(word) - 1 <= len(read) and tuple(read[len(read) - len(word) + 1 :]) == word[:-1]
+
+        return {word[-1] for word in self.words if begun(word)}
+
+    def __str__(self) -> str:
+        return f"{len(self.words)} bad word{'s' if len(self.words) > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Suppressed:
+    """These ids are not written; `at_first`: only not at the first step."""
+
+    ids: frozenset[int]
+    at_first: bool = False
+    name: ClassVar[str] = "suppressed"
+
+    def removes(self, read: Sequence[int], step: int) -> Collection[int]:
+        return () if self.at_first and step else self.ids
+
+    def __str__(self) -> str:
+        count = f"{len(self.ids)} token{'s' if len(self.ids) > 1 else ''}"
+        return f"{count} suppressed{' at the first step' if self.at_first else ''}"
+
+
+@dataclass(frozen=True)
+class NotTooShort:
+    """No end before so many tokens: of all that is read and written, or with `new` of what is written."""
+
+    least: int
+    ends: frozenset[int]
+    new: bool = False
+    name: ClassVar[str] = "too short to end"
+
+    def removes(self, read: Sequence[int], step: int) -> Collection[int]:
+        return self.ends if (step if self.new else len(read)) < self.least else ()
+
+    def __str__(self) -> str:
+        return f"at least {self.least} {'written ' if self.new else ''}tokens"
+
+
+def removals(rules: Sequence[Rule], read: Sequence[int], step: int) -> Mapping[str, Collection[int]]:
+    """What each rule removes at this step, by its name; rules that remove nothing are left out."""
+    found: dict[str, set[int]] = {}
+    for rule in rules:
+        if ids := rule.removes(read, step):
+            found.setdefault(rule.name, set()).update(ids)
+    return found
