@@ -174,7 +174,7 @@ def test_the_label_of_a_text_stands_in_large_and_all_of_them_as_bars(
     (found,) = read(load(written("bert/labels")), "the cat").labels
     best = f"{found.best.name} {percent(found.best.probability or 0)}"
     assert f'<p class="vt-answer vt-plain">{best}</p>' in "".join(each.body for each in app.get("html"))
-    assert f"“{found.best.name}”, {percent(found.best.probability or 0)}." in words(app)
+    assert f"“{found.best.name}”, {percent(found.best.probability or 0)}." in words(app).replace("\xa0", " ")
     (chip,) = told(app, "chips")["rows"][1]["chips"]
     assert chip["text"] == found.best.name and chip["share"] == found.best.probability
     if view == "map":
@@ -189,7 +189,7 @@ def test_the_label_of_the_chosen_token_is_asked_for(
     app = opened("distilbert/tags", "run", run_view="map", text="the cat", i="2")
     found = read(load(written("distilbert/tags")), "the cat").labels[2]
     assert np.allclose(figures(app)[0]["data"][0]["x"], [label.probability for label in found.scores], rtol=1e-12)
-    assert f"“{found.best.name}”, {percent(found.best.probability or 0)}." in words(app)
+    assert f"“{found.best.name}”, {percent(found.best.probability or 0)}." in words(app).replace("\xa0", " ")
 
 
 def test_two_texts_have_a_box_each_and_the_address_restores_them(opened: Callable[..., AppTest]) -> None:
