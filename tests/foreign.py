@@ -215,6 +215,9 @@ class ForeignCodec:
     def second(self, ids: Sequence[int]) -> int | None:
         return None
 
+    def continuation(self, id: int) -> str | None:
+        return None
+
     def encode(self, text: str) -> Encoded:
         if not text.strip():
             raise ValueError("the text is empty: type at least one character")

@@ -12,6 +12,7 @@ import torch
 import transformers
 from pretrained import byte_pieces, folder, likely_pieces, word_pieces
 
+from viz_transformer.analysis import word_groups
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
@@ -49,6 +50,24 @@ def test_bytes_and_blanks_can_be_read_and_each_name_stands_once(one_end: Opened)
     for name in ("gpt2", "t5", "bert"):
         for each in one_end(name).codecs.values():
             assert len(set(each.names)) == len(each.names)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("gpt2", "naïve, 3.5 cats ☃", ["naïve", ",", " ", "3", ".", "5", "cats", " ", "☃"]),
+        ("bert", "unaffable, cats", ["[CLS]", "unaffable", "[UNK]", "cats", "[SEP]"]),
+        ("t5", "the cats, sat", ["the", "cats", "<unk>", " ", "sat", "</s>"]),
+    ],
+)
+def test_pieces_make_up_the_words_of_a_text(one_end: Opened, name: str, text: str, expected: list[str]) -> None:
+    ckpt = one_end(name)
+    codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+    read = codec.encode(text)
+    marks = [i in codec.special_ids for i in read.ids]
+    added = [codec.continuation(i) for i in read.ids]
+    words = word_groups(read.tokens, read.originals, special=marks, characters=False, continuations=added)
+    assert len(read) > len(words) and list(words.labels) == expected
 
 
 def test_a_byte_without_a_shape_is_called_by_its_number(one_end: Opened) -> None:

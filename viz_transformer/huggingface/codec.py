@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from viz_transformer.text.rules import BadWords, NoRepeatedGram, NotTooShort, Ru
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+_BYTE_NAME = re.compile("‹[0-9A-F]{2}›")
 _PROBLEM = (
     "{folder} has a tokenizer that transformers does not read ({why}): save it again with tokenizer.save_pretrained"
 )
@@ -85,6 +87,7 @@ def codecs_of(
     lock = Lock()
     specials = frozenset(tokenizer.all_special_ids)
     shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": tokenizer.unk_token_id}
+    shared["marks_continuations"] = type(getattr(_backend(tokenizer), "model", None)).__name__ == "WordPiece"
     source = target = None
     for each in (*ends, *_ids(generation.forced_bos_token_id), *_ids(generation.decoder_start_token_id)):
         if anatomy.has_decoder and not 0 <= each < (anatomy.target_vocab_size or 0):
@@ -163,10 +166,21 @@ class HuggingFaceCodec:
     splits_characters: bool = False
     reads_pairs: bool = False
     separator: int | None = None
+    marks_continuations: bool = False
 
     def second(self, ids: Sequence[int]) -> int | None:
         """Where the second of two texts begins."""
         return second_text(ids, self.separator, self.padding)
+
+    def continuation(self, id: int) -> str | None:
+        """By the marks of its tokenizer: of WordPiece "##" in front, of others no blank in front. A token without a
+        letter, a figure or a byte stands alone."""
+        name = self.names[id]
+        if id in self.special_ids or not (_BYTE_NAME.search(name) or any(map(_is_of_a_word, name))):
+            return None
+        if self.marks_continuations:
+            return name.removeprefix("##") if name.startswith("##") else None
+        return None if name[0].isspace() else name
 
     @property
     def adds_end(self) -> bool:
@@ -339,8 +353,16 @@ def _names(tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[str, ...]:
     return tuple(f"{name}‹id {id}›" if counts[name] > 1 else name for id, name in enumerate(names))
 
 
+def _backend(tokenizer: PreTrainedTokenizerBase) -> Any:
+    return getattr(tokenizer, "backend_tokenizer", None)
+
+
+def _is_of_a_word(sign: str) -> bool:
+    return unicodedata.category(sign)[0] in "LMN"
+
+
 def _is_byte_level(tokenizer: PreTrainedTokenizerBase) -> bool:
-    backend = getattr(tokenizer, "backend_tokenizer", None)
+    backend = _backend(tokenizer)
     return backend is not None and "ByteLevel" in f"{backend.decoder}{backend.pre_tokenizer}"
 
 

@@ -81,6 +81,10 @@ class RecordedText:
         """Nowhere."""
         return None
 
+    def continuation(self, id: int) -> str | None:
+        """Nothing: how its text was cut is not known."""
+        return None
+
     @property
     def names(self) -> tuple[str, ...]:
         return self.side.tokens

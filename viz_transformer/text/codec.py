@@ -114,6 +114,11 @@ class TextCodec(Protocol):
         """Where the second of two texts begins among these ids; None for one text."""
         ...
 
+    def continuation(self, id: int) -> str | None:
+        """What a token adds to the word that the token before it belongs to; None for one that begins a word, and for
+        punctuation."""
+        ...
+
     def encode(self, text: str) -> Encoded:
         """The ids of a text. Raises ValueError, in one sentence, for a text that cannot be read."""
         ...
@@ -186,6 +191,10 @@ class Codec:
 
     def second(self, ids: Sequence[int]) -> int | None:
         """Nowhere."""
+        return None
+
+    def continuation(self, id: int) -> str | None:
+        """Nothing: a token is a word, or a character (`splits_characters`)."""
         return None
 
     @property

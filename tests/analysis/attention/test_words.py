@@ -43,6 +43,35 @@ def test_words_that_are_tokens_are_not_joined():
     assert words == Words(((0,), (1,), (2,)), ("twenty", "-", "nine"))
 
 
+def pieces(tokens, continuations, originals=None):
+    marks = [token.startswith(("[", "<")) for token in tokens]
+    given = {"special": marks, "characters": False, "continuations": continuations}
+    return word_groups(tokens, originals or tokens, **given)
+
+
+def test_pieces_go_on_with_the_word_before_them():
+    tokens = ["[CLS]", "walk", "##ing", "on", ",", "##ly", "[SEP]"]
+    words = pieces(tokens, [None, None, "ing", None, None, "ly", None])
+    assert words.positions == ((0,), (1, 2), (3,), (4,), (5,), (6,))  # behind a comma nothing goes on
+    assert words.labels == ("[CLS]", "walking", "on", ",", "##ly", "[SEP]")
+
+
+def test_bytes_are_the_characters_that_they_make():
+    tokens = [" caf", "‹C3›", "‹A9›", " ", "‹E2›", "‹98›", "‹83›", " ‹E2›", "\n"]
+    added = ["C3", "A9", "E2", "98", "83"]
+    found = iter(f"‹{each}›" for each in added)
+    words = pieces(
+        tokens, [next(found) if token.startswith("‹") else None for token in tokens], [*tokens[:4], *"☃☃☃", "☃", "\n"]
+    )
+    assert words.labels == ("café", " ", "☃", "‹E2›", "\n")
+    assert words.positions == ((0, 1, 2), (3,), (4, 5, 6), (7,), (8,))
+
+
+def test_continuations_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="do not fit"):
+        pieces(["a", "b"], [None])
+
+
 def test_labels_are_what_was_typed():
     words = word_groups(["<s>", "<unk>", "b"], ["<s>", "é", "b"], special=[True, False, False], characters=True)
     assert words.labels == ("<s>", "éb")

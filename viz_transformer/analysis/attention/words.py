@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,16 +43,28 @@ class WordMap:
     keys: Words
 
 
-def word_groups(tokens: Sequence[str], originals: Sequence[str], *, special: Sequence[bool], characters: bool) -> Words:
+def word_groups(
+    tokens: Sequence[str],
+    originals: Sequence[str],
+    *,
+    special: Sequence[bool],
+    characters: bool,
+    continuations: Sequence[str | None] | None = None,
+) -> Words:
     """Which tokens make up one word, every token in exactly one group.
 
     characters: True if a token is a character, as `codec.tokenizer.kind == "characters"` says; then all characters
-    between blanks are one word. Otherwise a token is a word already. Each special token, each blank and each token of
-    padding, whose original is "", stands alone. Labels are what was typed, for specials and padding the tokens.
-    Raises ValueError if the three lists are not equally long.
+    between blanks are one word. continuations: where tokens are pieces of words, what each adds to the word of the
+    token before it, None where it begins one, as `codec.continuation` says; behind a special token, a blank and a sign
+    without letters or figures, each begins one. With neither a token is a word already. Each special token, each blank
+    and each token of padding, whose original is "", stands alone. Labels are what was typed, for specials and padding
+    the tokens; of pieces what they make together, bytes as the characters that they are.
+    Raises ValueError if the lists are not equally long.
     """
-    if not len(tokens) == len(originals) == len(special):
+    if not len(tokens) == len(originals) == len(special) or len(continuations or tokens) != len(tokens):
         raise ValueError(f"{len(tokens)} tokens, {len(originals)} originals and {len(special)} marks do not fit")
+    if continuations is not None:
+        return _of_pieces(tokens, originals, special, continuations)
     groups: list[list[int]] = []
     joins = False  # whether the next character goes on with the last group
     for position, (typed, is_special) in enumerate(zip(originals, special, strict=True)):
@@ -66,6 +80,37 @@ def word_groups(tokens: Sequence[str], originals: Sequence[str], *, special: Seq
     ]
     positions = tuple(map(tuple, groups))
     return Words(positions, tuple("".join(shown[i] for i in group) for group in positions))
+
+
+def _of_pieces(
+    tokens: Sequence[str], originals: Sequence[str], special: Sequence[bool], continuations: Sequence[str | None]
+) -> Words:
+    groups: list[list[int]] = []
+    labels: list[str] = []
+    joins = False  # whether a piece would go on with the last group
+    for position, (typed, added) in enumerate(zip(originals, continuations, strict=True)):
+        if added is not None and joins:
+            groups[-1].append(position)
+            labels[-1] += added
+        else:
+            groups.append([position])
+            is_named = special[position] or not typed or _BYTES.search(tokens[position])
+            labels.append(tokens[position] if is_named else typed)
+        joins = not special[position] and any(unicodedata.category(sign)[0] in "LMN" for sign in tokens[position])
+    shown = (_BYTES.sub(_characters, label) for label in labels)
+    return Words(tuple(map(tuple, groups)), tuple(label.strip() or label for label in shown))
+
+
+_BYTES = re.compile("(?:‹[0-9A-F]{2}›)+")
+
+
+def _characters(found: re.Match[str]) -> str:
+    """The characters that such bytes are, as they are written where they are none."""
+    try:
+        made = bytes.fromhex(found[0].replace("‹", "").replace("›", "")).decode()
+    except UnicodeDecodeError:
+        return found[0]
+    return made if made.isprintable() else found[0]
 
 
 def word_map(weights: ArrayLike, mask: ArrayLike, queries: Words, keys: Words) -> WordMap:

@@ -385,11 +385,13 @@ def _words(shown: Shown, axis: Axis) -> Words:
     special = _specials(shown, axis.side)
     at = axis.starts or tuple(range(len(side)))
     characters = codec is not None and codec.splits_characters
+    pieces = None if codec is None or characters else [codec.continuation(side.ids[p]) for p in at]
     return word_groups(
         [side.tokens[p] for p in at],
         [side.originals[p] for p in at],
         special=[p in special for p in at],
         characters=characters,
+        continuations=pieces,
     )
 
 
