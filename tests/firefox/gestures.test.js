@@ -69,7 +69,7 @@ async function opened(path, drawn = ".matrix .stage[data-painted]") {
   await page.goto(`${address}${path}`)
   await seen(page, drawn)
   await seen(page, 'button[aria-label="Show the guide and all keys (?)"]')
-  await seen(page, '[data-testid="stApp"][data-test-script-state="notRunning"]') // nothing moves under the pointer
+  await page.waitForSelector(".stApp[data-test-script-state=notRunning]") // nothing moves under the pointer
   return { page, problems }
 }
 
