@@ -8,7 +8,18 @@ import { isStill } from "./parts/motion.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { amongPlaces, quoted } from "./parts/text.js"
-import { AHEAD_BYTES, AT_ONCE, AT_REST, NEXT, nearest } from "./parts/whole_ahead.js"
+import {
+  AGAIN,
+  AHEAD_BYTES,
+  AT_ONCE,
+  AT_REST,
+  asking,
+  isDue,
+  lackSentence,
+  NEXT,
+  NO_QUESTION,
+  nearest,
+} from "./parts/whole_ahead.js"
 import { advance, READING, STEP } from "./parts/whole_flight.js"
 import {
   attentionBeside,
@@ -48,7 +59,6 @@ import { weightScene } from "./whole/weight.js"
 const SETTLE = 250
 const WIDE = 850 // from here on what happens is said in one line
 const HEARD = MOVE + 100 // milliseconds: Python hears of another level when the picture has come there
-const AGAIN = 2000 // milliseconds: what has not come by then is asked for once more
 const MOST_BUTTONS = 12 // more heads than these are chosen from a list
 const PACES = [1, 2, 0.5]
 
@@ -183,6 +193,11 @@ function makeWhole(root) {
       const place = of === "layer" ? layerPlace(site) : headPlace(site, headOf(selection.chosen, site.part.heads))
       return details.get(head.of, of, place)
     },
+    /** What is said where the detail of this level is not there. */
+    lack: (what) => {
+      const alone = !details.connected && root.getRootNode() === document
+      return lackSentence(what, { alone, vain: isDue(needed, placeNow().of, performance.now()) === "vain" })
+    },
   }
   const scenes = {
     run: runScene(view),
@@ -278,24 +293,35 @@ function makeWhole(root) {
 
   // ---- details that are not there yet
 
-  let needed = { of: "", at: 0 } // what was asked for last because it is looked at
+  let needed = NO_QUESTION // what was asked for last because it is looked at
+  let patience = 0 // the timer of what has not come
   let rest = { of: "", timer: 0 } // what is chosen, and since when nothing else
   const inVain = new Set() // what was asked for ahead and has not come, as it may not be there at all
+
+  /** Where the detail is that is looked at, and how it is told from others of this and other runs. */
+  function placeNow() {
+    const site = siteOf(head, selection.chosen)
+    const place = level() === "layer" ? layerPlace(site) : headPlace(site, headOf(selection.chosen, site.part.heads))
+    return { place, of: JSON.stringify([head.of, place]) }
+  }
+
+  function forget() {
+    clearTimeout(patience)
+    needed = NO_QUESTION
+  }
 
   /** Asks for what is looked at, and when nothing happens for a while, for what one may look at next. */
   function fetchDetails() {
     if (!details.connected) return
     const site = siteOf(head, selection.chosen)
     const headNow = headOf(selection.chosen, site.part.heads)
-    if (level() !== "run") {
-      const place = level() === "layer" ? layerPlace(site) : headPlace(site, headNow)
-      const of = JSON.stringify([head.of, place])
-      const due = needed.of !== of || performance.now() - needed.at > AGAIN
-      if (due && !details.has(head.of, place)) {
-        needed = { of, at: performance.now() }
-        details.ask(head.of, [place])
-        setTimeout(made.draw, AGAIN + 50)
-      }
+    const { place, of: looked } = placeNow()
+    if (level() === "run" || details.has(head.of, place)) forget()
+    else if (isDue(needed, looked, performance.now()) === "ask") {
+      needed = asking(needed, looked, performance.now())
+      details.ask(head.of, [place])
+      clearTimeout(patience)
+      patience = setTimeout(made.draw, AGAIN + 50)
     }
     const of = JSON.stringify([head.of, site.part, site.stack.name, headNow, level(), stepNow()])
     if (of === rest.of) return
@@ -674,6 +700,7 @@ function makeWhole(root) {
       arrays = given
       hovered = walked = painted = null
       toldOf = ""
+      forget()
       details.putAll(arrays)
       if (frames) stop()
       for (const each of Object.values(scenes)) each.update()
@@ -726,6 +753,7 @@ function makeWhole(root) {
     remove: () => {
       cancelAnimationFrame(frames)
       clearTimeout(rest.timer)
+      forget()
       deaf()
     },
   }

@@ -251,7 +251,7 @@ export function attentionScene(view) {
   /** What is under the pointer, or the weight that is looked at. */
   function sentence() {
     const found = detail()
-    if (!found) return "This attention is being fetched …"
+    if (!found) return view.lack("attention")
     const { hovered } = view
     const { stack, part } = site()
     if (hovered?.head !== undefined) return `Head ${hovered.head} of ${part.heads}: a click looks at it.`

@@ -328,7 +328,7 @@ export function layerScene(view) {
       return (group ?? place.groups[0]).content
     },
     sentence() {
-      if (!detail()) return "This layer is being fetched …"
+      if (!detail()) return view.lack("layer")
       const { hovered } = view
       const stack = stackNow()
       const row = view.rowOf(stack)

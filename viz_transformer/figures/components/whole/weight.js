@@ -231,7 +231,7 @@ export function weightScene(view) {
 
   function sentence() {
     const found = detail()
-    if (!found) return "This weight is being fetched …"
+    if (!found) return view.lack("weight")
     const all = worked()
     if (!all) return (found.header.remarks ?? []).join(" ") || "This model does not tell queries and keys."
     const { hovered } = view
@@ -258,7 +258,7 @@ export function weightScene(view) {
     sentence,
     sentences() {
       const all = worked()
-      if (!all) return [sentence()]
+      if (!all) return detail() ? [sentence()] : []
       const { divisor } = detail().header
       return [
         ...all.products.map(
