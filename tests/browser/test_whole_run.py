@@ -13,7 +13,7 @@ LEVELS = ("run", "layer", "attention", "weight")
 def at_level(page: Page, level: str) -> None:
     """The picture is at a level, with all that it needs."""
     expect(page.locator(f".whole .stage[data-level={level}]:not([data-moving])")).to_be_visible()
-    expect(page.locator(".whole .now")).not_to_contain_text("being fetched")
+    expect(page.locator(".whole .now")).not_to_contain_text(re.compile("being fetched|have not come"))
 
 
 def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(app_server, browser):
