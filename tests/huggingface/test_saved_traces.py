@@ -93,7 +93,43 @@ def _smaller(about: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     tensors["decoder.0.self.query"] = tensors["decoder.0.self.query"][:, :, :1].clone()
 
 
+SIZES = {"B": 1, "T": 8, "Q": 8, "K": 8, "H": 4, "E": 8, "D": 32, "1": 1}
+
+
+def _described(name: str, shape: str | None, which: str = "recorded") -> Callable[..., None]:
+    """Describes a point so, with the numbers for it if it is recorded, or (None) has it nowhere."""
+
+    def change(about: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        for points in (about["model"]["recorded"], about["model"]["derived"]):
+            points[:] = [point for point in points if point[0] != name]
+        kind = tensors[name].dtype if name in tensors else torch.float32
+        if name in tensors:
+            _without(name)(about, tensors)
+        if shape is not None:
+            about["model"][which].append([name, shape, "x", "rows"])
+        if shape is not None and which == "recorded":
+            about["points"].append(name)
+            tensors[name] = torch.zeros([SIZES[letter] for letter in shape], dtype=kind)
+
+    return change
+
+
 HARM = {
+    "scores of one number": _described("decoder.0.self.scores", "1", "derived"),
+    "scores without heads": _described("decoder.0.self.scores", "B1QK", "derived"),
+    "small parts of heads": _described("decoder.0.self.contribution", "BHQ1", "derived"),
+    "something else that is computed": _described("decoder.0.self.head_in", "BHQE", "derived"),
+    "weights that are computed": _described("decoder.0.self.weights", "BHQK", "derived"),
+    "something computed of no attention": _described("decoder.out.scores", "BTD", "derived"),
+    "something computed below an attention": _described("decoder.0.self.x.scores", "BTD", "derived"),
+    "no weights described": _described("decoder.0.self.weights", None),
+    "queries without heads": _described("decoder.0.self.query", "BTD"),
+    "keys without heads": _described("decoder.0.self.key", "BTD"),
+    "keys of queries": _described("decoder.0.self.key", "BHQE"),
+    "a mask of features": _described("decoder.0.self.mask", "BTD"),
+    "a bias without heads": _described("decoder.0.self.bias", "B1QK"),
+    "heads' output without heads": _described("decoder.0.self.head_out", "BQD"),
+    "something else of an attention": _described("decoder.0.self.extra", "BHQK"),
     "more layers": _set("model", "decoder_layers", to=10**6),
     "a negative size": _set("model", "d_model", to=-32),
     "an enormous size": _set("model", "d_model", to=2**40),

@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
-from viz_transformer.model.point import Growth, Point
+from viz_transformer.model.point import QUERIES, WEIGHTS, Growth, Point
+from viz_transformer.model.points import ATTENTION, DERIVED, SINK
 from viz_transformer.sentences import quoted
 
 DESCRIBED = "model"
@@ -90,13 +91,49 @@ def anatomy_from_dict(content: Any) -> Anatomy:
         derived=derived,
         missing=missing,
     )
-    for point in (*recorded, *derived):
-        if _LETTERS_OF_HEADS & {*point.shape} and point.name.rpartition(".")[0] not in anatomy.attentions:
-            raise ValueError(f"the point {quoted(point.name)} has heads, and is in no attention")
+    _check_attentions(anatomy)
     return anatomy
 
 
 _LETTERS_OF_HEADS = frozenset("HEGU")
+_SHAPES: Mapping[str, tuple[str, ...]] = {
+    **{point.name: point.shape for point in (*ATTENTION, SINK)},
+    **dict.fromkeys(("query", "query_unrotated"), QUERIES),
+    **dict.fromkeys(("key", "key_unrotated"), ("B", "G", "K", "E")),
+    "value": ("B", "G", "K", "U"),
+    "head_out": ("B", "H", "Q", "U"),
+    "bias": WEIGHTS,
+}
+"""Of what an attention records, where a value has features of its own number."""
+_DERIVED_SHAPES: Mapping[str, tuple[str, ...]] = {point.name: point.shape for point in DERIVED}
+
+
+def _check_attentions(anatomy: Anatomy) -> None:
+    """Raises ValueError for points of an attention that could not be what their names say: from these, numbers are
+    computed, and by their shapes it is known how many."""
+    for points, shapes in ((anatomy.recorded, _SHAPES), (anatomy.derived, _DERIVED_SHAPES)):
+        for point in points:
+            site, _, what = point.name.rpartition(".")
+            heads = anatomy.attentions.get(site)
+            if heads is None and _LETTERS_OF_HEADS & {*point.shape}:
+                raise ValueError(f"the point {quoted(point.name)} has heads, and is in no attention")
+            if heads is None and points is anatomy.derived:
+                raise ValueError(f"the point {quoted(point.name)} is computed, and is in no attention")
+            if heads is None:
+                continue
+            expected, shape = shapes.get(what), point.shape
+            if heads.size == heads.value_size:  # the same number by two letters
+                shape, expected = _of_queries(shape), expected and _of_queries(expected)
+            if shape != expected:
+                raise ValueError(f"no attention has a point {quoted(point.name)} of the shape {''.join(point.shape)}")
+    recorded = {point.name for point in anatomy.recorded}
+    if lacking := next((site for site in anatomy.attentions if f"{site}.weights" not in recorded), None):
+        raise ValueError(f"it does not describe the weights of the attention {lacking}")
+
+
+def _of_queries(shape: tuple[str, ...]) -> tuple[str, ...]:
+    """The shape with the letter of a query's features for those of a value."""
+    return tuple("E" if letter == "U" else letter for letter in shape)
 
 
 def _attentions(given: Any, layers: tuple[int, int]) -> dict[str, Heads]:
