@@ -17,6 +17,11 @@ def test_bars_are_the_probabilities_and_one_of_all_others():
     assert [note.text for note in figure.layout.annotations] == ["0.5000", "0.2500, was masked", "0.2500"]
 
 
+def test_the_others_are_called_what_they_are():
+    assert draw().data[0].customdata[-1].startswith("all other tokens together")
+    assert draw(what="labels").data[0].customdata[-1].startswith("all other labels together")
+
+
 def test_a_vocabulary_that_is_all_there_has_no_others():
     assert len(draw(vocabulary=2).data[0].x) == 2
 

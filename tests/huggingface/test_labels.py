@@ -19,7 +19,8 @@ from viz_transformer.huggingface.folder import read_folder
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import Scale
-from viz_transformer.running.labels import holding
+from viz_transformer.running.labels import Labels, holding
+from viz_transformer.ui.pages.run import labels_view
 
 TEXT = "the cat sat on the mat"
 Opened = Callable[[str], Checkpoint]
@@ -68,6 +69,20 @@ def test_labels_of_which_each_holds_by_itself_are_sigmoids(tmp_path: Path) -> No
     (found,) = run.labels
     assert np.allclose([label.probability or 0 for label in found.scores], 1 / (1 + np.exp(-logits)), rtol=1e-12)
     assert len(holding(found, "each")) == max(1, int((logits > 0).sum()))
+
+
+def test_labels_that_hold_stand_before_those_that_do_not_and_each_is_named_or_counted() -> None:
+    logits = torch.tensor([0.3, -2.0, 0.6, 0.1, -1.0, 0.5, 0.2, 0.4, -3.0])
+    found = Labels(None, tuple("abcdefghi"), logits, "each")
+    best, others, more = labels_view._named_of(found, "each")
+    assert ["".join(label.name for label in part) for part in (best, others)] == ["cfha", "gde"] and more == 2
+    assert len(holding(found, "each")) == 6
+
+
+def test_a_tagger_makes_the_best_label_of_each_token_and_the_others_when_they_are_asked_for(opened: Opened) -> None:
+    for found in read(opened("bert/tags"), TEXT).labels:
+        assert holding(found, "one") == (found.best,) and "scores" not in vars(found)
+        assert found.best == found.scores[0] and len(found.scores) == len(opened("bert/tags").anatomy.labels)
 
 
 def test_a_regression_gives_numbers_and_no_probabilities(tmp_path: Path) -> None:

@@ -23,12 +23,14 @@ def filling_bars(
     vocabulary: int,
     title: str,
     hidden: int | None = None,
+    what: str = "tokens",
     theme: Theme = "light",
 ) -> go.Figure:
     """One bar for each token, best first, and one for all others together; the widths are probabilities from 0 to 1.
 
     log_probs: natural, over the whole vocabulary, not renormalised. others: the probability of all that are not here.
-    hidden: which of the tokens was masked there, None for none. Raises ValueError for what does not fit together.
+    hidden: which of the tokens was masked there, None for none. what: the word for what the bars are
+    of. Raises ValueError for what does not fit together.
     """
     if len(tokens) != len(log_probs) or not tokens:
         raise ValueError(f"{len(tokens)} tokens do not fit {len(log_probs)} log-probabilities")
@@ -43,7 +45,7 @@ def filling_bars(
     left = vocabulary - len(tokens)
     if left > 0:
         names, shares = [*names, f"other {left:,}"], [*shares, others]
-        said.append(f"all other tokens together<br>probability {labels.share(others)}")
+        said.append(f"all other {what} together<br>probability {labels.share(others)}")
     ink = weight_colors("encoder", theme)[4]
     figure = go.Figure(
         go.Bar(

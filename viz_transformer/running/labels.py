@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -32,18 +33,38 @@ class Label:
         return None if self.log_prob is None else numerals.exponential(self.log_prob)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
-    """All labels of a text (position None) or of the token at a position, the most probable first; numbers of a
-    regression in their own order."""
+    """The labels of a text (position None) or of the token at a position, by their logits [C] as recorded."""
 
     position: int | None
-    scores: tuple[Label, ...]
+    names: tuple[str, ...] = field(repr=False)
+    logits: Tensor = field(repr=False)
+    scoring: Scoring
 
-    @property
+    @cached_property
+    def scores(self) -> tuple[Label, ...]:
+        """All labels, the most probable first; numbers of a regression in their own order."""
+        logits, log_probs = self.logits.tolist(), self._log_probs()
+        listed = [None] * len(logits) if log_probs is None else log_probs.tolist()
+        order = range(len(logits)) if self.scoring == "number" else self.logits.argsort(descending=True, stable=True)
+        return tuple(Label(self.names[index], index, logits[index], listed[index]) for index in map(int, order))
+
+    @cached_property
     def best(self) -> Label:
-        """The most probable label."""
-        return self.scores[0]
+        """The first of all, without the others: a tagger may have many labels for each of many tokens."""
+        index = 0 if self.scoring == "number" else int(self.logits.numpy().argmax())  # of equal ones the first
+        log_probs = self._log_probs()
+        log_prob = None if log_probs is None else float(log_probs[index])
+        return Label(self.names[index], index, float(self.logits[index]), log_prob)
+
+    def _log_probs(self) -> Tensor | None:
+        """[C], in float64."""
+        if self.scoring == "number":
+            return None
+        if self.scoring == "each":
+            return torch.nn.functional.logsigmoid(self.logits.double())
+        return log_softmax(self.logits)
 
 
 def holding(found: Labels, scoring: Scoring) -> tuple[Label, ...]:
@@ -52,8 +73,8 @@ def holding(found: Labels, scoring: Scoring) -> tuple[Label, ...]:
     if scoring == "number":
         return found.scores
     if scoring == "one":
-        return found.scores[:1]
-    return tuple(label for label in found.scores if label.logit > 0) or found.scores[:1]
+        return (found.best,)
+    return tuple(label for label in found.scores if label.logit > 0) or (found.best,)
 
 
 def labels_of(trace: Trace) -> tuple[Labels, ...]:
@@ -61,25 +82,7 @@ def labels_of(trace: Trace) -> tuple[Labels, ...]:
     names = trace.anatomy.labels
     if not names or "logits" not in trace:
         return ()
-    logits = trace["logits"][0]  # [C] or [S, C]
+    logits, scoring = trace["logits"][0], trace.anatomy.scoring  # [C] or [S, C]
     if logits.dim() == 1:
-        return (_labels(trace, None, logits),)
-    return tuple(_labels(trace, position, row) for position, row in enumerate(logits))
-
-
-def _labels(trace: Trace, position: int | None, logits: Tensor) -> Labels:
-    """logits: [C]."""
-    anatomy = trace.anatomy
-    if anatomy.scoring == "number":
-        log_probs: list[float] | list[None] = [None] * len(logits)
-    elif anatomy.scoring == "each":
-        log_probs = torch.nn.functional.logsigmoid(logits.double()).tolist()
-    else:
-        log_probs = log_softmax(logits).tolist()
-    found = [
-        Label(name, index, logit, log_prob)
-        for index, (name, logit, log_prob) in enumerate(zip(anatomy.labels, logits.tolist(), log_probs, strict=True))
-    ]
-    if anatomy.scoring != "number":
-        found.sort(key=lambda label: -label.logit)
-    return Labels(position, tuple(found))
+        return (Labels(None, names, logits, scoring),)
+    return tuple(Labels(position, names, row, scoring) for position, row in enumerate(logits))

@@ -7,7 +7,7 @@ import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.filling import filling_bars
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.instrument import Anatomy, Scoring
 from viz_transformer.numerals import percent
 from viz_transformer.running.labels import Label, Labels, holding
 from viz_transformer.sentences import shortened
@@ -53,14 +53,19 @@ def answer(shown: Shown) -> None:
         text.paragraph("The label of each token stands in the line “answers”; a click on one chooses it.")
         return
     (found,) = shown.run.labels
-    best = holding(found, anatomy.scoring)
-    others = [label for label in found.scores if label not in best][:BESIDE]
-    more = len(found.scores) - len(best) - len(others)
+    best, others, more = _named_of(found, anatomy.scoring)
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="content"):
-            text.paragraph(", ".join(map(_named, best[: BESIDE + 1])), style="vt-answer")
+            text.paragraph(", ".join(map(_named, best)), style="vt-answer")
         if others:
             text.paragraph(f"then {', '.join(map(_named, others))}{f', and {more:,} more' if more else ''}")
+
+
+def _named_of(found: Labels, scoring: Scoring) -> tuple[tuple[Label, ...], tuple[Label, ...], int]:
+    """The labels that stand in large, those behind them in their order, and how many more there are."""
+    best = holding(found, scoring)[: BESIDE + 1]
+    others = found.scores[len(best) : len(best) + BESIDE]
+    return best, others, len(found.scores) - len(best) - len(others)
 
 
 def _named(label: Label) -> str:
@@ -92,6 +97,7 @@ def bars(shown: Shown) -> None:
             sum(label.probability or 0.0 for label in left),
             vocabulary=len(found.scores) if together else len(drawn),
             title=title,
+            what="labels",
             theme=frame.theme(),
         ),
         key=key,
