@@ -16,6 +16,7 @@ from viz_transformer.analysis import word_groups
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
+from viz_transformer.text.codec import is_of_a_word
 
 Opened = Callable[[str], Checkpoint]
 
@@ -68,6 +69,14 @@ def test_pieces_make_up_the_words_of_a_text(one_end: Opened, name: str, text: st
     added = [codec.continuation(i) for i in read.ids]
     words = word_groups(read.tokens, read.originals, special=marks, characters=False, continuations=added)
     assert len(read) > len(words) and list(words.labels) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "is_part"),
+    [("‹C3›", True), ("‹0A›", False), ("‹41›", True), ("a", True), ("ि", True), (",", False), ("", False)],
+)
+def test_what_may_be_part_of_a_word(name: str, is_part: bool) -> None:
+    assert is_of_a_word(name) is is_part
 
 
 def test_a_byte_without_a_shape_is_called_by_its_number(one_end: Opened) -> None:

@@ -175,6 +175,42 @@ def test_more_layers_than_can_be_looked_at_are_refused_before_points_are_named_f
     refused(where, "describes 1,000,000,000 layers, at most 256")
 
 
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    [
+        ("bert", {"do_layer_norm_before": False}),
+        ("bert", {"use_parallel_residual": False}),
+        ("t5", {"_remove_final_layer_norm": True, "do_layer_norm_before": False}),
+    ],
+)
+def test_settings_of_other_families_change_nothing(copied: Written, family: str, settings: dict[str, bool]) -> None:
+    where = copied(family)
+
+    def said() -> tuple[Any, ...]:
+        anatomy = read_folder(where).anatomy
+        return anatomy.kind, anatomy.norm, anatomy.final_norm, [point.name for point in anatomy.recorded]
+
+    before = said()
+    change(where / "config.json", **settings)
+    assert said() == before
+
+
+@pytest.mark.parametrize(
+    ("family", "settings", "said"),
+    [
+        ("switch_transformers", {"num_experts": 2**30}, "do not belong together"),
+        ("albert", {"num_hidden_groups": 2**30}, "num_hidden_groups 1073741824, it has to be"),
+        ("albert", {"num_hidden_groups": 0}, "num_hidden_groups 0, it has to be"),
+    ],
+)
+def test_parts_without_number_are_refused_before_anything_is_built(
+    copied: Written, family: str, settings: dict[str, int], said: str
+) -> None:
+    where = copied(family)
+    change(where / "config.json", **settings)
+    refused(where, said)
+
+
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
 def test_code_of_the_folders_own_is_never_run(copied: Written, file: str) -> None:
     where = copied("llama")

@@ -18,10 +18,12 @@ from viz_transformer.checkpoint import Checkpoint, CheckpointError
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.strategies import Beam, Sampling
+from viz_transformer.text.rules import NoRepeatedGram, NotTooShort
 
 SOURCE = "two hundred and four"
 MOST = 10
-RULES = ("repeated", "once", "bad", "long", "long in new ones", "suppressed", "first", "language")
+RULES = ("repeated", "once", "bad", "long", "long in new ones", "suppressed", "first", "language", "ends in a language")
+LANGUAGES = ("language", "ends in a language")
 
 
 def settings_of(rule: str, free: list[int], read: int) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def settings_of(rule: str, free: list[int], read: int) -> dict[str, Any]:
         "suppressed": {"suppress_tokens": [free[0], free[3]]},
         "first": {"begin_suppress_tokens": [free[0], 5, 7]},
         "language": {"forced_bos_token_id": 9, "no_repeat_ngram_size": 2, "begin_suppress_tokens": [*range(20, 50)]},
+        "ends in a language": {"forced_bos_token_id": 9, "min_new_tokens": 4, "eos_token_id": [*range(10, 54)]},
     }[rule]
 
 
@@ -79,7 +82,8 @@ def both(where: Path, name: str, rule: str, free: Run) -> tuple[Path, list[int]]
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"), [*(("gpt2", rule) for rule in RULES if rule != "language"), *(("bart", rule) for rule in RULES)]
+    ("name", "rule"),
+    [*(("gpt2", rule) for rule in RULES if rule not in LANGUAGES), *(("bart", rule) for rule in RULES)],
 )
 def test_greedy_answers_are_theirs_token_by_token(
     tmp_path: Path, free: Callable[[str], Run], name: str, rule: str
@@ -144,6 +148,7 @@ def test_a_given_answer_knows_no_rules(tmp_path: Path) -> None:
     [
         ({"suppress_tokens": [10**6]}, "suppress_tokens"),
         ({"bad_words_ids": [["the"]]}, "bad_words_ids"),
+        ({"bad_words_ids": 5}, "bad_words_ids is 5, it has to be a list of lists"),
         ({"no_repeat_ngram_size": 2.5}, "no_repeat_ngram_size"),
     ],
 )
@@ -156,4 +161,9 @@ def test_what_is_not_used_is_named(tmp_path: Path) -> None:
     ckpt = opened(tmp_path / "model", repetition_penalty=1.3, no_repeat_ngram_size=2, num_beams=4)
     (said,) = [note for note in ckpt.card["notes"] if "generation_config" in note]
     assert "repetition_penalty=1.3" in said and "num_beams=4" in said and "no_repeat" not in said
-    assert [str(rule) for rule in ckpt.codec("target").rules] == ["no 2 tokens twice in a row of their own"]
+    assert [str(rule) for rule in ckpt.codec("target").rules] == ["no sequence of 2 tokens twice"]
+
+
+def test_each_rule_is_said_with_its_number() -> None:
+    rules = (NoRepeatedGram(1), NotTooShort(1, frozenset({2})), NotTooShort(3, frozenset({2}), new=True))
+    assert [*map(str, rules)] == ["no token twice", "at least 1 token", "at least 3 written tokens"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +19,11 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.huggingface.folder import GENERATION, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, quoted
-from viz_transformer.text.codec import PAIR, Encoded
+from viz_transformer.text.codec import PAIR, Encoded, is_of_a_word
 from viz_transformer.text.rules import BadWords, NoRepeatedGram, NotTooShort, Rule, Suppressed
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
-_BYTE_NAME = re.compile("‹[0-9A-F]{2}›")
 _PROBLEM = (
     "{folder} has a tokenizer that transformers does not read ({why}): save it again with tokenizer.save_pretrained"
 )
@@ -131,7 +129,13 @@ def codecs_of(
             start=start,
             forced_start=forced,
             ends=frozenset(ends),
-            rules=_rules(generation, frozenset(ends), anatomy.target_vocab_size or 0, str(summary.path / GENERATION)),
+            rules=_rules(
+                generation,
+                frozenset(ends),
+                len(forced),
+                anatomy.target_vocab_size or 0,
+                str(summary.path / GENERATION),
+            ),
             is_target=anatomy.has_encoder,
             **shared,
         )
@@ -174,9 +178,9 @@ class HuggingFaceCodec:
 
     def continuation(self, id: int) -> str | None:
         """By the marks of its tokenizer: of WordPiece "##" in front, of others no blank in front. A token without a
-        letter, a figure or a byte stands alone."""
+        letter, a figure or a byte of one stands alone."""
         name = self.names[id]
-        if id in self.special_ids or not (_BYTE_NAME.search(name) or any(map(_is_of_a_word, name))):
+        if id in self.special_ids or not is_of_a_word(name):
             return None
         if self.marks_continuations:
             return name.removeprefix("##") if name.startswith("##") else None
@@ -302,8 +306,9 @@ def _ids(given: Any) -> tuple[int, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (int(given),)
 
 
-def _rules(generation: Any, ends: frozenset[int], vocabulary: int, where: str) -> tuple[Rule, ...]:
-    """What the settings keep from being written. Raises CheckpointError for those that are not what they have to be."""
+def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, where: str) -> tuple[Rule, ...]:
+    """What the settings keep from being written behind so many forced tokens. Raises CheckpointError for those that are
+    not what they have to be."""
 
     def ids(name: str, given: Any) -> tuple[int, ...]:
         if not isinstance(given, list) or not all(type(i) is int and 0 <= i < vocabulary for i in given):
@@ -320,7 +325,12 @@ def _rules(generation: Any, ends: frozenset[int], vocabulary: int, where: str) -
             )
         return given or 0
 
-    words = [ids("bad_words_ids", each) for each in generation.bad_words_ids or ()]
+    given_words = generation.bad_words_ids or []
+    if not isinstance(given_words, list):
+        raise CheckpointError(
+            f"{where}: bad_words_ids is {quoted(given_words)}, it has to be a list of lists of ids: correct it"
+        )
+    words = [ids("bad_words_ids", each) for each in given_words]
     bad = tuple(word for word in words if word and not (len(word) == 1 and word[0] in ends))
     found: list[Rule] = []
     if size := count("no_repeat_ngram_size"):
@@ -328,7 +338,7 @@ def _rules(generation: Any, ends: frozenset[int], vocabulary: int, where: str) -
     if bad:
         found.append(BadWords(bad))
     for name, new in (("min_length", False), ("min_new_tokens", True)):
-        if ends and (least := count(name)):
+        if ends and (least := count(name) - (forced if new else 0)) > 0:  # forced tokens are new ones as well
             found.append(NotTooShort(least, ends, new))
     for name, at_first in (("suppress_tokens", False), ("begin_suppress_tokens", True)):
         if given := getattr(generation, name, None):
@@ -355,10 +365,6 @@ def _names(tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[str, ...]:
 
 def _backend(tokenizer: PreTrainedTokenizerBase) -> Any:
     return getattr(tokenizer, "backend_tokenizer", None)
-
-
-def _is_of_a_word(sign: str) -> bool:
-    return unicodedata.category(sign)[0] in "LMN"
 
 
 def _is_byte_level(tokenizer: PreTrainedTokenizerBase) -> bool:

@@ -191,6 +191,11 @@ def family_of(config: Mapping[str, Any], where: Path) -> Family:
         raise CheckpointError(
             f"{where} makes each layer of several (inner_group_num), which is not known here: {_PLAIN}"
         )
+    return _as_set_up(family, config) if family.kind == "decoder-only" else family
+
+
+def _as_set_up(family: Family, config: Mapping[str, Any]) -> Family:
+    """A decoder alone whose config moves or leaves out its norms, or parts what is added at once."""
     if config.get("use_parallel_residual") is False:
         one = family.stacks["decoder"]
         family = replace(family, stacks={"decoder": replace(one, layer=replace(one.layer, parallel=False))})

@@ -91,7 +91,14 @@ def _check_size(
     """Raise CheckpointError for a model that is larger than its files, before memory is taken for it."""
     anatomy, where = summary.anatomy, summary.path
     layers = anatomy.encoder_layers + anatomy.decoder_layers
+    groups = getattr(config, "num_hidden_groups", 1)
+    if type(groups) is not int or not 1 <= groups <= layers:
+        raise CheckpointError(
+            f"{where} has num_hidden_groups {quoted(groups)}, it has to be a whole number from 1 to its {layers}"
+            f" layers: {COPY_AGAIN}"
+        )
     least = layers * anatomy.d_model**2 + max(anatomy.source_vocab_size or 0, anatomy.target_vocab_size or 0)
+    least += 2 * anatomy.d_model * (anatomy.experts or 0)  # of one layer; each may be a module of its own
     if layers > len(stored.shapes) or least > stored.numbers:
         raise CheckpointError(_LARGER.format(where=where, numbers=f"more than {least:,}", stored=f"{stored.numbers:,}"))
     with torch.device("meta"):

@@ -131,20 +131,22 @@ class Anatomy:
         make them."""
         return f"{site}.scores" in self.point and f"{site}.sink" not in self.point
 
-    def recorded_bytes(self, *, source: int, target: int) -> int:
-        """Memory of a recording of one text in float32, at most: before it is made.
+    def recorded_bytes(self, *, source: int, target: int, written: bool = False) -> int:
+        """Memory of the recording of one pass in float32, at most: before it is made.
 
         Masks and biases are made once for all layers of a stack; weights of a long attention that follow from its
-        queries and keys are not made (`FUSED_FROM`).
+        queries and keys are not made (`FUSED_FROM`). If the target was `written` step by step they are, and its rows
+        are kept twice: by step, and joined to one pass.
         """
         numbers, shared = 0, dict[str, int]()
         for point in self.recorded:
             sizes = self.sizes(point.name, batch=1, source=source, target=target)
             site, _, what = point.name.rpartition(".")
+            by_step = written and not point.name.startswith("encoder.")
             if what in ("mask", "bias"):
                 shared[f"{site.partition('.')[0]}.{site.rpartition('.')[2]}.{what}"] = math.prod(sizes)
-            elif what != "weights" or min(sizes[-2:]) < FUSED_FROM or not self.weights_follow(site):
-                numbers += math.prod(sizes)
+            elif what != "weights" or by_step or min(sizes[-2:]) < FUSED_FROM or not self.weights_follow(site):
+                numbers += math.prod(sizes) * (2 if by_step else 1)
         return 4 * (numbers + sum(shared.values()))
 
     def grows(self, name: str) -> Growth:

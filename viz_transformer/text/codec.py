@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
@@ -310,3 +312,15 @@ class Codec:
             originals=tuple(originals),
             unknown=tuple(position for position, i in enumerate(ids) if i == vocabulary.unk),
         )
+
+
+def is_of_a_word(name: str) -> bool:
+    """Whether a token of this name may be part of a word: it has a letter, a figure, or a byte `‹C3›` of a character
+    that takes several."""
+    without = _BYTE.sub("", name)
+    return any(unicodedata.category(sign)[0] in "LMN" for sign in without) or any(
+        int(byte, 16) >= 0x80 or chr(int(byte, 16)).isalnum() for byte in _BYTE.findall(name)
+    )
+
+
+_BYTE = re.compile("‹([0-9A-F]{2})›")

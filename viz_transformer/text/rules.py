@@ -43,7 +43,7 @@ class NoRepeatedGram:
         return {read[at + self.size - 1] for at in range(last) if tuple(read[at : at + self.size - 1]) == begun}
 
     def __str__(self) -> str:
-        return f"no {self.size} tokens twice in a row of their own"
+        return "no token twice" if self.size == 1 else f"no sequence of {self.size} tokens twice"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class NotTooShort:
         return self.ends if (step if self.new else len(read)) < self.least else ()
 
     def __str__(self) -> str:
-        return f"at least {self.least} {'written ' if self.new else ''}tokens"
+        return f"at least {self.least} {'written ' if self.new else ''}token{'s' if self.least > 1 else ''}"
 
 
 def removals(rules: Sequence[Rule], read: Sequence[int], step: int) -> Mapping[str, Collection[int]]:

@@ -67,6 +67,11 @@ def test_bytes_are_the_characters_that_they_make():
     assert words.positions == ((0, 1, 2), (3,), (4, 5, 6), (7,), (8,))
 
 
+def test_a_new_line_ends_a_word_and_letters_are_those_that_were_typed():
+    assert pieces([" one", "‹0A›", "two"], [None, None, "two"]).labels == ("one", "‹0A›", "two")
+    assert pieces(["em", "##bed", "##ding"], [None, "bed", "ding"], ["EM", "BED", "DING"]).labels == ("EMBEDDING",)
+
+
 def test_continuations_of_another_length_are_refused():
     with pytest.raises(ValueError, match="do not fit"):
         pieces(["a", "b"], [None])

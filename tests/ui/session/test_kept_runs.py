@@ -13,7 +13,8 @@ def test_of_runs_that_are_too_large_together_the_last_stay(monkeypatch: pytest.M
     ckpt = tiny_checkpoint()
     runs = [decode(ckpt, text, max_steps=3) for text in ("abc", "ab", "cab")]
     (_, second, last) = (
-        run.trace.anatomy.recorded_bytes(source=len(run.trace.src), target=len(run.trace.tgt)) for run in runs
+        run.trace.anatomy.recorded_bytes(source=len(run.trace.src), target=len(run.trace.tgt), written=bool(run.steps))
+        for run in runs
     )
     monkeypatch.setattr(cached, "MOST_BYTES", second + last)
     kept = cached.KeptRuns()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.text.codec import is_of_a_word
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,13 @@ def _of_pieces(
     for position, (typed, added) in enumerate(zip(originals, continuations, strict=True)):
         if added is not None and joins:
             groups[-1].append(position)
-            labels[-1] += added
+            is_named = not typed or typed == tokens[position] or _BYTES.search(tokens[position])
+            labels[-1] += added if is_named else typed
         else:
             groups.append([position])
             is_named = special[position] or not typed or _BYTES.search(tokens[position])
             labels.append(tokens[position] if is_named else typed)
-        joins = not special[position] and any(unicodedata.category(sign)[0] in "LMN" for sign in tokens[position])
+        joins = not special[position] and is_of_a_word(tokens[position])
     shown = (_BYTES.sub(_characters, label) for label in labels)
     return Words(tuple(map(tuple, groups)), tuple(label.strip() or label for label in shown))
 

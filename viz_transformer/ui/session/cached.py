@@ -153,7 +153,9 @@ class KeptRuns:
 
     def _bytes(self) -> int:
         return sum(
-            run.trace.anatomy.recorded_bytes(source=len(run.trace.src), target=len(run.trace.tgt))
+            run.trace.anatomy.recorded_bytes(
+                source=len(run.trace.src), target=len(run.trace.tgt), written=bool(run.steps)
+            )
             for run in self._kept.values()
         )
 
