@@ -39,6 +39,9 @@ INNER = {
     },
 }
 
+PRINTED = {f"{vt.analysis.__name__}.{name}" for name in ("read_facts", "read_rows")}
+"""What a shell prints of models that the gallery's is none of."""
+
 
 @pytest.fixture(scope="module")
 def gallery() -> ModuleType:
@@ -74,7 +77,7 @@ def test_every_figure_and_every_analysis_is_in_the_gallery(
     names = [name for name, _ in shown]
     assert len(set(names)) == len(names) and all(isinstance(figure, go.Figure | HtmlFigure) for _, figure in shown)
     assert all(figure.title if isinstance(figure, HtmlFigure) else figure.layout.title.text for _, figure in shown)
-    assert used == {name for package in PACKAGES for name in functions_of(package)}
+    assert used == {name for package in PACKAGES for name in functions_of(package)} - PRINTED
 
 
 def test_every_section_of_the_gallery_is_run(gallery: ModuleType) -> None:

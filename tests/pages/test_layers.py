@@ -338,9 +338,9 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back(app):
 def test_on_a_projector_the_norm_is_a_scene_of_its_own(app):
     opened(app, projector="on", text=TEXT)
     hidden = ".st-key-layers_depth, .st-key-layers_lens, .st-key-layers_norm"
-    assert f":is({hidden}) {{ display: none; }}" in markup(app)
+    assert f":is({hidden}) {{ display: none !important; }}" in markup(app)
     opened(app, scene="3")
     hidden = ".st-key-layers_top, .st-key-layers_depth, .st-key-layers_lens"
-    assert f":is({hidden}) {{ display: none; }}" in markup(app)
+    assert f":is({hidden}) {{ display: none !important; }}" in markup(app)
     (gain,) = [figure for figure in figures(app) if "gain" in json.dumps(figure)]
     assert gain["layout"]["template"]["layout"]["font"]["size"] > 16

@@ -120,7 +120,7 @@ def test_an_address_that_cannot_be_understood_is_said_and_the_rest_is_shown(app,
 def test_on_a_projector_one_scene_is_left_with_a_caption(app):
     opened(app, projector="on", play="norms", play_seed="3", scene="1")
     assert "Playground: norms, seed 3" in words(app)
-    assert ":is(.st-key-play_picture) { display: none; }" in markup(app)
+    assert ":is(.st-key-play_picture) { display: none !important; }" in markup(app)
     keys = told(app, "keys")
     assert (keys["projector"], keys["scene"], keys["scenes"], keys["rows"]) == (True, 1, 2, None)
 

@@ -381,7 +381,7 @@ def test_the_page_says_how_to_read_it_and_runs_alone(alone, bundled):
 
 def test_on_a_projector_the_ladder_is_a_scene_before_the_numbers_of_its_line(app):
     said = markup(opened(app, projector="on", text=TEXT, scene="1"))
-    assert ":is(.st-key-weight_row, .st-key-weight_panel, .st-key-weight_torch) { display: none; }" in said
+    assert ":is(.st-key-weight_row, .st-key-weight_panel, .st-key-weight_torch) { display: none !important; }" in said
 
 
 def test_the_row_is_on_the_screen_before_what_is_slow_to_draw_when_the_page_is_new(app, monkeypatch):

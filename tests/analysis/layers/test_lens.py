@@ -154,8 +154,8 @@ def test_a_vocabulary_of_three_has_three_candidates():
 
 def test_the_encoder_of_an_encoder_decoder_has_no_lens_and_says_why():
     ckpt = tiny_checkpoint()
-    assert undefined_lens(ckpt.config, "decoder") is None
-    assert "becomes the memory, which the output layer never reads" in undefined_lens(ckpt.config, "encoder")
+    assert undefined_lens(ckpt.anatomy, "decoder") is None
+    assert "becomes the memory, which the output layer never reads" in undefined_lens(ckpt.anatomy, "encoder")
     with pytest.raises(ValueError, match="not defined for the encoder"):
         lens(trace(ckpt, "abc", "uvw"), ckpt.model, "encoder")
 
@@ -171,14 +171,14 @@ def test_an_encoder_alone_has_a_lens_if_it_has_an_output_layer():
     ]
     assert found.gap == 0 and np.all(found.rank == -1)
     silent = tiny_checkpoint("encoder-only", target_vocab_size=None)
-    assert "no output layer" in undefined_lens(silent.config, "encoder")
+    assert "no output layer" in undefined_lens(silent.anatomy, "encoder")
     with pytest.raises(ValueError, match="no output layer"):
         lens(trace(silent, "abc"), silent.model)
 
 
 def test_a_decoder_alone_has_no_encoder_to_ask_for():
     with pytest.raises(ValueError, match="a decoder-only model has no encoder"):
-        undefined_lens(tiny_checkpoint("decoder-only").config, "encoder")
+        undefined_lens(tiny_checkpoint("decoder-only").anatomy, "encoder")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import { shorten } from "./text.js"
 // What the colours of a map mean.
 
 /**
- * What a legend says in `width` pixels: the unit and all notes, with "attention weight" called "weight" where that fits
- * them in, and without the last notes where it does not.
+ * What a legend says in `width` pixels: the unit and all notes, with "attention weight" called "weight" and of notes what
+ * stands before their colon where that fits them in, and without the last notes where it does not.
  * @param {Pick<Context, "measureText">} context
  * @param {string} unit
  * @param {readonly string[]} notes
@@ -17,7 +17,8 @@ import { shorten } from "./text.js"
 export function unitAndNotes(context, unit, notes, width, between = ", ") {
   const brief = unit.replace(/^attention weight$/, "weight")
   const [whole, briefer] = [unit, brief].map((name) => [name, ...notes].join(between))
-  const fitting = [whole, briefer].find((text) => context.measureText(text).width <= width)
+  const briefest = [brief, ...notes.map((note) => note.split(":")[0])].join(between)
+  const fitting = [whole, briefer, briefest].find((text) => context.measureText(text).width <= width)
   return (
     fitting ??
     (notes.length ? unitAndNotes(context, unit, notes.slice(0, -1), width, between) : shorten(context, brief, width))
