@@ -74,6 +74,7 @@ def heads(both: frame.Runs) -> None:
     """All heads small, of A where two runs are looked at."""
     with st.container(key="heads"):
         view.head_grid(both.main, letter(both))
+        view.shared_keys(both.main)
 
 
 def letter(both: frame.Runs) -> str:

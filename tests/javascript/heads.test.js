@@ -6,6 +6,7 @@ import {
   itemAt,
   placeInPlace,
   placeSorted,
+  sharedKeys,
 } from "../../viz_transformer/figures/components/parts/heads.js"
 
 const SIZES = {
@@ -100,4 +101,13 @@ test("arrows go through the rows one after the other, and up and down to the nea
   assert.deepEqual([to(0, "ArrowRight"), to(1, "ArrowRight"), to(2, "ArrowLeft"), to(4, "ArrowRight")], [1, 2, 1, 4])
   assert.deepEqual([to(0, "ArrowUp"), to(1, "ArrowDown"), to(3, "ArrowDown"), to(4, "ArrowUp")], [0, 3, 4, 2])
   assert.deepEqual([to(3, "Home"), to(2, "End")], [2, 3])
+})
+
+test("heads that share keys follow each other", () => {
+  assert.deepEqual(
+    sharedKeys(4, 2).map(({ words }) => words),
+    ["heads 0 and 1 ask key head 0", "heads 2 and 3 ask key head 1"],
+  )
+  assert.deepEqual(sharedKeys(8, 1), [{ key: 0, first: 0, last: 7, words: "heads 0 to 7 ask key head 0" }])
+  assert.deepEqual(sharedKeys(4, 4), [])
 })

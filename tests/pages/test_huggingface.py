@@ -272,6 +272,17 @@ def test_the_map_is_that_of_the_run(opened: Callable[..., AppTest], written: Cal
     assert np.array_equal(arrays["values"], run.trace[f"{site}.weights"][0, 3].numpy())
 
 
+def test_heads_that_share_keys_are_named_and_stand_beside_each_other(opened: Callable[..., AppTest]) -> None:
+    app = opened("llama", "attention", heads="3")
+    assert sent(app, "grid")[0]["key_heads"] == 2
+    said = wording("heads_share_heads_of_keys", 4, 2, "heads 0 and 1 ask key head 0, heads 2 and 3 key head 1")
+    assert said in words(app) and f"{sent(app, 'matrix')[1]['values'].shape[1]} × 8 numbers" in words(app)
+    app.button(key="attention_shared").click()
+    assert len(components(again(app), "matrix")) == 2 and app.session_state["selection"]["heads"] == (2, 3)
+    assert not [each for each in app.button if each.key == "attention_shared"]
+    assert "ask key head" not in words(opened("gpt2", "attention"))
+
+
 @pytest.mark.parametrize("name", ["gpt_neox", "gemma2", "mixtral"])
 @pytest.mark.parametrize("page", ["run", "input", "attention", "tensors"])
 def test_models_with_other_parts_have_their_pictures(opened: Callable[..., AppTest], name: str, page: str) -> None:

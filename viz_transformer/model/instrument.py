@@ -47,6 +47,11 @@ class Heads:
     value_size: int
     window: int | None = None
 
+    @property
+    def shared(self) -> int:
+        """How many heads ask each head of keys and values, in turn: 1 where each has its own."""
+        return self.query // self.key
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Anatomy:

@@ -204,6 +204,17 @@ def test_the_height_is_known_before_anything_is_drawn() -> None:
     assert grid_height(3, 4) < grid_height(6, 4) < grid_height(40, 4)
 
 
+def test_shared_keys_are_sent_and_have_a_line_of_their_own() -> None:
+    maps = softmax_rows(2, 4, 2, 2)
+    header, _ = sent(maps, key_heads=2, compact=True)
+    own, _ = sent(maps, compact=True)
+    assert (header["key_heads"], own["key_heads"]) == (2, 4)
+    assert header["height"] == grid_height(2, 4, compact=True, sortable=False, grouped=True) == own["height"] + 18
+    for wrong in (0, 3, 8):
+        with pytest.raises(ValueError, match=f"4 heads cannot share {wrong} heads of keys"):
+            sent(maps, key_heads=wrong)
+
+
 # ---- what is drawn
 
 # The colours inside the first frame of this size.

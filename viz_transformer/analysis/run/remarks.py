@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from viz_transformer.analysis.attention.sharing import sharing
 from viz_transformer.analysis.weight.cell_facts import SWAPPED
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Trace
@@ -29,6 +30,8 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
     if config is not None and kind == "cross" and config.padding_mask == "key-or-query-swapped-cross":
         yield SWAPPED
     heads = trace.anatomy.attentions.get(site)
+    if heads is not None and (said := sharing(heads)) is not None:
+        yield said
     if heads is not None and heads.window:
         if site.startswith("encoder."):
             yield f"A query reads keys that are at most {heads.window} places before or behind it."

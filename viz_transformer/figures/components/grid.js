@@ -1,7 +1,7 @@
 import { colours } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { headBeside, itemAt, placeInPlace, placeSorted } from "./parts/heads.js"
+import { headBeside, itemAt, placeInPlace, placeSorted, sharedKeys } from "./parts/heads.js"
 import { ramp, unitAndNotes } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
@@ -13,7 +13,8 @@ import { mono, sans, shorten } from "./parts/text.js"
 /** @import { GridHeader } from "./parts/types.js" */
 
 // All heads of one kind of attention as small maps. Header: {title, label, name, caption, kind, unit, full, tokens: [Q, K]
-// before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, most, sizes, height};
+// before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, most, sizes, height,
+// key_heads, how many heads of keys the heads of a layer share};
 // arrays: tops [L, H, Q'], the largest of each row as a share of `full`; roots [L, H, Q', K'], `most` times the root of
 // each cell's share of that; masked and missing (not a number) [Q', K'] or [L, H, Q', K'].
 
@@ -121,14 +122,21 @@ function makeGrid(root) {
   const isChosen = (index, what = chosen()) =>
     what?.layer === at(index).layer && Boolean(what.heads?.includes(at(index).number))
 
-  /** What is said of a head: where it is, and the score that the heads are sorted by. */
+  /** Which heads ask the keys of this one, where several do. */
+  const sharers = (index) =>
+    sharedKeys(heads, head.key_heads)
+      .filter(({ first, last }) => first <= at(index).number && at(index).number <= last)
+      .map(({ words }) => words)
+
+  /** What is said of a head: where it is, whose keys it asks, and the score that the heads are sorted by. */
   function sentences(index) {
-    if (!sorting) return [placeOf(index)]
+    const place = [placeOf(index), ...sharers(index)]
+    if (!sorting) return place
     const [n, baseline] = [sorting.n[index], sorting.baselines?.[index]]
-    if (!n) return [placeOf(index), `${sorting.name}: no row has one`]
+    if (!n) return [...place, `${sorting.name}: no row has one`]
     const rows = `from ${n} ${n === 1 ? "row" : "rows"}`
     return [
-      placeOf(index),
+      ...place,
       `${sorting.name} ${sorting.values[index]}`,
       baseline === undefined ? rows : `baseline ${baseline}, ${rows}`,
     ]
@@ -231,7 +239,8 @@ function makeGrid(root) {
 
   function labelsInPlace(context, paper) {
     const { z, size, rows, block, byIndex } = place
-    const { line, top, margin, gap } = head.sizes
+    const { line, top, margin, gap, shared } = head.sizes
+    const floor = (top + line - shared) * z
     const what = chosen()
     context.textBaseline = "alphabetic"
     const ink = (bold) => {
@@ -255,8 +264,42 @@ function makeGrid(root) {
         const within = what && Math.floor(what.layer / rows) === b
         ink(within && (what.heads === null || what.heads.includes(h)))
         const text = words || (first && h === 0) ? `head ${h}` : String(h)
-        context.fillText(text, b * block + margin * z + h * (size + gap * z) + size / 2, (top + line) * z - 6 * z)
+        context.fillText(text, b * block + margin * z + h * (size + gap * z) + size / 2, floor - 6 * z)
       }
+    for (let b = 0; b * rows < layers; b++)
+      for (const { key, first, last } of sharedKeys(heads, head.key_heads)) {
+        const within = what && Math.floor(what.layer / rows) === b
+        const bold = Boolean(within && what.heads?.some((h) => first <= h && h <= last))
+        const left = b * block + margin * z + first * pitch
+        bracket(context, paper, { left, right: left + (last - first) * pitch + size, floor, name: `key ${key}`, bold })
+      }
+  }
+
+  /** A line over the heads that share a head of keys, with its name in the middle where there is room. */
+  function bracket(context, paper, { left, right, floor, name, bold }) {
+    const { z } = place
+    const y = Math.round(floor + 7 * z) + 0.5
+    context.font = sans(11 * z, bold ? 600 : 400)
+    const words = [name, name.split(" ")[1]].find((each) => context.measureText(each).width <= right - left - 12 * z)
+    const room = words === undefined ? 0 : context.measureText(words).width / 2 + 4 * z
+    const middle = (left + right) / 2
+    context.lineWidth = bold ? 2 : 1
+    context.strokeStyle = paper.one(bold ? "text" : "muted")
+    context.beginPath()
+    for (const [end, inner] of [
+      [left, middle - room],
+      [right, middle + room],
+    ]) {
+      context.moveTo(end, y + 5 * z)
+      context.lineTo(end, y)
+      context.lineTo(inner, y)
+    }
+    context.stroke()
+    if (words === undefined) return
+    context.fillStyle = paper.one(bold ? "text" : "muted")
+    context.textBaseline = "middle"
+    context.fillText(words, middle, y)
+    context.textBaseline = "alphabetic"
   }
 
   function labelsSorted(context, paper) {

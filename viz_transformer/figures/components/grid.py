@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -50,6 +50,7 @@ class _Sizes:
     top: int = 34  # the title
     bottom: int = 34  # the legend
     line: int = 18  # the numbers of the heads
+    shared: int = 18  # the brackets over heads that share keys, and their names
     margin: int = 54  # the numbers of the layers
     between: int = 16  # layers that stand side by side
     inset: int = 3  # what the ring of a chosen head needs at the left of sorted thumbnails
@@ -73,6 +74,7 @@ def grid_payload(
     unit: str = "attention weight",
     blank: str = "not a number",
     compact: bool = False,
+    key_heads: int | None = None,
 ) -> bytes:
     """What the browser gets: maps of at most 64 x 64 cells in few colours, and the scores as text.
 
@@ -82,7 +84,7 @@ def grid_payload(
     maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, NaN stays blank, which the legend calls `blank`. mask:
     anything that broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn
     with its weight. `compact` puts layers side by side where they fit; `unit` are the words of the legend, `name` is a
-    file name.
+    file name. key_heads: how many heads of keys the heads of a layer share, in turn; None: each has its own.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
     layers = [np.asarray(layer, dtype=np.float32) for layer in maps]
@@ -97,6 +99,10 @@ def grid_payload(
     if full == np.inf:
         raise ValueError("only finite weights can be drawn as thumbnails: some are infinite")
     most = 15 if max(pooled.shape[-2:]) <= FINE_SIDE else 8
+    key_heads = shape[1] if key_heads is None else key_heads
+    if not 0 < key_heads <= shape[1] or shape[1] % key_heads:
+        raise ValueError(f"{shape[1]} heads cannot share {key_heads} heads of keys")
+    grouped = key_heads < shape[1]
     header = {
         "title": title,
         "label": f"{title}: {shape[0]} layers of {shape[1]} heads",
@@ -111,8 +117,9 @@ def grid_payload(
         "most_heads": MOST_HEADS,
         "compact": compact,
         "most": most,
-        "sizes": _COMPACT if compact else _FULL,
-        "height": grid_height(*shape[:2], compact=compact, sortable=bool(scores)),
+        "sizes": _sizes(compact, grouped),
+        "height": grid_height(*shape[:2], compact=compact, sortable=bool(scores), grouped=grouped),
+        "key_heads": key_heads,
     }
     tops = pooled.max(axis=-1, keepdims=True)
     shares = pooled / np.where(tops > 0, tops, 1)
@@ -127,9 +134,15 @@ def grid_payload(
     return payload.pack(header, **arrays)
 
 
-def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: bool = True) -> int:
-    """The height in pixels that the grid takes in its width in place, and sorted unless that is much more."""
+def _sizes(compact: bool, grouped: bool) -> _Sizes:
+    """Where things stand; brackets over heads that share keys have a line of their own."""
     sizes = _COMPACT if compact else _FULL
+    return replace(sizes, line=sizes.line + sizes.shared) if grouped else replace(sizes, shared=0)
+
+
+def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: bool = True, grouped: bool = False) -> int:
+    """The height in pixels that the grid takes in its width in place, and sorted unless that is much more."""
+    sizes = _sizes(compact, grouped)
     size, in_place = _in_place(layers, heads, sizes, compact)
     flows = [_flow(layers * heads, s, sizes) for s in range(size, min(size, sizes.least) - 1, -1)]
     sorted_height = next((flow for flow in flows if flow <= 1.25 * in_place), in_place)

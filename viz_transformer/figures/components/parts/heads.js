@@ -86,6 +86,20 @@ export function placeSorted({ layers, heads, sequence, sizes }, width, room, z) 
 }
 
 /**
+ * The heads that ask each head of keys, in turn, and that in words; none where each head has keys of its own.
+ * @param {number} heads
+ * @param {number} keys
+ */
+export function sharedKeys(heads, keys) {
+  if (keys === heads) return []
+  const each = heads / keys
+  return Array.from({ length: keys }, (_, key) => {
+    const [first, last] = [key * each, (key + 1) * each - 1]
+    return { key, first, last, words: `heads ${first} ${each === 2 ? "and" : "to"} ${last} ask key head ${key}` }
+  })
+}
+
+/**
  * The thumbnail at a place, a pixel around it and what is written `below` it included.
  * @param {Item[]} items
  * @param {number} size

@@ -42,11 +42,11 @@
  * @typedef {{name: string, explanation: string, order: number[], short: string[], values: string[], baselines: ?string[],
  *   n: number[]}} Score
  * @typedef {{most: number, wanted: number, gap: number, area: number, least: number, top: number, bottom: number,
- *   line: number, margin: number, between: number, inset: number, caption: number, caption_width: number,
- *   width: number}} GridSizes
+ *   line: number, shared: number, margin: number, between: number, inset: number, caption: number,
+ *   caption_width: number, width: number}} GridSizes
  * @typedef {Picture & {title: string, label: string, kind: string, unit: string, blank: string, full: number,
  *   tokens: number[], scores: Score[], most_heads: number, compact: boolean, most: number, sizes: GridSizes,
- *   height: number}} GridHeader
+ *   height: number, key_heads: number}} GridHeader
  */
 /**
  * @typedef {Picture & {label: string, rows: Axis, columns: Axis, kind: string, letter: string, cells: string[],

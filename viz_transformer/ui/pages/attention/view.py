@@ -18,9 +18,13 @@ from viz_transformer.analysis.attention.maps import (
     layer_count,
     layer_weights,
 )
+from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.model.instrument import Heads
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import grid, lines, shading
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.frame import Runs
@@ -103,7 +107,31 @@ def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
         caption=_caption(shown, "all heads", kind),
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
+        key_heads=_key_heads([shown.trace.anatomy.heads(kind, layer) for layer in range(len(layers))]),
     )
+
+
+def _key_heads(layers: Sequence[Heads]) -> int | None:
+    """How many heads of keys each layer has; None where layers differ."""
+    found = {(each.query, each.key) for each in layers}
+    return layers[0].key if len(found) == 1 else None
+
+
+def shared_keys(shown: Shown) -> None:
+    """Which heads of the layer ask the same keys and values, where several do; those of the chosen one are a click
+    away."""
+    chosen = state.SHARED.now()
+    heads = shown.trace.anatomy.heads(chosen.kind, chosen.layer)
+    said = sharing(heads)
+    if said is None:
+        return
+    keys = len(KINDS[chosen.kind].sides(shown.trace.src, shown.trace.tgt)[1])
+    text.paragraph(f"{said} A key head has {keys:,} × {heads.size} numbers, a row for each token that is read.")
+    if not isinstance(chosen.heads, str):
+        group = beside(heads, chosen.heads[0], MOST_HEADS)
+        if group != chosen.heads and len(group) > 1:
+            label = f"{capitalised(in_words(range(group[0], group[-1] + 1)))} beside each other"
+            st.button(label, type="tertiary", key="attention_shared", on_click=state.select, kwargs={"heads": group})
 
 
 def _as_many_heads(layers: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:

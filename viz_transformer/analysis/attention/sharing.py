@@ -1,0 +1,43 @@
+"""Which query heads ask the same keys and values, in a model where fewer heads have these than ask."""
+
+from __future__ import annotations
+
+from viz_transformer.model.instrument import Heads
+
+MOST_LISTED = 4
+"""Groups of heads that a sentence names one by one."""
+
+
+def asking(heads: Heads, key: int) -> range:
+    """The query heads that ask this head of keys and values. Raises ValueError for one that there is not."""
+    if not 0 <= key < heads.key:
+        raise ValueError(f"there is no head {key} of keys: they go from 0 to {heads.key - 1}")
+    return range(key * heads.shared, (key + 1) * heads.shared)
+
+
+def in_words(which: range) -> str:
+    """Heads that follow each other: "head 3", "heads 2 and 3", "heads 0 to 7"."""
+    first, last = which[0], which[-1]
+    if first == last:
+        return f"head {first}"
+    return f"heads {first} {'and' if last == first + 1 else 'to'} {last}"
+
+
+def sharing(heads: Heads) -> str | None:
+    """Who shares which keys and values, in a sentence; None where each head has its own."""
+    if heads.shared == 1:
+        return None
+    if heads.key == 1:
+        return f"All {heads.query} heads ask the same keys and values, each with queries of its own."
+    named = [*range(min(heads.key, MOST_LISTED))]
+    groups = [f"{in_words(asking(heads, key))}{' ask' * (key == 0)} key head {key}" for key in named]
+    last = heads.key - 1
+    rest = "" if len(named) == heads.key else f", and so on to {in_words(asking(heads, last))} and key head {last}"
+    return f"{heads.query} heads of queries share {heads.key} heads of keys and values: {', '.join(groups)}{rest}."
+
+
+def beside(heads: Heads, head: int, most: int) -> tuple[int, ...]:
+    """The heads that ask the same keys as this one, itself included; of more than `most` those that follow it."""
+    group = asking(heads, head // heads.shared)
+    start = max(group.start, min(head, group.stop - most))
+    return tuple(range(start, min(start + most, group.stop)))
