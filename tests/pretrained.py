@@ -61,6 +61,8 @@ _T5 = {
 }
 _OPT = {**{key: value for key, value in _ROPE.items() if key != "intermediate_size"}, "ffn_dim": 48}
 _OPT |= {"word_embed_proj_dim": 32}
+_ENDS = {"pad_token_id": PAD, "bos_token_id": START, "eos_token_id": END}
+_GPTJ = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_inner": 48, "n_positions": 64, **_ENDS}
 _EXPERTS = {**_SHARED, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24}
 _GEMMA = {**_SHARED, "sliding_window": 4, "query_pre_attn_scalar": 8}
 _DISTIL = {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64}
@@ -103,6 +105,12 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
         {**_SHARED, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4}
         | {"layer_types": ["sliding_attention", "full_attention"]},
     ),
+    "gptj": ("GPTJForCausalLM", {**_GPTJ, "rotary_dim": 4}),
+    "gpt_neo": (
+        "GPTNeoForCausalLM",
+        {**_ROPE, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]], "window_size": 3},
+    ),
+    "bloom": ("BloomForCausalLM", {"hidden_size": 32, "n_layer": 2, "n_head": 4, **_ENDS}),
     "bert": ("BertForMaskedLM", _READS),
     "roberta": ("RobertaForMaskedLM", _READS),
     "electra": ("ElectraForMaskedLM", {**_READS, "embedding_size": 16}),
@@ -141,6 +149,8 @@ LABELLED: dict[str, tuple[str, dict[str, Any]]] = {
     "modernbert/tags": ("ModernBertForTokenClassification", {**_MODERN, **_TAGS}),
 }
 WRITING = [name for name, (cls, _) in KINDS.items() if not cls.endswith("ForMaskedLM")]
+HEARD = ("gptj", "gpt_neo", "bloom")
+"""Those whose attention calls torch's functions by itself."""
 PAIRS = [name for name, (_, settings) in KINDS.items() if "decoder_start_token_id" in settings]
 
 

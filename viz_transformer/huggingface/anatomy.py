@@ -22,7 +22,7 @@ MOST_BYTES = 2**31
 
 _ROW = ("B", "T", "D")
 _LAYERS: Mapping[StackName, tuple[str, ...]] = {
-    "encoder": ("encoder_layers", "num_layers", "num_hidden_layers", "n_layers"),
+    "encoder": ("encoder_layers", "num_layers", "num_hidden_layers", "n_layers", "n_layer"),
     "decoder": ("decoder_layers", "num_decoder_layers", "num_layers", "num_hidden_layers", "n_layer"),
 }
 _HEADS: Mapping[StackName, tuple[str, ...]] = {
@@ -31,7 +31,16 @@ _HEADS: Mapping[StackName, tuple[str, ...]] = {
 }
 _WIDTH = ("d_model", "hidden_size", "n_embd", "dim")
 _HIDDEN: Mapping[StackName, tuple[str, ...]] = {
-    stack: (f"{stack}_ffn_dim", "d_ff", "ffn_dim", "intermediate_size", "n_inner", "hidden_dim")
+    stack: (
+        f"{stack}_ffn_dim",
+        "d_ff",
+        "ffn_dim",
+        "intermediate_size",
+        "n_inner",
+        "hidden_dim",
+        "d_inner",
+        "ffn_hidden_size",
+    )
     for stack in ("encoder", "decoder")
 }
 _LONGEST = ("max_position_embeddings", "n_positions")
@@ -114,6 +123,7 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         labels=labels,
         reads_pairs=family.kind == "encoder-only",
         scoring=scoring,
+        fuses=not family.heard,
     )
     return _of_lengths_that_fit(anatomy)
 
@@ -202,6 +212,8 @@ class _Settings:
 
     def window(self, layer: int) -> int | None:
         """How many keys a query of this layer reaches back to, None: all."""
+        if isinstance(kinds := self.config.get("attention_layers"), list):  # of GPT-Neo
+            return self.optional(("window_size",)) if kinds[layer : layer + 1] == ["local"] else None
         window = self.config.get("sliding_window")
         types = self.config.get("layer_types")
         if type(both := self.config.get("local_attention")) is int:  # of keys on both sides
@@ -267,8 +279,8 @@ def _layer_points(
 
     yield from stream("residual_in")
     for kind in kinds:
-        for point in ATTENTION:
-            if point.name == "weights" and family.biased and kind == "self":
+        for point in _in_turn(places):
+            if point.name == ("mask" if places.attention.heard else "weights") and family.biased and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.bias", WEIGHTS, "what is added to the scores, by distance")
             if point.name == "query" and family.acts == ROTARY and kind == "self":
                 for part, heads in (("query", "H"), ("key", "G")):  # both before they are turned, then both after
@@ -308,6 +320,14 @@ def _layer_points(
         times = ", times its gate" if point.name == "hidden" and gated else ""
         yield Point(f"{layer}.ffn.{point.name}", point.shape, f"{point.meaning}{times}", _grows(stack))
     yield from stream("residual_out")
+
+
+def _in_turn(places: LayerPlaces) -> tuple[Point, ...]:
+    """The points of an attention in the order in which it makes them: values are heard where they are multiplied."""
+    heard, point = places.attention.heard, {each.name: each for each in ATTENTION}
+    if heard is None or heard.apart:
+        return ATTENTION
+    return tuple(point[name] for name in ("in", "query", "key", "mask", "weights", "value", "head_out", "out"))
 
 
 def _attention_point(name: str, shape: tuple[str, ...], meaning: str) -> Point:

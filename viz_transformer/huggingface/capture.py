@@ -21,8 +21,11 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
 from viz_transformer.huggingface.experts import FirstLinear, chosen_by, shares_of
-from viz_transformer.huggingface.families import LayerPlaces, StackPlaces
+from viz_transformer.huggingface.families import AttentionPlace, LayerPlaces, StackPlaces
+from viz_transformer.huggingface.heard import Heard, with_mask
+from viz_transformer.huggingface.rows import repeated, say_rows
 from viz_transformer.model.attention import is_fused
+from viz_transformer.model.instrument import Heads
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.tap import OFF, Recorder, Tap
 
@@ -33,12 +36,13 @@ NAME = "viz_transformer"
 class Pass:
     """One pass of a model: its tap, how many texts, and how many positions the cache held before it."""
 
-    __slots__ = ("_added", "_open", "batch", "site", "stack", "start", "tap")
+    __slots__ = ("_added", "_open", "batch", "mask", "site", "stack", "start", "tap")
 
     def __init__(self, tap: Tap, batch: int, start: int = 0) -> None:
         self.tap, self.batch, self.start = tap, batch, start
         self.stack: StackName | None = None
         self.site: _Site | None = None  # whose queries and keys are turned next
+        self.mask: Tensor | None = None  # that of the attention which runs by itself
         self._added: dict[int, tuple[Tensor, Added]] = {}
         self._open: dict[tuple[int, ...], Tensor] = {}
 
@@ -127,8 +131,8 @@ def attend(
         query = tap(site.query, query)
         if now.start == 0 or not site.is_cross:  # the memory's keys are made once
             new = key.size(-2) - now.start if site.is_self else key.size(-2)
-            _say_rows(tap, site.key, key, new)
-            _say_rows(tap, site.value, value, new)
+            say_rows(tap, site.key, key, new)
+            say_rows(tap, site.value, value, new)
         mask = now.open_mask(query, key) if attention_mask is None else attention_mask
         if mask.size(0) != query.size(0) or mask.size(2) != query.size(2):
             mask = mask.expand(query.size(0), -1, query.size(2), -1)
@@ -136,7 +140,7 @@ def attend(
         if position_bias is not None and site.is_self:
             position_bias = tap(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
     shared = query.size(1) // key.size(1)
-    key, value = _repeated(key, shared), _repeated(value, shared)
+    key, value = repeated(key, shared), repeated(value, shared)
     scaling = query.size(-1) ** -0.5 if scaling is None else scaling
     added = None
     if attention_mask is not None:
@@ -212,24 +216,6 @@ def register() -> None:
     AttentionMaskInterface.register(NAME, boolean_mask)
 
 
-def _say_rows(tap: Tap, name: str, rows: Tensor, new: int) -> None:
-    """Say the last rows, which are new; what an edit makes of them is written where they are, in the cache as well."""
-    if new == rows.size(-2):
-        changed = tap(name, rows)
-        if changed is not rows:
-            rows.copy_(changed)
-        return
-    mine = rows[..., rows.size(-2) - new :, :]
-    changed = tap(name, said := mine.clone())
-    if changed is not said:
-        mine.copy_(changed)
-
-
-def _repeated(heads: Tensor, shared: int) -> Tensor:
-    """[B, G, K, E] -> [B, H, K, E]: each for the `shared` heads that ask it."""
-    return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)
-
-
 # --- what modules are called with, and give out
 
 
@@ -282,10 +268,16 @@ def _forward(
     return forward
 
 
-def install(base: nn.Module, stacks: Mapping[StackName, StackPlaces], points: Collection[str]) -> list[Listening]:
+def install(
+    base: nn.Module,
+    stacks: Mapping[StackName, StackPlaces],
+    points: Collection[str],
+    attentions: Mapping[str, Heads],
+) -> list[Listening]:
     """Listen to a model without its head for these points."""
-    ears = _Ears(points)
+    ears = _Ears(points, attentions)
     for stack, places in stacks.items():
+        ears.tokens_first = places.tokens_first
         module = base.get_submodule(places.module)
         ears.begins(module, stack)
         for name, path in (("token", places.tokens), ("segment", places.segments), ("position", places.positions)):
@@ -298,6 +290,7 @@ def install(base: nn.Module, stacks: Mapping[StackName, StackPlaces], points: Co
         assert isinstance(layers, nn.ModuleList)
         for index, layer in enumerate(layers):
             _install_layer(ears, layer, places.layer, f"{stack}.{index}", first=index == 0)
+        ears.tokens_first = False
         ears.gives(module, f"{stack}.out")
     return [*ears.listening.values()]
 
@@ -313,7 +306,10 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
         layer.get_submodule(place.module).__dict__[_SITE] = named = _Site(site, follows=follows)
         ears.turns(layer.get_submodule(place.module), named)
         ears.reads(layer.get_submodule(place.module), f"{site}.in")
-        ears.gives(layer.get_submodule(place.added or place.out), f"{site}.out")
+        if place.heard is not None:
+            ears.hears(layer.get_submodule(place.module), place, site)
+        if _has(layer, place.added or place.out):
+            ears.gives(layer.get_submodule(place.added or place.out), f"{site}.out")
         if places.norm == "post":
             ears.reads(layer.get_submodule(place.norm), f"{stream}_sum")
             ears.gives(layer.get_submodule(place.norm), stream)
@@ -326,7 +322,7 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     else:
         assert ffn.out is not None
         ears.reads(layer.get_submodule(ffn.out), f"{name}.ffn.hidden")
-        ears.gives(layer.get_submodule(ffn.added or ffn.out), f"{name}.ffn.out")
+        ears.gives(layer.get_submodule(ffn.added or ffn.out), f"{name}.ffn.out", rewritten=ffn.rewritten)
     if places.norm == "post":
         ears.reads(layer.get_submodule(ffn.norm), f"{name}.residual_out_sum")
     ears.gives(layer, f"{name}.residual_out")
@@ -363,8 +359,12 @@ def _has(layer: nn.Module, path: str) -> bool:
     return True
 
 
-def _said(now: Pass, name: str, value: Tensor) -> Tensor:
-    """The value after the tap. Where a layer puts the rows of all texts below each other they are said text by text."""
+def _said(now: Pass, name: str, value: Tensor, *, tokens_first: bool = False) -> Tensor:
+    """The value after the tap. Where a layer puts the rows of all texts below each other they are said text by text,
+    and so where it has tokens first."""
+    if tokens_first:
+        changed = now.tap(name, turned := value.transpose(0, 1))
+        return value if changed is turned else changed.transpose(0, 1)
     if value.dim() != 2:
         return now.tap(name, value)
     texts = value.view(now.batch, -1, value.size(-1))
@@ -375,8 +375,9 @@ def _said(now: Pass, name: str, value: Tensor) -> Tensor:
 class _Ears:
     """Where a model is listened to: for points that are not said, nowhere."""
 
-    def __init__(self, points: Collection[str]) -> None:
-        self.points, self.listening = points, dict[nn.Module, Listening]()
+    def __init__(self, points: Collection[str], attentions: Mapping[str, Heads]) -> None:
+        self.points, self.attentions, self.listening = points, attentions, dict[nn.Module, Listening]()
+        self.tokens_first = False
 
     def begins(self, module: nn.Module, stack: StackName) -> None:
         """Know which stack is at work: a module may embed for both."""
@@ -389,13 +390,13 @@ class _Ears:
 
     def reads(self, module: nn.Module, *names: str) -> None:
         """Say what the module is called with; it goes on with what comes back."""
-        said = [name for name in names if name in self.points]
+        said, tokens_first = [name for name in names if name in self.points], self.tokens_first
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
             given: Tensor = args[0] if args else kwargs["hidden_states"]
             value = given
             for name in said:
-                value = _said(now, name, value)
+                value = _said(now, name, value, tokens_first=tokens_first)
             if value is given:
                 return args, kwargs
             return ((value, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": value})
@@ -403,14 +404,17 @@ class _Ears:
         if said:
             self._at(module).before.append(hear)
 
-    def gives(self, module: nn.Module, name: str) -> None:
-        """Say what the module gives out: a tensor, the first of several, or what a stack calls its last state."""
+    def gives(self, module: nn.Module, name: str, *, rewritten: bool = False) -> None:
+        """Say what the module gives out: a tensor, the first of several, or what a stack calls its last state. Where
+        the model writes into it (`rewritten`), it gets a copy."""
+        tokens_first = self.tokens_first
 
         def heard(now: Pass, output: Any) -> Any:
             if isinstance(output, Tensor):
-                return _said(now, name, output)
+                said = _said(now, name, output, tokens_first=tokens_first)
+                return said.clone() if rewritten else said
             if isinstance(output, tuple):
-                return (now.tap(name, output[0]), *output[1:])
+                return (_said(now, name, output[0], tokens_first=tokens_first), *output[1:])
             output.last_hidden_state = now.tap(name, output.last_hidden_state)
             return output
 
@@ -432,6 +436,20 @@ class _Ears:
             _listen_to_turning(attention)
             self._at(attention).before.append(hear)
             self._at(attention).after.append(heard)
+
+    def hears(self, attention: nn.Module, place: AttentionPlace, site: str) -> None:
+        """Say what an attention makes that runs by itself."""
+        heads = self.attentions[site]
+
+        def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            now.mask, args, kwargs = with_mask(place, args, kwargs)
+            return args, kwargs
+
+        def around(now: Pass) -> Heard:
+            return Heard(now.tap, site, attention, place, heads, mask=now.mask, start=now.start)
+
+        self._at(attention).before.append(hear)
+        self._at(attention).around.append(around)
 
     def chooses(self, router: nn.Module, experts: nn.Module, part: str) -> None:
         """Say the router's numbers, which its first linear map makes, so that it chooses by what comes back; and what
@@ -455,10 +473,11 @@ class _Ears:
 
         The sum was made for these two alone, so an edit is written into it.
         """
+        tokens_first = self.tokens_first
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
             stream: Tensor = args[0]
-            changed = _said(now, name, stream)
+            changed = _said(now, name, stream, tokens_first=tokens_first)
             if changed is not stream:
                 stream.copy_(changed)
             return args, kwargs
@@ -470,9 +489,13 @@ class _Ears:
         """Say vectors of tokens, segments or positions, for each text; of tokens times the scale that the stack
         multiplies them by next, so an edit is divided by it."""
 
+        tokens_first = self.tokens_first
+
         def heard(now: Pass, output: Tensor) -> Tensor:
             if now.stack != stack:
                 return output
+            if tokens_first:
+                return _said(now, name, output, tokens_first=True)
             said = output.expand(now.batch, *output.shape[-2:])
             if scale == 1:
                 return now.tap(name, said)

@@ -19,13 +19,32 @@ Fusing = Literal["stacked", "by head"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeardPlace:
+    """How an attention is heard that calls torch's functions by itself, while its module runs.
+
+    mask, argument: what its module calls the mask, and where it stands among the arguments; given: whether that is
+    `added` to the scores, 1 where a query may attend (`kept`), or 1 where it may not, queries and keys first
+    (`closed`). window: a table of the module's that closes further cells. divisor: what scores are divided by, None:
+    the root of a head's features. apart: queries, keys and values are heard where their maps make them, because their
+    products are not all that scores are made of.
+    """
+
+    mask: str = "attention_mask"
+    argument: int | None = None
+    given: Literal["added", "kept", "closed"] = "added"
+    window: str = ""
+    divisor: float | None = None
+    apart: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class AttentionPlace:
     """One attention in a layer.
 
     module: what is called with the stream that it reads, and asks for the attention function. out: W_O. norm: the norm
     before it, or behind the sum in a post-norm layer. added: what gives the vector that is added to the stream, if that
     is not W_O. maps: query, key and value, within `module`; or one map of all three. divided: queries come already
-    divided by what scores are divided by.
+    divided by what scores are divided by. heard: how, if it does not ask for the attention function.
     """
 
     module: str
@@ -35,6 +54,7 @@ class AttentionPlace:
     maps: tuple[str, ...] = ("q_proj", "k_proj", "v_proj")
     fused: Fusing = "stacked"
     divided: bool = False
+    heard: HeardPlace | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +62,16 @@ class FeedForwardPlace:
     """The feed-forward in a layer. module: what is called with the stream that it reads; out: its last map, None where
     several experts have one each in all layers.
 
-    router, experts: what chooses among experts, and what runs those that are chosen, in the layers that have some;
-    sparse: which of as many layers as the config's step says has some.
+    rewritten: the layer writes the sum into what this gives out. router, experts: what chooses among experts, and what
+    runs those that are chosen, in the layers that have some; sparse: which of as many layers as the config's step says
+    has some.
     """
 
     module: str
     norm: str
     out: str | None = None
     added: str = ""
+    rewritten: bool = False
     router: str = ""
     experts: str = ""
     sparse: Literal["last", "second"] = "last"
@@ -91,6 +113,8 @@ class StackPlaces:
     narrow: str = "embedding_size"
     final_map: str | None = None
     shared: bool = False
+    tokens_first: bool = False
+    """Whether its vectors are [T, B, D], the text second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +146,11 @@ class Family:
     """Classes that are opened as another, which leaves out what has no place among tokens."""
 
     @property
+    def heard(self) -> bool:
+        """Whether its attentions are heard at torch's functions."""
+        return any(places.layer.attention.heard is not None for places in self.stacks.values())
+
+    @property
     def kind(self) -> ModelKind:
         if len(self.stacks) == 2:
             return "encoder-decoder"
@@ -130,6 +159,8 @@ class Family:
 
 ROTARY = "turns queries and keys by their positions"
 BUCKETS = "adds a bias to its scores, by how far a key is from the query"
+SLOPES = "adds a number to its scores that grows with the key's place, by a slope for each head"
+DISTANCES = "has terms in its scores for how far a key is from the query"
 
 _CAUSAL: Mapping[str, OutputKind] = {"ForCausalLM": "next token", "LMHeadModel": "next token", "Model": "none"}
 _MASKED: Mapping[str, OutputKind] = {
@@ -234,6 +265,41 @@ def _experts(router: str, *, out: str | None = None) -> Mapping[StackName, Stack
 
 
 _SOME_EXPERTS = _experts("mlp.gate", out="mlp.down_proj")
+
+_NEO_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="attn.attention",
+        out="attn.attention.out_proj",
+        norm="ln_1",
+        maps=("q_proj", "k_proj", "v_proj"),
+        heard=HeardPlace(window="bias", divisor=1.0),
+    ),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.c_proj", norm="ln_2"),
+)
+_GPTJ_LAYER = LayerPlaces(
+    attention=AttentionPlace(module="attn", out="attn.out_proj", norm="ln_1", heard=HeardPlace()),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.fc_out", norm="ln_1"),
+    parallel=True,
+)
+_BLOOM_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="self_attention",
+        out="self_attention.dense",
+        norm="input_layernorm",
+        maps=("query_key_value",),
+        fused="by head",
+        heard=HeardPlace(),
+    ),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.dense_4h_to_h", norm="post_attention_layernorm"),
+)
+_BLOOM_STACK = StackPlaces(
+    module="",
+    layers="h",
+    tokens="word_embeddings",
+    input_norm="word_embeddings_layernorm",
+    layer=_BLOOM_LAYER,
+    final_norm="ln_f",
+)
 
 # --- encoders alone
 
@@ -395,6 +461,21 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "phi": replace(
             _LLAMA, title="Phi", sliced=True, gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")
         ),
+        "gpt_neo": replace(
+            _GPT2,
+            title="GPT-Neo",
+            stacks=_decoder(_NEO_LAYER, layers="h", tokens="wte", positions="wpe", final_norm="ln_f"),
+        ),
+        "gptj": replace(
+            _LLAMA,
+            title="GPT-J",
+            sliced=True,
+            gated=False,
+            stacks=_decoder(_GPTJ_LAYER, layers="h", tokens="wte", final_norm="ln_f"),
+        ),
+        "bloom": replace(
+            _GPT2, title="BLOOM", stacks={"decoder": _BLOOM_STACK}, acts=SLOPES, learned=False, biased=True
+        ),
         "mixtral": replace(_LLAMA, title="Mixtral", stacks=_experts("mlp.gate")),
         "qwen2_moe": replace(_LLAMA, title="Qwen2, experts", stacks=_SOME_EXPERTS),
         "qwen3_moe": replace(_LLAMA, title="Qwen3, experts", stacks=_SOME_EXPERTS),
@@ -456,7 +537,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "recurrent_gemma"), _STATES),
         **dict.fromkeys(
             (
-                *("gptj", "gpt_neo", "bloom", "falcon", "deberta", "deberta-v2", "xlnet", "mpt", "codegen", "big_bird"),
+                *("falcon", "deberta", "deberta-v2", "xlnet", "mpt", "codegen", "big_bird"),
                 *("longformer", "led", "fsmt", "prophetnet", "funnel", "reformer", "openai-gpt", "xlm", "ctrl"),
             ),
             _ROUTE,

@@ -14,7 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput, MoEModelOutput
 
 from viz_transformer.huggingface.capture import PASS, Pass, install
 from viz_transformer.huggingface.families import AttentionPlace, Family
-from viz_transformer.model.instrument import Anatomy, AttentionParameters, Linear, NotTold, Rows, TableName
+from viz_transformer.model.instrument import Anatomy, AttentionParameters, Heads, Linear, NotTold, Rows, TableName
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.stepping import padded
 from viz_transformer.model.tap import OFF, Tap
@@ -43,14 +43,14 @@ class HuggingFaceModel:
         for places in family.stacks.values():
             if places.shared:
                 _go_through_each_once(self.base.get_submodule(places.module), places.layers, model.config)
-        self._listening = install(self.base, family.stacks, anatomy.point)
+        self._listening = install(self.base, family.stacks, anatomy.point, anatomy.attentions)
 
     def tell(self, anatomy: Anatomy) -> None:
         """Tell this of itself from now on, and say the points that it names; before anyone else asks it."""
         for each in self._listening:
             each.remove()
         self.anatomy = anatomy
-        self._listening = install(self.base, self.family.stacks, anatomy.point)
+        self._listening = install(self.base, self.family.stacks, anatomy.point, anatomy.attentions)
 
     @property
     def device(self) -> torch.device:
@@ -152,7 +152,7 @@ class HuggingFaceModel:
         attention = layer.get_submodule(place.module)
         maps = [_linear(attention.get_submodule(name)) for name in place.maps]
         if len(maps) == 1:
-            maps = _split(maps[0], self.anatomy.attentions[site].query, by_head=place.fused == "by head")
+            maps = _split(maps[0], self.anatomy.attentions[site], by_head=place.fused == "by head")
         query, key, value = maps
         return AttentionParameters(query, key, value, _linear(layer.get_submodule(place.out)))
 
@@ -183,6 +183,8 @@ class HuggingFaceModel:
                 layer.get_submodule(place.module), "scaling", self.anatomy.attentions[site].size ** -0.5
             )
             found[f"{site}.divisor"] = 1.0 if place.divided else 1 / float(scaling)
+            if place.heard is not None and place.heard.divisor is not None:
+                found[f"{site}.divisor"] = place.heard.divisor
         return found
 
     def _stack(self, name: StackName) -> nn.Module:
@@ -264,13 +266,17 @@ def _linear(module: nn.Module) -> Linear:
     return Linear(weight if isinstance(module, nn.Linear) else weight.T, bias)
 
 
-def _split(fused: Linear, heads: int, *, by_head: bool) -> list[Linear]:
-    """Query, key and value out of one map: below each other, or in turn for each head."""
+def _split(fused: Linear, heads: Heads, *, by_head: bool) -> list[Linear]:
+    """Query, key and value out of one map: below each other, or in turn for each head that holds keys, the queries of
+    all heads that ask it first."""
 
     def parts(rows: Tensor) -> list[Tensor]:
         if not by_head:
             return list(rows.chunk(3))
-        return [part.reshape(-1, *rows.shape[1:]) for part in rows.view(heads, 3, -1, *rows.shape[1:]).unbind(1)]
+        shared = heads.query // heads.key
+        groups = rows.view(heads.key, shared + 2, -1, *rows.shape[1:])
+        split = groups[:, :-2].flatten(0, 1), groups[:, -2], groups[:, -1]
+        return [part.reshape(-1, *rows.shape[1:]) for part in split]
 
     weights = parts(fused.weight)
     biases = [None] * 3 if fused.bias is None else parts(fused.bias)

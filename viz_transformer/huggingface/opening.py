@@ -124,7 +124,8 @@ def _room(stored: Stored) -> int:
 
 def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel]) -> PreTrainedModel:
     where = summary.path
-    given: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": capture.NAME, "use_safetensors": True}
+    how = "eager" if summary.family.heard else capture.NAME
+    given: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": how, "use_safetensors": True}
     try:
         with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
             loading: Any = cls.from_pretrained

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ NOT_SEEN = "in a trial pass nothing stood at this place of the model"
 NOT_THE_SUM = "in a trial pass the stream here was not what the sub-layer read plus what it gave out"
 NOT_WHOLE = "in a trial pass a change here reached only a part of what reads it"
 NOT_SCORES = "in a trial pass the weights did not follow from these scores"
+NOT_WEIGHED = "in a trial pass the heads did not give out what these weights make of the values"
+NOT_READ_ON = "in a trial pass the next layer read other vectors than this one gave out"
 NOT_TURNED = "in a trial pass queries and keys were not as long as these, so it is not these that positions turn"
 NOT_SHARES = "in a trial pass the output did not follow from these shares of the experts"
 NOT_READ_OUT = "in a trial pass the output layer made other logits of the last layer than the model"
@@ -41,8 +44,10 @@ def proved(model: HuggingFaceModel) -> Anatomy:
             raise CheckpointError(f"the attention {site} was not seen in a trial pass: {lacking[f'{site}.weights']}")
     lacking |= dict.fromkeys(_other_inputs(model, values), NOT_THE_SUM)
     lacking |= dict.fromkeys(_other_sums(model, values), NOT_THE_SUM)
+    lacking |= dict.fromkeys(_not_read_on(model, values), NOT_READ_ON)
     lacking |= dict.fromkeys(_partial(model, texts, lacking), NOT_WHOLE)
     lacking |= dict.fromkeys(_other_scores(model, values), NOT_SCORES)
+    lacking |= dict.fromkeys(_other_heads(model, values), NOT_WEIGHED)
     lacking |= dict.fromkeys(_not_turned(model, values), NOT_TURNED)
     lacking |= dict.fromkeys(_other_shares(model, texts, values), NOT_SHARES)
     if "logits" in anatomy.point and "read_out" not in anatomy.missing and not _reads_out(model, values, logits):
@@ -125,6 +130,17 @@ def _other_sums(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterat
             stream = values.get(after)
 
 
+def _not_read_on(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
+    """What a layer gives out, where another part of the model changes it before the next one reads it."""
+    names = [name for name, _ in _layers(model)]
+    for name, following in pairwise(names):
+        if name.partition(".")[0] != following.partition(".")[0]:
+            continue
+        out, read = values.get(f"{name}.residual_out"), values.get(f"{following}.residual_in")
+        if out is not None and (read is None or not torch.equal(out, read)):
+            yield f"{name}.residual_out"
+
+
 def _is_sum(stream: Tensor, attention: Tensor | None, ffn: Tensor | None, total: Tensor | None) -> bool:
     if attention is None or ffn is None or total is None:
         return False
@@ -178,6 +194,17 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
         weights = scores.softmax(dim=-1)[..., : mask.size(-1)]
         if not torch.allclose(weights, values[f"{site}.weights"], rtol=0, atol=1e-5):
             yield name
+
+
+def _other_heads(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
+    """What heads give out, and the parts of it, where it is not the values by the weights."""
+    for site, heads in model.anatomy.attentions.items():
+        value, head_out = values.get(f"{site}.value"), values.get(f"{site}.head_out")
+        if value is None or head_out is None:
+            continue
+        made = values[f"{site}.weights"] @ value.repeat_interleave(heads.query // heads.key, dim=1)
+        if made.shape != head_out.shape or not torch.allclose(made, head_out, rtol=1e-4, atol=1e-5):
+            yield from (f"{site}.value", f"{site}.head_out", f"{site}.contribution")
 
 
 def _not_turned(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:

@@ -27,7 +27,7 @@ _KINDS: Mapping[ModelKind, tuple[bool, bool]] = {
 }
 _SIZES = ("encoder_layers", "decoder_layers", "d_model", "max_source", "max_target")
 _SIZES_OR_NONE = ("d_ff", "experts", "source_vocab_size", "target_vocab_size", "source_pad", "target_pad")
-_SWITCHES = ("final_norm", "reads_pairs")
+_SWITCHES = ("final_norm", "reads_pairs", "fuses")
 _WORDS: Mapping[str, tuple[Any, ...]] = {
     "kind": get_args(ModelKind),
     "output": get_args(OutputKind),
@@ -58,6 +58,8 @@ def anatomy_to_dict(anatomy: Anatomy) -> dict[str, Any]:
 def anatomy_from_dict(content: Any) -> Anatomy:
     """The anatomy that was written so. Raises ValueError with the reason for what cannot be one."""
     fields = {*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS, "labels", "attentions", "recorded", "derived", "missing"}
+    if isinstance(content, dict):
+        content = {"fuses": True, **content}  # a file from before this was said
     if not isinstance(content, dict) or content.keys() != fields:
         raise ValueError("what it says of the model is not its sizes, attentions and points")
     for name in (*_SIZES, *_SIZES_OR_NONE):

@@ -63,7 +63,8 @@ class Anatomy:
     what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
     `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
     classes, of which by `scoring` one holds, or each by itself, or whose logits are plain numbers (of a regression).
-    reads_pairs: whether its text may be two texts that are told apart.
+    reads_pairs: whether its text may be two texts that are told apart. fuses: whether a long attention whose weights
+    follow from its queries and keys runs without making them.
     """
 
     kind: ModelKind
@@ -90,6 +91,7 @@ class Anatomy:
     labels: tuple[str, ...] = ()
     reads_pairs: bool = False
     scoring: Scoring = "one"
+    fuses: bool = True
     config: ModelConfig | None = None
 
     @property
@@ -134,7 +136,7 @@ class Anatomy:
     def weights_follow(self, site: str) -> bool:
         """Whether the weights of this attention are made of its queries and keys alone, so that a long one need not
         make them."""
-        return f"{site}.scores" in self.point and f"{site}.sink" not in self.point
+        return self.fuses and f"{site}.scores" in self.point and f"{site}.sink" not in self.point
 
     def recorded_bytes(self, *, source: int, target: int, written: bool = False) -> int:
         """Memory of the recording of one pass in float32, at most: before it is made.

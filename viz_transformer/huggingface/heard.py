@@ -1,0 +1,176 @@
+"""Attentions that call torch's functions by themselves, instead of the one function of `capture.py`: what they make is
+heard at these functions while their module runs, and they go on with what comes back.
+
+Their own code runs, in its own order: queries are multiplied with keys, a softmax is taken, its weights are multiplied
+with the values. What else stands between is the model's own affair.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from viz_transformer.huggingface.families import AttentionPlace
+from viz_transformer.huggingface.rows import repeated, say_rows
+from viz_transformer.model.instrument import Heads
+from viz_transformer.model.tap import Recorder, Tap
+
+_PRODUCTS = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})
+
+
+def with_mask(
+    place: AttentionPlace, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Tensor | None, tuple[Any, ...], dict[str, Any]]:
+    """What an attention's module is called with as its mask, and how it is to be called: where it is given none, with
+    one that closes nothing."""
+    how = place.heard
+    assert how is not None
+    by_place = how.argument is not None and len(args) > how.argument
+    found = args[how.argument or 0] if by_place else kwargs.get(how.mask)
+    if found is None and how.given == "closed":
+        stream: Tensor = args[0]
+        found = stream.new_zeros(stream.size(0), stream.size(0), stream.size(1), 1)
+        kwargs = {**kwargs, how.mask: found}
+    return found, args, kwargs
+
+
+class Heard(TorchFunctionMode):
+    """One run of an attention's module, which is called by `site` and given this mask; `start` keys are of earlier
+    passes."""
+
+    def __init__(
+        self,
+        tap: Tap,
+        site: str,
+        module: nn.Module,
+        place: AttentionPlace,
+        heads: Heads,
+        *,
+        mask: Tensor | None,
+        start: int,
+    ) -> None:
+        super().__init__()
+        assert place.heard is not None
+        self._tap, self._site, self._module, self._how, self._heads = tap, site, module, place.heard, heads
+        self._given, self._start = mask, start
+        self._goes_on: Tensor | None = None  # with this instead of the mask
+        self._changed: Tensor | None = None
+        self._next = "scores"
+        self._maps: dict[int, str] = {}
+        if place.heard.apart:
+            named = [*zip(("query", "key", "value"), place.maps, strict=True), ("out", place.out.rpartition(".")[2])]
+            self._maps = {id(found): what for what, path in named if (found := _weight(module, path)) is not None}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if self._given is not None and any(each is self._given for each in args):
+            mask = self._mask(self._given)
+            args = tuple(mask if each is self._given else each for each in args)
+        if name == "where" and self._how.window and self._given is not None:
+            self._mask(self._given)
+            args = args if self._changed is None else (self._changed, *args[1:])
+        if self._maps and (what := next((self._maps.pop(id(e)) for e in args if id(e) in self._maps), None)):
+            return self._map(what, func(*args, **kwargs))
+        if self._next == "scores" and not self._how.apart and name in _PRODUCTS:
+            return self._scores(func, args, kwargs)
+        if self._next == "head_out" and (name in _PRODUCTS or name == "einsum"):
+            return self._head_out(func, args, kwargs)
+        made = func(*args, **kwargs)
+        if name == "softmax" and self._next in ("scores", "weights"):
+            self._next = "head_out"
+            return self._tap(f"{self._site}.weights", made)
+        return made
+
+    def _scores(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The product of queries and keys; of another one, of a matrix, nothing is said."""
+        added, query, key = (args[0], kwargs["batch1"], kwargs["batch2"]) if len(args) == 1 else (None, *args[:2])
+        if min(query.dim(), key.dim()) < 3:
+            return func(*args, **kwargs)
+        self._next = "weights"
+        asked = self._by_head(query)
+        changed = self._tap(f"{self._site}.query", asked)
+        if changed is not asked:
+            asked.copy_(changed)  # where it may be read again
+        self._say_keys("key", self._by_head(key.transpose(-1, -2)))
+        if added is None:
+            return func(*args, **kwargs)
+        bias = self._by_head(added).expand(-1, -1, query.size(-2), -1)
+        changed = self._tap(f"{self._site}.bias", bias)
+        return func(added if changed is bias else changed.flatten(0, 1), **kwargs)
+
+    def _head_out(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The product of weights and values."""
+        self._next = "nothing"
+        if not self._how.apart:
+            self._say_keys("value", self._by_head(args[1]))
+        made: Tensor = func(*args, **kwargs)
+        tokens_first = func.__name__ == "einsum"
+        said = made.permute(1, 2, 0, 3) if tokens_first else self._by_head(made)
+        changed = self._tap(f"{self._site}.head_out", said)
+        if changed is said:
+            return made
+        return changed.permute(2, 0, 1, 3) if tokens_first else changed.reshape(made.shape)
+
+    def _map(self, what: str, made: Tensor) -> Tensor:
+        """What one of the maps of an attention made: of all heads beside each other, or [T, B, H, E], or [T, B, D]."""
+        name = f"{self._site}.{what}"
+        if what == "out":
+            changed = self._tap(name, said := made.transpose(0, 1))
+            return made if changed is said else changed.transpose(0, 1)
+        if made.dim() == 4:
+            changed = self._tap(name, said := made.permute(1, 2, 0, 3))
+            return made if changed is said else changed.permute(2, 0, 1, 3)
+        changed = self._tap(name, said := made.view(*made.shape[:-1], -1, self._heads.size).transpose(1, 2))
+        return made if changed is said else changed.transpose(1, 2).flatten(2)
+
+    def _by_head(self, numbers: Tensor) -> Tensor:
+        """[B, H or G, T, E] of what has texts and heads in one axis, or in two."""
+        return numbers if numbers.dim() == 4 else numbers.view(-1, self._heads.query, *numbers.shape[-2:])
+
+    def _say_keys(self, what: str, heads: Tensor) -> None:
+        """Say the new keys or values, each once, also where the model has them once for each head that asks them."""
+        name, shared = f"{self._site}.{what}", heads.size(1) // self._heads.key
+        own = heads[:, ::shared]
+        say_rows(self._tap, name, own, heads.size(-2) - self._start)
+        if shared > 1 and isinstance(self._tap, Recorder) and self._tap.changes(name):
+            heads.copy_(repeated(own.clone(), shared))
+
+    def _mask(self, given: Tensor) -> Tensor:
+        """What the module goes on with where it reads its mask."""
+        if self._goes_on is None:
+            allowed = self._allowed(given)
+            changed = self._tap(f"{self._site}.mask", allowed)
+            self._changed = None if changed is allowed else changed
+            self._goes_on = given if self._changed is None else self._as_given(self._changed, given)
+        return self._goes_on
+
+    def _allowed(self, given: Tensor) -> Tensor:
+        """[B, 1, Q, K], True = may attend."""
+        if self._how.given == "closed":
+            return given.permute(2, 3, 0, 1) == 0
+        if self._how.given == "kept":
+            return given != 0
+        allowed = given == 0
+        if self._how.window:
+            table: Tensor = getattr(self._module, self._how.window)
+            queries, keys = allowed.shape[-2:]
+            allowed = allowed & table[:, :, keys - queries : keys, :keys]
+        return allowed
+
+    def _as_given(self, allowed: Tensor, given: Tensor) -> Tensor:
+        if self._how.given == "closed":
+            return (~allowed).to(given.dtype).permute(2, 3, 0, 1)
+        if self._how.given == "kept":
+            return allowed.to(given.dtype)
+        return torch.where(allowed, 0.0, torch.finfo(given.dtype).min)
+
+
+def _weight(module: nn.Module, path: str) -> Tensor | None:
+    """The numbers of a map: a parameter of the module's own, or those of a module in it."""
+    found: Any = getattr(module, path, None)
+    weight = found if isinstance(found, Tensor) else getattr(found, "weight", None)
+    return weight if isinstance(weight, Tensor) else None

@@ -1,0 +1,25 @@
+"""Keys and values of a pass: the rows that are new are said, and edits of them are written where they are kept."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from viz_transformer.model.tap import Tap
+
+
+def say_rows(tap: Tap, name: str, rows: Tensor, new: int) -> None:
+    """Say the last rows, which are new; what an edit makes of them is written where they are, in the cache as well."""
+    if new == rows.size(-2):
+        changed = tap(name, rows)
+        if changed is not rows:
+            rows.copy_(changed)
+        return
+    mine = rows[..., rows.size(-2) - new :, :]
+    changed = tap(name, said := mine.clone())
+    if changed is not said:
+        mine.copy_(changed)
+
+
+def repeated(heads: Tensor, shared: int) -> Tensor:
+    """[B, G, K, E] -> [B, H, K, E]: each for the `shared` heads that ask it."""
+    return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)
