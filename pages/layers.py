@@ -31,13 +31,13 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.layers import lens_view, question, recorded_view, view
+from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, view
 
 
 def show(both: frame.Runs) -> tuple[str, ...]:
-    """The rail, beside it the selected sub-layer; below the whole depth, the lens, and the sub-layer's norm.
+    """The rail, beside it the selected sub-layer; below its router, the whole depth, the lens, and its norm.
 
-    Returns the key of the norm's container; nothing where the norm itself is what is selected above.
+    Returns the keys of the containers of router and norm, where they are there.
     """
     shown = both.main
     place, stack = view.chosen_place(shown), view.chosen_stack()
@@ -52,6 +52,11 @@ def show(both: frame.Runs) -> tuple[str, ...]:
             else:
                 with frame.told("what each sub-layer adds"):
                     view.sublayer(shown, place)
+    below: tuple[str, ...] = ()
+    if place is not None and experts_view.has_experts(shown, place):
+        below = ("layers_router",)
+        with st.container(key="layers_router"):
+            experts_view.router(shown, place)
     with st.container(key="layers_depth"), frame.told("what each sub-layer adds"):
         view.along_the_stream(both, place)
     with st.container(key="layers_lens"), frame.told("how its stream is read out"):
@@ -60,7 +65,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
         return ()
     with st.container(key="layers_norm"), frame.told("the gain and offset of its norms"):
         view.norm_panel(shown, place, stack)
-    return ("layers_norm",)
+    return (*below, "layers_norm")
 
 
 def ask(shown: Shown) -> Question | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from page_driver import address, again, components, figures, numbers, opener, sent, told, words
+import torch
+from page_driver import address, again, components, figures, markup, numbers, opener, sent, told, words
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
@@ -17,13 +21,14 @@ pytest.importorskip("transformers")
 import transformers
 from pretrained import folder as save_folder
 
+from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import share_added
 from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.remarks import of_attention
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import folders
 from viz_transformer.huggingface.loading import load
-from viz_transformer.numerals import percent
+from viz_transformer.numerals import percent, significant
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
@@ -306,6 +311,38 @@ def test_layers_say_that_two_sub_layers_are_added_at_once(opened: Callable[..., 
 def test_layers_count_no_active_units_behind_a_gate(opened: Callable[..., AppTest]) -> None:
     assert "active units" in words(opened("gpt2", "layers", part="ffn"))
     assert "active units" not in words(opened("llama", "layers", part="ffn"))
+
+
+@pytest.mark.parametrize("name", ["qwen2_moe", "gpt_oss", "switch_transformers"])
+def test_a_router_has_its_recorded_numbers_and_marks_the_experts_that_were_chosen(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], name: str
+) -> None:
+    app = opened(name, "layers", part="ffn", layer="1", i="1", t="1")
+    run = decode(load(written(name)), "two hundred").trace
+    site, rows = "decoder.1.ffn", [row for row in markup(app).split("<tr") if "not chosen" in row or "vt-ly-bar" in row]
+    rows = [row for row in rows if re.search(r"<th>\d+</th><td>", row)]
+    numbers, shares = run[f"{site}.router"][0, 1].tolist(), run[f"{site}.experts"][0, 1].tolist()
+    assert len(rows) == len(numbers) == 4
+    for row, number, share in zip(rows, numbers, shares, strict=True):
+        assert html.escape(significant(number, 6)) in row
+        assert ("vt-ly-chosen" in row) == (share != 0) == ("not chosen" not in row)
+    own = [expert for expert, share in enumerate(shares) if share]
+    assert f"has {'experts' if len(own) > 1 else 'expert'} {' and '.join(map(str, own))}." in words(app)
+    assert "rule of this model’s own" not in words(app)
+    assert "Router" not in words(opened(name, "layers", part="attention"))
+
+
+def test_the_lens_reads_each_layer_with_the_models_own_norm(written: Callable[[str], Path]) -> None:
+    ckpt = load(written("llama"))
+    run = decode(ckpt, "two hundred").trace
+    model: Any = ckpt.instrument.model  # type: ignore[attr-defined]
+    with torch.no_grad():
+        theirs = model.lm_head(model.model.norm(run["decoder.0.residual_out"]))[0].double().softmax(-1)
+    found = lens(run, ckpt.instrument)
+    assert found.stations[1].name == "layer 0" and found.gap < 1e-5
+    best = theirs.topk(5, dim=-1)
+    assert np.array_equal(found.top_ids[:, 1], best.indices.numpy())
+    assert np.allclose(found.top_probs[:, 1], best.values.numpy(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("level", ["layer", "attention", "weight"])
