@@ -20,7 +20,7 @@ from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import controls, frame, links, pictures, questions, text
-from viz_transformer.ui.pages.run import notation_view, recorded
+from viz_transformer.ui.pages.run import answers, notation_view, passing, recorded
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
 
 LONGEST_EXAMPLE = 28
-LARGE = 70
-"""A longer answer does not fit into one line in large type at 1280 pixels."""
 
 
 def inputs(summary: Summary | None) -> DeltaGenerator | None:
@@ -114,13 +112,23 @@ def slider() -> None:
         number_slider(
             examples.number_of(written),
             written,
-            key="run_slider",
+            key=passing.SLIDER,
             on_number=take_number,
             bounds=(-examples.NUMBER_LIMIT, examples.NUMBER_LIMIT),
             step=examples.NUMBER_STEP,
             decimals=examples.NUMBER_DECIMALS,
             label="A number",
         )
+
+
+def place_ahead(both: frame.Runs | None) -> None:
+    """Where a number that the slider only passes is shown ahead of the page, if it can be."""
+    if number is None or both is None or not ahead_view.can(both):
+        passing.page_cannot()
+        return
+    with number, st.container(key="ahead"):
+        ahead_view.place()
+    passing.page_stands()
 
 
 def take_example(key: str) -> None:
@@ -132,6 +140,7 @@ def take_number(number: float, settled: bool) -> None:
     state.select(text=examples.number_text(number))
     if not settled:
         state.pass_through()
+        passing.show_ahead()
 
 
 def target_switch(shown: Shown) -> None:
@@ -181,13 +190,12 @@ def show_answer(shown: Shown) -> None:
     lead, written = answer_text(shown.ckpt, shown.run)
     if shown.target is not None and not lead:
         lead = "given: "
-    in_large(written or "(nothing but special tokens)", lead)
+    in_large(written or answers.NOTHING, lead)
 
 
 def in_large(answer: str, lead: str = "") -> None:
     """An answer, set smaller where it is long."""
-    longer = " vt-answer-long" if len(lead) + len(answer) > LARGE else ""
-    text.paragraph(answer, style=f"vt-answer{longer}", lead=lead)
+    text.paragraph(answer, style=answers.style(answer, lead), lead=lead)
 
 
 def remarks(shown: Shown) -> list[str]:
@@ -252,9 +260,7 @@ def ask(shown: Shown, drawn: Picture | None) -> None:
     if not shown.ckpt.anatomy.writes and (found := reading_view.question(shown)) is not None:
         questions.show(asked, found)
     elif drawn is not None:
-        chosen = state.selection()
-        position = chosen[KINDS[chosen["kind"]].queries.field]
-        questions.show(asked, question.question(shown, drawn, position, chosen["heads"]))
+        questions.show(asked, question.chosen_question(shown, drawn))
 
 
 def show_whole(both: frame.Runs) -> None:
@@ -332,6 +338,7 @@ NO_TEXT = "A recording cannot read another text"
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
 
 frame.title("Run")
+passing.page_begins()
 whole = FIELDS.now().run_view == "whole"
 asked = questions.place()
 status = frame.status()
@@ -373,7 +380,7 @@ if both is None and not isinstance(summary, str | RecordingSummary):
 if both is not None:
     from viz_transformer.ui.frame import steps
     from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
-    from viz_transformer.ui.pages.run import formula, question, reading_view, recording, whole_view
+    from viz_transformer.ui.pages.run import ahead_view, formula, question, reading_view, recording, whole_view
 
     if answer is not None:
         with answer:
@@ -387,4 +394,5 @@ if both is not None:
         show_whole(both)
     else:
         show_map(both)
+place_ahead(both)
 slider()

@@ -51,7 +51,7 @@ class Mounted:
             lambda route: route.fulfill(body=PAGE if route.request.url == ADDRESS else "", content_type="text/html"),
         )
         page.goto(ADDRESS)
-        sheet = "" if name == "selection" else style_sheet(name)
+        sheet = "" if name in ("ahead", "selection") else style_sheet(name)
         page.evaluate(MOUNT, [javascript(name), sheet, _given(data)])
         self.painted()
 

@@ -116,7 +116,11 @@ def test_a_dragged_slider_shows_the_run_of_the_number_under_its_thumb(app_server
     ckpt = vt.load("numbers-any")
     with opened(browser, app_server, text="42") as page:
         answer(page, "forty-two")
+        page.evaluate(
+            "window.ahead = []; vizTransformerAhead.listen((given) => window.ahead.push(given !== null)), undefined"
+        )
         slider = page.locator(SLIDER)
+        thumb = slider.element_handle()
         box = slider.bounding_box()
         middle = box["y"] + box["height"] / 2
         page.mouse.move(box["x"] + box["width"] / 2, middle)
@@ -132,6 +136,15 @@ def test_a_dragged_slider_shows_the_run_of_the_number_under_its_thumb(app_server
         page.mouse.up()
         assert len(shown) == 3
         expect_address(page, text=number)
+        page.wait_for_function("() => window.ahead.at(-1) === false")  # the page has caught up
+        assert page.evaluate("'vtAhead' in document.documentElement.dataset") is False
+        assert True in page.evaluate("window.ahead"), "the whole page was run for each number"
+        assert thumb.evaluate("(thumb) => thumb.isConnected"), "the slider was made anew under the pointer"
+        answer(page, vt.decode(ckpt, number).text)
+        expect(page.locator(BOX)).to_have_value(number)
+        page.go_back()
+        answer(page, "forty-two")
+        expect(page.locator(BOX)).to_have_value("42")
 
 
 def test_a_prepared_pair_shows_both_runs_with_one_click_by_keyboard_too(app_server, browser):

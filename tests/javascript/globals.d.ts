@@ -2,10 +2,12 @@
 interface Window {
   vizTransformerSelection: unknown
   vizTransformerDetails: unknown
+  vizTransformerAhead: unknown
   vizTransformerPulsed?: boolean
 }
 declare var vizTransformerSelection: any
 declare var vizTransformerDetails: any
+declare var vizTransformerAhead: any
 interface History {
   completesAddress?: boolean
 }

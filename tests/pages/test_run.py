@@ -2,6 +2,7 @@ import html
 import json
 import math
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from page_driver import (
     open_table,
     opener,
     recorded,
+    select,
     sent,
     stale,
     the_run,
     told,
     words,
 )
+from page_driver import drawn as alone
 from wording import wording
 
 from viz_transformer.analysis.models.untrained import recipe_like, untrained
@@ -36,7 +39,7 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
 from viz_transformer.sentences import capitalised, shortened
 from viz_transformer.ui.frame.text import literal
-from viz_transformer.ui.pages.run import whole_view
+from viz_transformer.ui.pages.run import passing, whole_view
 from viz_transformer.ui.session import examples, state
 
 opened = opener("run", run_view="map")  # the whole run is asked for where it is meant
@@ -173,6 +176,96 @@ def test_the_slider_follows_the_number_in_the_box(app):
         app.text_input(key="run_text").set_value(text).run()
         slider = told(app, "slider")
         assert (slider["value"], slider["text"]) == (value, text)
+
+
+# ---- a number that the slider passes, shown ahead of the page
+
+
+def ahead_of(**address):
+    """The fragment of Run alone, as it is run for a number that the slider passes, with this in the address."""
+
+    def fragment():
+        import streamlit as st
+
+        from viz_transformer.ui import pages  # noqa: F401
+        from viz_transformer.ui.frame import frame
+        from viz_transformer.ui.pages.run import ahead_view, passing
+
+        frame.begin()
+        st.session_state[passing.PASSES] = True
+        ahead_view.place()
+
+    return sent(alone(fragment, **address), "ahead")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"run_view": "whole", "t": "3"},
+        {"run_view": "whole", "level": "attention", "t": "2", "heads": "1"},
+        {"run_view": "map", "kind": "encoder", "layer": "0", "i": "2"},
+        {"run_view": "map", "heads": "mean", "t": "20"},
+    ],
+)
+def test_what_is_shown_ahead_of_the_page_is_what_the_page_shows(app, address):
+    header, arrays = ahead_of(text="42.10", checkpoint="numbers", **address)
+    opened(app, text="42.10", checkpoint="numbers", **address)
+    run = header["run"]
+    assert header["text"] == "42.10" and run["rows"] == told(app, "chips")["rows"] and run["chosen"] == chosen(app)
+    for paragraph in run["paragraphs"]:
+        lead = f'<span class="vt-lead">{html.escape(paragraph["lead"])}</span>' if paragraph["lead"] else ""
+        said = f'<p class="{paragraph["style"]}">{lead}{html.escape(paragraph["text"])}</p>'
+        assert said in markup(app)
+    pictures = ["whole"] if address["run_view"] == "whole" else ["matrix", "scrubber"]
+    assert len(run["paragraphs"]) == len(pictures)
+    for name in pictures:
+        (component,) = components(app, name)
+        assert arrays[name].tobytes() == component.bytes
+    wanted = [array.tobytes() for _, parts in all_sent(app, "whole_detail") for array in parts.values()]
+    assert [array.tobytes() for name, array in arrays.items() if name.startswith("detail.")] == (
+        wanted if "level" in address else []
+    )
+
+
+def stands(app):
+    return passing.STANDS in app.session_state
+
+
+def test_the_page_says_whether_a_number_can_be_shown_ahead_of_it(app, at_the_zoo):
+    assert stands(opened(app)) and sent(app, "ahead")[0] == {"text": "29,284.30"}
+    for cannot in (
+        {"pin_checkpoint": "numbers", "pin_text": "42"},  # two runs
+        {"target": "one"},  # whose answer is given
+        {"text": "x" * 60},  # another run is shown in its place
+    ):
+        assert not stands(opened(app, **cannot)) and not components(app, "ahead")
+        select(app, **state.PIN, target=None, text="42")
+        assert stands(again(app))
+    assert not stands(opened(at_the_zoo, checkpoint="own", text="bad"))
+
+
+def test_a_number_is_shown_ahead_only_of_a_page_that_stands_for_all_else_that_is_chosen(monkeypatch):
+    memory, asked, fields = {}, [], {"text": "42", "t": 3, "layer": 1}
+    monkeypatch.setattr(passing, "st", SimpleNamespace(session_state=memory, rerun=asked.append))
+    monkeypatch.setattr(passing, "state", SimpleNamespace(selection=lambda: fields))
+    passing.show_ahead()
+    assert asked == [] and not passing.passes()
+    passing.page_begins()
+    passing.page_stands()
+    fields |= {"text": "43", "t": 0}
+    passing.show_ahead()
+    assert asked == [passing.FRAGMENT] and passing.passes() and not passing.passes()
+    passing.page_begins()  # for another text it still stands while it is run anew
+    passing.show_ahead()
+    passing.page_begins()
+    assert asked == [passing.FRAGMENT] * 2 and not passing.passes()
+    fields["layer"] = 0
+    passing.show_ahead()
+    assert len(asked) == 2
+    passing.page_begins()
+    fields["layer"] = 1
+    passing.show_ahead()
+    assert len(asked) == 2
 
 
 def test_only_models_of_numbers_have_a_slider(at_the_zoo):

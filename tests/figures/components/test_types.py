@@ -37,6 +37,7 @@ from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.ui.components import keys, saving
+from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path(str(files(components)))
@@ -177,6 +178,13 @@ def _slider() -> Iterator[Any]:
         yield slider_data(value, "0.5", label="A number", least=-1.0, most=1.0, step=0.1, decimals=2)
 
 
+def _ahead() -> Iterator[Any]:
+    row = next(_chips())
+    paragraph = Paragraph(".vt-answer", "given: ", "abc", "vt-answer")
+    yield ahead_payload(Ahead("abc", 3, {"t": 0}, [row], [paragraph], {"matrix": next(_matrix())}), "token")
+    yield caught_up_payload("abc")
+
+
 WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "MatrixHeader": _matrix,
     "LinesHeader": _lines,
@@ -197,6 +205,7 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "KeysData": _keys,
     "SavingData": _saving,
     "SliderData": _slider,
+    "AheadHeader": _ahead,
 }
 
 
@@ -275,7 +284,7 @@ def typedefs() -> dict[str, Any]:
     return found
 
 
-PLAIN = {"string": str, "number": (int, float), "boolean": bool, "CanvasTextAlign": str}
+PLAIN = {"any": object, "string": str, "number": (int, float), "boolean": bool, "CanvasTextAlign": str}
 
 
 class _Comparison:

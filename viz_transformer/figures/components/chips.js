@@ -1,3 +1,4 @@
+import { ahead } from "./parts/ahead.js"
 import { curvesTo } from "./parts/curves.js"
 import { drawing, element, icon } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
@@ -213,7 +214,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const rows = () => root.vt.rows
   if (!known) {
     parentElement.append(root)
-    root.vt = { rows: [], given: "" }
+    root.vt = { rows: [], given: "", shown: "" }
     root.vt.flight = drawing("svg", { class: "flight", "aria-hidden": "true" })
     root.vt.flown = ""
     root.vt.fly = () => {
@@ -230,6 +231,23 @@ export default function ({ data, parentElement, setTriggerValue }) {
       // behind the map, which says in its next frame what the new row looks at
       requestAnimationFrame(() => requestAnimationFrame(root.vt.fly))
     })
+    root.vt.show = (/** @type {{rows: ChipRow[]}} */ data) => {
+      const shown = JSON.stringify(data)
+      if (shown === root.vt.shown) return
+      root.vt.shown = shown
+      root.vt.rows = data.rows.map((row) => rowOf(row, (text) => root.vt.write(text)))
+      const within = parentElement instanceof ShadowRoot && root.contains(parentElement.activeElement)
+      root.vt.flight.replaceChildren()
+      root.replaceChildren(...rows().map((row) => row.line), root.vt.flight)
+      if (within)
+        rows()
+          .find((row) => row.begin)
+          ?.begin?.focus()
+    }
+    root.vt.alone = ahead.listen((given) => {
+      root.vt.show(given ? given.strip : root.vt.data)
+      rows().forEach((row) => row.mark())
+    })
     root.vt.edit = () => {
       if (root.clientWidth)
         rows()
@@ -241,21 +259,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.vt.write = (/** @type {unknown} */ text) => setTriggerValue("text", text)
   const given = JSON.stringify(data)
   if (given !== root.vt.given) {
-    root.vt.rows = data.rows.map((/** @type {ChipRow} */ row) =>
-      rowOf(row, (/** @type {unknown} */ text) => root.vt.write(text)),
-    )
-    const within = parentElement instanceof ShadowRoot && root.contains(parentElement.activeElement)
-    root.vt.flight.replaceChildren()
-    root.replaceChildren(...rows().map((row) => row.line), root.vt.flight)
-    if (within)
-      rows()
-        .find((row) => row.begin)
-        ?.begin?.focus()
+    Object.assign(root.vt, { given, data }) // else what is shown ahead of the page stays
+    root.vt.show(data)
   }
-  root.vt.given = given
   rows().forEach((row) => row.mark())
   return () => {
     root.vt.deaf()
+    root.vt.alone()
     clearTimeout(root.vt.landing)
     document.removeEventListener("vt-edit", root.vt.edit)
     root.remove()

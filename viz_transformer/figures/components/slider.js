@@ -1,3 +1,4 @@
+import { ahead } from "./parts/ahead.js"
 import { element } from "./parts/elements.js"
 import { makeLive } from "./parts/live.js"
 import { rootIn } from "./parts/stage.js"
@@ -7,7 +8,8 @@ import { rootIn } from "./parts/stage.js"
 
 // A slider over numbers: Python hears of each place while the thumb is dragged, and that it has settled, as `number`
 // {value, settled, count}. data: {label, value, text, least, most, step, decimals, count}: `text` is how the number is
-// written now, `value` null where it is none that the slider reaches; `count` is that of the last place that was answered.
+// written now, `value` null where it is none that the slider reaches; `count` is that of the last place that was answered. A run
+// that is shown ahead of the page answers as well.
 const REST = 50
 const SETTLE = 350
 
@@ -41,8 +43,10 @@ const make = (root) => {
     show((value + 0).toLocaleString("en", digits))
     live.move(value)
   }
+  const alone = ahead.listen((given) => given?.count === count && live.answered())
   return {
     live,
+    alone,
     update(/** @type {SliderData} */ data) {
       given = data
       range.min = String(data.least)
@@ -69,6 +73,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.vt.update(data)
   return () => {
     root.vt.live.stop()
+    root.vt.alone()
     root.remove()
   }
 }

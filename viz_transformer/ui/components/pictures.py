@@ -148,12 +148,11 @@ def slider(
     `on_number` gets the number under the thumb while it is dragged, and whether it has settled. The browser takes what
     is drawn for the answer, so this comes last on a page.
     """
-    count = f"{key}_count"
 
     def heard() -> None:
         told = _told(key, "number")
         if isinstance(told, Mapping) and _is_place(told.get("count")) and _is_number(told.get("value")):
-            st.session_state[count] = told["count"]
+            st.session_state[_count_of(key)] = told["count"]
             on_number(min(max(float(told["value"]), bounds[0]), bounds[1]), told.get("settled") is True)
 
     data = slider_data(
@@ -164,9 +163,18 @@ def slider(
         most=bounds[1],
         step=step,
         decimals=decimals,
-        count=st.session_state.get(count, 0),
+        count=slider_count(key),
     )
     _put("slider", key, data, on_number_change=heard)
+
+
+def slider_count(key: str) -> int:
+    """The number of the move that the slider with this key told last; 0 before there was one."""
+    return int(st.session_state.get(_count_of(key), 0))
+
+
+def _count_of(key: str) -> str:
+    return f"{key}_count"
 
 
 def _put(

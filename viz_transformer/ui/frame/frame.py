@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
     from viz_transformer.ui.session.runs import Shown
 
+Rows = Literal["none", "last", "chosen"]
+"""Which decoder rows a page shows."""
+
 _STAGE, _RUN, _MODELS = "page_stage", "page_run", "page_models"
 TABLE_ASKED, TABLE_OPEN = "table_asked", "table_open"
 """Where the session keeps the key of the table that was asked for, until it is closed; whether this run shows it."""
@@ -233,7 +236,7 @@ class Runs:
 def runs(
     status: DeltaGenerator,
     *,
-    rows: Literal["none", "last", "chosen"] = "last",
+    rows: Rows = "last",
     recording: str | None = None,
     steps: bool = False,
 ) -> Runs | None:
@@ -267,14 +270,20 @@ def runs(
         both = Runs(instead)
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
-    fit(both.main)
-    if rows == "chosen" and chosen["rows"] == "own":
-        b = None if both.b is None else passes.with_own_rows(both.b)
-        both = replace(both, a=passes.with_own_rows(both.a), b=b)
-    follow(both.main)
+    both = in_bounds(both, rows=rows)
     if rows != "none":
         remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
+    return both
+
+
+def in_bounds(both: Runs, *, rows: Rows) -> Runs:
+    """The runs with the rows that are chosen, and the selection brought into their bounds; rows: as `runs` has it."""
+    fit(both.main)
+    if rows == "chosen" and state.SHARED.now().rows == "own":
+        b = None if both.b is None else passes.with_own_rows(both.b)
+        both = replace(both, a=passes.with_own_rows(both.a), b=b)
+    follow(both.main)
     return both
 
 

@@ -53,10 +53,19 @@ def place() -> DeltaGenerator:
 def show(place: DeltaGenerator, question: Question | None) -> None:
     """The line, or nothing where a page has no run to ask; a problem with the run stands in its place."""
     if question is not None and not problems.is_there():
-        longer = " vt-question-long" if len(question.asks) + len(question.answer) > ONE_LINE else ""
         with place:
-            asks, answer = (said.replace(" %", "\N{NO-BREAK SPACE}%") for said in (question.asks, question.answer))
-            text.paragraph(answer, style=f"vt-question{longer}", lead=f"{asks} ")
+            asks, answer, style = line(question)
+            text.paragraph(answer, style=style, lead=asks)
+
+
+def line(question: Question | None) -> tuple[str, str, str]:
+    """What the line asks, what it answers, and its class; no percent sign is parted from its number. Empty without a
+    question."""
+    if question is None:
+        return "", "", "vt-question"
+    asks, answer = (said.replace(" %", "\N{NO-BREAK SPACE}%") for said in (question.asks, question.answer))
+    longer = " vt-question-long" if len(asks) + len(answer) > ONE_LINE else ""
+    return f"{asks} ", answer, f"vt-question{longer}"
 
 
 def cited(token: str) -> str:

@@ -219,6 +219,12 @@ def pass_through() -> None:
     st.session_state[_PASSING] = True
 
 
+def shown_ahead() -> None:
+    """What was selected is shown ahead of the page, which is not run for it: the address stays as it is, and another
+    one is believed in the next run."""
+    st.session_state[_TOUCHED] = st.session_state[_PASSING] = False
+
+
 def passes_through() -> bool:
     """Whether what is selected now is only passed on the way to something else."""
     return bool(st.session_state.get(_PASSING))

@@ -1,3 +1,4 @@
+import { ahead } from "./ahead.js"
 import { element } from "./elements.js"
 import { unpack } from "./payload.js"
 import { selection } from "./selection.js"
@@ -23,8 +24,8 @@ export const rootIn = (parent, className) =>
 
 /**
  * Calls make(root) once and update(payload) with each new data, and with what is there already for a component that
- * listens to it `again`. `make` returns {update, draw, remove}; draw is called after a change of size, theme, fonts or
- * selection, and may read root.clientWidth.
+ * listens to it `again`, and with what is shown ahead of the page, until that has caught up. `make` returns {update, draw,
+ * remove}; draw is called after a change of size, theme, fonts or selection, and may read root.clientWidth.
  * @param {Component} component
  * @param {string} className
  * @param {(root: HTMLElement) => Made} make
@@ -54,13 +55,27 @@ export function mount(component, className, make) {
     theme.addEventListener("transitionend", draw)
     root.append(theme)
     document.fonts.addEventListener("loadingdone", draw)
+    const take = (/** @type {Uint8Array<ArrayBuffer>} */ bytes) => {
+      const payload = unpack(bytes)
+      Object.assign(root.vt, { shown: bytes, has: payload.header.table })
+      made.update(payload)
+      made.ready = true
+    }
+    const alone = ahead.listen((given) => {
+      const bytes = given ? given[className] : root.vt.data
+      if (!bytes || !made.ready || sameBytes(root.vt.shown, bytes)) return
+      take(bytes)
+      draw()
+    })
     root.vt = {
       made,
+      take,
       draw,
       stop() {
         sizes.disconnect()
         window.removeEventListener("resize", draw)
         deaf()
+        alone()
         document.fonts.removeEventListener("loadingdone", draw)
       },
     }
@@ -72,12 +87,11 @@ export function mount(component, className, make) {
     ])
       document.fonts.load(font).then((loaded) => loaded.length && draw())
   }
-  const { made, draw, stop } = root.vt
-  if (made.again || !sameBytes(root.vt.data, data)) {
-    const payload = unpack(data)
-    Object.assign(root.vt, { data, has: payload.header.table })
-    made.update(payload)
-    made.ready = true
+  const { made, take, draw, stop } = root.vt
+  const fresh = !sameBytes(root.vt.data, data) // else what is shown ahead of the page stays
+  root.vt.data = data
+  if (made.again || (fresh && !sameBytes(root.vt.shown, data))) {
+    take(data)
     if (root.clientWidth) made.draw()
     else draw()
   }

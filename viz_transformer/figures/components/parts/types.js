@@ -114,6 +114,13 @@
  *   count: number}} SliderData
  */
 /**
+ * A run that is shown ahead of its page; `count` is that of the slider's move that it answers, `token` that of the pick which
+ * Python has heard of last. `place` is a selector.
+ * @typedef {{place: string, lead: string, text: string, style: string}} AheadParagraph
+ * @typedef {{text: string, run?: {count: number, token: string, chosen: Record<string, any>, rows: ChipRow[],
+ *   paragraphs: AheadParagraph[]}}} AheadHeader
+ */
+/**
  * A sub-layer; an attention has its kind and so many heads.
  * @typedef {{layer: number, part: string, kind?: string, heads?: number}} WholePart
  * @typedef {{name: string, ink: string, field: string, tokens: Token[], padded: number[], parts: WholePart[],

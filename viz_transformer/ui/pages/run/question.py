@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question, cited, where
+from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -18,3 +20,9 @@ def question(shown: Shown, picture: Picture, position: int, heads: tuple[int, ..
     written = shown.run.steps[step]
     sure = f"The model gave {cited(written.token)} {percent(exponential(written.log_prob))}."
     return Question(asked.asks, f"{asked.answer} {sure}")
+
+
+def chosen_question(shown: Shown, picture: Picture) -> Question | None:
+    """The same of the row that is selected."""
+    chosen = state.selection()
+    return question(shown, picture, chosen[KINDS[chosen["kind"]].queries.field], chosen["heads"])

@@ -68,6 +68,12 @@ def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]]
     return answer
 
 
+def ahead(shown: Shown) -> tuple[bytes, list[bytes]]:
+    """The same picture ahead of the page, and what its level needs. Raises ValueError where it cannot be drawn."""
+    place = _place(shown)
+    return drawn(shown, head_of(shown, state.selection()), ""), [] if place.level == "run" else _inside(shown, place)
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where the picture looks: its level, the attention that is chosen, and the positions on its two sides.

@@ -1,0 +1,85 @@
+"""A run shown ahead of its page: what pictures and paragraphs would say, while the page itself is not run.
+
+One invisible component stands for it, at one place of the page. What it was told last holds: a run, or that the page
+has caught up; where the page no longer has the component, it has caught up as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.source import javascript
+from viz_transformer.ui.components.selection import heard
+
+_ahead = st.components.v2.component("viz_transformer_ahead", js=javascript("ahead"))
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """What stands in the place of the paragraph that the selector `place` finds, as `text.paragraph` would draw it."""
+
+    place: str
+    lead: str
+    text: str
+    style: str
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A run as it is shown ahead of the page.
+
+    text: what is run. count: that of the slider's move that asked for it. chosen: the selection, as
+    `selection.tell_chosen` tells it. rows: those of the strip. pictures: the payload of each picture, by the name of
+    its component. details: deeper levels of the whole run, each several together.
+    """
+
+    text: str
+    count: int
+    chosen: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    paragraphs: Sequence[Paragraph]
+    pictures: Mapping[str, bytes]
+    details: Sequence[bytes] = ()
+
+
+def show_ahead(given: Ahead) -> None:
+    """Show this run on the page, which has not been run for it."""
+    _ahead(key="ahead_component", data=ahead_payload(given, heard()))
+
+
+def caught_up(text: str) -> None:
+    """The page itself shows this text: what was shown ahead of it is over."""
+    _ahead(key="ahead_component", data=caught_up_payload(text))
+
+
+def caught_up_payload(text: str) -> bytes:
+    """That there is nothing ahead of the page, as one value."""
+    return payload.pack({"text": text})
+
+
+def ahead_payload(given: Ahead, token: str) -> bytes:
+    """The run as one value; `token` is that of the pick which Python has heard of last."""
+    header = {
+        "text": given.text,
+        "run": {
+            "count": given.count,
+            "token": token,
+            "chosen": given.chosen,
+            "rows": given.rows,
+            "paragraphs": [
+                {"place": each.place, "lead": each.lead, "text": each.text, "style": f"{each.style} vt-plain"}
+                for each in given.paragraphs
+            ],
+        },
+    }
+    details = {
+        f"detail.{number}.{name}": payload.raw(array.tobytes())
+        for number, together in enumerate(given.details)
+        for name, array in payload.unpack(together)[1].items()
+    }
+    return payload.pack(header, **{name: payload.raw(data) for name, data in given.pictures.items()}, **details)

@@ -1,0 +1,95 @@
+"""The run of a number that the slider passes, shown ahead of the page, which is not run for it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+
+from viz_transformer.figures.components.payload import with_table
+from viz_transformer.ui.components.ahead import Ahead, Paragraph, caught_up, show_ahead
+from viz_transformer.ui.components.pictures import slider_count
+from viz_transformer.ui.frame import frame, pictures, problems, questions, steps
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.strip import answer_text, chip_data
+from viz_transformer.ui.pages.run import answers, passing, whole_view
+from viz_transformer.ui.pages.run.fields import FIELDS
+from viz_transformer.ui.pages.run.question import chosen_question
+from viz_transformer.ui.session import cached, state
+from viz_transformer.ui.session.memory import search_at_rest
+from viz_transformer.ui.session.runs import Shown
+
+QUESTION, ANSWER = ".st-key-question .vt-question", ".st-key-answer .vt-answer"
+
+
+def can(both: Runs) -> bool:
+    """Whether another run can be shown in the place of this one: not beside a second one, of an answer that is given or
+    branches off, or where it stands for one that cannot be made."""
+    chosen = state.SHARED.now()
+    alone = both.b is None and not problems.is_there()
+    return alone and both.a.ckpt.anatomy.writes and chosen.target is None and chosen.branch == 0
+
+
+@st.fragment(key=passing.FRAGMENT)
+def place() -> None:
+    """Where a run is shown ahead of the page. In a run of the page that has caught up; alone it is run for what is
+    selected by then, of which the page is run where it cannot be shown so."""
+    if not passing.passes():
+        caught_up(state.SHARED.now().text)
+        return
+    state.shown_ahead()
+    try:
+        both = frame.in_bounds(Runs(_shown()), rows="last" if _whole() else "chosen")
+        show_ahead(_ahead(both))
+    except ValueError:
+        state.select()
+        state.pass_through()
+        st.rerun()
+    search_at_rest()
+
+
+def _whole() -> bool:
+    return FIELDS.now().run_view == "whole"
+
+
+def _shown() -> Shown:
+    """The run of what is selected. Raises ValueError where it cannot be made."""
+    summary, text, how = frame.selected(), state.SHARED.now().text, state.how()
+    if isinstance(summary, str):
+        raise ValueError(summary)
+    run = cached.run(summary, text, None, how, _may_end)
+    return Shown("A", summary, text, cached.checkpoint(summary), run, None, how)
+
+
+def _may_end(done: int, most: int) -> None:
+    """Lets Streamlit end the run of the fragment, for a number that came later: it does where its session is read."""
+    state.passes_through()
+
+
+def _ahead(both: Runs) -> Ahead:
+    """What the parts of the page would say of this run. Raises ValueError where it cannot be drawn."""
+    shown, selection, asked = both.main, state.selection(), None
+    paragraphs, details, drawn = [], list[bytes](), None
+    with suppress(ValueError):
+        drawn = pictures.selected_picture(both)
+        asked = chosen_question(shown, drawn)
+    paragraphs.append(Paragraph(QUESTION, *questions.line(asked)))
+    if _whole():
+        given, details = whole_view.ahead(shown)
+        views = {"whole": given}
+    elif drawn is None:
+        raise ValueError("the map of this run cannot be drawn")
+    else:
+        lead, written = answer_text(shown.ckpt, shown.run)
+        written = written or answers.NOTHING
+        paragraphs.append(Paragraph(ANSWER, lead, written, answers.style(written, lead)))
+        views = {"matrix": drawn.matrix(follows=True), "scrubber": steps.scrubber_data(shown)}
+    return Ahead(
+        text=shown.text,
+        count=slider_count(passing.SLIDER),
+        chosen=state.picked(),
+        rows=chip_data(shown.ckpt, shown.run, shown.text, selection["target"]),
+        paragraphs=paragraphs,
+        pictures={name: with_table(data) for name, data in views.items()},
+        details=details,
+    )
