@@ -77,6 +77,8 @@ _MODERN = {
     "bos_token_id": None,
     "eos_token_id": None,
 }
+_DEBERTA = {**_READS, "relative_attention": True, "position_biased_input": False, "pos_att_type": ["c2p", "p2c"]}
+_XLNET = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48, "pad_token_id": PAD}
 # model_type -> class, settings; a name after a slash is another setup of the family
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "bos_token_id": START}),
@@ -111,6 +113,12 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
         {**_ROPE, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]], "window_size": 3},
     ),
     "bloom": ("BloomForCausalLM", {"hidden_size": 32, "n_layer": 2, "n_head": 4, **_ENDS}),
+    "falcon": ("FalconForCausalLM", {**_ROPE, "ffn_hidden_size": 48}),
+    "falcon/grouped": (
+        "FalconForCausalLM",
+        {**_ROPE, "ffn_hidden_size": 48, "new_decoder_architecture": True, "num_kv_heads": 2, "bias": True},
+    ),
+    "falcon/serial": ("FalconForCausalLM", {**_ROPE, "bias": True, "parallel_attn": False, "multi_query": False}),
     "bert": ("BertForMaskedLM", _READS),
     "roberta": ("RobertaForMaskedLM", _READS),
     "electra": ("ElectraForMaskedLM", {**_READS, "embedding_size": 16}),
@@ -121,6 +129,14 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "modernbert": ("ModernBertForMaskedLM", _MODERN),
     "distilbert": ("DistilBertForMaskedLM", _DISTIL),
+    "deberta": ("DebertaForMaskedLM", _DEBERTA),
+    "deberta/biased": (
+        "DebertaForMaskedLM",
+        {**_DEBERTA, "position_biased_input": True, "type_vocab_size": 2, "legacy": False, "pos_att_type": ["c2p"]},
+    ),
+    "deberta-v2": ("DebertaV2ForMaskedLM", {**_DEBERTA, "position_buckets": 4, "norm_rel_ebd": "layer_norm"}),
+    "deberta-v2/shared": ("DebertaV2ForMaskedLM", {**_DEBERTA, "share_att_key": True, "legacy": False}),
+    "xlnet": ("XLNetForTokenClassification", {**_XLNET, **_TAGS}),
     "t5": ("T5ForConditionalGeneration", _T5),
     "mt5": ("MT5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
     "switch_transformers": (
@@ -141,15 +157,22 @@ LABELLED: dict[str, tuple[str, dict[str, Any]]] = {
     "distilbert/labels": ("DistilBertForSequenceClassification", {**_DISTIL, **_LABELS}),
     "albert/labels": ("AlbertForSequenceClassification", {**_READS, "embedding_size": 16, **_LABELS}),
     "modernbert/labels": ("ModernBertForSequenceClassification", {**_MODERN, **_LABELS}),
+    "deberta-v2/labels": ("DebertaV2ForSequenceClassification", {**_DEBERTA, **_LABELS}),
+    "xlnet/labels": ("XLNetForSequenceClassification", {**_XLNET, **_LABELS}),
     "bert/tags": ("BertForTokenClassification", {**_READS, **_TAGS}),
     "roberta/tags": ("RobertaForTokenClassification", {**_READS, **_TAGS}),
     "electra/tags": ("ElectraForTokenClassification", {**_READS, "embedding_size": 16, **_TAGS}),
     "distilbert/tags": ("DistilBertForTokenClassification", {**_DISTIL, **_TAGS}),
     "albert/tags": ("AlbertForTokenClassification", {**_READS, "embedding_size": 16, **_TAGS}),
+    "deberta/tags": ("DebertaForTokenClassification", {**_DEBERTA, **_TAGS}),
     "modernbert/tags": ("ModernBertForTokenClassification", {**_MODERN, **_TAGS}),
 }
-WRITING = [name for name, (cls, _) in KINDS.items() if not cls.endswith("ForMaskedLM")]
-HEARD = ("gptj", "gpt_neo", "bloom")
+WRITING = [name for name, (cls, _) in KINDS.items() if not cls.endswith(("ForMaskedLM", "ForTokenClassification"))]
+HEARD = [
+    name
+    for name in KINDS
+    if name.partition("/")[0] in ("gptj", "gpt_neo", "bloom", "falcon", "deberta", "deberta-v2", "xlnet")
+]
 """Those whose attention calls torch's functions by itself."""
 PAIRS = [name for name, (_, settings) in KINDS.items() if "decoder_start_token_id" in settings]
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from pretrained import HEARD
+import transformers
+from pretrained import HEARD, folder, word_pieces
+from tokenizers import processors
 
-from viz_transformer.checkpoint import Checkpoint
+from viz_transformer import read
+from viz_transformer.checkpoint import Checkpoint, CheckpointError
+from viz_transformer.huggingface.loading import load
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, Scale, SetMask
 from viz_transformer.running.record import Trace
 from viz_transformer.running.tracing import trace
@@ -45,7 +52,8 @@ def test_edited_weights_give_what_the_untouched_model_makes_with_such_a_softmax(
 
     monkeypatch.setattr(torch.nn.functional, "softmax", changed)
     with torch.no_grad():
-        expected = theirs(name)(input_ids=torch.tensor([IDS]), output_attentions=True)
+        segments = {"token_type_ids": torch.zeros(1, len(IDS), dtype=torch.long)} if name == "xlnet" else {}
+        expected = theirs(name)(input_ids=torch.tensor([IDS]), output_attentions=True, **segments)
     assert calls == len(opened(name).anatomy.attentions)
     for site, weights in zip(opened(name).anatomy.attentions, expected.attentions, strict=True):
         assert torch.equal(found[f"{site}.weights"], weights)
@@ -99,3 +107,107 @@ def test_the_bias_of_bloom_is_a_slope_for_each_head_by_the_place_of_the_key(open
     slopes = torch.tensor([2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8])  # of four heads, Press et al. (2022)
     expected = slopes[:, None, None] * torch.arange(len(IDS))
     assert torch.equal(found, expected.expand(-1, len(IDS), -1))
+
+
+def test_heads_of_falcon_that_share_keys_and_values_have_them_once(opened: Opened, theirs: Theirs) -> None:
+    """In its newer layers each head has a copy of its own, so an edit has to reach the copies of all that share it."""
+    ckpt = opened("falcon/grouped")
+    found = recorded(ckpt, Scale("decoder.0.self.value", 2.0, at=(1, None, None)))
+    assert found["decoder.0.self.key"].shape == found["decoder.0.self.key_unrotated"].shape == (1, 2, len(IDS), 8)
+    before = recorded(ckpt)["decoder.0.self.head_out"]
+    assert torch.equal(found["decoder.0.self.head_out"][:, :2], before[:, :2])
+    torch.testing.assert_close(found["decoder.0.self.head_out"][:, 2:], before[:, 2:] * 2)
+
+
+@pytest.mark.parametrize("name", ["deberta", "deberta-v2", "xlnet"])
+def test_scores_with_terms_for_distances_are_a_sentence(opened: Opened, name: str) -> None:
+    found = recorded(opened(name))
+    with pytest.raises(KeyError, match="terms for distances"):
+        found["encoder.0.self.scores"]
+    assert "for how far a key is from the query" in opened(name).anatomy.missing["encoder.embed.position"]
+
+
+def changed(where: Path, name: str, **settings: Any) -> Path:
+    path = folder(where, name) / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+    return where
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("falcon", {"alibi": True}, "adds its slopes twice"),
+        ("deberta", {"talking_head": True}, "mixes the weights of its heads"),
+        ("xlnet", {"bi_data": True}, "bi_data to True, which is not read"),
+        ("xlnet", {"attn_type": "uni"}, "another model"),
+    ],
+)
+def test_settings_that_are_not_read_are_a_sentence(
+    tmp_path: Path, name: str, settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(CheckpointError, match=said):
+        load(changed(tmp_path / "model", name, **settings))
+
+
+def test_falcons_slopes_are_added_twice_by_the_pinned_transformers() -> None:
+    """Why it is refused: the day this fails, Falcon with slopes can be opened."""
+    sizes = {"vocab_size": 40, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4}
+    config = transformers.FalconConfig(**sizes, alibi=True, initializer_range=0.3)
+    logits = []
+    model = transformers.FalconForCausalLM(config).eval()
+    for how in ("eager", "sdpa"):
+        model.config._attn_implementation = how
+        with torch.no_grad():
+            logits.append(model(torch.tensor([IDS])).logits)
+    assert float((logits[0] - logits[1]).abs().max()) > 1e-3
+
+
+def test_a_convolution_between_two_layers_is_said(tmp_path: Path) -> None:
+    """Of DeBERTa v2's large models: what the first layer gives out is not what the second reads."""
+    ckpt = load(folder(tmp_path / "model", "deberta-v2", conv_kernel_size=3))
+    assert "the next layer read other vectors" in ckpt.anatomy.missing["encoder.0.residual_out"]
+    found = recorded(ckpt)
+    assert "encoder.0.residual_out" not in found and "encoder.1.residual_out" in found
+
+
+def test_xlnets_predictions_are_left_out_and_its_vectors_are_theirs(tmp_path: Path, theirs: Theirs) -> None:
+    """The head of the folder predicts by a second stream of vectors."""
+    where = folder(tmp_path / "model", "xlnet", cls="XLNetLMHeadModel")
+    ckpt = load(where)
+    found = recorded(ckpt)
+    assert ckpt.anatomy.output == "none" and "logits" not in found
+    assert "second stream" in ckpt.anatomy.missing["logits"]
+    with pytest.raises(NotTold, match="second stream"):
+        ckpt.instrument.read_out(found["encoder.out"], "encoder")
+    model = transformers.XLNetModel.from_pretrained(where)
+    with torch.no_grad():
+        expected = model(torch.tensor([IDS]), token_type_ids=torch.zeros(1, len(IDS), dtype=torch.long))
+    assert torch.equal(found["encoder.out"], expected.last_hidden_state)
+
+
+def closing_pieces() -> Any:
+    """Word pieces with what XLNet's tokenizers put around texts, and their segments."""
+    pieces = word_pieces()
+    own = transformers.PreTrainedTokenizerFast(
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        tokenizer_object=type(pieces.backend_tokenizer).from_str(pieces.backend_tokenizer.to_str()),
+        **{name: pieces.special_tokens_map[name] for name in ("pad_token", "unk_token", "cls_token", "sep_token")},
+    )
+    own.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A:0 [SEP]:0 [CLS]:2",
+        pair="$A:0 [SEP]:0 $B:1 [SEP]:1 [CLS]:2",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    return own
+
+
+@pytest.mark.parametrize("pair", [None, "a dog ran"])
+def test_segments_of_xlnet_are_those_of_its_tokenizer(tmp_path: Path, pair: str | None) -> None:
+    where = folder(tmp_path / "model", "xlnet/labels", tokenizer=closing_pieces)
+    run = read(load(where), "the cat sat", pair=pair)
+    given = closing_pieces()("the cat sat", pair, return_tensors="pt")
+    assert given["token_type_ids"].max() == 2 and run.trace.src_ids == tuple(given["input_ids"][0].tolist())
+    with torch.no_grad():
+        expected = transformers.XLNetForSequenceClassification.from_pretrained(where)(**given, output_attentions=True)
+    assert torch.equal(run.trace["logits"], expected.logits)
+    assert torch.equal(run.trace["encoder.1.self.weights"], expected.attentions[1])

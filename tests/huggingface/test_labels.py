@@ -22,6 +22,7 @@ from viz_transformer.running.edits import Scale
 from viz_transformer.running.labels import Labels, holding
 from viz_transformer.ui.pages.run import labels_view
 
+CLASSIFIES = 2  # the id of [CLS]
 TEXT = "the cat sat on the mat"
 Opened = Callable[[str], Checkpoint]
 
@@ -31,7 +32,9 @@ def test_logits_and_weights_are_theirs_bit_by_bit(opened: Opened, theirs: Callab
     trace = read(opened(name), TEXT).trace
     given = torch.tensor([trace.src_ids])
     with torch.no_grad():
-        expected = theirs(name)(input_ids=given, output_attentions=True)
+        ends = (given == CLASSIFIES) * 2  # XLNet's tokenizers give that token a segment of its own
+        segments = {"token_type_ids": ends} if name.startswith("xlnet") else {}
+        expected = theirs(name)(input_ids=given, output_attentions=True, **segments)
     assert torch.equal(trace["logits"], expected.logits)
     for layer, weights in enumerate(expected.attentions):
         assert torch.equal(trace[f"encoder.{layer}.self.weights"], weights)

@@ -53,6 +53,9 @@ FURTHER = {
     "albert": "encoder",
     "gpt_oss": "decoder",
     "qwen2_moe": "decoder",
+    "bloom": "decoder",
+    "deberta-v2": "encoder",
+    "xlnet": "encoder",
     "pegasus": "cross",
     "switch_transformers": "cross",
 }

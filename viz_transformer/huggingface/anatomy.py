@@ -33,13 +33,13 @@ _WIDTH = ("d_model", "hidden_size", "n_embd", "dim")
 _HIDDEN: Mapping[StackName, tuple[str, ...]] = {
     stack: (
         f"{stack}_ffn_dim",
+        "ffn_hidden_size",
         "d_ff",
         "ffn_dim",
         "intermediate_size",
         "n_inner",
         "hidden_dim",
         "d_inner",
-        "ffn_hidden_size",
     )
     for stack in ("encoder", "decoder")
 }
@@ -85,6 +85,8 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         else:
             recorded.append(Point(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
     labels, scoring = read.labels(output)
+    if output == "none" and family.headless:
+        missing["logits"] = family.headless
     if output in ("next token", "masked token"):
         last: StackName = "decoder" if "decoder" in family.stacks else "encoder"
         recorded.append(replace(LOGITS, grows=_grows(last)))
@@ -172,6 +174,9 @@ class _Settings:
     def heads(self, stack: StackName, width: int) -> Heads:
         count = self.number(_HEADS[stack])
         keys = self.optional(("num_key_value_heads",)) or count
+        if (new := self.config.get("new_decoder_architecture")) is not None:  # of Falcon
+            own = 1 if self.config.get("multi_query") is not False else count
+            keys = (self.optional(("num_kv_heads",)) or count) if new else own
         size = self.optional(("head_dim", "d_kv")) or width // count
         if count % keys or not size:
             raise CheckpointError(
@@ -252,6 +257,8 @@ def _grows(stack: StackName) -> Growth:
 def _embed_points(stack: StackName, places: StackPlaces, missing: dict[str, str], why: str | None) -> Iterator[Point]:
     """why: the reason that the embeddings do not make the input by themselves."""
     parts = {"token": places.tokens, "segment": places.segments, "position": places.positions}
+    if places.segments_last:
+        parts["segment"] = parts.pop("segment")
     meanings = {point.name: point.meaning for point in EMBED} | {
         "segment": "the vectors of the first or second text of a pair",
         "out": "what the first layer reads",
@@ -352,6 +359,8 @@ def _derived(
             missing[scores] = (
                 "a number that belongs to no key takes part in its softmax, so scores alone do not give weights"
             )
+        elif (heard := places.attention.heard) is not None and heard.scores:
+            missing[scores] = heard.scores
         elif read.config.get("attn_logit_softcapping") is None:
             bias = " + bias" if family.biased and kind == "self" else ""
             yield _attention_point(scores, WEIGHTS, f"query @ key^T / divisor{bias}, before the mask")

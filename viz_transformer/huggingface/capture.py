@@ -87,10 +87,10 @@ _SITE = "viz_transformer_site"
 
 class _Site:
     """One attention, and the full names of its points. follows: its weights follow from its queries and keys, so those
-    of a long one need not be made."""
+    of a long one need not be made. keys: how many heads hold keys."""
 
-    def __init__(self, name: str, *, follows: bool) -> None:
-        self.follows = follows
+    def __init__(self, name: str, *, follows: bool, keys: int) -> None:
+        self.follows, self.keys = follows, keys
         self.is_self, self.is_cross = name.endswith(".self"), name.endswith(".cross")
         self.query, self.key, self.value = f"{name}.query", f"{name}.key", f"{name}.value"
         self.mask, self.bias, self.sink = f"{name}.mask", f"{name}.bias", f"{name}.sink"
@@ -303,7 +303,9 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     for (kind, place), next_norm in zip(attentions.items(), following, strict=True):
         site, stream = f"{name}.{kind}", f"{name}.residual_after_{kind}"
         follows = f"{site}.scores" in ears.points and f"{site}.sink" not in ears.points
-        layer.get_submodule(place.module).__dict__[_SITE] = named = _Site(site, follows=follows)
+        layer.get_submodule(place.module).__dict__[_SITE] = named = _Site(
+            site, follows=follows, keys=ears.attentions[site].key
+        )
         ears.turns(layer.get_submodule(place.module), named)
         ears.reads(layer.get_submodule(place.module), f"{site}.in")
         if place.heard is not None:
@@ -341,7 +343,9 @@ def _listen_to_turning(attention: nn.Module) -> None:
         now = PASS.get()
         if now is not None and now.site is not None:
             asked, held = now.site.unturned
-            query, key = now.tap(asked, query), now.tap(held, key)
+            query, shared = now.tap(asked, query), key.size(1) // now.site.keys
+            changed = now.tap(held, own_heads := key[:, ::shared])
+            key = key if changed is own_heads else repeated(changed, shared)
         return own(query, key, *args, **kwargs)
 
     setattr(turned, NAME, True)

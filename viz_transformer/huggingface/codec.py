@@ -102,11 +102,14 @@ def codecs_of(
             reads_specials=anatomy.output == "masked token",
             reads_pairs=anatomy.reads_pairs,
             separator=tokenizer.sep_token_id if anatomy.reads_pairs else None,
+            closing=tokenizer.cls_token_id if summary.family.closing_segment else None,
             **shared,
         )
         types = getattr(model.model.config, "type_vocab_size", None) or 0
         if summary.family.segmented and types > 1:
             model.separator = source.separator
+        if summary.family.closing_segment:
+            model.separator, model.closing = source.separator, source.closing
     if anatomy.has_decoder:
         start: int | None = None
         forced: tuple[int, ...] = ()
@@ -170,11 +173,12 @@ class HuggingFaceCodec:
     splits_characters: bool = False
     reads_pairs: bool = False
     separator: int | None = None
+    closing: int | None = None
     marks_continuations: bool = False
 
     def second(self, ids: Sequence[int]) -> int | None:
         """Where the second of two texts begins."""
-        return second_text(ids, self.separator, self.padding)
+        return second_text(ids, self.separator, self.padding, self.closing)
 
     def continuation(self, id: int) -> str | None:
         """By the marks of its tokenizer: of WordPiece "##" in front, of others no blank in front. A token without a
@@ -274,6 +278,8 @@ class HuggingFaceCodec:
         """Raise ValueError where the tokenizer tells two texts apart otherwise than by what stands between them."""
         second = self.second(ids)
         ours = [int(second is not None and place >= second) for place in range(len(ids))]
+        if self.closing is not None:
+            ours = [2 if token == self.closing else own for token, own in zip(ids, ours, strict=True)]
         if self.separator is not None and theirs is not None and any(theirs) and list(theirs) != ours:
             raise ValueError(
                 "the tokenizer numbers the tokens of two texts in a way that is not known here: give one text"

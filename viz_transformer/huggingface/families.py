@@ -35,6 +35,8 @@ class HeardPlace:
     window: str = ""
     divisor: float | None = None
     apart: bool = False
+    scores: str = ""
+    """Why scores do not follow from queries and keys, in words; "" where they do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +96,11 @@ class StackPlaces:
     """One stack. module: within the model without its head, "" if it is that; the other paths are within it.
 
     positions: what gives the positions' vectors, with rows of its table that stand before position 0. segments: what
-    gives the vectors of the first or second text. input_norm: the norm that the sum of these goes through. scale: the
-    stack's own number that the tokens' vectors are multiplied by behind `tokens`. narrow: the setting that says how
-    many features the embeddings have; final_map: what makes so many of the stream again, where they are fewer. shared:
-    fewer layers stand in the model than the stream goes through, so that some are gone through several times.
+    gives the vectors of the first or second text, behind those of positions if they are `segments_last`. input_norm:
+    the norm that the sum of these goes through. scale: the stack's own number that the tokens' vectors are multiplied
+    by behind `tokens`. narrow: the setting that says how many features the embeddings have; final_map: what makes so
+    many of the stream again, where they are fewer. shared: fewer layers stand in the model than the stream goes
+    through, so that some are gone through several times.
     """
 
     module: str
@@ -107,6 +110,7 @@ class StackPlaces:
     positions: str | None = None
     first_row: int | Literal["after padding"] = 0
     segments: str | None = None
+    segments_last: bool = False
     input_norm: str | None = None
     scale: str | None = None
     final_norm: str | None = None
@@ -142,6 +146,10 @@ class Family:
     """Whether the second of two texts is told apart by a vector that is added to each of its tokens."""
     tagger: tuple[str, ...] = ("classifier",)
     """As `head`, of a class that gives each token a label."""
+    closing_segment: bool = False
+    """Whether its attention compares segments, of which the token that ends a text for a classifier has a third."""
+    headless: str = ""
+    """Why a class of it without logits has none, if it could have some."""
     instead: Mapping[str, str] = field(default_factory=dict)
     """Classes that are opened as another, which leaves out what has no place among tokens."""
 
@@ -301,6 +309,19 @@ _BLOOM_STACK = StackPlaces(
     final_norm="ln_f",
 )
 
+_FALCON_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="self_attention",
+        out="self_attention.dense",
+        norm="input_layernorm",
+        maps=("query_key_value",),
+        fused="by head",
+        heard=HeardPlace(),
+    ),
+    ffn=FeedForwardPlace(module="mlp", out="mlp.dense_4h_to_h", norm="input_layernorm", rewritten=True),
+    parallel=True,
+)
+
 # --- encoders alone
 
 _BERT_LAYER = LayerPlaces(
@@ -369,6 +390,52 @@ _MODERN_BERT_STACK = StackPlaces(
         ffn=FeedForwardPlace(module="mlp", out="mlp.Wo", norm="mlp_norm"),
     ),
     final_norm="final_norm",
+)
+
+_APART = "its scores have terms for distances too, which are not recorded"
+_DEBERTA_V2_LAYER = replace(
+    _BERT_LAYER,
+    attention=replace(
+        _BERT_LAYER.attention,
+        maps=("query_proj", "key_proj", "value_proj"),
+        heard=HeardPlace(argument=1, given="kept", apart=True, scores=_APART),
+    ),
+)
+_DEBERTA_LAYER = replace(
+    _BERT_LAYER,
+    attention=replace(
+        _BERT_LAYER.attention,
+        maps=("in_proj",),
+        fused="by head",
+        divided=True,
+        heard=HeardPlace(argument=1, given="kept", scores=_APART),
+    ),
+)
+_DEBERTA = replace(_BERT, title="DeBERTa", stacks={"encoder": replace(_BERT_STACK, layer=_DEBERTA_LAYER)}, instead={})
+_XLNET_LAYER = LayerPlaces(
+    attention=AttentionPlace(
+        module="rel_attn",
+        out="rel_attn.o",
+        norm="rel_attn.layer_norm",
+        maps=("q", "k", "v"),
+        heard=HeardPlace(mask="attn_mask_h", argument=2, given="closed", apart=True, scores=_APART),
+    ),
+    ffn=FeedForwardPlace(module="ff", out="ff.layer_2", norm="ff.layer_norm"),
+    norm="post",
+)
+_XLNET = Family(
+    title="XLNet",
+    stacks={
+        "encoder": StackPlaces(
+            module="", layers="layer", tokens="word_embedding", layer=_XLNET_LAYER, tokens_first=True
+        )
+    },
+    heads={name: output for name, output in _MASKED.items() if name != "ForMaskedLM"},
+    head=(),
+    acts=DISTANCES,
+    closing_segment=True,
+    instead={"XLNetLMHeadModel": "XLNetModel"},
+    headless="XLNet predicts tokens by a second stream of vectors, which is not recorded",
 )
 
 # --- encoders with decoders
@@ -476,6 +543,12 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "bloom": replace(
             _GPT2, title="BLOOM", stacks={"decoder": _BLOOM_STACK}, acts=SLOPES, learned=False, biased=True
         ),
+        "falcon": replace(
+            _LLAMA,
+            title="Falcon",
+            gated=False,
+            stacks=_decoder(_FALCON_LAYER, layers="h", tokens="word_embeddings", final_norm="ln_f"),
+        ),
         "mixtral": replace(_LLAMA, title="Mixtral", stacks=_experts("mlp.gate")),
         "qwen2_moe": replace(_LLAMA, title="Qwen2, experts", stacks=_SOME_EXPERTS),
         "qwen3_moe": replace(_LLAMA, title="Qwen3, experts", stacks=_SOME_EXPERTS),
@@ -517,6 +590,11 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             gated=True,
             instead={},
         ),
+        "deberta": _DEBERTA,
+        "deberta-v2": replace(
+            _DEBERTA, title="DeBERTa v2, v3", stacks={"encoder": replace(_BERT_STACK, layer=_DEBERTA_V2_LAYER)}
+        ),
+        "xlnet": _XLNET,
         "t5": _T5,
         "mt5": replace(_T5, title="mT5"),
         "switch_transformers": replace(_T5, title="Switch", stacks=_SWITCH, divided="tie_word_embeddings"),
@@ -537,7 +615,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "recurrent_gemma"), _STATES),
         **dict.fromkeys(
             (
-                *("falcon", "deberta", "deberta-v2", "xlnet", "mpt", "codegen", "big_bird"),
+                *("mpt", "codegen", "big_bird"),
                 *("longformer", "led", "fsmt", "prophetnet", "funnel", "reformer", "openai-gpt", "xlm", "ctrl"),
             ),
             _ROUTE,

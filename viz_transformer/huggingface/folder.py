@@ -22,6 +22,7 @@ from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.untrusted import check_header
 from viz_transformer.huggingface.anatomy import anatomy_of_config
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
+from viz_transformer.huggingface.set_up import as_set_up, not_read
 from viz_transformer.model.instrument import OutputKind
 from viz_transformer.sentences import quoted
 
@@ -191,21 +192,9 @@ def family_of(config: Mapping[str, Any], where: Path) -> Family:
         raise CheckpointError(
             f"{where} makes each layer of several (inner_group_num), which is not known here: {_PLAIN}"
         )
-    return _as_set_up(family, config) if family.kind == "decoder-only" else family
-
-
-def _as_set_up(family: Family, config: Mapping[str, Any]) -> Family:
-    """A decoder alone whose config moves or leaves out its norms, or parts what is added at once."""
-    if config.get("use_parallel_residual") is False:
-        one = family.stacks["decoder"]
-        family = replace(family, stacks={"decoder": replace(one, layer=replace(one.layer, parallel=False))})
-    if config.get("do_layer_norm_before") is False:
-        one = family.stacks["decoder"]
-        post = replace(one, layer=replace(one.layer, norm="post"), final_norm=None)
-        family = replace(family, stacks={"decoder": post})
-    if config.get("_remove_final_layer_norm") is True:
-        family = replace(family, stacks={"decoder": replace(family.stacks["decoder"], final_norm=None)})
-    return family
+    if (found := not_read(kind, config)) is not None:
+        raise CheckpointError(f"{where} sets {found[0]} to {quoted(config[found[0]])}, which is not read: {found[1]}")
+    return as_set_up(kind, family, config)
 
 
 def _architecture(config: Mapping[str, Any], family: Family, where: Path) -> tuple[str, OutputKind]:

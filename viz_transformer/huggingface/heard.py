@@ -28,12 +28,15 @@ def with_mask(
     one that closes nothing."""
     how = place.heard
     assert how is not None
-    by_place = how.argument is not None and len(args) > how.argument
-    found = args[how.argument or 0] if by_place else kwargs.get(how.mask)
+    place_of = how.argument if how.argument is not None and len(args) > how.argument else None
+    found = kwargs.get(how.mask) if place_of is None else args[place_of]
     if found is None and how.given == "closed":
         stream: Tensor = args[0]
         found = stream.new_zeros(stream.size(0), stream.size(0), stream.size(1), 1)
-        kwargs = {**kwargs, how.mask: found}
+        if place_of is None:
+            kwargs = {**kwargs, how.mask: found}
+        else:
+            args = (*args[:place_of], found, *args[place_of + 1 :])
     return found, args, kwargs
 
 

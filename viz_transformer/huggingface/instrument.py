@@ -20,12 +20,13 @@ from viz_transformer.model.stepping import padded
 from viz_transformer.model.tap import OFF, Tap
 
 
-def second_text(ids: Sequence[int], separator: int | None, pad: int | None) -> int | None:
-    """Where the second of two texts begins: behind the first separator, if more than separators follow; else None."""
+def second_text(ids: Sequence[int], separator: int | None, *around: int | None) -> int | None:
+    """Where the second of two texts begins: behind the first separator, if more follows than separators, and tokens
+    that may stand around texts; else None."""
     if separator is None or separator not in ids:
         return None
     behind = ids.index(separator) + 1
-    return behind if set(ids[behind:]) - {separator, pad} else None
+    return behind if set(ids[behind:]) - {separator, *around} else None
 
 
 NO_HEAD = "this model has no output layer, so no vector of it has logits"
@@ -40,6 +41,7 @@ class HuggingFaceModel:
         self.model.requires_grad_(False)
         self.base: nn.Module = model.base_model
         self.separator: int | None = None  # of two texts that are told apart by vectors of their own
+        self.closing: int | None = None  # the token that has a segment of its own
         for places in family.stacks.values():
             if places.shared:
                 _go_through_each_once(self.base.get_submodule(places.module), places.layers, model.config)
@@ -88,12 +90,12 @@ class HuggingFaceModel:
         return torch.ones_like(ids) if pad is None else (ids != pad).long()
 
     def segments(self, rows: Rows, ids: Tensor) -> Tensor:
-        """0 for tokens of the first text, 1 for those of the second: [B, T]."""
+        """0 for tokens of the first text, 1 for those of the second, 2 for one with a segment of its own: [B, T]."""
         found = torch.zeros_like(ids)
         for row, given in enumerate(rows):
-            if (second := second_text(given, self.separator, self.anatomy.source_pad)) is not None:
+            if (second := second_text(given, self.separator, self.anatomy.source_pad, self.closing)) is not None:
                 found[row, second : len(given)] = 1
-        return found
+        return found if self.closing is None else found.masked_fill(ids == self.closing, 2)
 
     def run(self, tap: Tap, batch: int, start: int = 0, **given: Any) -> Tensor:
         """One pass of the whole model: its logits, or what a model without logits gives out."""
@@ -122,7 +124,7 @@ class HuggingFaceModel:
 
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
         if "logits" not in self.anatomy.point:
-            raise NotTold(NO_HEAD)
+            raise NotTold(self.anatomy.missing.get("logits", NO_HEAD))
         if (why := self.anatomy.missing.get("read_out")) is not None:
             raise NotTold(why)
         with torch.no_grad():
@@ -138,7 +140,11 @@ class HuggingFaceModel:
         if getattr(config, self.family.divided, False):
             stream = stream * config.d_model**-0.5
         for name in self.family.tagger if self.anatomy.output == "token class" else self.family.head:
-            stream = getattr(self.model, name)(stream)
+            part: nn.Module = getattr(self.model, name)
+            if name == "lm_predictions":  # of DeBERTa, which multiplies with the embeddings
+                stream = part(stream, self._stack(stack).get_submodule(places.tokens))
+            else:
+                stream = part(stream)
         if (scale := getattr(config, "logit_scale", None)) is not None:
             stream = stream * scale
         if (bias := getattr(self.model, "final_logits_bias", None)) is not None:
@@ -150,11 +156,13 @@ class HuggingFaceModel:
     def parameters_of(self, site: str) -> AttentionParameters:
         place, layer = self._place(site)
         attention = layer.get_submodule(place.module)
-        maps = [_linear(attention.get_submodule(name)) for name in place.maps]
+        maps = [_linear(_part(attention, name), to_heads=True) for name in place.maps]
         if len(maps) == 1:
             maps = _split(maps[0], self.anatomy.attentions[site], by_head=place.fused == "by head")
         query, key, value = maps
-        return AttentionParameters(query, key, value, _linear(layer.get_submodule(place.out)))
+        if isinstance(bias := getattr(attention, "q_bias", None), Tensor):  # of DeBERTa, beside the map of all three
+            query, value = query._replace(bias=bias), value._replace(bias=getattr(attention, "v_bias"))  # noqa: B009
+        return AttentionParameters(query, key, value, _linear(_part(layer, place.out)))
 
     def table(self, what: TableName, stack: StackName) -> Tensor:
         places = self.family.stacks[stack]
@@ -182,6 +190,8 @@ class HuggingFaceModel:
             scaling: Any = getattr(
                 layer.get_submodule(place.module), "scaling", self.anatomy.attentions[site].size ** -0.5
             )
+            if place.heard is not None and place.heard.scores:
+                continue  # several terms, each divided by itself
             found[f"{site}.divisor"] = 1.0 if place.divided else 1 / float(scaling)
             if place.heard is not None and place.heard.divisor is not None:
                 found[f"{site}.divisor"] = place.heard.divisor
@@ -259,8 +269,17 @@ def _go_through_each_once(stack: nn.Module, path: str, config: Any) -> None:
     config.num_hidden_groups = count
 
 
-def _linear(module: nn.Module) -> Linear:
-    """The map of a Linear, or of a Conv1D, which is stored [in, out]."""
+def _part(module: nn.Module, path: str) -> nn.Module | Tensor:
+    """What stands there: a module, or numbers."""
+    where, _, name = path.rpartition(".")
+    found: nn.Module | Tensor = getattr(module.get_submodule(where), name)
+    return found
+
+
+def _linear(module: nn.Module | Tensor, *, to_heads: bool = False) -> Linear:
+    """That of a Linear, of a Conv1D, which is stored [in, out], or of numbers [D, H, E], to heads or from them."""
+    if isinstance(module, Tensor):
+        return Linear(module.flatten(1).T if to_heads else module.flatten(1), None)
     weight, bias = module.weight, getattr(module, "bias", None)
     assert isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor))
     return Linear(weight if isinstance(module, nn.Linear) else weight.T, bias)

@@ -104,10 +104,12 @@ def _other_inputs(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
         total, token = (parts["out"] if parts["sum"] is None else parts["sum"]), parts["token"]
         if token is None or total is None:
             continue
-        for name in ("segment", "position"):
-            if (part := parts[name]) is not None:
-                token = token + part
-        if not torch.equal(token, total):
+        sums = [token, token]
+        for order, names in enumerate((("segment", "position"), ("position", "segment"))):
+            for name in names:
+                if (part := parts[name]) is not None:
+                    sums[order] = sums[order] + part
+        if not any(torch.equal(each, total) for each in sums):
             yield from (f"{stack}.embed.{name}" for name in ("segment", "position", "sum") if parts[name] is not None)
 
 
@@ -181,10 +183,12 @@ def _partial(
 
 def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
     """Derived scores from which the weights do not follow."""
-    for site, divisor in ((site, model.scalars()[f"{site}.divisor"]) for site in model.anatomy.attentions):
+    scalars = model.scalars()
+    for site in model.anatomy.attentions:
         name = f"{site}.scores"
         if name not in model.anatomy.point:
             continue
+        divisor = scalars[f"{site}.divisor"]
         query, key, mask = (values[f"{site}.{part}"] for part in ("query", "key", "mask"))
         key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)
         scores = attention_scores(query, key, divisor, values.get(f"{site}.bias"))

@@ -25,7 +25,7 @@ class InputSum:
     not tell two texts apart; out: the point `embed.out`, what the first layer reads. before_norm: the point
     `embed.sum`, of which a norm makes `out`; None where `out` itself is the sum.
     scale_error, sum_error: the largest differences between what the trace has and the same product and sum, made anew
-    in float32; 0 if every number is the same, as it is in a run in evaluation mode without edits.
+    in float32, in the order that it has; 0 if every number is the same, as in a run in evaluation mode without edits.
     """
 
     rows: tuple[int, ...]
@@ -147,9 +147,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     scale = trace.scalars[f"{stack}.embed.scale"]
     scaled, out = trace[f"{stack}.embed.token"][0, at], trace[f"{stack}.embed.out"][0, at]
     segment, position, before_norm = part("segment"), part("position"), part("sum")
-    total = scaled
-    for added in (segment, position):
-        total = total if added is None else total + added
+    sums = [_sum(scaled, *parts) for parts in ((segment, position), (position, segment))]
     return InputSum(
         rows=rows,
         embedding=embedding.numpy(),
@@ -158,10 +156,16 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
         position=_numbers(position),
         out=out.numpy(),
         scale_error=_gap(embedding * scale, scaled),
-        sum_error=_gap(total, out if before_norm is None else before_norm),
+        sum_error=min(_gap(total, out if before_norm is None else before_norm) for total in sums),
         segment=_numbers(segment),
         before_norm=_numbers(before_norm),
     )
+
+
+def _sum(total: torch.Tensor, *parts: torch.Tensor | None) -> torch.Tensor:
+    for added in parts:
+        total = total if added is None else total + added
+    return total
 
 
 def input_difference(a: InputSum, b: InputSum) -> InputDifference:

@@ -42,7 +42,9 @@ def masks(shown: Shown) -> None:
         labels_view.answer(shown)
         return
     if not fills_masks(shown.trace.anatomy):
-        text.paragraph(GIVES[shown.trace.anatomy.output])
+        why = shown.trace.anatomy.missing.get("logits")
+        said = GIVES[shown.trace.anatomy.output] if why is None else f"This model writes nothing: {why}."
+        text.paragraph(said)
         return
     now, read = state.SHARED.now(), shown.trace.src
     offered = _can_be_masked(shown)
