@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,7 +16,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.sentences import shortened
-from viz_transformer.text.codec import both_of, joined
+from viz_transformer.text.codec import AS_USUAL, both_of, joined
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
@@ -53,15 +54,16 @@ if TYPE_CHECKING:
 LONGEST_EXAMPLE = 28
 
 
-def inputs(summary: Summary | None) -> DeltaGenerator | None:
-    """The sentence box, beside it examples and, for numbers, the place of a slider that writes into the box."""
+def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerator]:
+    """The sentence box, beside it examples and, for numbers, the place of a slider that writes into the box; and the
+    place of what can be chosen of how the text is read."""
     task = None if summary is None else summary.card.get("task")
     offered = () if summary is None else examples.offered(summary)
     left, middle, right = st.columns([5, 4, 3] if examples.takes_numbers(task) else [5, 6, 1], gap="medium")
     if isinstance(summary, RecordingSummary):
         with left:
             st.text_input(NO_TEXT, label_visibility="collapsed", placeholder=NO_TEXT, key="run_recorded", disabled=True)
-        return None
+        return None, middle
     pairs = summary is not None and summary.anatomy.reads_pairs
     with left:
         label = examples.label(task)
@@ -69,6 +71,7 @@ def inputs(summary: Summary | None) -> DeltaGenerator | None:
     if pairs:
         with middle:
             text_box(SECOND, key="run_second", place=1)
+    choices = (left if pairs else middle).container(horizontal=True, vertical_alignment="center", key="run_choices")
     if offered:
         key, text_now = "run_example", state.SHARED.now().text
         st.session_state[key] = text_now if text_now in offered else None
@@ -85,9 +88,9 @@ def inputs(summary: Summary | None) -> DeltaGenerator | None:
                 label_visibility="collapsed",
             )
     if not examples.takes_numbers(task):
-        return None
+        return None, choices
     with right:
-        return frame.place("number")
+        return frame.place("number"), choices
 
 
 def text_box(label: str, *, key: str, place: int | None = None) -> None:
@@ -206,6 +209,8 @@ def remarks(shown: Shown) -> list[str]:
         sentences.append(unknown)
     if long := length_sentence(ckpt, run):
         sentences.append(long)
+    if read := shown.how.read.words():
+        sentences.append(f"The text is read {', '.join(read)}.")
     if not ckpt.anatomy.writes:
         return [*sentences, *reading_view.remarks(ckpt.anatomy)]
     if shown.target is not None:
@@ -214,7 +219,7 @@ def remarks(shown: Shown) -> list[str]:
             f" Its log-probability is {labels.number(run.log_prob, 2)} over {len(run.steps)}"
             f" {'step' if len(run.steps) == 1 else 'steps'}."
         )
-    elif words := shown.how.words():
+    elif words := replace(shown.how, read=AS_USUAL).words():
         sentences.append(f"Written by: {words}. The Decoding page chooses that.")
     if shown.target is None and (rules := ckpt.codec("target").rules):
         sentences.append(f"The model's own settings keep tokens out: {', '.join(map(str, rules))}.")
@@ -344,7 +349,7 @@ asked = questions.place()
 status = frame.status()
 summary = frame.selected()
 with st.container(key="inputs"):
-    number = inputs(None if isinstance(summary, str) else summary)
+    number, choices = inputs(None if isinstance(summary, str) else summary)
 answer = given = None
 if has_answer_line(summary):
     with st.container(horizontal=True, vertical_alignment="center", key="answer"):
@@ -380,7 +385,18 @@ if both is None and not isinstance(summary, str | RecordingSummary):
 if both is not None:
     from viz_transformer.ui.frame import steps
     from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
-    from viz_transformer.ui.pages.run import ahead_view, formula, question, reading_view, recording, whole_view
+    from viz_transformer.ui.pages.run import (
+        ahead_view,
+        formula,
+        question,
+        reading_choices,
+        reading_view,
+        recording,
+        whole_view,
+    )
+
+    with choices:
+        reading_choices.show(both.a.ckpt)
 
     if answer is not None:
         with answer:

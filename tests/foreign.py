@@ -8,7 +8,7 @@ an answer. It tells no parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -22,7 +22,7 @@ from viz_transformer.model.instrument import Anatomy, AttentionParameters, Heads
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import Growth, Point
 from viz_transformer.model.tap import OFF, Tap
-from viz_transformer.text.codec import Encoded
+from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
 from viz_transformer.text.rules import Rule
 
 D, F, V = 12, 20, len(TARGET)
@@ -211,6 +211,16 @@ class ForeignCodec:
     adds_end = False
     splits_characters = True
     reads_pairs = False
+    choices: tuple[str, ...] = ()
+    how_read = AS_USUAL
+
+    @property
+    def languages(self) -> Mapping[str, int]:
+        return {}
+
+    def read_as(self, how: HowRead) -> ForeignCodec:
+        check_choices(how, ())
+        return self
 
     def second(self, ids: Sequence[int]) -> int | None:
         return None

@@ -6,6 +6,7 @@ Weights are large enough that attention is not flat. Several tokens end an answe
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,54 @@ def likely_pieces() -> Any:
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     )
+
+
+LANGUAGES = {
+    "mbart": ("en_XX", "de_DE"),
+    "mbart50": ("en_XX", "de_DE"),
+    "nllb": ("eng_Latn", "deu_Latn"),
+    "m2m_100": ("en", "de"),
+}
+"""A tokenizer with languages: what texts are in by its own settings, and another one."""
+
+
+def in_languages(name: str, where: Path) -> Any:
+    """A tokenizer that puts the token of a language around each text, of one of the classes that do."""
+    pieces = [(token, score) for token, score in _pieces() if token not in ("<pad>", "<s>", "</s>", "<unk>")]
+    first = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    if name == "m2m_100":
+        return _with_sentencepiece(where)
+    if name == "nllb":
+        letters = sorted({sign for token, _ in pieces for sign in token})
+        vocabulary = {token: id for id, token in enumerate([*(token for token, _ in first), *letters])}
+        return transformers.NllbTokenizer(vocab=vocabulary, merges=[], src_lang="eng_Latn")
+    cls = transformers.MBartTokenizer if name == "mbart" else transformers.MBart50Tokenizer
+    return cls(vocab=[*first, *pieces], src_lang="en_XX")
+
+
+def _pieces() -> list[tuple[str, float]]:
+    return [
+        (token, float(score))
+        for token, score in json.loads(likely_pieces().backend_tokenizer.to_str())["model"]["vocab"]
+    ]
+
+
+def _with_sentencepiece(where: Path) -> Any:
+    import sentencepiece
+
+    where.mkdir(parents=True, exist_ok=True)
+    text = where / "lines.txt"
+    text.write_text("\n".join(LINES))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text), model_prefix=str(where / "spm"), vocab_size=60, hard_vocab_limit=False, minloglevel=2
+    )
+    spm = sentencepiece.SentencePieceProcessor(model_file=str(where / "spm.model"))
+    names = ["<s>", "<pad>", "</s>", "<unk>", *(spm.id_to_piece(id) for id in range(3, spm.vocab_size()))]
+    (where / "vocab.json").write_text(json.dumps({name: id for id, name in enumerate(names)}))
+    made = [str(where / name) for name in ("vocab.json", "spm.model")]
+    codes = transformers.M2M100Tokenizer(*made).lang_code_to_id
+    tokens = [f"__{code}__" for code in codes]  # the published folders name them as well
+    return transformers.M2M100Tokenizer(*made, src_lang="en", additional_special_tokens=tokens)
 
 
 def tokenizer_of(name: str) -> Any:

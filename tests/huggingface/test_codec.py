@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
+from foreign import foreign_checkpoint
 from pretrained import byte_pieces, folder, likely_pieces, word_pieces
 
 from viz_transformer.analysis import word_groups
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.loading import load
+from viz_transformer.model.kinds import SideName
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import is_of_a_word
 
 Opened = Callable[[str], Checkpoint]
@@ -98,6 +101,39 @@ def test_a_typed_special_token_stays_text_but_for_a_mask_that_is_filled_in(one_e
         assert inner == ([2] if name == "t5" else [])  # the one that ends each text
     masked = one_end("bert").codec("source").encode("the [MASK] ran")
     assert masked.tokens[:3] == ("[CLS]", "the", "[MASK]") and masked.tokens[-1] == "[SEP]"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5", "bert", "roberta"])
+@pytest.mark.parametrize("typed", ["</s>", "<pad>", "[MASK]", "[SEP] [CLS]", "a</s></s> b", "<s>", "<unk>", "[PAD]"])
+def test_typed_special_tokens_are_text_until_they_are_chosen(opened: Opened, name: str, typed: str) -> None:
+    ckpt = opened(name)
+    side: SideName = "source" if ckpt.anatomy.has_encoder else "target"
+    tokenizer, text = ckpt.codec(side).tokenizer, f"the {typed} cat"  # type: ignore[attr-defined]
+    around = tokenizer("")["input_ids"]
+    specials = {*tokenizer.all_special_ids}
+    codec = ckpt.codec(side)
+    found = [i for i in codec.encode(text).ids if i in specials - {codec.unknown, codec.mask}]
+    assert found == [i for i in around if i in specials]
+    read = ckpt.read_as(special_tokens=True).codec(side).encode(text)
+    assert list(read.ids) == tokenizer(text)["input_ids"]
+
+
+def test_what_was_chosen_of_a_text_is_for_one_run_only(opened: Opened) -> None:
+    ckpt = opened("bert")
+    plain = ckpt.codec("source").encode("the [SEP] cat")
+    assert plain.tokens[2] == "[UNK]" and plain.originals[2] == "[SEP]"
+    chosen = ckpt.read_as(special_tokens=True)
+    assert chosen.codec("source").encode("the [SEP] cat").tokens[2] == "[SEP]"
+    assert chosen.read_as().codec("source").encode("the [SEP] cat") == plain
+    assert trace(chosen, "the [SEP] cat").src_ids != trace(ckpt, "the [SEP] cat").src_ids
+    with pytest.raises(ValueError, match="never turns into a special token"):
+        foreign_checkpoint().read_as(special_tokens=True)
+
+
+def test_a_prefix_stays_text_where_special_tokens_are_chosen(one_end: Opened) -> None:
+    run = decode(one_end("gpt2").read_as(special_tokens=True), "the cat</s>", prefix="</s>x", max_steps=12)
+    assert 2 in run.trace.tgt_ids and 2 not in [step.token_id for step in run.steps if step.forced]
+    assert run.text.startswith("</s>x")
 
 
 def test_unknown_text_keeps_what_was_typed(opened: Opened) -> None:

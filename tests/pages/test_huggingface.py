@@ -20,6 +20,7 @@ pytest.importorskip("transformers")
 
 import transformers
 from pretrained import folder as save_folder
+from pretrained import in_languages
 
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import share_added
@@ -32,6 +33,7 @@ from viz_transformer.numerals import percent, significant
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
+from viz_transformer.text.codec import HowRead
 from viz_transformer.ui.session import state
 
 transformers.logging.set_verbosity_error()
@@ -413,6 +415,37 @@ def test_a_folder_that_cannot_be_opened_is_a_sentence(app: AppTest, tmp_path: Pa
     at_models(app)
     app.text_input(key="open_weights_path").set_value(str(tmp_path))
     assert "no attention" in words(again(app))
+
+
+def test_run_reads_and_writes_in_the_languages_that_are_chosen(
+    alone: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sentencepiece")
+    where = save_folder(tmp_path / "many", "mbart", tokenizer=lambda: in_languages("mbart50", tmp_path), seed=5)
+    monkeypatch.setenv(folders.CHECKPOINTS_VARIABLE, str(where))
+    app = alone("run", checkpoint="many", text="two hundred", kind="cross")
+    app.selectbox(key="run_language").set_value("de_DE").run()
+    app.selectbox(key="run_source_language").set_value("it_IT").run()
+    assert app.session_state["selection"]["read_as"] == HowRead("de_DE", "it_IT")
+    ckpt = load(where).read_as(language="de_DE", source_language="it_IT")
+    reads, writes = told(app, "chips")["rows"]
+    assert reads["chips"][0]["text"] == "it_IT"
+    written = decode(ckpt, "two hundred").tokens
+    assert [chip["text"] for chip in writes["chips"]] == [token.replace(" ", "␣") for token in written]
+    assert wording("the_text_is_read", "from it_IT, into de_DE") in words(app)
+    asked = {"checkpoint": "many", "text": "two hundred", "kind": "cross", "read_as": "from:it_IT,into:de_DE"}
+    later = alone("attention", **asked)
+    assert told(later, "chips")["rows"][0]["chips"][0]["text"] == "it_IT"
+    wrong = alone("run", **{**asked, "read_as": "into:xx"})
+    assert "is not a language of this model" in words(wrong)
+
+
+def test_run_reads_special_tokens_as_such_where_that_is_chosen(opened: Callable[..., AppTest]) -> None:
+    app = opened("bert", "run", text="the [SEP] cat")
+    assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]][2] == "[UNK]"
+    app.toggle(key="run_special_tokens").set_value(True).run()
+    assert app.session_state["selection"]["read_as"] == HowRead(special_tokens=True)
+    assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]][2] == "[SEP]"
 
 
 def test_a_saved_trace_is_opened_on_tensors(app: AppTest, written: Callable[[str], Path], tmp_path: Path) -> None:

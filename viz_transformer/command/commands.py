@@ -60,6 +60,17 @@ BleuOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option(metavar="CODE", help="The language to answer in, of a model with several: de_DE, de, deu_Latn, ..."),
+]
+SourceLanguageOption = Annotated[
+    str | None, typer.Option(metavar="CODE", help="The language of the text, of a model with several.")
+]
+SpecialTokensOption = Annotated[
+    bool,
+    typer.Option("--special-tokens", help="Read a special token that is typed, such as </s>, as one, not as text."),
+]
 
 
 def run(words: Sequence[str]) -> int:
@@ -137,6 +148,9 @@ def translate(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of --sample: the same seed, the same draws; default 0.")] = None,
     prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="What the answer has to begin with.")] = None,
+    language: LanguageOption = None,
+    source_language: SourceLanguageOption = None,
+    special_tokens: SpecialTokensOption = False,
     json: JsonOption = False,
 ) -> None:
     """Print what the model answers."""
@@ -160,6 +174,7 @@ def translate(
     model = vt.load(ckpt)
     if not model.anatomy.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
+    model = read_as(model, language, source_language, special_tokens)
     run = vt.decode(model, text, strategy=strategy, prefix=prefix)
     if tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
@@ -174,13 +189,27 @@ def translate(
 
 
 @cli.command("read", context_settings=TEXT_MAY_START_WITH_MINUS)
-def read_command(ckpt: CheckpointArgument, text: TextArgument, json: JsonOption = False) -> None:
+def read_command(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    special_tokens: SpecialTokensOption = False,
+    json: JsonOption = False,
+) -> None:
     """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
     model = vt.load(ckpt)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
+    model = read_as(model, None, None, special_tokens)
     facts = analysis.read_facts(model, vt.read(model, text))
     print(as_json(facts) if json else table(analysis.read_rows(facts)))
+
+
+def read_as(model: Checkpoint, language: str | None, source_language: str | None, special_tokens: bool) -> Checkpoint:
+    """The model, whose texts are read so. Raises ValueError for what it does not offer, also for an empty language."""
+    for name, given in (("--language", language), ("--source-language", source_language)):
+        if given == "":
+            raise ValueError(f"{name} is empty: name a language, or leave it out")
+    return model.read_as(language=language or "", source_language=source_language or "", special_tokens=special_tokens)
 
 
 def _without_text(run: Run) -> str:
@@ -220,10 +249,13 @@ def trace(
     text: TextArgument,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The safetensors file to write.")],
     target: Annotated[str | None, typer.Option(help="What the decoder is given; default: the greedy answer.")] = None,
+    language: LanguageOption = None,
+    source_language: SourceLanguageOption = None,
+    special_tokens: SpecialTokensOption = False,
 ) -> None:
     """Record a run, and save everything that happened in it."""
     check_output(out)
-    model = vt.load(ckpt)
+    model = read_as(vt.load(ckpt), language, source_language, special_tokens)
     decodes = target is None and model.anatomy.output == "next token"
     recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
     recorded.save(out)

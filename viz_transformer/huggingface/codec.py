@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index
 from pathlib import Path
@@ -18,10 +18,11 @@ from transformers import GenerationConfig, PreTrainedTokenizerBase
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.huggingface.folder import GENERATION, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
-from viz_transformer.sentences import in_one_line, quoted
-from viz_transformer.text.codec import PAIR, Encoded, is_of_a_word
+from viz_transformer.sentences import in_one_line, quoted, shortened
+from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, HowRead, check_choices, is_of_a_word
 from viz_transformer.text.rules import BadWords, NoRepeatedGram, NotTooShort, Rule, Suppressed
 
+_LANGUAGE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # of NLLB, which keeps no list of them
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _PROBLEM = (
@@ -85,6 +86,9 @@ def codecs_of(
     lock = Lock()
     specials = frozenset(tokenizer.all_special_ids)
     shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": tokenizer.unk_token_id}
+    if languages := _languages(tokenizer, names):
+        specials |= {*languages.values()}
+        shared |= {"languages": languages, "usual_language": getattr(tokenizer, "src_lang")}  # noqa: B009 (of few)
     shared["marks_continuations"] = type(getattr(_backend(tokenizer), "model", None)).__name__ == "WordPiece"
     source = target = None
     for each in (*ends, *_ids(generation.forced_bos_token_id), *_ids(generation.decoder_start_token_id)):
@@ -100,6 +104,7 @@ def codecs_of(
             padding=tokenizer.pad_token_id,
             mask=tokenizer.mask_token_id if anatomy.output == "masked token" else None,
             reads_specials=anatomy.output == "masked token",
+            choices=("special_tokens", *(["source_language"] if languages else [])),
             reads_pairs=anatomy.reads_pairs,
             separator=tokenizer.sep_token_id if anatomy.reads_pairs else None,
             closing=tokenizer.cls_token_id if summary.family.closing_segment else None,
@@ -140,6 +145,7 @@ def codecs_of(
                 str(summary.path / GENERATION),
             ),
             is_target=anatomy.has_encoder,
+            choices=(("language",) if languages else ()) if anatomy.has_encoder else ("special_tokens",),
             **shared,
         )
     return source, target, _notes(generation, names, tokenizer)
@@ -154,7 +160,8 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HuggingFaceCodec:
-    """A `TextCodec`. Text never turns into a special token, but for a model that fills in masks: there it has to."""
+    """A `TextCodec`. Text turns into a special token only if that is chosen, and into the mask of a model that fills in
+    masks: there it has to."""
 
     tokenizer: PreTrainedTokenizerBase = field(repr=False)
     lock: Lock = field(repr=False)
@@ -175,6 +182,42 @@ class HuggingFaceCodec:
     separator: int | None = None
     closing: int | None = None
     marks_continuations: bool = False
+    choices: tuple[str, ...] = ()
+    languages: Mapping[str, int] = field(default_factory=dict, repr=False)
+    usual_language: str = ""
+    how_read: HowRead = AS_USUAL
+    usual: HuggingFaceCodec | None = field(default=None, repr=False)
+
+    def read_as(self, how: HowRead) -> HuggingFaceCodec:
+        """The same codec with other choices. An answer begins with the token of the language that is chosen for it: in
+        the place of the start token where that is one of a language, else behind it."""
+        check_choices(how, self.choices)
+        base = self.usual or self
+        if how == AS_USUAL:
+            return base
+        source, language = base._language(how.source_language), base._language(how.language)
+        changed: dict[str, Any] = {"how_read": replace(how, source_language=source, language=language)}
+        if language:
+            id = self.languages[language]
+            if base.start in self.languages.values():
+                changed |= {"start": id}
+            else:
+                more = 1 - len(base.forced_start)
+                rules = (
+                    replace(rule, least=rule.least - more) if isinstance(rule, NotTooShort) and rule.new else rule
+                    for rule in base.rules
+                )
+                changed |= {"forced_start": (id,), "rules": tuple(rules)}
+        return replace(base, usual=base, **changed)
+
+    def _language(self, given: str) -> str:
+        """The model's code of a language that is given by it, or by its token; "" for "". Raises ValueError."""
+        found = next((code for code, id in self.languages.items() if given in (code, self.names[id])), None)
+        if given and found is None:
+            raise ValueError(
+                f"{quoted(given)} is not a language of this model: it has {shortened(', '.join(self.languages), 200)}"
+            )
+        return found or ""
 
     def second(self, ids: Sequence[int]) -> int | None:
         """Where the second of two texts begins."""
@@ -207,7 +250,7 @@ class HuggingFaceCodec:
         found = self._cut(text)
         if not text.strip() or len(found) == len(self._around):
             raise ValueError("the text is empty: type at least one character")
-        if self.unknown is not None:
+        if self.unknown is not None and not self.how_read.special_tokens:
             stays = {self.unknown, self.mask if self.reads_specials else None}
             typed_specials = {i for i in self.special_ids if i not in stays}
             found = [
@@ -255,24 +298,30 @@ class HuggingFaceCodec:
         texts = text.split(PAIR, 1) if self.reads_pairs and PAIR in text else [text]
         if len(texts) == 2 and not all(each.strip() for each in texts):
             texts = ["".join(texts)]
-        names = ("text", "text_pair") if not self.is_target else ("text_target",)
+        names = ("text", "text_pair") if not self.is_target or self.languages else ("text_target",)
+        tokenizer: Any = self.tokenizer
         with self.lock:
-            found: Any = self.tokenizer(
+            if self.languages:
+                tokenizer.src_lang = self.how_read.source_language or self.usual_language
+            found: Any = tokenizer(
                 **dict(zip(names, texts, strict=False)),
-                split_special_tokens=not self.reads_specials,
+                add_special_tokens=not (self.is_target and self.languages),
+                split_special_tokens=not (self.reads_specials or self.how_read.special_tokens),
                 return_offsets_mapping=told,
                 verbose=False,
             )
         ids = list(found["input_ids"])
         if len(texts) == 2:
             self._check_segments(ids, found.get("token_type_ids"))
+        # The language of an answer stands in front of it, and no tokenizer puts it there of its own accord.
+        end = [_Piece(tokenizer.eos_token_id, "")] if self.is_target and self.languages else []
         if not told:
-            return [_Piece(id, None) for id in ids]
+            return [_Piece(id, None) for id in ids] + end
         of = found.sequence_ids(0)
         return [
             _Piece(id, "" if which is None else texts[which][slice(*span)])
             for id, which, span in zip(ids, of, found["offset_mapping"], strict=True)
-        ]
+        ] + end
 
     def _check_segments(self, ids: Sequence[int], theirs: Sequence[int] | None) -> None:
         """Raise ValueError where the tokenizer tells two texts apart otherwise than by what stands between them."""
@@ -293,6 +342,17 @@ class HuggingFaceCodec:
     def _encoded(self, ids: Sequence[int], originals: Sequence[str]) -> Encoded:
         unknown = tuple(place for place, i in enumerate(ids) if i == self.unknown)
         return Encoded(tuple(ids), tuple(self.names[i] for i in ids), tuple(originals), unknown)
+
+
+def _languages(tokenizer: Any, names: Sequence[str]) -> Mapping[str, int]:
+    """The languages of a tokenizer that puts the token of one around each text, by their codes."""
+    if not isinstance(getattr(tokenizer, "src_lang", None), str):
+        return {}
+    known: Mapping[str, int] | None = getattr(tokenizer, "lang_code_to_id", None)
+    if known is None:
+        tokens = (token for token in tokenizer.all_special_tokens if _LANGUAGE.fullmatch(token))
+        known = {token: tokenizer.convert_tokens_to_ids(token) for token in tokens}
+    return {code: id for code, id in sorted(known.items()) if 0 <= id < len(names) and id != tokenizer.unk_token_id}
 
 
 def _runs(ids: Sequence[int], known: int) -> list[tuple[bool, list[int]]]:

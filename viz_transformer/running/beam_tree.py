@@ -191,8 +191,8 @@ class _Node:
 class TreeRecorder:
     """Writes down what a search does with its hypotheses; `tree` is there when it is over."""
 
-    def __init__(self, beam: Beam, ends: Collection[int]) -> None:
-        self.beam, self.ends = beam, ends
+    def __init__(self, beam: Beam, ends: Collection[int], begun: int = 0) -> None:
+        self.beam, self.ends, self.begun = beam, ends, begun
         self.nodes: list[_Node] = []
         self.alive: list[int | None] = [None]  # the nodes of the hypotheses that go on
         self.step = 0
@@ -254,7 +254,7 @@ class TreeRecorder:
         return BeamTree(self.beam, tuple(nodes), chosen, tuple(start))
 
     def _score(self, node: _Node) -> tuple[int, float]:
-        length = self.beam.counted(node.step + 1, ended=node.ends)
+        length = self.beam.counted(self.begun + node.step + 1, ended=node.ends)
         return length, self.beam.score(node.total, length)
 
     def _follow_displaced(self) -> None:

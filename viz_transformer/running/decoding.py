@@ -438,6 +438,7 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
         forced=job.force,
         banned=job.banned,
         rules=job.rules,
+        begun=len(job.ckpt.codec("target").forced_start),
         edits=job.edits,
         vocabulary=job.vocabulary,
         progress=job.progress,
@@ -504,8 +505,10 @@ def _all_forced(
 
 
 def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
-    """The tokens of a prefix or target. Raises ValueError for specials among ids: it has none."""
+    """The tokens of a prefix or target, whose text never turns into special tokens. Raises ValueError for specials
+    among ids: it has none."""
     codec = ckpt.codec("target")
+    codec = codec.read_as(codec.how_read.only(["language"]))
     if given is None or len(given) == 0:
         return Tokens()
     specials = {codec.start, codec.padding, *codec.ends}
@@ -515,7 +518,7 @@ def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         kept = [place for place, i in enumerate(encoded.ids) if i not in specials]
-        if encoded.ids[1 : 1 + len(codec.forced_start)] == codec.forced_start:
+        if codec.forced_start and encoded.ids[1 : 1 + len(codec.forced_start)] == codec.forced_start:
             kept = [place for place in kept if place > len(codec.forced_start)]
         return _tokens_of(ckpt, [encoded.ids[place] for place in kept], [encoded.originals[place] for place in kept])
     ids = codec.encode_ids(given).ids

@@ -12,7 +12,7 @@ from viz_transformer.checkpoint.recordings import NO_MODEL
 from viz_transformer.model.instrument import Anatomy, NotTold
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace, is_watched
-from viz_transformer.text.codec import Encoded
+from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
 from viz_transformer.text.rules import Rule
 
 MOST = 1.001
@@ -76,6 +76,18 @@ class RecordedText:
     adds_end = False
     splits_characters = False
     reads_pairs = False
+    choices: tuple[str, ...] = ()
+    how_read = AS_USUAL
+
+    @property
+    def languages(self) -> Mapping[str, int]:
+        """None."""
+        return {}
+
+    def read_as(self, how: HowRead) -> RecordedText:
+        """Itself. Raises ValueError for any choice: there is none."""
+        check_choices(how, ())
+        return self
 
     def second(self, ids: Sequence[int]) -> int | None:
         """Nowhere."""

@@ -78,11 +78,13 @@ class DecoderState:
 class _Search:
     """The search for one text: hypotheses that go on, all of one length, and the best finished ones (ids, log_prob).
 
-    With a `recorder` every continuation that is looked at is written down.
+    begun: tokens that each was made to begin with, before the first step; they count as written. With a `recorder`
+    every continuation that is looked at is written down.
     """
 
     beam: Beam
     ends: Collection[int]
+    begun: int = 0
     recorder: TreeRecorder | None = None
     alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])
     finished: list[tuple[list[int], float]] = field(default_factory=list)
@@ -134,11 +136,11 @@ class _Search:
 
     def score(self, hypothesis: tuple[list[int], float]) -> float:
         ids, log_prob = hypothesis
-        return self.beam.score(log_prob, len(ids))
+        return self.beam.score(log_prob, self.begun + len(ids))
 
     def score_ended(self, hypothesis: tuple[list[int], float]) -> float:
         ids, log_prob = hypothesis
-        return self.beam.score(log_prob, self.beam.counted(len(ids), ended=True))
+        return self.beam.score(log_prob, self.beam.counted(self.begun + len(ids), ended=True))
 
     def is_over(self, most: int) -> bool:
         """The stop rule of `Beam`, for hypotheses of at most `most` tokens."""
@@ -183,6 +185,7 @@ def beam_search(
     forced: Mapping[int, int] | None = None,
     banned: Collection[int] = (),
     rules: Sequence[Rule] = (),
+    begun: int = 0,
     edits: Sequence[Edit] = (),
     vocabulary: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -190,13 +193,13 @@ def beam_search(
     """The best hypothesis for each text.
 
     src: the texts, searched side by side; None for a decoder alone, which writes one. forced: tokens by step; banned:
-    ids that are never written; rules: what else a hypothesis may not write. The trees are recorded if `vocabulary`
-    says what the tokens are called.
+    ids that are never written; rules: what else a hypothesis may not write; begun: tokens at the end of `start` that
+    count as written. The trees are recorded if `vocabulary` says what the tokens are called.
     """
     # An edit changes the search too, so then its passes go through a Recorder.
     state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
     recorded = vocabulary is not None
-    searches = [_Search(beam, ends, TreeRecorder(beam, ends) if recorded else None) for _ in src or [()]]
+    searches = [_Search(beam, ends, begun, TreeRecorder(beam, ends, begun) if recorded else None) for _ in src or [()]]
     out = torch.tensor(sorted(banned), dtype=torch.long)
     going = searches
     fed = [list(start) for _ in going]

@@ -116,7 +116,8 @@ class Beam:
     """The `width` best hypotheses go on at every step; the best finished one is the answer.
 
     Score: log-probability / penalty(|Y|), where penalty is ((5 + |Y|) / 6)^length_penalty for "gnmt" and
-    |Y|^length_penalty for "power". |Y| counts the tokens written, the end token among them if `count_end`.
+    |Y|^length_penalty for "power". |Y| counts the tokens written, the end token among them if `count_end`, and
+    a language that every answer is made to begin with.
     Of the 2 * width best continuations of a step, an end token among the first `width` finishes its hypothesis. The
     search ends at the maximum length, when nothing goes on, or by the `stop` rule (`STOP_RULES`). With width 1, the
     default rule and the end token counted that is greedy decoding. `n_best` finished hypotheses are handed out, best

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from operator import index
 from typing import Any, Protocol
 
@@ -29,6 +29,56 @@ def joined(first: str, second: str) -> str:
     """Two texts as one, as `both_of` parts them; the first alone without a second."""
     first = first.replace(PAIR, " ")
     return f"{first}{PAIR}{second}" if second.strip() else first
+
+
+@dataclass(frozen=True)
+class HowRead:
+    """How a model's texts are read where it leaves a choice; without one, as its folder has it.
+
+    language: what answers are in, source_language: what the text is in, by the model's own codes. special_tokens: a
+    special token that is typed is one, instead of text. chat: the text is what a person says to the model, within its
+    chat template.
+    """
+
+    language: str = ""
+    source_language: str = ""
+    special_tokens: bool = False
+    chat: bool = False
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The names of the choices that are made."""
+        return tuple(name for name, value in asdict(self).items() if value)
+
+    def only(self, names: Collection[str]) -> HowRead:
+        """These choices alone."""
+        return HowRead(**{name: value for name, value in asdict(self).items() if name in names})
+
+    def words(self) -> list[str]:
+        """What a caption says of it."""
+        return [
+            *([f"from {self.source_language}"] if self.source_language else []),
+            *([f"into {self.language}"] if self.language else []),
+            *(["special tokens as typed"] if self.special_tokens else []),
+            *(["as a chat"] if self.chat else []),
+        ]
+
+
+AS_USUAL = HowRead()
+NO_CHOICE = {
+    "language": "this model has no tokens of languages, so none can be chosen",
+    "source_language": "this model has no tokens of languages, so none can be chosen",
+    "special_tokens": "text of this model never turns into a special token",
+    "chat": "this model has no chat template",
+}
+"""Why a choice of `HowRead` cannot be made, by its name."""
+
+
+def check_choices(how: HowRead, offered: Collection[str]) -> None:
+    """Raise ValueError for a choice that is not among those `offered`."""
+    for name in how.chosen:
+        if name not in offered:
+            raise ValueError(NO_CHOICE[name])
 
 
 @dataclass(frozen=True)
@@ -112,6 +162,25 @@ class TextCodec(Protocol):
         """Whether a text may be two, with `PAIR` between them."""
         ...
 
+    @property
+    def choices(self) -> Collection[str]:
+        """What can be chosen of how texts are read: names of fields of `HowRead`."""
+        ...
+
+    @property
+    def languages(self) -> Mapping[str, int]:
+        """The languages that texts can be in, by the model's own codes, with the id of each one's token."""
+        ...
+
+    @property
+    def how_read(self) -> HowRead:
+        """How texts are read, as far as it was chosen."""
+        ...
+
+    def read_as(self, how: HowRead) -> TextCodec:
+        """The same codec, whose texts are read so. Raises ValueError for what it does not offer."""
+        ...
+
     def second(self, ids: Sequence[int]) -> int | None:
         """Where the second of two texts begins among these ids; None for one text."""
         ...
@@ -190,6 +259,26 @@ class Codec:
     def reads_pairs(self) -> bool:
         """No."""
         return False
+
+    @property
+    def choices(self) -> Collection[str]:
+        """None."""
+        return ()
+
+    @property
+    def languages(self) -> Mapping[str, int]:
+        """None."""
+        return {}
+
+    @property
+    def how_read(self) -> HowRead:
+        """As always."""
+        return AS_USUAL
+
+    def read_as(self, how: HowRead) -> Codec:
+        """Itself. Raises ValueError for any choice: there is none."""
+        check_choices(how, ())
+        return self
 
     def second(self, ids: Sequence[int]) -> int | None:
         """Nowhere."""

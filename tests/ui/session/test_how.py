@@ -7,6 +7,7 @@ import pytest
 from wording import wording
 
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
+from viz_transformer.text.codec import HowRead
 from viz_transformer.ui.session.how import (
     MOST_BRANCHES,
     SAMPLED,
@@ -32,6 +33,8 @@ HOWS = [
     How("beam", SEARCHED, off=("encoder", "decoder")),
     How(masked=(2, 5)),
     How(off=("encoder",), masked=(0,)),
+    How(read=HowRead(language="de_DE")),
+    How("beam", SEARCHED, masked=(0,), read=HowRead("deu_Latn", "en", special_tokens=True, chat=True)),
 ]
 
 
@@ -58,6 +61,8 @@ def test_a_how_is_read_back_as_it_was_written(how: How):
         "greedy||||<b>|",
         "greedy-masked-x|||||",
         "greedy-masked-1-masked-2|||||",
+        "greedy-read-into:<b>|||||",
+        "greedy-read-chat,into:de|||||",
     ],
 )
 def test_a_line_that_is_no_how_is_refused(line: str):

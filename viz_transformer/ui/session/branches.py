@@ -25,7 +25,7 @@ def how_of(summary: Summary, fields: Mapping[str, Any], number: int, *, progress
     too short for, and for what cannot be decoded. A model that writes nothing has no branches: it reads.
     """
     if not summary.anatomy.writes:
-        return How(masked=fields["masked"])
+        return How(masked=fields["masked"], read=fields["read_as"])
     base = state.how(fields)
     if number == 0:
         return base

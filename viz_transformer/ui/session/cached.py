@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import asdict
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from viz_transformer.checkpoint import list_checkpoints
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import recognised
+from viz_transformer.text.codec import AS_USUAL
 from viz_transformer.ui.session import new_models
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.kept import kept, of_summary
@@ -70,6 +72,13 @@ def checkpoint(summary: Summary) -> Checkpoint:
     return vt.load(summary.path)
 
 
+def read_as(summary: Summary, how: How) -> Checkpoint:
+    """The model, whose texts are read so. Raises CheckpointError as `checkpoint`, ValueError for a choice that it does
+    not offer."""
+    ckpt = checkpoint(summary)
+    return ckpt if how.read == AS_USUAL else ckpt.read_as(**asdict(how.read))
+
+
 @kept(4)
 def _recording(summary: RecordingSummary) -> tuple[Checkpoint, Run]:
     """What stands for the model of a recording, and its one run."""
@@ -95,7 +104,7 @@ def run(
     key = (of_summary(summary), text, target, how)
     runs = _runs()
     if (found := runs.get(key)) is None:
-        ckpt = checkpoint(summary)
+        ckpt = read_as(summary, how)
         edits = tuple(vt.edits.RemovePositions(stack) for stack in how.off)
         if not ckpt.anatomy.writes:
             found = vt.read(ckpt, text, masked=how.masked, edits=edits)

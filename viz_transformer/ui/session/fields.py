@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.text.codec import AS_USUAL, HowRead
 from viz_transformer.ui.session.declaring import (
     NUMBER,
     TEXT,
@@ -29,9 +30,11 @@ from viz_transformer.ui.session.how import (
     parse_how,
     read_beam,
     read_branches,
+    read_how_read,
     read_ids,
     read_sampling,
     write_branches,
+    write_how_read,
 )
 
 DERIVED = ("mean", "max", "rollout")
@@ -44,8 +47,8 @@ SCALES = ("fixed", "row", "map")
 
 ASKED = ("checkpoint", "text", "target")
 """What a run is of."""
-WRITING = ("strategy", "sampling", "beam", "ban", "prefix")
-"""How the strategy writes an answer to it."""
+WRITING = ("strategy", "sampling", "beam", "ban", "prefix", "read_as")
+"""How the text is read, and how the strategy writes an answer to it."""
 _NEW_ANSWER = ("checkpoint", "text", *WRITING)
 _NEW_POSITIONS = ("text", "target", *WRITING)
 
@@ -116,6 +119,13 @@ class Shared:
         (), Reading(read_ids, "ids with commas between them"), forgotten_with=("checkpoint",), brought_back=True
     )
     prefix: str = declared("", TEXT, brought_back=True, typed="A beginning of the answer")
+    # How the text is read, where a model leaves a choice: languages, typed special tokens, a chat.
+    read_as: HowRead = declared(
+        AS_USUAL,
+        Reading(read_how_read, "such as from:en_XX,into:de_DE,special-tokens", write_how_read),
+        forgotten_with=("checkpoint",),
+        brought_back=True,
+    )
     # Positions of the text that are hidden from a model which fills in masks.
     masked: tuple[int, ...] = declared(
         (),

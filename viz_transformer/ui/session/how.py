@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 import viz_transformer as vt
 from viz_transformer.model.kinds import StackName
+from viz_transformer.text.codec import AS_USUAL, HowRead
 
 if TYPE_CHECKING:
     from viz_transformer.running.strategies import Strategy
@@ -44,7 +45,7 @@ class How:
 
     force: (step, id) in order. `branch` is what the branch is called, for captions; "" for the answer that the strategy
     writes by itself. off: the stacks whose positions are left out. masked: positions of the text that are hidden from a
-    model which fills in masks.
+    model which fills in masks. read: how the text is read, where the model leaves a choice.
     """
 
     strategy: str = "greedy"
@@ -55,6 +56,7 @@ class How:
     branch: str = ""
     off: tuple[StackName, ...] = ()
     masked: tuple[int, ...] = ()
+    read: HowRead = AS_USUAL
 
     def value(self) -> Strategy:
         """The strategy. Raises ValueError with one sentence for settings that cannot be."""
@@ -69,11 +71,12 @@ class How:
         parts += [f"begun with “{self.prefix}”"] if self.prefix else []
         parts += [f"branch “{self.branch}”"] if self.branch else []
         parts += [f"masked at {', '.join(map(str, self.masked))}"] if self.masked else []
-        return ", ".join([*parts, *self.edits()])
+        return ", ".join([*parts, *self.changes()])
 
-    def edits(self) -> list[str]:
-        """What a caption says of the changes to the model."""
-        return [f"without the positions of the {' and the '.join(self.off)}"] if self.off else []
+    def changes(self) -> list[str]:
+        """What a caption says of how the text is read, and of the changes to the model."""
+        off = [f"without the positions of the {' and the '.join(self.off)}"] if self.off else []
+        return [*self.read.words(), *off]
 
     def text(self) -> str:
         """All of it in one line, as `parse_how` reads it."""
@@ -81,13 +84,15 @@ class How:
         forced = ",".join(f"{step}:{token}" for step, token in self.force)
         strategy = "-without-".join([self.strategy, *self.off])
         strategy += f"-masked-{','.join(map(str, self.masked))}" if self.masked else ""
+        strategy += f"-read-{write_how_read(self.read)}" if self.read != AS_USUAL else ""
         return "|".join([strategy, *numbers, forced, self.branch, self.prefix])
 
 
 def parse_how(given: str) -> How | None:
     """The How of such a line; None for any other text."""
     parts = given.split("|", 5)
-    first, _, hidden = parts[0].partition("-masked-")
+    before, _, how_read = parts[0].partition("-read-")
+    first, _, hidden = before.partition("-masked-")
     strategy, *off = first.split("-without-")
     if len(parts) != 6 or strategy not in STRATEGIES or len({*off} & {*STACKS}) < len(off):
         return None
@@ -97,13 +102,40 @@ def parse_how(given: str) -> How | None:
     )
     pairs = [part.split(":") for part in force.split(",")] if force else []
     banned, forced = read_ids(ban), read_ids(",".join(number for pair in pairs for number in pair))
-    masked = read_ids(hidden)
+    masked, as_read = read_ids(hidden), read_how_read(how_read)
     if read is None or banned is None or forced is None or masked is None or name_of(branch) != branch:
+        return None
+    if as_read is None:
         return None
     if any(len(pair) != 2 for pair in pairs):
         return None
     steps = tuple(zip(forced[::2], forced[1::2], strict=True))
-    return How(strategy, read, banned, prefix, steps, branch, tuple(stack for stack in STACKS if stack in off), masked)
+    stacks = tuple(stack for stack in STACKS if stack in off)
+    return How(strategy, read, banned, prefix, steps, branch, stacks, masked, as_read)
+
+
+_READ = re.compile(
+    r"(?:from:(?P<source_language>\w{1,20}))?(?:,into:(?P<language>\w{1,20}))?"
+    r"(?P<special_tokens>,special-tokens)?(?P<chat>,chat)?",
+    re.ASCII,
+)
+
+
+def read_how_read(given: str) -> HowRead | None:
+    """How a text is read as an address has it, such as "from:en_XX,into:de_DE"; None for anything else."""
+    found = _READ.fullmatch(given if not given or given.startswith("from:") else f",{given}")
+    if found is None:
+        return None
+    words = {name: found[name] or "" for name in ("language", "source_language")}
+    return HowRead(**words, special_tokens=bool(found["special_tokens"]), chat=bool(found["chat"]))
+
+
+def write_how_read(how: HowRead) -> str:
+    """The same as `read_how_read` reads it."""
+    parts = [f"from:{how.source_language}"] if how.source_language else []
+    parts += [f"into:{how.language}"] if how.language else []
+    parts += ["special-tokens"] if how.special_tokens else []
+    return ",".join([*parts, *(["chat"] if how.chat else [])])
 
 
 def sampling(settings: Sampled) -> Strategy:

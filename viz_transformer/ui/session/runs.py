@@ -89,7 +89,7 @@ class Shown:
             for text in (self.text, self.target or "")
         )
         if self.target is not None:
-            return ", ".join([f"{source} with the given target {target}", *self.how.edits()])
+            return ", ".join([f"{source} with the given target {target}", *self.how.changes()])
         return ", ".join(filter(None, (source, self.how.words())))
 
 
@@ -112,9 +112,9 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
     if isinstance(summary, RecordingSummary):
         text, target, how = summary.text, None, cached.GREEDILY
     elif not summary.anatomy.writes:
-        target, how = None, How(masked=how.masked)
+        target, how = None, How(masked=how.masked, read=how.read)
     with waiting("Loading the model ...", place):
-        ckpt = cached.checkpoint(summary)
+        ckpt = cached.read_as(summary, how)
     with waiting("Running the model ...", place), Watched() as progress:
         run = cached.run(summary, text, target, how, progress)
     return Shown(name, summary, text, ckpt, run, target, how)

@@ -268,9 +268,9 @@ def how(given: Mapping[str, Any] | None = None) -> How:
     """How the strategy of these fields writes an answer by itself; a given target leaves it nothing to write."""
     now = selection() if given is None else given
     if now["target"] is not None:
-        return How()
+        return How(read=now["read_as"])
     settings = {"sampling": now["sampling"], "beam": now["beam"]}.get(now["strategy"], ())
-    return How(now["strategy"], settings, now["ban"], now["prefix"])
+    return How(now["strategy"], settings, now["ban"], now["prefix"], read=now["read_as"])
 
 
 def last_good() -> Mapping[str, Any] | None:

@@ -1,0 +1,47 @@
+"""How the text is read, beside where it is typed: languages, special tokens, where the model leaves a choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.ui.session import state
+
+USUAL = "as its folder has it"
+SPECIAL = (
+    "Read a special token that is typed, such as </s>, as that token. Otherwise it is text like any other, but for the"
+    " mask of a model that fills in masks"
+)
+
+
+def show(ckpt: Checkpoint) -> None:
+    """Lists of the model's languages, and a switch for special tokens; nothing for a model without such a choice."""
+    offered = {name: codec for codec in ckpt.codecs.values() for name in codec.choices}
+    if not offered:
+        return
+    for name, label in (("source_language", "From"), ("language", "Into")):
+        if name in offered:
+            now = getattr(state.SHARED.now().read_as, name)
+            known = ["", *offered[name].languages]
+            st.selectbox(
+                label,
+                known if now in known else [*known, now],
+                format_func=lambda code: code or USUAL,
+                width=170,
+                **state.bind("read_as", key=f"run_{name}", value=now, taken=_taken(name)),
+            )
+    if "special_tokens" in offered:
+        on = state.SHARED.now().read_as.special_tokens
+        st.toggle(
+            "Special tokens",
+            help=SPECIAL,
+            **state.bind("read_as", key="run_special_tokens", value=on, taken=_taken("special_tokens")),
+        )
+
+
+def _taken(name: str) -> Any:
+    """What a change of one choice makes of all of them."""
+    return lambda new: replace(state.SHARED.now().read_as, **{name: new})
