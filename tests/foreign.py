@@ -129,6 +129,9 @@ class Foreign:
     def table(self, what: TableName, stack: StackName) -> Tensor:
         raise NotTold(UNTOLD)
 
+    def frequencies(self) -> dict[str, Tensor]:
+        return {}
+
     def scalars(self) -> dict[str, float]:
         return {f"decoder.{layer}.self.divisor": math.sqrt(heads.size) for layer, heads in enumerate(LAYERS)}
 

@@ -28,7 +28,8 @@ INNER = {
     },
     "analysis": {
         *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),
-        *("layers.lens", "layers.recorded", "layers.sublayers", "masks.influence", "masks.parts"),
+        *("attention.sharing", "layers.experts", "layers.lens", "layers.recorded", "layers.sublayers"),
+        *("masks.influence", "masks.parts"),
         *("models.counting", "models.doctor", "models.learning", "models.parameters", "models.snapshots"),
         *("models.untrained", "playground.background", "playground.by_hand", "playground.experiments"),
         *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),

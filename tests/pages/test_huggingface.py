@@ -12,7 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from page_driver import address, again, components, figures, markup, numbers, opener, sent, told, words
+from page_driver import (
+    address,
+    again,
+    components,
+    figures,
+    markup,
+    numbers,
+    opener,
+    sent,
+    table_rows,
+    told,
+    words,
+)
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
@@ -24,6 +36,7 @@ from pretrained import in_languages
 
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import share_added
+from viz_transformer.analysis.positions.in_attention import bias_rule
 from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.remarks import of_attention
 from viz_transformer.analysis.run.whole import whole_run
@@ -49,6 +62,8 @@ OTHERS = {
     "bert/labels": "encoder",
     "distilbert/tags": "encoder",
 }
+SHOWN = {"phi": "decoder", "cohere": "decoder", "gptj": "decoder", "gemma3_text": "decoder"}
+SHOWN |= {"m2m_100": "cross"}
 FURTHER = {
     "opt": "decoder",
     "modernbert": "encoder",
@@ -61,7 +76,7 @@ FURTHER = {
     "pegasus": "cross",
     "switch_transformers": "cross",
 }
-OTHERS |= FURTHER
+OTHERS |= FURTHER | SHOWN
 PICTURES = {"run": 2, "input": 1, "positions": 1, "attention": 2, "weight": 1, "layers": 3, "tensors": 2, "masks": 1}
 PICTURES |= {"decoding": 2, "models": 0, "playground": 1}
 """The components that draw a picture of the run on a page, of a model that writes."""
@@ -229,8 +244,16 @@ def test_runs_that_write_nothing_stand_beside_each_other(opened: Callable[..., A
         assert len(rows) == 2 and rows[0]["field"] == "i", page
 
 
-@pytest.mark.parametrize("name", ["llama", "bart"])
-@pytest.mark.parametrize(("page", "part"), [("weight", "maps_and_norms"), ("positions", "places"), ("masks", "masks")])
+@pytest.mark.parametrize(
+    ("name", "page", "part"),
+    [
+        ("llama", "weight", "maps_and_norms"),
+        ("bart", "weight", "maps_and_norms"),
+        ("electra", "positions", "places"),
+        ("llama", "masks", "masks"),
+        ("bart", "masks", "masks"),
+    ],
+)
 def test_what_only_our_own_models_tell_is_a_sentence(
     opened: Callable[..., AppTest], name: str, page: str, part: str
 ) -> None:
@@ -239,10 +262,7 @@ def test_what_only_our_own_models_tell_is_a_sentence(
         "places": wording("this_model_does_not_tell_how_it_places_its_tokens"),
         "masks": wording("this_model_does_not_tell_how_it_masks"),
     }
-    if name == "bart" and page == "positions":  # its table of positions is one of ours
-        assert said[part] not in words(opened(name, page))
-    else:
-        assert said[part] in words(opened(name, page))
+    assert said[part] in words(opened(name, page))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bert", "roberta", "bart", "distilbert"])
@@ -270,8 +290,67 @@ def test_another_order_is_not_read_by_a_model_of_transformers(opened: Callable[.
     assert wording("this_model_does_not_tell_how_it_reads_the_same_tokens") in words(app) and figures(app)
 
 
-def test_what_turns_queries_and_keys_is_said(opened: Callable[..., AppTest]) -> None:
-    assert "its self-attention turns queries and keys by their positions" in words(opened("llama", "positions"))
+@pytest.mark.parametrize(
+    ("name", "pairs", "said"),
+    [
+        (
+            "llama",
+            [[0, 4], [1, 5], [2, 6], [3, 7]],
+            "for pair i with the base 10000. A pair is a feature and the one 4",
+        ),
+        ("phi", [[0, 2], [1, 3]], "Features 4 to 7 of the 8 of a head are not turned: no position changes them."),
+        ("cohere", [[0, 1], [2, 3], [4, 5], [6, 7]], "with the base 500000. A pair is neighbouring features."),
+        ("gptj", [[0, 1], [2, 3]], "Features 4 to 7 of the 8"),
+        ("gemma3_text", [[0, 4], [1, 5], [2, 6], [3, 7]], "own list rotary_emb.full_attention_inv_freq"),
+        ("gpt_oss", [[0, 4], [1, 5], [2, 6], [3, 7]], "which are no powers of one base: some are scaled."),
+    ],
+)
+def test_the_models_own_frequencies_make_the_recorded_queries_and_keys(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], name: str, pairs: list[list[int]], said: str
+) -> None:
+    app = opened(name, "positions", layer="1", heads="3", t="4", u="2")
+    assert said in words(app) and "does not tell" not in words(app)
+    run = decode(load(written(name)), "two hundred").trace
+    before, after = (run[f"decoder.1.self.query{end}"][0, 3].double().numpy() for end in ("_unrotated", ""))
+    turns = numbers(figures(app)[1]["data"][0]["y"])
+    factor = np.linalg.norm(after) / np.linalg.norm(before) if name == "gpt_oss" else 1
+    for (first, second), turn in zip(pairs, turns, strict=True):
+        made = (before[:, first] + 1j * before[:, second]) * np.exp(2j * np.pi / turn * np.arange(len(before))) * factor
+        assert np.abs(made - (after[:, first] + 1j * after[:, second])).max() < 1e-5
+    rest = sorted({*range(before.shape[1])} - {place for pair in pairs for place in pair})
+    assert np.array_equal(before[:, rest], after[:, rest])
+
+
+def test_a_bias_by_distance_has_a_number_for_each_and_buckets_are_named(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    app = opened("t5", "positions", layer="0", heads="2", i="3", j="1", text="one two three four five six")
+    bias = decode(load(written("t5")), "one two three four five six").trace["encoder.0.self.bias"][0, 2]
+    assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), bias.numpy())
+    table = dict(row for row in table_rows(markup(app)) if len(row) == 2)
+    assert table["2"] == significant(float(bias[3, 1]), 6) and table["-2"] == significant(float(bias[1, 3]), 6)
+    assert "the bias depends on the distance alone" in words(app) and "which share one number: a bucket" in words(app)
+    assert "8 to 11" in table  # with 16 numbers for each side, from 8 on several distances share one
+
+
+def test_biases_that_grow_with_the_keys_place_have_a_slope_for_each_head(written: Callable[[str], Path]) -> None:
+    run = trace(load(written("bloom")), "two hundred")
+    bias = run["decoder.0.self.bias"][0]
+    for head in range(4):
+        found = bias_rule(run, "decoder.0.self", head)
+        assert found.follows == "place of the key" and not found.steps
+        assert found.slope == pytest.approx(float(bias[head, -1, 1] - bias[head, -1, 0]), rel=1e-5)
+
+
+def test_a_table_of_sines_is_drawn_from_the_model_that_adds_it(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    for name, noun in (("pegasus", "sines and cosines in halves"), ("m2m_100", "as fairseq has them")):
+        app = opened(name, "positions")
+        table = numbers(figures(app)[0]["data"][0]["z"])
+        added = decode(load(written(name)), "two hundred").trace["encoder.embed.position"][0].numpy()
+        assert np.array_equal(table[: len(added)], added)
+        assert "adds a fixed table of sines and cosines in halves" in words(app) and noun in words(app)
 
 
 @pytest.mark.parametrize("name", ["llama", "bart"])

@@ -152,11 +152,13 @@ def wavelength_curves(
     shown: str,
     title: str,
     whose: str = "the table's",
+    pairs: bool = False,
     theme: Theme = "light",
     height: int = 420,
 ) -> go.Figure:
     """Positions in one turn, by pair of columns, on a logarithmic axis; `length` is the line that a turn must stay
     under to be seen. `shown` is the name of the curve drawn strong, the others are dotted; `whose` positions they are.
+    pairs: they are counted, instead of named by their first column.
     """
     colors = palette(theme)
     figure = go.Figure()
@@ -166,17 +168,18 @@ def wavelength_curves(
         largest = max(largest, float(values.max()))
         ink, width, dash = (colors.text, 2.5, "solid") if name == shown else (colors.muted, 2, "dot")
         figure.add_scatter(
-            x=2 * np.arange(len(values)),
+            x=(1 if pairs else 2) * np.arange(len(values)),
             y=values,
             mode="lines+markers" if len(values) < 16 else "lines",
             name=labels.escape(name),
             line={"color": ink, "width": width, "dash": dash},
             customdata=[numerals.number(value, 2, ",") for value in values.tolist()],
-            hovertemplate="dimensions %{x} and one more<br>one turn in %{customdata} positions<extra></extra>",
+            hovertemplate=f"{'pair %{x}' if pairs else 'dimensions %{x} and one more'}<br>one turn in"
+            " %{customdata} positions<extra></extra>",
         )
     across = {"xref": "paper", "x0": 0, "x1": 1, "y0": length, "y1": length}
     figure.add_shape(type="line", line={"color": colors.accent, "width": 1, "dash": "dash"}, **across)
-    chart(figure, title, "dimension", "positions in one turn", theme, height, top=68)
+    chart(figure, title, "pair" if pairs else "dimension", "positions in one turn", theme, height, top=68)
     decades = range(math.ceil(math.log10(largest * 1.5)) + 1)
     figure.update_layout(
         showlegend=True,

@@ -292,10 +292,7 @@ def _layer_points(
             if point.name == "query" and family.acts == ROTARY and kind == "self":
                 for part, heads in (("query", "H"), ("key", "G")):  # both before they are turned, then both after
                     name, rows = f"{layer}.{kind}.{part}_unrotated", "Q" if part == "query" else "K"
-                    if family.sliced:
-                        missing[name] = "positions turn a part of its features only, which this model takes out first"
-                    else:
-                        yield _attention_point(name, ("B", heads, rows, "E"), TURNED[part])
+                    yield _attention_point(name, ("B", heads, rows, "E"), TURNED[part])
             if point.name == "weights" and family.sinks and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.{SINK.name}", SINK.shape, SINK.meaning)
             shape = tuple("G" if point.name in ("key", "value") and letter == "H" else letter for letter in point.shape)

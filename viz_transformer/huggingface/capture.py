@@ -306,7 +306,10 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
         layer.get_submodule(place.module).__dict__[_SITE] = named = _Site(
             site, follows=follows, keys=ears.attentions[site].key
         )
-        ears.turns(layer.get_submodule(place.module), named)
+        if place.sliced:
+            ears.makes_heads(layer.get_submodule(place.module), place, named)
+        else:
+            ears.turns(layer.get_submodule(place.module), named)
         ears.reads(layer.get_submodule(place.module), f"{site}.in")
         if place.heard is not None:
             ears.hears(layer.get_submodule(place.module), place, site)
@@ -353,6 +356,19 @@ def _listen_to_turning(attention: nn.Module) -> None:
 
 
 _TURNS = "apply_rotary_pos_emb"
+
+
+def _heads_heard(name: str, size: int) -> After:
+    """Says what comes by head, [B, H, T, E], or by token with all heads beside each other."""
+
+    def heard(now: Pass, output: Any) -> Any:
+        if output.dim() == 4:
+            return now.tap(name, output)
+        said = output.view(*output.shape[:-1], -1, size).transpose(1, 2)
+        changed = now.tap(name, said)
+        return output if changed is said else changed.transpose(1, 2).flatten(2)
+
+    return heard
 
 
 def _has(layer: nn.Module, path: str) -> bool:
@@ -454,6 +470,14 @@ class _Ears:
 
         self._at(attention).before.append(hear)
         self._at(attention).around.append(around)
+
+    def makes_heads(self, attention: nn.Module, place: AttentionPlace, site: _Site) -> None:
+        """Say queries and keys before positions turn a part of them, where the attention makes them: by their maps, or
+        by norms of each head behind these."""
+        for path, norm, name in zip(place.maps[:2], place.normed, site.unturned, strict=True):
+            if name in self.points:
+                made = attention.get_submodule(norm if _has(attention, norm) else path)
+                self._at(made).after.append(_heads_heard(name, self.attentions[name.rpartition(".")[0]].size))
 
     def chooses(self, router: nn.Module, experts: nn.Module, part: str) -> None:
         """Say the router's numbers, which its first linear map makes, so that it chooses by what comes back; and what

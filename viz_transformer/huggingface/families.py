@@ -46,7 +46,9 @@ class AttentionPlace:
     module: what is called with the stream that it reads, and asks for the attention function. out: W_O. norm: the norm
     before it, or behind the sum in a post-norm layer. added: what gives the vector that is added to the stream, if that
     is not W_O. maps: query, key and value, within `module`; or one map of all three. divided: queries come already
-    divided by what scores are divided by. heard: how, if it does not ask for the attention function.
+    divided by what scores are divided by. heard: how, if it does not ask for the attention function. sliced: only a
+    slice of each query and key is given to what turns them, so that they are heard where they are made; `normed`: the
+    norms of queries and keys by head that they go through before, where the model has them.
     """
 
     module: str
@@ -57,6 +59,8 @@ class AttentionPlace:
     fused: Fusing = "stacked"
     divided: bool = False
     heard: HeardPlace | None = None
+    sliced: bool = False
+    normed: tuple[str, str] = ("q_layernorm", "k_layernorm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +131,7 @@ class Family:
     make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum.
     learned: the positions that it adds are a table that was trained. biased: with a number for each distance, added to
     the scores. gated: its hidden layer is a product with a gate. sinks: each head's softmax has a number beside
-    the scores, which belongs to no key. sliced: only a slice of each query and key is given to
-    what turns them. divided: the setting by which the stream is divided by the root of its width
+    the scores, which belongs to no key. divided: the setting by which the stream is divided by the root of its width
     before the output layer."""
 
     title: str
@@ -140,7 +143,6 @@ class Family:
     biased: bool = False
     gated: bool = False
     sinks: bool = False
-    sliced: bool = False
     divided: str = "scale_decoder_outputs"
     segmented: bool = False
     """Whether the second of two texts is told apart by a vector that is added to each of its tokens."""
@@ -201,6 +203,7 @@ _LLAMA_LAYER = LayerPlaces(
     ffn=FeedForwardPlace(module="mlp", out="mlp.down_proj", norm="post_attention_layernorm"),
 )
 _LLAMA = Family(title="Llama", stacks=_decoder(_LLAMA_LAYER), heads=_CAUSAL, head=("lm_head",), acts=ROTARY, gated=True)
+_STABLE_LM_LAYER = replace(_LLAMA_LAYER, attention=replace(_LLAMA_LAYER.attention, sliced=True))
 _GEMMA_LAYER = LayerPlaces(
     attention=AttentionPlace(
         module="self_attn", out="self_attn.o_proj", norm="input_layernorm", added="post_attention_layernorm"
@@ -258,7 +261,7 @@ _NEOX = Family(
     acts=ROTARY,
 )
 _PHI_LAYER = LayerPlaces(
-    attention=AttentionPlace(module="self_attn", out="self_attn.dense", norm="input_layernorm"),
+    attention=AttentionPlace(module="self_attn", out="self_attn.dense", norm="input_layernorm", sliced=True),
     ffn=FeedForwardPlace(module="mlp", out="mlp.fc2", norm="input_layernorm"),
     parallel=True,
 )
@@ -285,7 +288,7 @@ _NEO_LAYER = LayerPlaces(
     ffn=FeedForwardPlace(module="mlp", out="mlp.c_proj", norm="ln_2"),
 )
 _GPTJ_LAYER = LayerPlaces(
-    attention=AttentionPlace(module="attn", out="attn.out_proj", norm="ln_1", heard=HeardPlace()),
+    attention=AttentionPlace(module="attn", out="attn.out_proj", norm="ln_1", heard=HeardPlace(), sliced=True),
     ffn=FeedForwardPlace(module="mlp", out="mlp.fc_out", norm="ln_1"),
     parallel=True,
 )
@@ -522,12 +525,10 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gemma2": replace(_LLAMA, title="Gemma 2", stacks=_decoder(_GEMMA_LAYER)),
         "gemma3_text": replace(_LLAMA, title="Gemma 3, text", stacks=_decoder(_GEMMA_LAYER)),
         "olmo": replace(_LLAMA, title="OLMo"),
-        "stablelm": replace(_LLAMA, title="StableLM", sliced=True),
+        "stablelm": replace(_LLAMA, title="StableLM", stacks=_decoder(_STABLE_LM_LAYER)),
         "cohere": replace(_LLAMA, title="Cohere", stacks=_decoder(_COHERE_LAYER)),
         "gpt_neox": _NEOX,
-        "phi": replace(
-            _LLAMA, title="Phi", sliced=True, gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")
-        ),
+        "phi": replace(_LLAMA, title="Phi", gated=False, stacks=_decoder(_PHI_LAYER, final_norm="final_layernorm")),
         "gpt_neo": replace(
             _GPT2,
             title="GPT-Neo",
@@ -536,7 +537,6 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "gptj": replace(
             _LLAMA,
             title="GPT-J",
-            sliced=True,
             gated=False,
             stacks=_decoder(_GPTJ_LAYER, layers="h", tokens="wte", final_norm="ln_f"),
         ),

@@ -197,6 +197,18 @@ class HuggingFaceModel:
                 found[f"{site}.divisor"] = place.heard.divisor
         return found
 
+    def frequencies(self) -> dict[str, Tensor]:
+        """The lists of its rotary modules, and of one that keeps sines and cosines what position 1 is turned by."""
+        found = {}
+        for name, numbers in self.base.named_buffers():
+            last = name.rpartition(".")[2]
+            if last.endswith("inv_freq") and "original" not in last:
+                found[name] = numbers.float().cpu()
+            elif last == "embed_positions" and numbers.dim() == 2 and len(numbers) > 1:
+                sines, cosines = numbers[1].double().cpu().chunk(2)
+                found[name] = torch.atan2(sines, cosines).float()
+        return found
+
     def _stack(self, name: StackName) -> nn.Module:
         if name not in self.family.stacks:
             raise NotTold(f"a model of kind {self.anatomy.kind} has no {name}")

@@ -18,6 +18,7 @@ from viz_transformer.huggingface.instrument import HuggingFaceModel
 from viz_transformer.model.attention import attention_scores
 from viz_transformer.model.instrument import Anatomy, Rows
 from viz_transformer.model.kinds import stacks_of
+from viz_transformer.model.positions import ENCODINGS, FORMULAS
 from viz_transformer.model.tap import PointEdit, Recorder
 
 LENGTH = 9
@@ -54,6 +55,7 @@ def proved(model: HuggingFaceModel) -> Anatomy:
         lacking["read_out"] = NOT_READ_OUT
     return replace(
         anatomy,
+        positions=anatomy.positions or _formula(model, values),
         recorded=tuple(point for point in anatomy.recorded if point.name not in lacking),
         derived=tuple(point for point in anatomy.derived if point.name not in lacking),
         missing={**anatomy.missing, **lacking},
@@ -80,6 +82,25 @@ def _unseen(
             yield point.name, NOT_SEEN
         elif tuple(values[point.name].shape) != anatomy.sizes(point.name, batch=1, source=source, target=target):
             yield point.name, "in a trial pass its numbers had another shape than this program knows"
+
+
+def _formula(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> str | None:
+    """The word of a formula by which the tables of all stacks are made whose rows were added; None if there is none."""
+    tables, pad = [], model.model.config.pad_token_id
+    for stack in stacks_of(model.anatomy):
+        added = values.get(f"{stack}.embed.position")
+        if added is None:
+            return None
+        table = model.table("positions", stack)[: model.anatomy.max_source].cpu()
+        if not torch.equal(table[: added.size(1)], added[0]):
+            return None
+        tables.append(table)
+    for word in FORMULAS:
+        for first in {0, 0 if pad is None else pad + 1}:  # where position 0 stands in it
+            made = (ENCODINGS[word].table(len(table) + first, table.size(1))[first:] for table in tables)
+            if all(torch.allclose(table, each, rtol=0, atol=1e-3) for table, each in zip(tables, made, strict=True)):
+                return word
+    return None
 
 
 def _layers(model: HuggingFaceModel) -> Iterator[tuple[str, LayerPlaces]]:

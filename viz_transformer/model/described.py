@@ -10,6 +10,7 @@ from viz_transformer.model.config import MAX_LAYERS, ModelKind
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.point import QUERIES, WEIGHTS, Growth, Point
 from viz_transformer.model.points import ATTENTION, DERIVED, SINK
+from viz_transformer.model.positions import FORMULAS
 from viz_transformer.sentences import quoted
 
 DESCRIBED = "model"
@@ -32,7 +33,7 @@ _WORDS: Mapping[str, tuple[Any, ...]] = {
     "kind": get_args(ModelKind),
     "output": get_args(OutputKind),
     "norm": ("pre", "post"),
-    "positions": (None, "learned"),
+    "positions": (None, "learned", *FORMULAS),
     "scoring": get_args(Scoring),
 }
 

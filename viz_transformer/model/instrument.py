@@ -237,6 +237,11 @@ class Instrument(Protocol):
         `{stack}.embed.scale`, as far as the model tells them."""
         ...
 
+    def frequencies(self) -> Mapping[str, Tensor]:
+        """Every list of radians by which pairs of features are turned in a position that the model holds beside its
+        config, [P], by its name; which of them an attention uses is not said."""
+        ...
+
 
 @lru_cache(maxsize=256)
 def anatomy_of(config: ModelConfig) -> Anatomy:

@@ -407,3 +407,5 @@ ENCODINGS: dict[str, Encoding] = {
     "alibi": Alibi(),
 }
 """Every kind of positions, by the word that a config has for it."""
+FORMULAS = tuple(word for word, encoding in ENCODINGS.items() if encoding.computed)
+"""The words of tables that follow a formula."""

@@ -204,6 +204,9 @@ class Transformer(nn.Module):
             raise NotTold("this model adds no positions to its embeddings, so it has no table of them")
         return embedding.position.table
 
+    def frequencies(self) -> dict[str, Tensor]:
+        return {}
+
     def scalars(self) -> dict[str, float]:
         stacks = [name for name in ("encoder", "decoder") if hasattr(self, name)]
         found = {f"{name}.embed.scale": getattr(self, name).embedding.scale for name in stacks}

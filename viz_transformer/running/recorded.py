@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
+from torch import Tensor
+
 from viz_transformer.checkpoint import Checkpoint, files
 from viz_transformer.checkpoint.recordings import NO_MODEL
 from viz_transformer.model.instrument import Anatomy, NotTold
@@ -56,6 +58,10 @@ class Recorded:
         raise NotTold(NO_MODEL)
 
     def scalars(self) -> Mapping[str, float]:
+        """None was recorded."""
+        return {}
+
+    def frequencies(self) -> Mapping[str, Tensor]:
         """None was recorded."""
         return {}
 

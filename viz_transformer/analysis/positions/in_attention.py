@@ -5,31 +5,114 @@ Worked out in float64 with numpy from what a run recorded, and set beside what i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.model.positions import ROTARY_BASE, alibi_slopes
 from viz_transformer.running.record import Trace
 
 Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
+TOLERANCE = 1e-5
+"""Of what is tried on recorded numbers, as a share of the largest: float32 adding in another order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Turning:
+    """How a self-attention turns each query and key. frequency: [P], radians that a pair of features turns in a
+    position; pairs: [P, 2], which features these are; size: features of a head, of which the others are not turned.
+
+    factor: what all are multiplied by besides. named: what the model calls the list of its frequencies, "" of a rule.
+    step: how far a recorded angle may be from position times frequency, for each position: that of its float.
+    """
+
+    frequency: Float64
+    pairs: NDArray[np.int64]
+    size: int
+    factor: float = 1.0
+    named: str = ""
+    step: float = 0.0
+
+    @property
+    def unturned(self) -> NDArray[np.int64]:
+        """The features that no position changes."""
+        return np.setdiff1d(np.arange(self.size), self.pairs)
+
+    @property
+    def base(self) -> float | None:
+        """The number whose powers the frequencies are, base^(-2i/2P) for pair i; None if they are none's."""
+        count = len(self.frequency)
+        if count < 2 or abs(self.frequency[0] - 1) > 1e-6 or self.frequency[-1] <= 0:
+            return None
+        base = float(self.frequency[-1]) ** (-count / (count - 1))
+        close = np.allclose(self.frequency, base ** (-np.arange(count) / count), rtol=1e-5, atol=0)
+        return base if close else None
+
+    def turned(self, rows: Float64, places: NDArray[np.int64]) -> Float64:
+        """Rows [T, E], each turned by its place, as complex numbers."""
+        found = rows * self.factor
+        first, second = self.pairs.T
+        pairs = (found[:, first] + 1j * found[:, second]) * np.exp(1j * places[:, None] * self.frequency)
+        found[:, first], found[:, second] = pairs.real, pairs.imag
+        return found
+
+
+def by_rule(size: int) -> Turning:
+    """That of our own model: neighbouring features, base 10,000."""
+    return Turning(ROTARY_BASE ** -(np.arange(0, size, 2) / size), _neighbours(size // 2), size)
+
+
+def turning(trace: Trace, site: str, lists: Mapping[str, ArrayLike]) -> Turning | None:
+    """The turning that makes this attention's queries and keys of those before, as recorded, from one of the lists of
+    frequencies that its model holds; None if no list does, of neighbouring features or of those of two halves.
+
+    Found out by trying, on all heads and positions, to TOLERANCE of the largest number.
+    """
+    heads = trace.anatomy.attentions[site]
+    rows = [_rows(trace, f"{site}.{name}") for name in ("query", "query_unrotated", "key", "key_unrotated")]
+    after, before = np.concatenate((rows[0], rows[2])), np.concatenate((rows[1], rows[3]))  # [H + G, T, E]
+    places = np.arange(after.shape[1])
+    largest = float(np.abs(after).max())
+    factor = float(np.linalg.norm(after) / np.linalg.norm(before))
+    for name, given in lists.items():
+        frequency = np.asarray(given, dtype=np.float64)
+        count = len(frequency)
+        if not 0 < 2 * count <= heads.size:
+            continue
+        for pairs in (_halves(count), _neighbours(count)):
+            # a factor is of what is turned alone
+            whole = factor if 2 * count == heads.size and abs(factor - 1) > 1e-4 else 1.0
+            tried = Turning(frequency, pairs, heads.size, whole, name, 2.0**-23)
+            made = np.stack([tried.turned(each, places) for each in before])
+            if np.abs(made - after).max() <= (TOLERANCE + len(places) * tried.step) * largest:
+                return tried
+    return None
+
+
+def _neighbours(count: int) -> NDArray[np.int64]:
+    return np.arange(2 * count).reshape(-1, 2)
+
+
+def _halves(count: int) -> NDArray[np.int64]:
+    return np.arange(2 * count).reshape(2, -1).T
 
 
 @dataclass(frozen=True, eq=False)
 class Rotated:
     """One query and one key of a head, and what becomes of their product when they stand at other distances.
 
-    frequency: [E/2], radians that each pair turns in a position. query, key: [E], before the rotation; turned_query,
-    turned_key: as recorded. distance: [2T - 1], of query less key; product: [2T - 1], query times key, undivided.
-    recorded: their product in this run. error: the largest difference of any key's product with this query from the
-    recorded one; turned_error: that of a turned query or key from its recorded one.
+    how: the turning. query, key: [E], before the rotation; turned_query, turned_key: as recorded. distance: [2T - 1],
+    of query less key; product: [2T - 1], query times key, undivided. recorded: their product in this run. error: the
+    largest difference of any key's product with this query from the recorded one; turned_error: that of a turned query
+    or key from its recorded one.
     """
 
     positions: tuple[int, int]
-    frequency: Float64
+    how: Turning
     query: Float64
     key: Float64
     turned_query: Float64
@@ -40,9 +123,14 @@ class Rotated:
     error: float
     turned_error: float
 
+    @property
+    def frequency(self) -> Float64:
+        return self.how.frequency
 
-def rotated(trace: Trace, site: str, head: int, query: int, key: int) -> Rotated:
-    """The rotation of this head's query and key; `site` is a self-attention of a model with rotary positions.
+
+def rotated(trace: Trace, site: str, head: int, query: int, key: int, how: Turning | None = None) -> Rotated:
+    """The rotation of this head's query and key; `site` is a self-attention of a model with rotary positions, `how` the
+    turning of another than ours.
 
     R_i q · R_j k = sum over pairs of (q0 k0 + q1 k1) cos(d w) - (q0 k1 - q1 k0) sin(-d w) with d = i - j: the distance
     alone. Source: Su et al. (2021), equations 14 to 16. Raises ValueError for a head or position that is not there.
@@ -51,15 +139,15 @@ def rotated(trace: Trace, site: str, head: int, query: int, key: int) -> Rotated
     after_q, after_k = (_head(trace, f"{site}.{name}", head) for name in ("query", "key"))
     count, size = before_q.shape
     _check(count, query, key)
-    frequency = ROTARY_BASE ** -(np.arange(0, size, 2) / size)
-    distance = np.arange(1 - count, count)
-    product = _products(before_q[query], before_k[key], distance, frequency)
-    own = np.array([_products(before_q[query], before_k[j], np.array([query - j]), frequency)[0] for j in range(count)])
-    turned = [_turned(rows, frequency) - after for rows, after in ((before_q, after_q), (before_k, after_k))]
+    how = by_rule(size) if how is None else how
+    distance, places = np.arange(1 - count, count), np.arange(count)
+    product = _products(before_q[query], before_k[key], distance, how)
+    own = np.array([_products(before_q[query], before_k[j], np.array([query - j]), how)[0] for j in range(count)])
+    turned = [how.turned(rows, places) - after for rows, after in ((before_q, after_q), (before_k, after_k))]
     recorded = after_k @ after_q[query]
     return Rotated(
         positions=(query, key),
-        frequency=frequency,
+        how=how,
         query=before_q[query],
         key=before_k[key],
         turned_query=after_q[query],
@@ -72,20 +160,15 @@ def rotated(trace: Trace, site: str, head: int, query: int, key: int) -> Rotated
     )
 
 
-def _products(query: Float64, key: Float64, distance: NDArray[np.int64], frequency: Float64) -> Float64:
-    """The product at each distance of query less key: [N]."""
-    angle = distance[:, None] * frequency
-    along = query[0::2] * key[0::2] + query[1::2] * key[1::2]
-    across = query[0::2] * key[1::2] - query[1::2] * key[0::2]
-    found: Float64 = (along * np.cos(angle) + across * np.sin(angle)).sum(axis=1)
-    return found
-
-
-def _turned(rows: Float64, frequency: Float64) -> Float64:
-    """Each row [T, E] turned by its own position, as complex numbers."""
-    angle = np.arange(len(rows))[:, None] * frequency
-    pairs = (rows[:, 0::2] + 1j * rows[:, 1::2]) * np.exp(1j * angle)
-    return np.stack([pairs.real, pairs.imag], axis=-1).reshape(rows.shape)
+def _products(query: Float64, key: Float64, distance: NDArray[np.int64], how: Turning) -> Float64:
+    """The product at each distance of query less key: [N]. Features that are not turned add the same everywhere."""
+    angle = distance[:, None] * how.frequency
+    first, second = how.pairs.T
+    along = query[first] * key[first] + query[second] * key[second]
+    across = query[first] * key[second] - query[second] * key[first]
+    rest = how.unturned
+    found: Float64 = (along * np.cos(angle) + across * np.sin(angle)).sum(axis=1) + query[rest] @ key[rest]
+    return found * how.factor**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +195,72 @@ def biases(trace: Trace, site: str, head: int) -> Biases:
     return Biases(slopes, bias, float(np.abs(bias + slopes[head] * distance).max()))
 
 
+Follows = Literal["distance", "place of the key", "nothing"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Distances of query less key, from `first` to `last`, that have one number in a head."""
+
+    first: int
+    last: int
+    bias: float
+
+
+@dataclass(frozen=True, eq=False)
+class BiasRule:
+    """What the recorded biases of a head follow, found out on all its pairs of positions that may attend.
+
+    follows: their distance, or where the key stands, or neither. at: [N], those distances or places; value: [N], the
+    bias there; steps: runs of distances with one number. slope: of a straight line through them, None if they are none.
+    """
+
+    follows: Follows
+    at: NDArray[np.int64]
+    value: Float64
+    steps: tuple[Step, ...]
+    slope: float | None
+
+
+def bias_rule(trace: Trace, site: str, head: int) -> BiasRule:
+    """What this head's biases follow; `site` is a self-attention that adds some. Raises ValueError for another head."""
+    bias = _head(trace, f"{site}.bias", head)
+    mask = trace[f"{site}.mask"][0].numpy()
+    allowed = np.broadcast_to(mask[min(head, len(mask) - 1)], bias.shape)
+    query, key = np.nonzero(allowed)
+    seen, largest = bias[allowed], float(np.abs(bias[allowed]).max(initial=0.0))
+    rules: tuple[tuple[Follows, NDArray[np.int64]], ...] = (("distance", query - key), ("place of the key", key))
+    for follows, where in rules:
+        at = np.unique(where)
+        low, high = (np.array([each(seen[where == place]) for place in at]) for each in (np.min, np.max))
+        if (high - low).max(initial=0.0) <= 1e-6 * largest:
+            slopes = np.diff(low)
+            straight = len(at) > 2 and bool(np.abs(slopes - slopes.mean()).max() <= 1e-5 * max(largest, 1e-9))
+            steps = _steps(at, low) if follows == "distance" else ()
+            return BiasRule(follows, at, low, steps, float(slopes.mean()) if straight else None)
+    return BiasRule("nothing", np.zeros(0, np.int64), np.zeros(0), (), None)
+
+
+def _steps(at: NDArray[np.int64], value: Float64) -> tuple[Step, ...]:
+    """Neighbouring distances of one number together."""
+    ends = np.flatnonzero(np.diff(value) != 0)
+    starts = [0, *(ends + 1).tolist()]
+    last = [*ends.tolist(), len(at) - 1]
+    return tuple(Step(int(at[a]), int(at[b]), float(value[a])) for a, b in zip(starts, last, strict=True))
+
+
+def _rows(trace: Trace, name: str) -> Float64:
+    """All heads of a point in float64: [H or G, T, E]."""
+    return np.asarray(trace[name][0].double().numpy())
+
+
 def _head(trace: Trace, name: str, head: int) -> Float64:
-    """One head of a point [1, H, ...] in float64."""
-    if not 0 <= head < trace.config.n_heads:
-        raise ValueError(f"there is no head {head}: heads go from 0 to {trace.config.n_heads - 1}")
-    return np.asarray(trace[name][0, head].double().numpy())
+    """One head of a point [1, H, ...] in float64; of keys that heads share, those that it asks."""
+    heads = trace.anatomy.attentions[name.rpartition(".")[0]]
+    if not 0 <= head < heads.query:
+        raise ValueError(f"there is no head {head}: heads go from 0 to {heads.query - 1}")
+    point = trace[name][0]
+    return np.asarray(point[head * len(point) // heads.query].double().numpy())
 
 
 def _check(count: int, *positions: int) -> None:

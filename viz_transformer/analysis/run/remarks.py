@@ -32,17 +32,23 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
     heads = trace.anatomy.attentions.get(site)
     if heads is not None and (said := sharing(heads)) is not None:
         yield said
-    if heads is not None and heads.window:
-        if site.startswith("encoder."):
-            yield f"A query reads keys that are at most {heads.window} places before or behind it."
-        else:
-            yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
+    yield from reach(trace, site)
     if f"{site}.sink" in trace.anatomy.point:
         yield (
             "The softmax has one more number beside the scores in each head, which belongs to no key: what it takes is"
             " missing in the weights, so that a row sums to less than 1."
         )
     yield from of_edits(trace, f"{site}.")
+
+
+def reach(trace: Trace, site: str) -> Iterator[str]:
+    """How far back a query of this attention reads, where there is a limit."""
+    heads = trace.anatomy.attentions.get(site)
+    if heads is not None and heads.window:
+        if site.startswith("encoder."):
+            yield f"A query reads keys that are at most {heads.window} places before or behind it."
+        else:
+            yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
 
 
 def of_edits(trace: Trace, place: str) -> Iterator[str]:

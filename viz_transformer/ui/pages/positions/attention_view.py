@@ -7,20 +7,35 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.positions.in_attention import Float32, Rotated, biases, recorded_bias, rotated
+from viz_transformer.analysis.positions.in_attention import (
+    BiasRule,
+    Float32,
+    Rotated,
+    Turning,
+    bias_rule,
+    biases,
+    by_rule,
+    recorded_bias,
+    rotated,
+    turning,
+)
 from viz_transformer.analysis.positions.table import encoding_of
+from viz_transformer.analysis.run.remarks import reach
 from viz_transformer.figures import labels
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view
 from viz_transformer.ui.pages.positions.view import chart, height, short, stack_choice
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 ROUNDING = 1e-5
@@ -41,11 +56,36 @@ class Place:
 
 def is_needed(shown: Shown) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
-    return encoding_of(shown.trace.anatomy).in_attention
+    return bool(_recorded(shown)) or encoding_of(shown.trace.anatomy).in_attention
+
+
+def _recorded(shown: Shown) -> str:
+    """What a run of another model than ours recorded of positions in self-attention: "rotation", "bias", or ""."""
+    anatomy = shown.trace.anatomy
+    if anatomy.config is not None:
+        return ""
+    site = next((site for site in anatomy.attentions if site.endswith(".self")), "")
+    if f"{site}.query_unrotated" in shown.trace and f"{site}.key_unrotated" in shown.trace:
+        return "rotation"
+    return "bias" if f"{site}.bias" in shown.trace else ""
+
+
+@kept(32)
+def _turning(shown: Shown, site: str) -> Turning:
+    """How this attention turns its queries and keys. Raises NotTold where no list of the model's frequencies does."""
+    if shown.trace.anatomy.config is not None:
+        return by_rule(shown.trace.anatomy.attentions[site].size)
+    lists = {name: numbers.numpy() for name, numbers in shown.ckpt.instrument.frequencies().items()}
+    found = turning(shown.trace, site, lists)
+    if found is None:
+        raise NotTold("no list of frequencies that it holds makes the recorded queries and keys of those before")
+    return found
 
 
 def draw(shown: Shown) -> list[str]:
     """Controls, pictures and what stands below them; returns what applies to this model, in sentences."""
+    if recorded := _recorded(shown):
+        return _draw_recorded(shown, recorded)
     encoding = shown.trace.config.encoding
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
@@ -60,22 +100,41 @@ def draw(shown: Shown) -> list[str]:
     return [f"{has}: nothing is added to its embeddings, and there is no table to show. {encoding.sentence}"]
 
 
+def _draw_recorded(shown: Shown, what: str) -> list[str]:
+    """The same for a model that is not ours, from what its run recorded and the lists that it holds."""
+    with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
+        stack = stack_choice(shown)
+        layer, head = _layer_and_head(shown, stack)
+        query, key = (_position(shown, stack, which) for which in (0, 1))
+    at = Place(shown, stack, f"{stack}.{layer}.self", head, query, key)
+    if what == "rotation":
+        with frame.told("how fast its positions turn"):
+            _rotation(at)
+    else:
+        _bias_and_rule(at)
+    for sentence in reach(shown.trace, at.site):
+        text.paragraph(sentence)
+    acts = shown.trace.anatomy.missing.get(f"{stack}.embed.position")
+    return [f"{shown.summary.name}: {acts}."] if acts else []
+
+
 def _nothing(at: Place) -> None:
     with st.container(key="pos_picture"):
         text.paragraph("This page has no picture of what positions do here. What they make is recorded: see Tensors.")
 
 
 def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
-    config, chosen = shown.trace.config, state.SHARED.now()
-    layers = SIDE_OF[stack].layers(config)
+    anatomy, chosen = shown.trace.anatomy, state.SHARED.now()
+    layers = SIDE_OF[stack].layers(anatomy)
     layer = min(chosen.layer, layers - 1)
     if layer != chosen.layer:
         state.remark(f"The {stack} has {layers} layers: layer {layer} is shown.")
     heads = chosen.heads
-    head = 0 if isinstance(heads, str) else heads[0]
+    count = anatomy.attentions[f"{stack}.{layer}.self"].query
+    head = 0 if isinstance(heads, str) else min(heads[0], count - 1)
     controls.number("Layer", layers, **state.bind("layer", key="pos_layer", value=layer))
     bound = state.bind("heads", key="pos_head", value=head, taken=lambda new: (new,))
-    controls.number("Head", config.n_heads, **bound)
+    controls.number("Head", count, **bound)
     return layer, head
 
 
@@ -97,7 +156,7 @@ def _position(shown: Shown, stack: StackName, which: int) -> int:
 
 def _rotation(at: Place) -> None:
     shown, stack, site, head, query, key = at.shown, at.stack, at.site, at.head, at.query, at.key
-    found = rotated(shown.trace, site, head, query, key)
+    found = rotated(shown.trace, site, head, query, key, _turning(shown, site))
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="pos_picture"):
         figure = rotated_products(
@@ -125,6 +184,7 @@ def _rotation(at: Place) -> None:
             shown="rotary",
             title="Positions in one turn, by pair",
             whose="this run's",
+            pairs=bool(found.how.named),
             theme=frame.theme(),
             height=height(460),
         )
@@ -134,22 +194,52 @@ def _rotation(at: Place) -> None:
             "The curve is this one query and this one key, turned pair by pair for each distance: the product knows the"
             " difference of the two positions, not where they stand. The dot is the run’s own pair. Over all keys of"
             f" this query the products differ from the recorded ones by at most {_gap(found.error)}.",
-            tone=_tone(found.error, abs(found.product).max()),
+            tone=_tone(found.error, abs(found.product).max(), _step(found)),
         )
+        for sentence in turning_in_words(found.how):
+            text.paragraph(sentence)
         st.html(rotation_html(found))
         text.paragraph(
             f"Turned here in float64, all queries and keys of this head differ from the recorded ones by at most"
             f" {_gap(found.turned_error)}.",
-            tone=_tone(found.turned_error, max(abs(found.query).max(), abs(found.key).max())),
+            tone=_tone(found.turned_error, max(abs(found.query).max(), abs(found.key).max()), _step(found)),
         )
+
+
+def turning_in_words(how: Turning) -> list[str]:
+    """Where another model's frequencies come from, whose powers they are, and what is not turned; none of ours."""
+    if not how.named:
+        return []
+    beside = int(how.pairs[0, 1] - how.pairs[0, 0])
+    pairs = "neighbouring features" if beside == 1 else f"a feature and the one {beside} places behind it"
+    count, base = len(how.frequency), how.base
+    follows = "" if count == 1 else ", which are no powers of one base: some are scaled"
+    if base is not None:
+        follows = f", base^(−2i/{2 * count}) for pair i with the base {significant(base, 6)}"
+    said = [
+        f"{count} {'frequency' if count == 1 else 'frequencies'} of this model’s own list {how.named}{follows}. A pair"
+        f" is {pairs}. Found out on all recorded queries and keys of this layer, in all heads."
+    ]
+    if (rest := how.unturned).size:
+        said.append(
+            f"Features {rest[0]} to {rest[-1]} of the {how.size} of a head are not turned: no position changes them."
+        )
+    if how.factor != 1:
+        said.append(f"Behind the turning all are multiplied by {significant(how.factor, 6)}.")
+    return said
+
+
+def _step(found: Rotated) -> float:
+    """How far float32 lets the angles of this run be off."""
+    return found.how.step * len(found.distance)
 
 
 def _gap(value: float) -> str:
     return "0" if value == 0 else scientific(value)
 
 
-def _tone(error: float, largest: float) -> text.Tone:
-    return "ok" if error <= ROUNDING * max(1.0, float(largest)) else "bad"
+def _tone(error: float, largest: float, step: float = 0.0) -> text.Tone:
+    return "ok" if error <= (ROUNDING + step) * max(1.0, float(largest)) else "bad"
 
 
 def _products_frame(found: Rotated) -> pd.DataFrame:
@@ -168,10 +258,10 @@ def rotation_html(found: Rotated) -> str:
         return "<br>".join(html.escape(significant(float(value), 6)) for value in values)
 
     body = ""
-    for pair, frequency in enumerate(found.frequency.tolist()):
-        at = slice(2 * pair, 2 * pair + 2)
+    for pair, frequency in zip(found.how.pairs.tolist(), found.frequency.tolist(), strict=True):
+        at = np.array(pair)
         cells = (
-            f"{2 * pair}, {2 * pair + 1}",
+            f"{pair[0]}, {pair[1]}",
             html.escape(short(frequency)),
             html.escape(short(2 * math.pi / frequency)),
             html.escape(short(i * frequency)),
@@ -181,6 +271,11 @@ def rotation_html(found: Rotated) -> str:
             both(found.key[at].tolist()),
             both(found.turned_key[at].tolist()),
         )
+        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    for feature in found.how.unturned.tolist():
+        made = (both([values[feature]]) for values in (found.query, found.turned_query, found.key, found.turned_key))
+        query, turned_query, key, turned_key = made
+        cells = (f"{feature}", "not turned", "", "", query, turned_query, "", key, turned_key)
         body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
@@ -232,6 +327,69 @@ def _slopes(at: Place) -> None:
             f"{both}{future} The recorded bias differs from that by at most {_gap(found.error)}.",
             tone=_tone(found.error, 1.0),
         )
+
+
+def _bias_and_rule(at: Place) -> None:
+    """The recorded biases, what they follow, and one number for each distance or place."""
+    found = bias_rule(at.shown.trace, at.site, at.head)
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        _bias(at)
+    with right, st.container(key="pos_curves"):
+        if found.follows == "distance":
+            text.section("Bias by distance")
+            st.html(steps_html(found, at.query - at.key))
+        elif found.follows == "place of the key":
+            text.section("Slopes of all heads")
+            st.html(place_slopes_html([bias_rule(at.shown.trace, at.site, head).slope for head in _heads(at)], at.head))
+    with st.container(key="pos_below"):
+        text.paragraph(bias_in_words(found, at.head))
+
+
+def _heads(at: Place) -> range:
+    return range(at.shown.trace.anatomy.attentions[at.site].query)
+
+
+def bias_in_words(found: BiasRule, head: int) -> str:
+    """What the biases of this head follow, over all pairs of positions of this run that may attend."""
+    if found.follows == "nothing":
+        return f"The biases of head {head} follow neither the distance nor where the key stands."
+    if found.follows == "place of the key":
+        line = "" if found.slope is None else f", {significant(found.slope, 6)} more for each position"
+        return (
+            f"score = q · k / divisor + bias. In head {head} the bias depends on where the key stands alone{line}:"
+            " within a row that is the distance and a constant, which no weight sees."
+        )
+    several = sum(each.last > each.first for each in found.steps)
+    shared = f" {several} of them have several distances, which share one number: a bucket." if several else ""
+    return (
+        f"score = q · k / divisor + bias. In head {head} the bias depends on the distance alone, query less key:"
+        f" {len(found.steps)} numbers over the distances of this text, {found.at[0]} to {found.at[-1]}.{shared}"
+    )
+
+
+def steps_html(found: BiasRule, distance: int) -> str:
+    """A row for each run of distances with one bias; that of the chosen query and key is marked."""
+    body = "".join(
+        f"<tr{' class=vt-here' if each.first <= distance <= each.last else ''}><th>{_span(each.first, each.last)}</th>"
+        f"<td>{html.escape(significant(each.bias, 6))}</td></tr>"
+        for each in reversed(found.steps)
+    )
+    return f'<table class="vt-steps"><tr><th>distance</th><th>bias</th></tr>{body}</table>'
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
+def place_slopes_html(slopes: Sequence[float | None], head: int) -> str:
+    """A row for each head: by how much the bias grows from a key to the next."""
+    body = "".join(
+        f"<tr{' class=vt-here' if at == head else ''}><th>{at}</th>"
+        f"<td>{html.escape('no line' if slope is None else significant(slope, 6))}</td></tr>"
+        for at, slope in enumerate(slopes)
+    )
+    return f'<table class="vt-steps"><tr><th>head</th><th>a position</th></tr>{body}</table>'
 
 
 def _bias_frame(bias: Float32) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import torch
 from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame.questions import Question, cited
 
 
@@ -24,6 +25,9 @@ def question(trace: Trace, stack: StackName, position: int) -> Question | None:
         return Question(
             asks, f"A vector of length {significant(added)}, added to its embedding of {significant(token)}."
         )
+    if trace.anatomy.config is None:
+        acts = trace.anatomy.missing.get(f"{stack}.embed.position", "").rpartition("; ")[2]
+        return Question(asks, f"{capitalised(acts)}.") if acts else None
     if trace.config.encoding.in_attention:
         return Question(asks, f"Nothing is added to it: each self-attention {trace.config.encoding.acts}.")
     if stack == "decoder":
