@@ -65,6 +65,9 @@ _OPT |= {"word_embed_proj_dim": 32}
 _ENDS = {"pad_token_id": PAD, "bos_token_id": START, "eos_token_id": END}
 _GPTJ = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_inner": 48, "n_positions": 64, **_ENDS}
 _EXPERTS = {**_SHARED, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24}
+_LATENT = {**_ROPE, "num_key_value_heads": 4, "kv_lora_rank": 16, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4}
+_LATENT |= {"v_head_dim": 8, "n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2}
+_LATENT |= {"moe_intermediate_size": 24}
 _GEMMA = {**_SHARED, "sliding_window": 4, "query_pre_attn_scalar": 8}
 _DISTIL = {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 64}
 _LABELS = {"id2label": {0: "bad", 1: "so-so", 2: "good"}}
@@ -103,6 +106,11 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3_moe": ("Qwen3MoeForCausalLM", {**_EXPERTS, "decoder_sparse_step": 2}),
     "olmoe": ("OlmoeForCausalLM", {**_SHARED, "num_experts": 4, "num_experts_per_tok": 2}),
     "phimoe": ("PhimoeForCausalLM", {**_SHARED, "num_local_experts": 4}),
+    "deepseek_v2": ("DeepseekV2ForCausalLM", {**_LATENT, "q_lora_rank": None, "first_k_dense_replace": 0}),
+    "deepseek_v3": (
+        "DeepseekV3ForCausalLM",
+        {**_LATENT, "q_lora_rank": 12, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1},
+    ),
     "gpt_oss": (
         "GptOssForCausalLM",
         {**_SHARED, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4}

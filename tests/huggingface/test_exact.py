@@ -131,6 +131,9 @@ def test_query_key_and_value_follow_from_the_maps(opened: Opened, name: str) -> 
     found = recorded(ckpt)
     for site, heads in ckpt.anatomy.attentions.items():
         value = ckpt.instrument.parameters_of(site).value
+        if value is None:
+            assert name.startswith("deepseek")
+            continue
         read = found["encoder.out"] if site.endswith(".cross") else found[f"{site}.in"]
         made = torch.nn.functional.linear(read, value.weight, value.bias)
         by_head = made.unflatten(-1, (heads.key, -1)).transpose(1, 2)
@@ -186,7 +189,8 @@ def test_cached_steps_are_the_rows_of_one_pass(opened: Opened, name: str) -> Non
     ids = run.trace.tgt_ids
     whole = trace(ckpt, run.trace.src_ids or ids, ids if run.trace.src_ids else None)
     gaps = {point: gap for point, gap in whole.diff(run.trace).items() if not point.endswith(".bias")}
-    assert max(gaps.values()) < 1e-5 * max(float(whole["logits"].abs().max()), 10)  # float32 sums of other lengths
+    for point, gap in gaps.items():  # float32 sums of other lengths
+        assert gap < 1e-5 * max(float(whole[point].float().abs().max()), 10), point
     for point in (point for point in whole.points() if point.endswith("decoder.0.self.bias")):
         cells = whole["decoder.0.self.mask"].expand_as(whole[point])  # behind the mask a step has no key to add it to
         assert torch.equal(whole[point][cells], run.trace[point][cells])

@@ -13,7 +13,11 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.tap import Recorder
 
 Opened = Callable[[str], Checkpoint]
-EXPERTS = [name for name, (_, settings) in KINDS.items() if {"num_experts", "num_local_experts"} & settings.keys()]
+EXPERTS = [
+    name
+    for name, (_, settings) in KINDS.items()
+    if {"num_experts", "num_local_experts", "n_routed_experts"} & settings.keys()
+]
 SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5]
 
 
@@ -41,7 +45,11 @@ def test_the_routers_numbers_and_the_shares_are_theirs(opened: Opened, theirs: C
     found = recorded(opened(name))
     routed = theirs_of(theirs(name), "Router", reads=False)
     points = [point.name for point in opened(name).anatomy.recorded if point.name.endswith(".ffn.router")]
-    assert len(points) == len(routed) == (1 if name in ("qwen2_moe", "qwen3_moe") else 3 if "switch" in name else 2)
+    assert (
+        len(points)
+        == len(routed)
+        == (1 if name in ("qwen2_moe", "qwen3_moe", "deepseek_v3") else 3 if "switch" in name else 2)
+    )
     for point, made in zip(points, routed, strict=True):
         shares = found[f"{point.removesuffix('router')}experts"][0]
         if "switch" in name:

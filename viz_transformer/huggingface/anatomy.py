@@ -108,7 +108,7 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         decoder_layers=layers.get("decoder", 0),
         d_model=width,
         d_ff=read.optional(_HIDDEN["decoder" if is_decoder else "encoder"]) or 4 * width,
-        experts=read.optional(("num_local_experts", "num_experts")),
+        experts=read.optional(("num_local_experts", "num_experts", "n_routed_experts")),
         attentions=attentions,
         recorded=tuple(recorded),
         derived=tuple(derived),
@@ -177,6 +177,9 @@ class _Settings:
         if (new := self.config.get("new_decoder_architecture")) is not None:  # of Falcon
             own = 1 if self.config.get("multi_query") is not False else count
             keys = (self.optional(("num_kv_heads",)) or count) if new else own
+        if self.config.get("kv_lora_rank") is not None:  # of DeepSeek: a part of the features is turned
+            size = self.number(("qk_nope_head_dim",)) + self.number(("qk_rope_head_dim",))
+            return Heads(count, count, size, self.number(("v_head_dim",)))
         size = self.optional(("head_dim", "d_kv")) or width // count
         if count % keys or not size:
             raise CheckpointError(
@@ -209,7 +212,8 @@ class _Settings:
     def is_sparse(self, ffn: FeedForwardPlace, stack: StackName, layer: int) -> bool:
         """Whether the feed-forward of this layer has experts."""
         dense, step = self.config.get("mlp_only_layers"), self.config.get(f"{stack}_sparse_step")
-        if not ffn.router or (isinstance(dense, list) and layer in dense):
+        first = self.config.get("first_k_dense_replace")  # of DeepSeek
+        if not ffn.router or (isinstance(dense, list) and layer in dense) or (type(first) is int and layer < first):
             return False
         if type(step) is not int:
             return True
@@ -292,10 +296,15 @@ def _layer_points(
             if point.name == "query" and family.acts == ROTARY and kind == "self":
                 for part, heads in (("query", "H"), ("key", "G")):  # both before they are turned, then both after
                     name, rows = f"{layer}.{kind}.{part}_unrotated", "Q" if part == "query" else "K"
-                    yield _attention_point(name, ("B", heads, rows, "E"), TURNED[part])
+                    if places.attention.latent:
+                        missing[name] = "positions turn a part of its features only, which this model takes out first"
+                    else:
+                        yield _attention_point(name, ("B", heads, rows, "E"), TURNED[part])
             if point.name == "weights" and family.sinks and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.{SINK.name}", SINK.shape, SINK.meaning)
             shape = tuple("G" if point.name in ("key", "value") and letter == "H" else letter for letter in point.shape)
+            if point.name in ("value", "head_out") and places.attention.latent:
+                shape = (*shape[:-1], "U")
             meaning = point.meaning
             if point.name == "out" and places.attention.added:
                 meaning = "what is added to the stream"

@@ -34,12 +34,14 @@ NAME = "viz_transformer"
 
 
 class Pass:
-    """One pass of a model: its tap, how many texts, and how many positions the cache held before it."""
+    """One pass of a model: its tap, how many texts, and how many positions the cache held before it. kept: edited keys
+    and values of the passes before it, of a model that makes them anew in each."""
 
-    __slots__ = ("_added", "_open", "batch", "mask", "site", "stack", "start", "tap")
+    __slots__ = ("_added", "_open", "batch", "kept", "mask", "site", "stack", "start", "tap")
 
-    def __init__(self, tap: Tap, batch: int, start: int = 0) -> None:
+    def __init__(self, tap: Tap, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None) -> None:
         self.tap, self.batch, self.start = tap, batch, start
+        self.kept = {} if kept is None else kept
         self.stack: StackName | None = None
         self.site: _Site | None = None  # whose queries and keys are turned next
         self.mask: Tensor | None = None  # that of the attention which runs by itself
@@ -87,10 +89,10 @@ _SITE = "viz_transformer_site"
 
 class _Site:
     """One attention, and the full names of its points. follows: its weights follow from its queries and keys, so those
-    of a long one need not be made. keys: how many heads hold keys."""
+    of a long one need not be made. keys: how many heads hold keys. latent: as its place says."""
 
-    def __init__(self, name: str, *, follows: bool, keys: int) -> None:
-        self.follows, self.keys = follows, keys
+    def __init__(self, name: str, *, follows: bool, keys: int, latent: bool) -> None:
+        self.follows, self.keys, self.latent = follows, keys, latent
         self.is_self, self.is_cross = name.endswith(".self"), name.endswith(".cross")
         self.query, self.key, self.value = f"{name}.query", f"{name}.key", f"{name}.value"
         self.mask, self.bias, self.sink = f"{name}.mask", f"{name}.bias", f"{name}.sink"
@@ -131,8 +133,13 @@ def attend(
         query = tap(site.query, query)
         if now.start == 0 or not site.is_cross:  # the memory's keys are made once
             new = key.size(-2) - now.start if site.is_self else key.size(-2)
-            say_rows(tap, site.key, key, new)
-            say_rows(tap, site.value, value, new)
+            for name, rows in ((site.key, key), (site.value, value)):
+                again = site.latent and isinstance(tap, Recorder) and tap.changes(name)
+                if again and name in now.kept:
+                    rows[..., :-new, :].copy_(now.kept[name])
+                say_rows(tap, name, rows, new)
+                if again:
+                    now.kept[name] = rows.clone()
         mask = now.open_mask(query, key) if attention_mask is None else attention_mask
         if mask.size(0) != query.size(0) or mask.size(2) != query.size(2):
             mask = mask.expand(query.size(0), -1, query.size(2), -1)
@@ -303,9 +310,8 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     for (kind, place), next_norm in zip(attentions.items(), following, strict=True):
         site, stream = f"{name}.{kind}", f"{name}.residual_after_{kind}"
         follows = f"{site}.scores" in ears.points and f"{site}.sink" not in ears.points
-        layer.get_submodule(place.module).__dict__[_SITE] = named = _Site(
-            site, follows=follows, keys=ears.attentions[site].key
-        )
+        named = _Site(site, follows=follows, keys=ears.attentions[site].key, latent=place.latent)
+        layer.get_submodule(place.module).__dict__[_SITE] = named
         if place.sliced:
             ears.makes_heads(layer.get_submodule(place.module), place, named)
         else:

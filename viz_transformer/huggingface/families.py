@@ -46,9 +46,10 @@ class AttentionPlace:
     module: what is called with the stream that it reads, and asks for the attention function. out: W_O. norm: the norm
     before it, or behind the sum in a post-norm layer. added: what gives the vector that is added to the stream, if that
     is not W_O. maps: query, key and value, within `module`; or one map of all three. divided: queries come already
-    divided by what scores are divided by. heard: how, if it does not ask for the attention function. sliced: only a
-    slice of each query and key is given to what turns them, so that they are heard where they are made; `normed`: the
-    norms of queries and keys by head that they go through before, where the model has them.
+    divided by what scores are divided by. latent: the cache keeps a narrow vector for each token, of which keys and
+    values are made anew in each step, by no single map. heard: how, if it does not ask for the attention function.
+    sliced: only a slice of each query and key is given to what turns them, so that they are heard where they are made;
+    `normed`: the norms of queries and keys by head that they go through before, where the model has them.
     """
 
     module: str
@@ -58,6 +59,7 @@ class AttentionPlace:
     maps: tuple[str, ...] = ("q_proj", "k_proj", "v_proj")
     fused: Fusing = "stacked"
     divided: bool = False
+    latent: bool = False
     heard: HeardPlace | None = None
     sliced: bool = False
     normed: tuple[str, str] = ("q_layernorm", "k_layernorm")
@@ -276,6 +278,17 @@ def _experts(router: str, *, out: str | None = None) -> Mapping[StackName, Stack
 
 
 _SOME_EXPERTS = _experts("mlp.gate", out="mlp.down_proj")
+_SOME_LATENT = _SOME_EXPERTS["decoder"]
+_DEEPSEEK = replace(
+    _LLAMA,
+    title="DeepSeek v2",
+    stacks={
+        "decoder": replace(
+            _SOME_LATENT,
+            layer=replace(_SOME_LATENT.layer, attention=replace(_SOME_LATENT.layer.attention, maps=(), latent=True)),
+        )
+    },
+)
 
 _NEO_LAYER = LayerPlaces(
     attention=AttentionPlace(
@@ -554,6 +567,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "qwen3_moe": replace(_LLAMA, title="Qwen3, experts", stacks=_SOME_EXPERTS),
         "olmoe": replace(_LLAMA, title="OLMoE", stacks=_experts("mlp.gate")),
         "phimoe": replace(_LLAMA, title="Phi, experts", stacks=_experts("mlp.router")),
+        "deepseek_v2": _DEEPSEEK,
+        "deepseek_v3": replace(_DEEPSEEK, title="DeepSeek v3, R1"),
         "gpt_oss": replace(_LLAMA, title="gpt-oss", stacks=_experts("mlp.router"), sinks=True),
         "bert": _BERT,
         "roberta": replace(

@@ -97,9 +97,9 @@ class HuggingFaceModel:
                 found[row, second : len(given)] = 1
         return found if self.closing is None else found.masked_fill(ids == self.closing, 2)
 
-    def run(self, tap: Tap, batch: int, start: int = 0, **given: Any) -> Tensor:
-        """One pass of the whole model: its logits, or what a model without logits gives out."""
-        token = PASS.set(Pass(tap, batch, start))
+    def run(self, tap: Tap, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None, **given: Any) -> Tensor:
+        """One pass of the whole model: its logits, or what a model without logits gives out. kept: as of `Pass`."""
+        token = PASS.set(Pass(tap, batch, start, kept))
         try:
             with torch.no_grad():
                 output = self.model(**given, return_dict=True)
@@ -156,6 +156,8 @@ class HuggingFaceModel:
     def parameters_of(self, site: str) -> AttentionParameters:
         place, layer = self._place(site)
         attention = layer.get_submodule(place.module)
+        if not place.maps:
+            return AttentionParameters(None, None, None, _linear(_part(layer, place.out)))
         maps = [_linear(_part(attention, name), to_heads=True) for name in place.maps]
         if len(maps) == 1:
             maps = _split(maps[0], self.anatomy.attentions[site], by_head=place.fused == "by head")
@@ -236,6 +238,7 @@ class Written:
             own = DynamicCache()
             self._cache = own if sources is None else EncoderDecoderCache(own, DynamicCache())
         self._read: list[list[int]] = []
+        self._kept: dict[str, Tensor] = {}
 
     @property
     def length(self) -> int:
@@ -253,13 +256,14 @@ class Written:
             outputs = kept_as(last_hidden_state=memory)
             given = {"decoder_input_ids": ids, "encoder_outputs": outputs, "attention_mask": kept}
         given |= {"past_key_values": self._cache, "use_cache": self._cache is not None}
-        return self._model.run(self._tap, len(new), self.length, **given)[:, -1]
+        return self._model.run(self._tap, len(new), self.length, self._kept, **given)[:, -1]
 
     def select(self, rows: Sequence[int]) -> None:
         index = torch.tensor(rows, dtype=torch.long, device=self._model.device)
         if self._memory is not None:
             memory, kept = self._memory
             self._memory = memory.index_select(0, index), kept.index_select(0, index)
+        self._kept = {name: numbers.index_select(0, index) for name, numbers in self._kept.items()}
         if self._cache is None:
             self._read = [self._read[row] for row in rows]
         elif self.length:

@@ -187,11 +187,12 @@ class Linear(NamedTuple):
 
 @dataclass(frozen=True)
 class AttentionParameters:
-    """Learned maps of one attention. Rows of query, key and value belong to the heads in turn, so do columns of out."""
+    """Learned maps of one attention. Rows of query, key and value belong to the heads in turn, so do columns of out.
+    query, key, value: None where no single map makes them."""
 
-    query: Linear
-    key: Linear
-    value: Linear
+    query: Linear | None
+    key: Linear | None
+    value: Linear | None
     out: Linear
 
 
