@@ -2,9 +2,12 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
   AGAIN,
+  AT_REST,
   asking,
+  askingAhead,
   isDue,
   lackSentence,
+  NEXT,
   NO_QUESTION,
   nearest,
 } from "../../viz_transformer/figures/components/parts/whole_ahead.js"
@@ -17,31 +20,153 @@ const BOTH = { stacks: [ENCODER, DECODER] }
 const short = ({ stack, kind, layer, head }) => (stack ? `${stack} ${layer}` : `${kind} ${layer}.${head}`)
 const places = (chosen, head = BOTH) => nearest(head, chosen).map(short)
 
-test("what is chosen is asked for first, then what is beside it, and in the end all, each once", () => {
-  const all = places({ kind: "cross", layer: 1, heads: [1] })
-  assert.deepEqual(all.slice(0, 3), ["decoder 1", "cross 1.1", "cross 1.0"])
-  assert.equal(new Set(all).size, all.length)
-  assert.equal(all.length, 4 + 2 * 2 + 2 * 2 * 2)
+test("of the whole run its layers come in the order of the ways to them, and the head that is chosen", () => {
+  assert.deepEqual(places({ kind: "cross", layer: 1, heads: [1] }), [
+    "decoder 1",
+    "decoder 0",
+    "encoder 1",
+    "encoder 0",
+    "cross 1.1",
+  ])
+  assert.deepEqual(places({ kind: "encoder", layer: 0, heads: "mean", level: "run" }), [
+    "encoder 0",
+    "encoder 1",
+    "decoder 0",
+    "decoder 1",
+    "encoder 0.0",
+  ])
 })
 
-test("the layers come in the order of the ways to them, with the head that one would see there", () => {
-  const all = places({ kind: "cross", layer: 1, heads: [1] })
-  assert.deepEqual(all.slice(3, 11), [
-    "decoder 1.1",
+test("of a layer its attentions come, the chosen one first, and the layers beside it", () => {
+  assert.deepEqual(places({ kind: "cross", layer: 0, heads: [1], level: "layer" }), [
     "decoder 0",
-    "decoder 0.1",
     "cross 0.1",
+    "decoder 0.1",
     "encoder 1",
-    "encoder 1.1",
-    "encoder 0",
-    "encoder 0.1",
+    "decoder 1",
   ])
-  const first = places({ kind: "encoder", layer: 0, heads: "mean" })
-  assert.deepEqual(
-    first.filter((each) => !each.includes(".")),
-    ["encoder 0", "encoder 1", "decoder 0", "decoder 1"],
+})
+
+test("of an attention its heads come, the nearest first, its layer, and the attentions beside it, each once", () => {
+  for (const level of ["attention", "weight"])
+    assert.deepEqual(places({ kind: "decoder", layer: 1, heads: [1], level }), [
+      "decoder 1.1",
+      "decoder 1.0",
+      "decoder 1",
+      "cross 0.1",
+      "cross 1.1",
+    ])
+  const [many] = [partsOf(1, [["self", "encoder"]]).map((part) => ({ ...part, heads: 6 }))]
+  const all = places(
+    { kind: "encoder", layer: 0, heads: [4], level: "attention" },
+    { stacks: [{ ...ENCODER, parts: many }] },
   )
-  assert.ok(first.indexOf("cross 1.0") < first.indexOf("cross 1.1"))
+  assert.deepEqual(all, [
+    "encoder 0.4",
+    "encoder 0.3",
+    "encoder 0.5",
+    "encoder 0",
+    "encoder 0.2",
+    "encoder 0.1",
+    "encoder 0.0",
+  ])
+})
+
+/** What asks ahead for places a, b and c, with a clock: `after` lets time pass, `asked` says what was asked for and when. */
+function asking3(t, given = {}) {
+  t.mock.timers.enable({ apis: ["setTimeout"] })
+  let now = 0
+  const [asked, there, state] = [[], new Set(), { busy: false }]
+  const ahead = askingAhead({
+    next: (isVain) => ["a", "b", "c"].find((each) => !there.has(each) && !isVain(each)) ?? null,
+    ask: (place) => asked.push([place, now]),
+    isBusy: () => state.busy,
+    now: () => now,
+    ...given,
+  })
+  const after = (milliseconds) => {
+    for (let n = 0; n < milliseconds; n += 10) {
+      now += 10
+      t.mock.timers.tick(10)
+    }
+  }
+  const comes = (place) => {
+    there.add(place)
+    ahead.came()
+  }
+  return { ahead, asked, after, comes, state }
+}
+
+test("at rest one detail after the other is asked for, each when the one before it has come", (t) => {
+  const { ahead, asked, after, comes } = asking3(t)
+  ahead.looksAt("x")
+  after(AT_REST - 10)
+  assert.deepEqual(asked, [])
+  after(10)
+  assert.deepEqual(asked, [["a", AT_REST]])
+  after(500)
+  assert.equal(asked.length, 1)
+  comes("a")
+  after(NEXT)
+  assert.deepEqual(asked[1], ["b", AT_REST + 500 + NEXT])
+  comes("b")
+  comes("c")
+  after(10_000)
+  assert.equal(asked.length, 2)
+})
+
+test("whoever does something is left alone until nothing happens again, and while a button is down", (t) => {
+  const { ahead, asked, after, comes } = asking3(t)
+  ahead.looksAt("x")
+  after(AT_REST)
+  ahead.moves()
+  comes("a")
+  after(AT_REST - 20)
+  assert.equal(asked.length, 1)
+  ahead.moves({ buttons: 1 })
+  after(5000)
+  assert.equal(asked.length, 1)
+  ahead.moves({ buttons: 0 })
+  after(AT_REST - 20)
+  assert.equal(asked.length, 1)
+  after(AT_REST)
+  assert.equal(asked.length, 2)
+})
+
+test("what does not come is asked for once more and then passed over, until there is another run", (t) => {
+  const { ahead, asked, after } = asking3(t)
+  ahead.looksAt("x")
+  after(AT_REST + 2 * AGAIN)
+  assert.deepEqual(
+    asked.map(([place]) => place),
+    ["a", "a", "b"],
+  )
+  after(10 * AGAIN)
+  assert.equal(asked.length, 6)
+  ahead.looksAt("y")
+  after(10 * AGAIN)
+  assert.equal(asked.length, 6)
+  ahead.anew()
+  ahead.looksAt("y")
+  after(AT_REST)
+  assert.deepEqual(asked[6][0], "a")
+})
+
+test("while something moves by itself nothing is asked for, and behind its end nothing either", (t) => {
+  const { ahead, asked, after, state } = asking3(t)
+  state.busy = true
+  ahead.looksAt("x")
+  after(5 * AT_REST)
+  state.busy = false
+  after(5 * AT_REST)
+  assert.deepEqual(asked, [])
+  ahead.looksAt("x")
+  after(AT_REST)
+  assert.equal(asked.length, 1)
+  ahead.end()
+  ahead.came()
+  after(10 * AGAIN)
+  assert.equal(asked.length, 1)
 })
 
 /** When one place is asked for, of all draws at these times, and what is thought of it at the last one. */

@@ -14,7 +14,8 @@ from viz_transformer.checkpoint import load
 from viz_transformer.figures import details
 from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.whole import ends_in
+from viz_transformer.figures.components.scrubber import steps_of
+from viz_transformer.figures.components.whole import ends_in, whole_payload
 from viz_transformer.figures.details import details_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Sampling
@@ -53,6 +54,21 @@ def test_the_arrays_are_those_of_the_analysis_bit_by_bit(numbers):
             assert rest.flat[n] == pytest.approx(row[~strong].sum(dtype=np.float64), abs=1e-7)
     assert header["head"] == 2
     assert [stack["name"] for stack in header["stacks"]] == ["encoder", "decoder"]
+
+
+def alone(run) -> bytes:
+    """The picture of a run as a page gets it, without its deeper levels."""
+    return whole_payload(
+        whole_run(run.trace),
+        steps_of(run),
+        first_row=0,
+        vocabulary=9,
+        title="",
+        caption="",
+        name="",
+        answer=run.text,
+        of=details.run_id(run.trace),
+    )
 
 
 def test_candidates_and_what_is_written_are_those_of_the_steps():
@@ -295,6 +311,35 @@ def test_each_level_is_saved_as_a_picture(shown, numbers, level):
     if level == "weight":
         row = numbers.trace["decoder.1.cross.weights"][0, 2, 3]
         assert all(f">{float(weight):.3f}<" in text for weight in row if 0.001 <= weight < 0.999)
+
+
+def test_at_rest_it_asks_for_what_one_may_look_into_and_never_once_it_is_gone(shown):
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    view = shown(alone(run))
+    view.page.clock.install()
+    view.page.evaluate("""() => {
+      window.asked = []
+      vizTransformerDetails.connect((places) => { window.asked.push(...places) })
+    }""")
+    asked = "window.asked.map(({ stack, kind, layer }) => `${stack ?? kind} ${layer}`)"
+    view.page.evaluate("vizTransformerSelection.receive({ kind: 'cross', layer: 1, t: 1, heads: 'mean' }, '')")
+    view.page.clock.run_for(500)
+    assert view.page.evaluate(asked) == []
+    view.page.evaluate("dispatchEvent(new PointerEvent('pointermove'))")
+    view.page.clock.run_for(400)
+    assert view.page.evaluate(asked) == []
+    view.page.clock.run_for(300)
+    assert view.page.evaluate(asked) == ["decoder 1"]
+    view.page.clock.run_for(10_000)  # nobody answers: twice for each
+    assert view.page.evaluate(asked)[:4] == ["decoder 1", "decoder 1", "decoder 0", "decoder 0"]
+    view.page.evaluate(
+        "vizTransformerSelection.receive({ kind: 'cross', layer: 1, t: 1, heads: 'mean', level: 'layer' }, '')"
+    )
+    view.page.clock.run_for(100)
+    count = len(view.page.evaluate(asked))
+    view.page.evaluate("window.remove()")
+    view.page.clock.run_for(20_000)
+    assert len(view.page.evaluate(asked)) == count
 
 
 def test_a_model_that_writes_nothing_is_read(shown):

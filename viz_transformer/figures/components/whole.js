@@ -11,12 +11,11 @@ import { amongPlaces, quoted } from "./parts/text.js"
 import {
   AGAIN,
   AHEAD_BYTES,
-  AT_ONCE,
-  AT_REST,
   asking,
+  askingAhead,
+  INPUTS,
   isDue,
   lackSentence,
-  NEXT,
   NO_QUESTION,
   nearest,
 } from "./parts/whole_ahead.js"
@@ -295,8 +294,16 @@ function makeWhole(root) {
 
   let needed = NO_QUESTION // what was asked for last because it is looked at
   let patience = 0 // the timer of what has not come
-  let rest = { of: "", timer: 0 } // what is chosen, and since when nothing else
-  const inVain = new Set() // what was asked for ahead and has not come, as it may not be there at all
+  const ahead = askingAhead({
+    next: (isVain) =>
+      details.bytesOf(head.of) >= AHEAD_BYTES
+        ? null
+        : (nearest(head, selection.chosen).find((place) => !details.has(head.of, place) && !isVain(place)) ?? null),
+    ask: (place) => details.ask(head.of, [place]),
+    isBusy: () => frames !== 0 || movement !== null || document.hidden || !root.isConnected || !details.connected,
+  })
+  const moves = (/** @type {any} */ event) => ahead.moves(event)
+  for (const each of INPUTS) addEventListener(each, moves, { capture: true, passive: true })
 
   /** Where the detail is that is looked at, and how it is told from others of this and other runs. */
   function placeNow() {
@@ -323,23 +330,7 @@ function makeWhole(root) {
       clearTimeout(patience)
       patience = setTimeout(made.draw, AGAIN + 50)
     }
-    const of = JSON.stringify([head.of, site.part, site.stack.name, headNow, level(), stepNow()])
-    if (of === rest.of) return
-    clearTimeout(rest.timer)
-    rest = { of, timer: setTimeout(fetchAhead, AT_REST) }
-  }
-
-  function fetchAhead() {
-    if (!root.isConnected || !details.connected) return
-    if (frames || movement || document.hidden) {
-      rest = { of: "", timer: 0 }
-      return
-    }
-    const known = (place) => details.has(head.of, place) || inVain.has(JSON.stringify([head.of, place]))
-    const places = nearest(head, selection.chosen).filter((place) => !known(place))
-    if (!places.length || details.bytesOf(head.of) >= AHEAD_BYTES) return
-    inVain.add(JSON.stringify([head.of, places[0]])) // an answer has at least the first
-    details.ask(head.of, places.slice(0, AT_ONCE))
+    ahead.looksAt(JSON.stringify([head.of, site.part, site.stack.name, headNow, level(), stepNow()]))
   }
 
   /** What is moved from is kept as it was painted last; what is moved to is drawn anew when more of it is there. */
@@ -689,9 +680,7 @@ function makeWhole(root) {
   const deaf = details.listen((answered) => {
     if (!room) return
     made.draw()
-    if (!answered) return
-    clearTimeout(rest.timer)
-    rest.timer = setTimeout(fetchAhead, NEXT)
+    if (answered) ahead.came()
   })
 
   const made = {
@@ -701,6 +690,7 @@ function makeWhole(root) {
       hovered = walked = painted = null
       toldOf = ""
       forget()
+      ahead.anew()
       details.putAll(arrays)
       if (frames) stop()
       for (const each of Object.values(scenes)) each.update()
@@ -752,7 +742,8 @@ function makeWhole(root) {
     },
     remove: () => {
       cancelAnimationFrame(frames)
-      clearTimeout(rest.timer)
+      for (const each of INPUTS) removeEventListener(each, moves, { capture: true })
+      ahead.end()
       forget()
       deaf()
     },
