@@ -79,7 +79,10 @@ def whole(layers: int, heads: int, tokens: int, *, encoder: bool = True) -> byte
             position=normal(tokens, SAMPLES),
             points=(f"{name}.embed.out", *(f"{name}.{n}.residual_out" for n in range(layers)), f"{name}.out"),
             stream=normal(layers + 2, tokens, SAMPLES),
+            length=generator.random((layers + 2, tokens)),
             places=places,
+            came=generator.random((len(places), tokens)),
+            added=generator.random((len(places), tokens)),
             share=generator.random((len(places), tokens)),
             padded=np.zeros(tokens, dtype=bool),
         )

@@ -9,16 +9,18 @@ import torch
 from builders import SOURCE, TARGET, tiny_checkpoint
 from foreign import foreign_checkpoint
 
-from viz_transformer.analysis.attention.maps import layer_weights
+from viz_transformer.analysis.attention.maps import layer_weights, step_row
 from viz_transformer.analysis.layers.sublayers import flows
-from viz_transformer.analysis.run.whole import spread
+from viz_transformer.analysis.run.whole import spread, whole_run
 from viz_transformer.checkpoint import list_checkpoints, load
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.scrubber import steps_of
+from viz_transformer.figures.components.whole import whole_payload
 from viz_transformer.figures.details import HERE_ALONE, asked_for, details_of, of_attention, of_layer, run_id
 from viz_transformer.model.attention import landing_place
 from viz_transformer.model.config import tutorial
-from viz_transformer.model.kinds import KINDS
+from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead
 from viz_transformer.running.tracing import trace
@@ -41,6 +43,43 @@ def same(found, recorded):
 def unpacked(data):
     header, arrays = payload.unpack(data)
     return header, dict(arrays)
+
+
+def check_run(run):
+    """Each array of the first picture against the trace and the steps; none is left over."""
+    recorded = run.trace
+    words = dict.fromkeys(("title", "caption", "name", "answer"), "")
+    first = step_row(run, 0)
+    data = whole_payload(whole_run(recorded, head=0), steps_of(run), first_row=first, vocabulary=0, **words)
+    header, arrays = unpacked(data)
+    features = list(spread(recorded.anatomy.d_model, 24))
+    for each in header["stacks"]:
+        stack = each["name"]
+        for name in ("token", "position"):
+            if f"{name}.{stack}" in arrays:
+                same(arrays.pop(f"{name}.{stack}"), recorded[f"{stack}.embed.{name}"][0][:, features])
+            else:
+                assert f"{stack}.embed.{name}" not in recorded
+        points = ["embed.out", *(f"{layer}.residual_out" for layer in range(each["layers"]))]
+        points += ["out"] if recorded.anatomy.final_norm else []
+        found, lengths = arrays.pop(f"stream.{stack}"), arrays.pop(f"length.{stack}")
+        assert len(found) == len(lengths) == len(points)
+        for values, long, point in zip(found, lengths, points, strict=True):
+            same(values, recorded[f"{stack}.{point}"][0][:, features])
+            exact = np.linalg.norm(recorded[f"{stack}.{point}"][0].numpy().astype(np.float64), axis=-1)
+            np.testing.assert_array_equal(long, exact.astype(np.float32))
+        of_stack = flows(recorded, stack)
+        for what in ("came", "added", "share"):
+            expected = np.stack([getattr(flow, what) for flow in of_stack]).astype(np.float32)
+            np.testing.assert_array_equal(arrays.pop(f"{what}.{stack}"), expected)
+    for kind in kinds_of(recorded.anatomy):
+        layers = range(KINDS[kind].layers(recorded.anatomy))
+        first = [recorded[f"{KINDS[kind].site(layer)}.weights"][0, 0].numpy() for layer in layers]
+        check_strongest(arrays, kind, np.stack(first))
+    for row, step in zip(arrays.pop("log_probs"), run.steps, strict=True):
+        shown = [candidate.log_prob for candidate in step.candidates[:6]]
+        np.testing.assert_array_equal(row[: len(shown)], np.float32(shown))
+    assert arrays == {}
 
 
 def check_layer(recorded, data):
@@ -153,8 +192,12 @@ def check(recorded):
 
 @pytest.mark.parametrize("summary", BUNDLED, ids=lambda summary: summary.name)
 def test_every_number_is_one_of_the_trace_and_makes_up_the_weights(summary):
-    for source, _ in summary.examples()[:3]:
-        check(decode(model(summary.name), source, max_steps=8).trace)
+    texts = summary.examples()[:3]
+    assert len(texts) == 3
+    for source, _ in texts:
+        run = decode(model(summary.name), source, max_steps=8)
+        check_run(run)
+        check(run.trace)
 
 
 SLIPS = {

@@ -12,10 +12,13 @@ import {
   detailSentences,
   inputSentence,
   layerSentence,
+  partFacts,
   partName,
   partSentence,
   readSentence,
   story,
+  streamFacts,
+  streamSentence,
   writtenSentence,
 } from "../../viz_transformer/figures/components/parts/whole_words.js"
 
@@ -234,6 +237,36 @@ test("a sentence says what a token takes most of, and what that adds", () => {
   assert.match(said(2, 0), /^Decoder layer 0, feed-forward: at “<s>”, share added 12\.5 % of/)
   assert.match(partName(decoder, decoder.parts[1], 3), /cross-attention, head 3$/)
   assert.match(said(1, 0), /: “<s>” takes 75\.0 % from “<\/s>”; share added 50\.0 %\.$/)
+})
+
+test("of a sub-layer the shapes are said, and how long its vector is beside the stream's", () => {
+  const [encoder, decoder] = HEAD.stacks
+  const [keys, count] = [encoder.tokens.length, decoder.tokens.length]
+  const arrays = {
+    "came.decoder": numbers([3, 2], [1, 2, 3, 4, 5, 6]),
+    "added.decoder": numbers([3, 2], [0.5, 1.5, 2.5, 3.25, 4.5, 0.001]),
+  }
+  assert.deepEqual(partFacts(HEAD, arrays, decoder, 1, 1), [
+    `weights [4, ${count}, ${keys}]`,
+    `output [${count}, 64]`,
+    "adds length 3.25 to 4.00",
+  ])
+  assert.deepEqual(partFacts(HEAD, arrays, decoder, 0, 0)[0], `weights [4, ${count}, ${count}]`)
+  assert.deepEqual(partFacts(HEAD, arrays, decoder, 2, 1), [`output [${count}, 64]`, "adds length <0.01 to 6.00"])
+})
+
+test("of a column of the stream it is said where it is, its shape and how long its vector is", () => {
+  const decoder = { ...HEAD.stacks[1], layers: 1 }
+  const arrays = { "length.decoder": numbers([3, 2], [1, 2, 3, 4, 5, 6]) }
+  assert.deepEqual(streamFacts(arrays, decoder, 2, 1), ["stream [2, 64]", "length 6.00"])
+  assert.deepEqual(
+    [0, 1, 2].map((point) => streamSentence(decoder, point, 1)),
+    [
+      "The decoder's stream in front of layer 0, at “nine”.",
+      "The decoder's stream behind layer 0, at “nine”.",
+      "The decoder's stream behind the final norm, at “nine”.",
+    ],
+  )
 })
 
 test("weights of a layer are those of that layer", () => {

@@ -42,7 +42,8 @@ def test_the_arrays_are_those_of_the_analysis_bit_by_bit(numbers):
     for each in whole.stacks:
         for name in ("token", "position", "stream"):
             np.testing.assert_array_equal(arrays[f"{name}.{each.stack}"], getattr(each, name))
-        np.testing.assert_array_equal(arrays[f"share.{each.stack}"], each.share.astype(np.float32))
+        for name in ("length", "came", "added", "share"):
+            np.testing.assert_array_equal(arrays[f"{name}.{each.stack}"], getattr(each, name).astype(np.float32))
     for kind, weights in whole.weights.items():
         keys, sent, starts, rest = (arrays[f"{what}.{kind}"] for what in ("keys", "weights", "starts", "rest"))
         assert rest.shape == weights.shape[:-1]
@@ -221,6 +222,43 @@ def test_pointing_at_a_sub_layer_says_what_it_does(shown, numbers):
             assert any(text.startswith(f"Encoder layer {layer}, {what}: ") for text in said), (layer, what)
 
 
+def test_what_is_pointed_at_has_its_shape_and_length_beside_it(shown, numbers):
+    view = shown(run_figure(numbers).data)
+    box = view.page.locator(".stage").bounding_box()
+    view.page.evaluate("""() => {
+      const { prototype } = CanvasRenderingContext2D
+      const { fillText } = prototype
+      window.written = []
+      prototype.fillText = function (text, ...place) {
+        window.written.push(text)
+        fillText.call(this, text, ...place)
+      }
+    }""")
+    length = np.linalg.norm(numbers.trace["encoder.1.residual_out"][0, 0].double().numpy())
+    facts = {f"stream [{len(numbers.trace.src)}, 64]", f"length {length:.2f}"}
+    for x in range(40, int(box["width"]), 4):
+        view.page.evaluate("window.written = []")
+        view.page.mouse.move(box["x"] + x, box["y"] + 58)  # its first row
+        view.painted()
+        if view.page.locator(".now").text_content().startswith("The encoder's stream behind layer 1, at"):
+            break
+    assert facts <= set(view.page.evaluate("window.written"))
+    added, came = (
+        np.linalg.norm(numbers.trace[point][0, 3].double().numpy())
+        for point in ("decoder.0.cross.out", "decoder.0.residual_after_self")
+    )
+    view.page.mouse.move(0, 0)
+    view.choose(t=3)
+    view.page.locator(".stage").focus()
+    view.page.evaluate("window.written = []")
+    view.press("ArrowDown", "ArrowDown", "ArrowDown")
+    view.painted()
+    tokens, keys = len(numbers.trace.tgt), len(numbers.trace.src)
+    facts = [f"weights [4, {tokens}, {keys}]", f"output [{tokens}, 64]", f"adds length {added:.2f} to {came:.2f}"]
+    assert set(facts) <= set(view.page.evaluate("window.written"))
+    expect(view.page.locator("[aria-live]")).to_contain_text(" ".join(facts))
+
+
 def test_a_click_and_enter_choose_an_attention(shown, numbers):
     view = shown(run_figure(numbers).data)
     stage = view.page.locator(".stage")
@@ -297,6 +335,36 @@ def test_a_double_click_and_the_wheel_go_in_and_out(shown, numbers):
     view.page.wait_for_timeout(300)  # one turn is one level
     view.page.mouse.wheel(0, 120)
     at_level(view, "run")
+
+
+def test_two_fingers_and_a_turn_with_control_go_in_and_out(browser, numbers):
+    with mounting(browser, "whole", viewport={"width": 992, "height": 860}, has_touch=True) as mount:
+        view = mount(run_figure(numbers, head=2).data)
+        view.choose(t=3, i=4, kind="cross", layer=1, heads=[2], level="run")
+        box = view.page.locator(".stage").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        fingers = view.page.context.new_cdp_session(view.page)
+
+        def pinch(*distances):
+            for n, distance in enumerate(distances):
+                points = [{"x": x - distance, "y": y, "id": 0}, {"x": x + distance, "y": y, "id": 1}]
+                kind = "touchMove" if n else "touchStart"
+                fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+        pinch(40, 44, 48)  # not far enough
+        pinch(40, 60, 90)
+        at_level(view, "layer")
+        pinch(90, 60, 40)
+        at_level(view, "run")
+        view.page.mouse.move(x, y)
+        view.page.keyboard.down("Control")
+        view.page.mouse.wheel(0, -10)
+        at_level(view, "layer")
+        view.page.wait_for_timeout(300)  # one turn is one level
+        view.page.mouse.wheel(0, 10)
+        at_level(view, "run")
+        assert view.page.evaluate("visualViewport.scale") == 1
 
 
 @pytest.mark.parametrize("level", ["layer", "attention", "weight"])

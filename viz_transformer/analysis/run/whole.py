@@ -28,7 +28,8 @@ class WholeStack:
     features: which of the `size` features of a vector are there, [S]. token, position: the embedding and what was added
     for the position, [T, S]; None where nothing is added, or the model does not tell it. points: the names of the
     points of the stream: behind the embedding, behind each layer, and behind the final norm where there is one; stream:
-    [points, T, S], as recorded. places: its sub-layers; share: added / (came in + added) of lengths, [sub-layers, T];
+    [points, T, S], as recorded, and length: how long its vectors are, [points, T]. places: its sub-layers; came, added:
+    the lengths of the vectors that came in and that they added, share: added / (came + added), all [sub-layers, T];
     where the parts of a layer join the stream at once, the same came in for each. padded: [T], True for padding that
     the run added.
     """
@@ -41,7 +42,10 @@ class WholeStack:
     position: NDArray[np.float32] | None
     points: tuple[str, ...]
     stream: NDArray[np.float32]
+    length: NDArray[np.float64]
     places: tuple[Place, ...]
+    came: NDArray[np.float64]
+    added: NDArray[np.float64]
     share: NDArray[np.float64]
     padded: NDArray[np.bool_]
 
@@ -120,6 +124,8 @@ def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
     def if_told(point: str) -> NDArray[np.float32] | None:
         return sampled(point) if point in trace.anatomy.point else None
 
+    came = np.stack([_length(trace, came_in(trace.anatomy, place)) for place in found])
+    added = np.stack([_length(trace, f"{place.site}.out") for place in found])
     return WholeStack(
         stack=stack,
         tokens=tokens,
@@ -129,8 +135,11 @@ def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
         position=if_told(f"{stack}.embed.position"),
         points=points,
         stream=np.stack([sampled(point) for point in points]),
+        length=np.stack([_length(trace, point) for point in points]),
         places=found,
-        share=np.stack([_share(trace, place) for place in found]),
+        came=came,
+        added=added,
+        share=share_added(came, added),
         padded=added_padding(tokens),
     )
 
@@ -139,12 +148,8 @@ def _weights(trace: Trace, kind: KindName, head: int | None) -> NDArray[np.float
     return np.stack([head_view(trace, kind, layer, head).weights for layer in range(layer_count(trace, kind))])
 
 
-def _share(trace: Trace, place: Place) -> NDArray[np.float64]:
-    before = came_in(trace.anatomy, place)
-    came, added = (
-        np.linalg.norm(_rows(trace, point).astype(np.float64), axis=-1) for point in (before, f"{place.site}.out")
-    )
-    return share_added(came, added)
+def _length(trace: Trace, point: str) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.norm(_rows(trace, point).astype(np.float64), axis=-1))
 
 
 def _rows(trace: Trace, point: str) -> NDArray[Any]:

@@ -51,9 +51,9 @@ import { weightScene } from "./whole/weight.js"
 // height, head, stacks: {name, ink, field, tokens, padded, parts: {layer, part, kind, heads}, layers, features, final},
 // first_row, vocabulary, tokens, candidates: places in tokens by step, written: places in candidates, text, answer, ends: of the
 // answer behind each step}; arrays: token.S,
-// position.S [T, samples], stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; the strongest weights of
-// each kind of attention as parts/whole_rows.js reads them; log_probs [steps, most candidates]. What the deeper levels show
-// beside that comes as details: parts/details.js.
+// position.S [T, samples], stream.S [points, T, samples], length.S [points, T], and came.S, added.S and share.S
+// [sub-layers, T] of each stack S; the strongest weights of each kind of attention as parts/whole_rows.js reads them;
+// log_probs [steps, most candidates]. What the deeper levels show beside that comes as details: parts/details.js.
 
 const SETTLE = 250
 const WIDE = 850 // from here on what happens is said in one line
@@ -611,7 +611,7 @@ function makeWhole(root) {
     const sentences = scene().sentences()
     if (!sentences.length) return
     walked = Math.min(Math.max((walked ?? (by > 0 ? -1 : sentences.length)) + by, 0), sentences.length - 1)
-    say(sentences[walked])
+    say([sentences[walked], ...scenes.run.facts()].join(" "))
   }
   /** The sub-layers of a layer: an attention is chosen at once, a feed-forward is looked at. */
   function walkParts(by) {

@@ -40,10 +40,10 @@ def whole_payload(
 
     vocabulary: how many tokens could be written. text: what was typed; answer: the text of all steps. of: what the
     details of its deeper levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples] where
-    they are told, stream.S [points, T, samples] and share.S [sub-layers, T] of each stack S; of each kind K of
-    attention the strongest weights of each row, keys.K, weights.K, starts.K and rest.K [layers, Q] (strongest_only.py);
-    log_probs [steps, most candidates], NaN where a step has fewer. Raises ValueError for steps that do not fit the
-    decoder's rows.
+    they are told, stream.S [points, T, samples], length.S [points, T], and came.S, added.S and share.S [sub-layers, T]
+    of each stack S; of each kind K of attention the strongest weights of each row, keys.K, weights.K, starts.K and
+    rest.K [layers, Q] (strongest_only.py); log_probs [steps, most candidates], NaN where a step has fewer. Raises
+    ValueError for steps that do not fit the decoder's rows.
     """
     rows = {each.stack: len(each.tokens) for each in whole.stacks}
     if steps and first_row + len(steps) > rows.get("decoder", 0):
@@ -76,8 +76,8 @@ def whole_payload(
         if each.token is not None:
             arrays[f"token.{each.stack}"] = payload.exact(each.token)
         arrays |= {
-            f"stream.{each.stack}": payload.exact(each.stream),
-            f"share.{each.stack}": payload.exact(each.share),
+            f"{name}.{each.stack}": payload.exact(getattr(each, name))
+            for name in ("stream", "length", "came", "added", "share")
         }
         if each.position is not None:
             arrays[f"position.{each.stack}"] = payload.exact(each.position)

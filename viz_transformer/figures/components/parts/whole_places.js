@@ -142,11 +142,11 @@ export const lanesFor = (rows, all) => Math.min(all, Math.max(FEWEST, 2 ** Math.
 export const laneOf = ({ top, lane }, n) => top + (n + 0.5) * lane
 
 /**
- * What is at a place: a lane of a band, and the block or column there; null beside the bands.
+ * What is at a place: a lane of a band, and the block or the column of the stream there; null beside the bands.
  * @param {Whole} whole
  * @param {number} x
  * @param {number} y
- * @returns {?{band: Band, lane: number, block: ?Block}}
+ * @returns {?{band: Band, lane: number, block: ?Block, strip: ?Strip}}
  */
 export function wholeAt({ bands, z }, x, y) {
   const band = bands.find(
@@ -155,5 +155,6 @@ export function wholeAt({ bands, z }, x, y) {
   if (!band) return null
   const lane = Math.min(Math.max(Math.floor((y - band.top) / band.lane), 0), band.count - 1)
   const block = band.blocks.find(({ x: from, width, ribbon }) => x >= (ribbon?.[0] ?? from) && x <= from + width)
-  return { band, lane, block: block ?? null }
+  const strip = block ? null : band.strips.find(({ x: from, width }) => x >= from && x <= from + width)
+  return { band, lane, block: block ?? null, strip: strip ?? null }
 }

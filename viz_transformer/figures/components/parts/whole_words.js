@@ -49,6 +49,57 @@ export function partSentence(head, arrays, stack, index, row) {
   return `${name}: ${token} takes ${percent(most.weight)} from ${quoted(keys.tokens[most.key])}; ${added}.`
 }
 
+/** A shape as the code says it: [14, 64]. @param {number[]} sizes */
+const shaped = (...sizes) => `[${sizes.join(", ")}]`
+
+/**
+ * What a sub-layer hands on: the shapes, and how long the vector is that it adds at a token, and the one it adds it to.
+ * @param {WholeHeader} head
+ * @param {Record<string, Numbers>} arrays
+ * @param {WholeStack} stack
+ * @param {number} index
+ * @param {number} row
+ */
+export function partFacts({ stacks }, arrays, stack, index, row) {
+  const part = stack.parts[index]
+  const count = stack.tokens.length
+  const keys = part.part === "cross" ? stacks.find(({ name }) => name === "encoder") : stack
+  const lengths = ["added", "came"].map((name) => arrays[`${name}.${stack.name}`].values[index * count + row])
+  const [added, came] = lengths.map((each) => number(each, 2))
+  return [
+    ...(part.kind ? [`weights ${shaped(part.heads ?? 0, count, /** @type {WholeStack} */ (keys).tokens.length)}`] : []),
+    `output ${shaped(count, stack.features)}`,
+    `adds length ${added} to ${came}`,
+  ]
+}
+
+/**
+ * The stream at one of its points: its shape, and how long its vector is at a token.
+ * @param {Record<string, Numbers>} arrays
+ * @param {WholeStack} stack
+ * @param {number} point
+ * @param {number} row
+ */
+export function streamFacts(arrays, stack, point, row) {
+  const count = stack.tokens.length
+  return [
+    `stream ${shaped(count, stack.features)}`,
+    `length ${number(arrays[`length.${stack.name}`].values[point * count + row], 2)}`,
+  ]
+}
+
+/**
+ * Which point of the stream one looks at.
+ * @param {WholeStack} stack
+ * @param {number} point
+ * @param {number} row
+ */
+export function streamSentence(stack, point, row) {
+  const where =
+    point === 0 ? "in front of layer 0" : point <= stack.layers ? `behind layer ${point - 1}` : "behind the final norm"
+  return `The ${stack.name}'s stream ${where}, at ${quoted(stack.tokens[row])}.`
+}
+
 /**
  * How a token comes in.
  * @param {WholeStack} stack

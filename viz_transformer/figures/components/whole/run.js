@@ -6,7 +6,17 @@ import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
 import { laneOf, lanesFor, placeWhole, wholeAt } from "../parts/whole_places.js"
 import { ribbonsOf, strongestIn } from "../parts/whole_rows.js"
-import { inputSentence, LEAST, partSentence, readSentence, story, writtenSentence } from "../parts/whole_words.js"
+import {
+  inputSentence,
+  LEAST,
+  partFacts,
+  partSentence,
+  readSentence,
+  story,
+  streamFacts,
+  streamSentence,
+  writtenSentence,
+} from "../parts/whole_words.js"
 import { drawCells, drawStrip, drawWay, largestIn } from "./draw.js"
 
 // The first level: the whole run, from the text to the answer. `view` says what is looked at: whole.js has it.
@@ -295,6 +305,7 @@ export function runScene(view) {
     if (over) outline(context, colours, band, over)
     for (const block of band.blocks)
       if (view.isChosen(stackOf(band).parts[block.index])) ring(context, colours, ...framed(band, block))
+    if (band === place.bands.at(-1)) hint(context, colours)
   }
 
   /** This step, as far as it has come. */
@@ -354,6 +365,7 @@ export function runScene(view) {
     for (const each of place.bands)
       for (const block of each.blocks)
         if (view.isChosen(stackOf(each).parts[block.index])) ring(context, colours, ...framed(each, block))
+    hint(context, colours)
   }
 
   /** What of a band is not worked out yet, while its text is read. */
@@ -404,6 +416,48 @@ export function runScene(view) {
     context.strokeStyle = colours.one("text")
     context.lineWidth = 1.5
     context.strokeRect(...framed(band, block))
+  }
+
+  /** What is pointed at, or was walked to: a sub-layer or a column of the stream at one token, and what it is. */
+  function lookedAt() {
+    const { hovered, walked, head, arrays } = view
+    const of = (band, column, row, facts) => ({ band, column, row, facts })
+    if (hovered?.block) {
+      const { band, block, lane } = hovered
+      return of(band, block, lane, partFacts(head, arrays, stackOf(band), block.index, lane))
+    }
+    if (hovered?.strip) {
+      const { band, strip, lane } = hovered
+      return of(band, strip, lane, streamFacts(arrays, stackOf(band), strip.point, lane))
+    }
+    const band = place.bands[place.bands.length - 1]
+    const block = hovered || walked === null ? null : band.blocks[walked - 1]
+    if (!block) return null
+    const row = view.rowOf(lastStack())
+    return of(band, block, row, partFacts(head, arrays, lastStack(), block.index, row))
+  }
+
+  /** Shape and length of what is looked at, in a box beside it. */
+  function hint(context, colours) {
+    const found = lookedAt()
+    if (!found || view.playing) return
+    const { z, width, height } = place
+    const { band, column, row, facts } = found
+    context.font = mono(12 * z)
+    const wide = Math.max(...facts.map((line) => context.measureText(line).width)) + 16 * z
+    const tall = (facts.length * 17 + 8) * z
+    const right = column.x + column.width + 8 * z
+    const x = right + wide <= width ? right : startOf(column) - wide - 8 * z
+    const y = Math.max(0, Math.min(laneOf(band, row) - tall / 2, height - tall))
+    context.fillStyle = colours.one("page")
+    context.fillRect(x, y, wide, tall)
+    context.strokeStyle = colours.one("muted")
+    context.lineWidth = 1
+    context.strokeRect(x, y, wide, tall)
+    context.fillStyle = colours.one("text")
+    context.textAlign = "left"
+    context.textBaseline = "middle"
+    facts.forEach((line, n) => context.fillText(line, x + 8 * z, y + (4 + 17 * (n + 0.5)) * z))
   }
 
   /** The candidates that have a bar: the most probable ones, and the one that is written. */
@@ -600,6 +654,7 @@ export function runScene(view) {
     const s = view.step()
     const row = view.rowAt(s)
     if (hovered?.block) return partSentence(head, arrays, stackOf(hovered.band), hovered.block.index, hovered.lane)
+    if (hovered?.strip) return streamSentence(stackOf(hovered.band), hovered.strip.point, hovered.lane)
     if (walked !== null) return story(head, arrays, stack, view.writes() ? row : view.rowOf(stack))[walked]
     if (!view.writes()) return readSentence(stack)
     if (view.reading !== null)
@@ -627,6 +682,8 @@ export function runScene(view) {
     sentence,
     paintStill,
     paintNow,
+    /** What is looked at, in figures. */
+    facts: () => lookedAt()?.facts ?? [],
     size: () => ({ width: place.width, height: place.height }),
     /** What the still picture depends on, beside its size and colours. */
     state: () => (view.writes() ? view.step() : view.rowOf(lastStack())),
