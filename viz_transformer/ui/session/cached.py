@@ -145,28 +145,28 @@ class KeptRuns:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[Hashable, Run] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Run, int]] = OrderedDict()  # and its bytes, which take time to count
 
     def get(self, key: Hashable) -> Run | None:
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
 
     def put(self, key: Hashable, run: Run) -> None:
+        size = _bytes_of(run)
         with self._lock:
-            self._kept[key] = run
+            self._kept[key] = run, size
             self._kept.move_to_end(key)
-            while len(self._kept) > 1 and (len(self._kept) > MOST_RUNS or self._bytes() > MOST_BYTES):
-                self._kept.popitem(last=False)
+            total = sum(each for _, each in self._kept.values())
+            while len(self._kept) > 1 and (len(self._kept) > MOST_RUNS or total > MOST_BYTES):
+                total -= self._kept.popitem(last=False)[1][1]
 
-    def _bytes(self) -> int:
-        return sum(
-            run.trace.anatomy.recorded_bytes(
-                source=len(run.trace.src), target=len(run.trace.tgt), written=bool(run.steps)
-            )
-            for run in self._kept.values()
-        )
+
+def _bytes_of(run: Run) -> int:
+    source, target = len(run.trace.src), len(run.trace.tgt)
+    return run.trace.anatomy.recorded_bytes(source=source, target=target, written=bool(run.steps))
 
 
 @st.cache_resource(show_spinner=False)
