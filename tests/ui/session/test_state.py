@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from page_driver import address, drawn
+from page_driver import address, again, drawn, goes_to
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
@@ -262,6 +262,51 @@ def test_an_offered_text_gives_way_to_one_that_fits_the_new_model(text):
     assert chosen(app) == ("numbers-tiny", "29,284.30", None)
 
 
+def test_a_text_that_the_browser_still_has_is_not_typed_before_the_run_that_wrote_another_has_ended():
+    def page_of(ends):
+        import streamlit as st
+
+        from viz_transformer.ui.session import state
+
+        state.begin(["numbers-any"])
+        st.button("select", on_click=state.select, kwargs={"text": "2"})
+        st.text_input("text", **state.bind("text", key="text"))
+        if ends:
+            state.end()
+
+    for ends, text in ((False, "2"), (True, "1")):
+        app = drawn(page_of, ends, text="1")
+        app.button[0].click().run()
+        assert app.text_input[0].value == "2"
+        app.text_input[0].set_value("1").run()  # with something else that was done, from a browser that is behind
+        assert selection(app)["text"] == text and app.text_input[0].value == text
+        app.text_input[0].set_value("3").run()
+        assert selection(app)["text"] == "3"
+
+
+def test_the_back_button_is_believed_behind_what_was_shown_ahead_of_the_page():
+    def page_ahead():
+        import streamlit as st
+
+        from viz_transformer.ui.session import state
+
+        if st.session_state.pop("ahead", False):  # a run of a fragment alone
+            state.select(text="2")
+            state.pass_through()
+            state.shown_ahead()
+        else:
+            state.begin(["numbers-any"])
+            state.end()
+
+    app = drawn(page_ahead, text="1")
+    app.session_state["ahead"] = True
+    assert selection(again(app))["text"] == "2" and address(app)["text"] == "1"
+    assert selection(goes_to(app, text="0"))["text"] == "0"
+    app.session_state["ahead"] = True
+    again(app)
+    assert selection(again(app))["text"] == "2" and address(app)["text"] == "2"
+
+
 def test_a_callback_that_selects_a_model_brings_its_text_too():
     app = choose()
     app.button(key="select").click().run()
@@ -500,7 +545,7 @@ def test_pages_read_their_own_fields_as_one_typed_value():
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
         if ast.unparse(node.value) in ("state.selection()", "chosen", "selected")
     ]
-    assert ("run.py", "heads") in indexed
+    assert ("question.py", "heads") in indexed
     assert [each for each in indexed if each[1] in own] == []
 
 

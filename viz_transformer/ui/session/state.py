@@ -109,7 +109,7 @@ PIN: Mapping[str, None] = dict.fromkeys(("pin_checkpoint", "pin_text", "pin_targ
 Offers = Callable[[str], Sequence[str]]
 """The texts that are offered for the model of this name."""
 
-_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWED, _PASSING, _LEFT = (
+_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWED, _PASSING, _LEFT, _UNSEEN = (
     "selection",
     "selection_model",
     "address_written",
@@ -121,6 +121,7 @@ _SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWE
     "selection_followed",
     "selection_passing",
     "selection_left",
+    "selection_unseen",
 )
 
 
@@ -164,6 +165,7 @@ def end() -> None:
     """Write the selection into the address; called once at the end of each run."""
     _write()
     st.session_state[_BEGUN] = st.session_state[_PASSING] = False
+    st.session_state.pop(_UNSEEN, None)
 
 
 def begun() -> bool:
@@ -315,13 +317,19 @@ def unpin() -> None:
 def bind(name: str, *, key: str, value: Any = None, taken: Callable[[Any], Any] = lambda new: new) -> dict[str, Any]:
     """The arguments that tie a widget to a field: it shows the field's value (or `value`), and its change is kept.
 
-    `taken` turns what the widget says into the field's value.
+    `taken` turns what the widget says into the field's value. A box that is written here still has its old text in the
+    browser for a moment. Where that comes back before the run that wrote it has ended, because somebody did something
+    else, nobody has typed it.
     """
-    st.session_state[key] = selection()[name] if value is None else value
+    memory, shown = st.session_state, selection()[name] if value is None else value
+    if _fields[name].typed and memory.get(key, shown) != shown:
+        memory.setdefault(_UNSEEN, {}).setdefault(key, []).extend((memory[key], shown))
+    memory[key] = shown
 
     def changed() -> None:
         new = st.session_state[key]
-        select(**({} if new is None else {name: taken(new)}))
+        behind = new in st.session_state.get(_UNSEEN, {}).get(key, ())
+        select(**({} if new is None or behind else {name: taken(new)}))
 
     return {"key": key, "on_change": changed}
 
