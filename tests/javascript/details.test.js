@@ -68,6 +68,14 @@ test("details that come together are told of once", () => {
   )
 })
 
+test("where nothing comes nobody is told", () => {
+  const details = makeDetails()
+  let heard = 0
+  details.listen(() => heard++)
+  details.putAll({ other: { encoding: "bytes", shape: [0], values: new Uint8Array() } })
+  assert.equal(heard, 0)
+})
+
 test("what was unused for longest goes first when there are too many bytes", () => {
   const details = makeDetails(100)
   for (const number of [0, 1, 2]) details.put(packed(layer(number), 32))

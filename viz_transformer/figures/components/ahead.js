@@ -5,11 +5,11 @@ import { unpack } from "./parts/payload.js"
 import { selection } from "./parts/selection.js"
 
 /** @import { Component } from "./parts/stage.js" */
-/** @import { AheadHeader, AheadParagraph } from "./parts/types.js" */
+/** @import { AheadHeader, AheadParagraph, Numbers } from "./parts/types.js" */
 
 // Shows a run ahead of its page: draws nothing itself. data: what ui/components/ahead.py packed, the text and a run of it, with
-// the payloads of pictures by their classes; without a run the page has caught up. It may have been told so before its
-// parts have what they then show: they get it in the same turn, so what is over is cleared away behind that.
+// the payloads of pictures by their classes; without a run the page has caught up. What it is told is done behind the turn in
+// which it is told: the parts of a page that has caught up may get what they show later in that turn.
 const AHEAD = "vtAhead" // page.css hides what is of the run before
 const BOX = ".st-key-run_text input"
 
@@ -50,20 +50,32 @@ const catchUp = (text) => {
   ahead.show(null)
 }
 
+/**
+ * @param {string} text
+ * @param {NonNullable<AheadHeader["run"]>} run
+ * @param {Record<string, Numbers>} arrays
+ */
+const show = (text, run, arrays) => {
+  // what changes the page first, then what measures it: else a browser works out its style once for each of them
+  document.documentElement.dataset[AHEAD] = ""
+  run.paragraphs.forEach(put)
+  write(text)
+  details.putAll(arrays)
+  selection.receive(run.chosen, run.token)
+  const pictures = Object.fromEntries(Object.entries(arrays).map(([name, { values }]) => [name, values]))
+  ahead.show({ ...pictures, strip: { rows: run.rows } })
+}
+
 /** @param {Component} component */
 export default function ({ data }) {
   const { header, arrays } = unpack(data)
   const { text, run } = /** @type {AheadHeader} */ (header)
   const now = ++turn
-  if (run) {
-    // what changes the page first, then what measures it: else a browser works out its style once for each of them
-    document.documentElement.dataset[AHEAD] = ""
-    run.paragraphs.forEach(put)
-    write(text)
-    details.putAll(arrays)
-    selection.receive(run.chosen, run.token)
-    const pictures = Object.fromEntries(Object.entries(arrays).map(([name, { values }]) => [name, values]))
-    ahead.show({ ...pictures, strip: { rows: run.rows }, count: run.count })
-  } else setTimeout(() => now === turn && catchUp(text))
+  if (run) ahead.answer(run.count) // the next is asked for before this is drawn, so that both go on at once
+  setTimeout(() => {
+    if (now !== turn) return
+    if (run) show(text, run, arrays)
+    else catchUp(text)
+  })
   return () => catchUp()
 }

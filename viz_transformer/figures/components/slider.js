@@ -10,7 +10,7 @@ import { rootIn } from "./parts/stage.js"
 // {value, settled, count}. data: {label, value, text, least, most, step, decimals, count}: `text` is how the number is
 // written now, `value` null where it is none that the slider reaches; `count` is that of the last place that was answered. A run
 // that is shown ahead of the page answers as well.
-const REST = 50
+const REST = 120 // longer than a run takes that is shown ahead of the page
 const SETTLE = 350
 
 /** @param {Root} root */
@@ -43,7 +43,7 @@ const make = (root) => {
     show((value + 0).toLocaleString("en", digits))
     live.move(value)
   }
-  const alone = ahead.listen((given) => given?.count === count && live.answered())
+  const alone = ahead.onAnswer((answered) => answered === count && live.answered())
   return {
     live,
     alone,

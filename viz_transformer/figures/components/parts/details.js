@@ -64,14 +64,14 @@ export function makeDetails(most = MOST_BYTES) {
       tell()
     },
     /**
-     * Keep all details that are arrays of a payload, detail.0 and so on, and tell those who listen once.
+     * Keep all details that are arrays of a payload, detail.0 and so on, and tell those who listen once, if there are any.
      * @param {Record<string, Numbers>} arrays
      * @param {boolean} [answered] whether they were asked for
      */
     putAll(arrays, answered) {
-      for (const [name, { values }] of Object.entries(arrays))
-        if (name.startsWith("detail.")) keep(/** @type {Uint8Array<ArrayBuffer>} */ (values))
-      tell(answered)
+      const found = Object.entries(arrays).filter(([name]) => name.startsWith("detail."))
+      for (const [, { values }] of found) keep(/** @type {Uint8Array<ArrayBuffer>} */ (values))
+      if (found.length) tell(answered)
     },
     /**
      * The detail of a run at a level and a place, or null where it has not come yet.
