@@ -33,7 +33,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=OF_RECORDING)
 
-from viz_transformer.ui.pages.masks import influence_view, masks_source, question, view
+from viz_transformer.ui.pages.masks import influence_view, masks_source, question, recorded_view, view
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
@@ -104,7 +104,13 @@ if both is not None:
         frame.strip(both)
     kind = masks_source.kind_of(both.main)
     try:
-        with frame.told("how it masks, so nothing can be changed here; the mask of each attention is on Tensors"):
+        if both.main.trace.anatomy.config is None:
+            recorded_view.choices(both.main, kind)
+            if both.compared:
+                text.paragraph("These are the masks of A.")
+            with frame.told("its masks"):
+                questions.show(asked, recorded_view.recorded(both.main, kind))
+        else:
             show(both, kind, status)
     except ValueError as error:
         frame.say(status, *state.remarks(), error=f"{error}.")

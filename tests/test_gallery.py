@@ -29,7 +29,7 @@ INNER = {
     "analysis": {
         *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),
         *("attention.sharing", "layers.experts", "layers.lens", "layers.recorded", "layers.sublayers"),
-        *("masks.influence", "masks.parts"),
+        *("masks.influence", "masks.parts", "masks.recorded"),
         *("models.counting", "models.doctor", "models.learning", "models.parameters", "models.snapshots"),
         *("models.untrained", "playground.background", "playground.by_hand", "playground.experiments"),
         *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),

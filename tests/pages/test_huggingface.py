@@ -63,7 +63,7 @@ OTHERS = {
     "distilbert/tags": "encoder",
 }
 SHOWN = {"phi": "decoder", "cohere": "decoder", "gptj": "decoder", "gemma3_text": "decoder"}
-SHOWN |= {"m2m_100": "cross"}
+SHOWN |= {"m2m_100": "cross", "mistral": "decoder"}
 FURTHER = {
     "opt": "decoder",
     "modernbert": "encoder",
@@ -319,6 +319,28 @@ def test_the_models_own_frequencies_make_the_recorded_queries_and_keys(
         assert np.abs(made - (after[:, first] + 1j * after[:, second])).max() < 1e-5
     rest = sorted({*range(before.shape[1])} - {place for pair in pairs for place in pair})
     assert np.array_equal(before[:, rest], after[:, rest])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("mistral", "Layers 0 and 1: a query reads the 4 keys that end at its own place, a sliding window."),
+        ("gpt_oss", "Layer 1: a query reads the keys up to its own place, and none that come later."),
+        ("modernbert", "Layer 1: a query reads its own key and the 3 beside it to each side, a sliding window"),
+        ("albert", "Layers 0 and 1: every query reads every key."),
+    ],
+)
+def test_the_recorded_masks_are_drawn_and_named(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], name: str, said: str
+) -> None:
+    stack = "encoder" if name in ("modernbert", "albert") else "decoder"
+    app = opened(name, "masks", layer="1", mask_kind=stack, text="one two three four")
+    ckpt = load(written(name))
+    run = (decode if ckpt.anatomy.writes else read)(ckpt, "one two three four").trace
+    mask = run[f"{stack}.1.self.mask"][0, 0].numpy()
+    even = sent(app, "matrix")[1]["values"]
+    assert np.array_equal(even > 0, mask) and np.allclose(even, mask / mask.sum(axis=1, keepdims=True))
+    assert said in words(app)
 
 
 def test_a_bias_by_distance_has_a_number_for_each_and_buckets_are_named(

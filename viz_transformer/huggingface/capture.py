@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import sdpa_mask
+from transformers.masking_utils import causal_mask_function, sdpa_mask
 
 from viz_transformer.huggingface.experts import FirstLinear, chosen_by, shares_of
 from viz_transformer.huggingface.families import AttentionPlace, LayerPlaces, StackPlaces
@@ -37,7 +37,7 @@ class Pass:
     """One pass of a model: its tap, how many texts, and how many positions the cache held before it. kept: edited keys
     and values of the passes before it, of a model that makes them anew in each."""
 
-    __slots__ = ("_added", "_open", "batch", "kept", "mask", "site", "stack", "start", "tap")
+    __slots__ = ("_added", "_open", "batch", "kept", "mask", "rules", "site", "stack", "start", "tap")
 
     def __init__(self, tap: Tap, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None) -> None:
         self.tap, self.batch, self.start = tap, batch, start
@@ -45,6 +45,7 @@ class Pass:
         self.stack: StackName | None = None
         self.site: _Site | None = None  # whose queries and keys are turned next
         self.mask: Tensor | None = None  # that of the attention which runs by itself
+        self.rules: dict[int, tuple[Tensor, Any]] = {}  # that each mask was made by, which is kept, and so its id
         self._added: dict[int, tuple[Tensor, Added]] = {}
         self._open: dict[tuple[int, ...], Tensor] = {}
 
@@ -80,6 +81,15 @@ class Added:
         """Whether each query may attend to exactly the keys up to its own: the fused kernel then skips the others."""
         queries, keys = self._mask.shape[-2:]
         return queries == keys and torch.equal(self._mask, torch.ones_like(self._mask).tril())
+
+
+class Ruled(Recorder):
+    """A recorder that is told by which rule each mask was made, by the name of its point: a function of text, head,
+    query and key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rules: dict[str, Any] = {}
 
 
 PASS: ContextVar[Pass | None] = ContextVar("pass of a model", default=None)
@@ -143,6 +153,8 @@ def attend(
         mask = now.open_mask(query, key) if attention_mask is None else attention_mask
         if mask.size(0) != query.size(0) or mask.size(2) != query.size(2):
             mask = mask.expand(query.size(0), -1, query.size(2), -1)
+        if isinstance(tap, Ruled) and (made := now.rules.get(id(attention_mask))) is not None:
+            tap.rules[site.mask] = made[1]
         attention_mask = tap(site.mask, mask)
         if position_bias is not None and site.is_self:
             position_bias = tap(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
@@ -214,6 +226,8 @@ def boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
     mask: Tensor | None = sdpa_mask(
         *args, **{**kwargs, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
     )
+    if mask is not None and (now := PASS.get()) is not None and isinstance(now.tap, Ruled):
+        now.rules[id(mask)] = mask, kwargs.get("mask_function", causal_mask_function)
     return mask
 
 

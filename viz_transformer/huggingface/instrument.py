@@ -199,6 +199,14 @@ class HuggingFaceModel:
                 found[f"{site}.divisor"] = place.heard.divisor
         return found
 
+    def window_table(self, site: str) -> Tensor | None:
+        """The module's own table of which keys this attention may read, [N, N], if it has one."""
+        place, layer = self._place(site)
+        if place.heard is None or not place.heard.window:
+            return None
+        table: Tensor = getattr(layer.get_submodule(place.module), place.heard.window)
+        return table[0, 0].cpu()
+
     def frequencies(self) -> dict[str, Tensor]:
         """The lists of its rotary modules, and of one that keeps sines and cosines what position 1 is turned by."""
         found = {}

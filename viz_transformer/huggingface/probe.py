@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.huggingface.capture import Ruled
 from viz_transformer.huggingface.families import LayerPlaces
 from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.windows import unproved_windows
 from viz_transformer.model.attention import attention_scores
 from viz_transformer.model.instrument import Anatomy, Rows
 from viz_transformer.model.kinds import stacks_of
@@ -36,7 +38,7 @@ NOT_READ_OUT = "in a trial pass the output layer made other logits of the last l
 def proved(model: HuggingFaceModel) -> Anatomy:
     """The anatomy of what a trial pass proves. Raises CheckpointError if it does not show the attention weights."""
     anatomy, texts = model.anatomy, _texts(model.anatomy)
-    recorder = Recorder()
+    recorder = Ruled()
     logits = model.whole(*texts, tap=recorder)
     values = recorder.values
     lacking = dict(_unseen(anatomy, values, texts))
@@ -53,12 +55,18 @@ def proved(model: HuggingFaceModel) -> Anatomy:
     lacking |= dict.fromkeys(_other_shares(model, texts, values), NOT_SHARES)
     if "logits" in anatomy.point and "read_out" not in anatomy.missing and not _reads_out(model, values, logits):
         lacking["read_out"] = NOT_READ_OUT
+    windows = dict(unproved_windows(model, recorder))
+    attentions = {
+        site: replace(heads, window=None) if f"{site}.window" in windows else heads
+        for site, heads in anatomy.attentions.items()
+    }
     return replace(
         anatomy,
+        attentions=attentions,
         positions=anatomy.positions or _formula(model, values),
         recorded=tuple(point for point in anatomy.recorded if point.name not in lacking),
         derived=tuple(point for point in anatomy.derived if point.name not in lacking),
-        missing={**anatomy.missing, **lacking},
+        missing={**anatomy.missing, **lacking, **windows},
     )
 
 

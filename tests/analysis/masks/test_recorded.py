@@ -1,0 +1,49 @@
+"""What a recorded mask is made of, by masks made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from viz_transformer.analysis.masks.recorded import Rule, in_words, rule_of
+
+BACK = np.arange(6)[:, None] - np.arange(6)
+PADDED = np.array([True, True, True, True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("mask", "window", "both", "rule"),
+    [
+        (BACK >= 0, None, False, Rule(causal=True)),
+        (np.ones((6, 6), dtype=bool), None, True, Rule()),
+        (np.ones((2, 5), dtype=bool), None, False, Rule()),
+        ((BACK >= 0) & (BACK < 3), 3, False, Rule(causal=True, window=3)),
+        (np.abs(BACK) <= 2, 2, True, Rule(window=2, both=True)),
+        (BACK >= 0, 64, False, Rule(causal=True, window=64)),
+        ((BACK >= 0) | (np.arange(6) < 3), None, False, Rule(causal=True, first=3)),
+        (np.ones((6, 6), dtype=bool) & PADDED, None, True, Rule(closed=1)),
+        ((np.abs(BACK) <= 2) & PADDED, 2, True, Rule(window=2, both=True, closed=1)),
+        ((BACK >= 0) & (BACK < 3), 4, False, Rule(named=False)),  # a window that the model does not say
+        (BACK % 2 == 0, None, False, Rule(named=False)),
+    ],
+)
+def test_the_rule_makes_exactly_the_mask(mask: np.ndarray, window: int | None, both: bool, rule: Rule) -> None:
+    assert rule_of(mask, window, both=both) == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            Rule(causal=True, window=3),
+            "Layers 0 and 2: a query reads the 3 keys that end at its own place, a sliding window.",
+        ),
+        (Rule(causal=True, window=9), "longer than this text of 6, so it closes nothing here."),
+        (Rule(window=2, both=True), "its own key and the 2 beside it to each side"),
+        (Rule(causal=True, first=3), "the first 3 keys and those up to its own place, a prefix."),
+        (Rule(closed=1), "every query reads every key; 1 key is closed for all of them, by padding."),
+        (Rule(named=False), "by a rule that has no name here"),
+    ],
+)
+def test_a_rule_is_said_with_its_size(rule: Rule, said: str) -> None:
+    assert said in in_words(rule, [0, 2], 6)

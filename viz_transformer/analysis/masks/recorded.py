@@ -1,0 +1,107 @@
+"""What the recorded masks of a run close, found out on every cell: later keys, a window, a beginning, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.masks.parts import sites
+from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.kinds import KindName
+from viz_transformer.running.record import Trace
+from viz_transformer.sentences import listed
+
+Booleans = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a mask is made of. causal: later keys are closed; window: how many keys a query reads that end at its own
+    place, or with `both` how many beside it to each side, as its model says; first: keys at the beginning that every
+    query reads; closed: keys that no query reads. named: whether this is all that the mask closes."""
+
+    causal: bool = False
+    window: int | None = None
+    both: bool = False
+    first: int = 0
+    closed: int = 0
+    named: bool = True
+
+
+def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
+    """The mask of one head, [Q, K], True = may attend. Raises NotTold for one that was not recorded."""
+    if f"{site}.mask" not in trace:
+        raise NotTold(trace.anatomy.missing.get(f"{site}.mask", "they were not recorded"))
+    mask = trace[f"{site}.mask"][0].numpy()
+    found = mask[min(head, len(mask) - 1)]
+    return np.asarray(np.broadcast_to(found, (found.shape[0], found.shape[1])), dtype=bool)
+
+
+def rule_of(mask: Booleans, window: int | None, *, both: bool) -> Rule:
+    """The rule that makes exactly this mask, [Q, K]; `window` is what the model says of how far a query reads."""
+    closed = ~mask.any(axis=0)
+    kept = mask | closed
+    back = np.arange(mask.shape[0])[:, None] - np.arange(mask.shape[1]) if mask.shape[0] == mask.shape[1] else None
+    count = int(closed.sum())
+    for rule, made in _tried(back, kept, window, both):
+        if np.array_equal(kept, made | closed):
+            return replace(rule, closed=count)
+    return Rule(closed=count, named=False)
+
+
+def _tried(
+    back: NDArray[np.int64] | None, kept: Booleans, window: int | None, both: bool
+) -> Iterator[tuple[Rule, Booleans]]:
+    """Rules with the masks that they make, first the one that the model says."""
+    if back is None:
+        yield Rule(), np.ones_like(kept)
+        return
+    if window is not None and both:
+        yield Rule(window=window, both=True), np.abs(back) <= window
+    elif window is not None:
+        yield Rule(causal=True, window=window), (back >= 0) & (back < window)
+    else:
+        yield Rule(), np.ones_like(kept)
+        yield Rule(causal=True), back >= 0
+        first = int(kept.all(axis=0).argmin()) if not kept.all() else 0
+        if first:
+            yield Rule(causal=True, first=first), (back >= 0) | (np.arange(kept.shape[1]) < first)
+
+
+def rules(trace: Trace, kind: KindName) -> dict[Rule, list[int]]:
+    """The layers of this kind of attention by the rule of their masks."""
+    found: dict[Rule, list[int]] = {}
+    for layer, site in enumerate(sites(trace.anatomy, kind)):
+        heads = trace.anatomy.attentions[site]
+        both = site.startswith("encoder.")
+        found.setdefault(rule_of(recorded_mask(trace, site), heads.window, both=both), []).append(layer)
+    return found
+
+
+def in_words(rule: Rule, layers: list[int], tokens: int) -> str:
+    """The rule of these layers' masks in a sentence; `tokens`: how many keys there are."""
+    where = f"{'Layer' if len(layers) == 1 else 'Layers'} {listed([str(layer) for layer in layers])}: "
+    if not rule.named:
+        said = "the mask closes cells by a rule that has no name here; the picture has each of them"
+    elif rule.both:
+        said = f"a query reads its own key and the {rule.window} beside it to each side, a sliding window"
+        said += _longer(2 * (rule.window or 0) + 1, tokens)
+    elif rule.window is not None:
+        said = f"a query reads the {rule.window} keys that end at its own place, a sliding window"
+        said += _longer(rule.window, tokens)
+    elif rule.first:
+        said = f"a query reads the first {rule.first} keys and those up to its own place, a prefix"
+    elif rule.causal:
+        said = "a query reads the keys up to its own place, and none that come later"
+    else:
+        said = "every query reads every key"
+    if rule.closed:
+        said += f"; {rule.closed} {'key is' if rule.closed == 1 else 'keys are'} closed for all of them, by padding"
+    return f"{where}{said}."
+
+
+def _longer(window: int, tokens: int) -> str:
+    return f", which is longer than this text of {tokens}, so it closes nothing here" if window >= tokens else ""
