@@ -207,6 +207,8 @@ def remarks(shown: Shown) -> list[str]:
     sentences = [*state.remarks()]
     if unknown := unknown_sentence(ckpt, run):
         sentences.append(unknown)
+    if other := round_trip_sentence(ckpt, shown.text):
+        sentences.append(other)
     if long := length_sentence(ckpt, run):
         sentences.append(long)
     if read := shown.how.read.words():
@@ -384,7 +386,7 @@ if both is None and not isinstance(summary, str | RecordingSummary):
             site_controls(summary.anatomy)
 if both is not None:
     from viz_transformer.ui.frame import steps
-    from viz_transformer.ui.frame.strip import answer_text, length_sentence, unknown_sentence
+    from viz_transformer.ui.frame.strip import answer_text, length_sentence, round_trip_sentence, unknown_sentence
     from viz_transformer.ui.pages.run import (
         ahead_view,
         formula,

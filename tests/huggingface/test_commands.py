@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from pretrained import folder
 
-from viz_transformer import decode, read
+from viz_transformer import analysis, decode, read
+from viz_transformer.analysis.run import answers
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.command import main as program
+from viz_transformer.running import labels
+from viz_transformer.running.labels import Label
 from viz_transformer.running.record import Trace
 
 Written = Callable[[str], Path]
@@ -73,7 +76,10 @@ def test_translate_writes_what_decode_writes(
 
 
 def test_read_prints_labels_and_what_stands_for_masks(
-    written: Written, opened: Callable[[str], Checkpoint], capsys: pytest.CaptureFixture[str]
+    written: Written,
+    opened: Callable[[str], Checkpoint],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def said(name: str, *words: str) -> str:
         assert main(["read", str(written(name)), *words]) == 0
@@ -89,6 +95,11 @@ def test_read_prints_labels_and_what_stands_for_masks(
     assert [row["labels"][0]["label"] for row in facts["labels"]] == [each.best.name for each in run.labels[1:-1]]
     assert said("bert/tags", "the cat").startswith("the")
     assert "mask at 2  " in said("bert", "the [MASK] ran")
+    made = []
+    monkeypatch.setattr(answers, "FIRST", 2)
+    monkeypatch.setattr(analysis, "FIRST", 2, raising=False)
+    monkeypatch.setattr(labels, "Label", lambda *given: made.append(given) or Label(*given))
+    assert len(said("bert/tags", "the cat").splitlines()) * 2 == len(made)
 
 
 def test_translate_and_read_say_which_of_them_a_model_takes(

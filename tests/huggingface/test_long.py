@@ -9,6 +9,7 @@ import torch
 from pretrained import HEARD, KINDS
 
 from viz_transformer.analysis.attention.maps import computed_from, head_view, layer_weights
+from viz_transformer.analysis.tensors import points
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model import attention, instrument
 from viz_transformer.model.kinds import kinds_of
@@ -115,3 +116,15 @@ def test_a_page_says_what_weights_are_computed_from(opened: Opened, monkeypatch:
         assert (view.mask == mask[head]).all()
     with pytest.raises(ValueError, match="no head 4: heads go from 0 to 3"):
         head_view(long, kind, 1, 4)
+
+
+def test_keys_that_heads_share_count_for_each_of_them(
+    opened: Callable[[str], Checkpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = trace(opened("llama"), "two hundred")
+    heads, length, size = 4, len(run.tgt), 8
+    monkeypatch.setattr(points, "LARGEST_DERIVED", heads * length * length + heads * length * size - 1)
+    with pytest.raises(ValueError, match=f"and needs {heads * length * size:,} more of keys that heads share"):
+        points.point_view(run, "decoder.0.self.scores")
+    monkeypatch.setattr(points, "LARGEST_DERIVED", heads * length * length + heads * length * size)
+    assert points.point_view(run, "decoder.0.self.scores").values.shape == (1, heads, length, length)

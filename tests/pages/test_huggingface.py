@@ -549,6 +549,13 @@ def test_run_reads_special_tokens_as_such_where_that_is_chosen(opened: Callable[
     assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]][2] == "[SEP]"
 
 
+@pytest.mark.parametrize("page", ["run", "input"])
+def test_what_is_read_instead_of_the_text_is_said(opened: Callable[..., AppTest], page: str) -> None:
+    said = wording("the_model_reads_another_text", "the naive cat", "the text but for capitals and accents")
+    assert said in words(opened("bert", page, text="The naïve cat"))
+    assert "The model reads" not in words(opened("bert", page, text="the cat"))
+
+
 def test_a_saved_trace_is_opened_on_tensors(app: AppTest, written: Callable[[str], Path], tmp_path: Path) -> None:
     file = tmp_path / "run.safetensors"
     trace(load(written("llama")), "two hundred").save(file)

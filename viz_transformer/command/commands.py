@@ -200,7 +200,7 @@ def read_command(
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     model = read_as(model, None, None, special_tokens)
-    facts = analysis.read_facts(model, vt.read(model, text))
+    facts = analysis.read_facts(model, vt.read(model, text), most=None if json else analysis.FIRST)
     print(as_json(facts) if json else table(analysis.read_rows(facts)))
 
 

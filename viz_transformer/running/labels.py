@@ -45,10 +45,17 @@ class Labels:
     @cached_property
     def scores(self) -> tuple[Label, ...]:
         """All labels, the most probable first; numbers of a regression in their own order."""
-        logits, log_probs = self.logits.tolist(), self._log_probs()
-        listed = [None] * len(logits) if log_probs is None else log_probs.tolist()
-        order = range(len(logits)) if self.scoring == "number" else self.logits.argsort(descending=True, stable=True)
-        return tuple(Label(self.names[index], index, logits[index], listed[index]) for index in map(int, order))
+        return self.first(len(self.names))
+
+    def first(self, count: int) -> tuple[Label, ...]:
+        """As many of them, in the same order, without the others."""
+        order = torch.arange(len(self.names))
+        order = order if self.scoring == "number" else self.logits.argsort(descending=True, stable=True)
+        places, log_probs = order[:count], self._log_probs()
+        logits = self.logits[places].tolist()
+        listed = [None] * len(logits) if log_probs is None else log_probs[places].tolist()
+        each = zip(places.tolist(), logits, listed, strict=True)
+        return tuple(Label(self.names[index], index, logit, log_prob) for index, logit, log_prob in each)
 
     @cached_property
     def best(self) -> Label:

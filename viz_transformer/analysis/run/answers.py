@@ -15,9 +15,12 @@ FIRST = 5
 """Of the candidates for a mask, and of the labels of a token, so many are printed."""
 
 
-def read_facts(ckpt: Checkpoint, run: Run) -> dict[str, Any]:
-    """The run for `read --json`. Raises ValueError for a model that gives neither labels nor fillings, and for a text
-    without a mask that could be filled in."""
+def read_facts(ckpt: Checkpoint, run: Run, *, most: int | None = None) -> dict[str, Any]:
+    """The run for `read --json`; of each token `most` labels, all without it.
+
+    Raises ValueError for a model that gives neither labels nor fillings, and for a text without a mask that could be
+    filled in.
+    """
     trace, codec = run.trace, ckpt.codec("source")
     facts: dict[str, Any] = {"tokens": trace.src_tokens}
     if run.labels:
@@ -29,7 +32,7 @@ def read_facts(ckpt: Checkpoint, run: Run) -> dict[str, Any]:
                 "token": None if each.position is None else trace.src_tokens[each.position],
                 "labels": [
                     {"label": label.name, "probability": label.probability, "logit": label.logit}
-                    for label in each.scores
+                    for label in (each.scores if most is None or of_text else each.first(most))
                 ],
             }
             for each in run.labels
@@ -65,7 +68,7 @@ def read_rows(facts: Mapping[str, Any]) -> list[tuple[str, ...]]:
         return [(f"mask at {mask['position']}", _listed(mask["candidates"], "token")) for mask in facts["masks"]]
     if "position" in facts:
         return [(each["label"], _sure(each)) for each in facts["labels"]]
-    return [(row["token"], _listed(row["labels"][:FIRST], "label")) for row in facts["labels"]]
+    return [(row["token"], _listed(row["labels"], "label")) for row in facts["labels"]]
 
 
 def _listed(found: list[dict[str, Any]], name: str) -> str:

@@ -440,8 +440,16 @@ def _tokens_axis(trace: Trace, letter: str, size: int, side: SideName) -> Axis:
 
 def _check_derived_size(trace: Trace, name: str) -> None:
     shape = trace.anatomy.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
-    if (numbers := math.prod(shape)) > LARGEST_DERIVED:
-        raise ValueError(f"{name} would be computed now, and has {numbers:,} numbers: the limit is {LARGEST_DERIVED:,}")
+    numbers, more, words = math.prod(shape), 0, ""
+    site, what = name.rsplit(".", 1)
+    heads = trace.anatomy.attentions.get(site)
+    if what in ("scores", "weights") and heads is not None and heads.key < heads.query:
+        more = shape[0] * heads.query * shape[-1] * heads.size  # a key that heads share is there for each of them
+        words = f", and needs {more:,} more of keys that heads share"
+    if numbers + more > LARGEST_DERIVED:
+        raise ValueError(
+            f"{name} would be computed now, and has {numbers:,} numbers{words}: the limit is {LARGEST_DERIVED:,}"
+        )
 
 
 def _chunks(flat: Array) -> Iterator[NDArray[np.float64]]:

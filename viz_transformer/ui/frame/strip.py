@@ -8,6 +8,7 @@ from typing import Any
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.decoding.difference import aligned_difference
+from viz_transformer.analysis.inputs.round_trip import round_trip
 from viz_transformer.analysis.positions.table import trained_rows
 from viz_transformer.analysis.run.filling import filling, fills_masks, masked_positions
 from viz_transformer.checkpoint import Checkpoint
@@ -250,6 +251,18 @@ def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     shown = ", ".join(different[:8]) + (", ..." if len(different) > 8 else "")
     count = "1 token is" if len(chips) == 1 else f"{len(chips)} tokens are"
     return f"{count} not in the vocabulary, the model reads {chips[0].token} instead: {shown}"
+
+
+def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
+    """What the tokens of the text stand for, where that is not the text; None where it is, but for unknown tokens."""
+    try:
+        found = round_trip(ckpt.codec("source" if ckpt.anatomy.has_encoder else "target"), text)
+    except ValueError:  # a run of another text stands in its place, with a sentence
+        return None
+    if found is None:
+        return None
+    what = f"the text but for {' and '.join(found.lost)}" if found.lost else "not the text as it was typed"
+    return f"The model reads “{labels.isolated(labels.sentence(found.excerpt))}”: that is {what}."
 
 
 def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:

@@ -18,6 +18,7 @@ from viz_transformer.running.record import Tokens
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.strip import round_trip_sentence
 from viz_transformer.ui.pages.input.view import tokens_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -52,6 +53,9 @@ def _cells(shown: Shown, side: SideName) -> None:
     st.html(token_cells(codec, read, selected=state.selection()[SIDES[side].field]))
     if remark := _unknown_remark(codec, read):
         text.paragraph(remark)
+    typed = side == ("source" if shown.ckpt.anatomy.has_encoder else "target") and not shown.recorded
+    if typed and (other := round_trip_sentence(shown.ckpt, shown.text)) is not None:
+        text.paragraph(other)
     if (second := codec.second(read.ids)) is not None:
         apart = ": their segment is 1, that of the others 0" if tells_texts_apart(shown.trace) else ""
         text.paragraph(f"From position {second} on the tokens are those of the second text{apart}.")

@@ -6,13 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.figures.filling import filling_bars
 from viz_transformer.model.instrument import Anatomy, Scoring
 from viz_transformer.numerals import percent
 from viz_transformer.running.labels import Label, Labels, holding
 from viz_transformer.sentences import shortened
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.run import bars_view
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -90,24 +90,17 @@ def bars(shown: Shown) -> None:
     drawn = found.scores[:MOST_BARS]
     left = found.scores[MOST_BARS:]
     together = anatomy.scoring == "one"
-    frame.chart(
-        filling_bars(
-            [label.name for label in drawn],
-            [label.log_prob or 0.0 for label in drawn],
-            sum(label.probability or 0.0 for label in left),
-            vocabulary=len(found.scores) if together else len(drawn),
-            title=title,
-            what="labels",
-            theme=frame.theme(),
-        ),
+    bars_view.bars(
+        shown,
+        [label.name for label in drawn],
+        [label.log_prob or 0.0 for label in drawn],
+        sum(label.probability or 0.0 for label in left),
+        vocabulary=len(found.scores) if together else len(drawn),
+        title=title,
         key=key,
-        alt=title,
-        on_table=pictures.table(
-            lambda: table(found),
-            note=f"{shown.caption(title)}. {'Probabilities over all labels' if together else 'Each label by itself'}.",
-            name=labels.file_name(shown.summary.name, title),
-            key=key,
-        ),
+        table=lambda: table(found),
+        note="Probabilities over all labels" if together else "Each label by itself",
+        what="labels",
     )
     if not together:
         _say_left_out(len(left))

@@ -10,14 +10,13 @@ import streamlit as st
 from viz_transformer import numerals
 from viz_transformer.analysis.run.filling import Filling, filling, fills_masks, masked_positions
 from viz_transformer.figures import labels
-from viz_transformer.figures.filling import filling_bars
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import SOURCE
 from viz_transformer.numerals import percent
 from viz_transformer.sentences import shortened
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question, cited
-from viz_transformer.ui.pages.run import labels_view
+from viz_transformer.ui.pages.run import bars_view, labels_view
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -124,25 +123,17 @@ def fillings(shown: Shown) -> None:
     hidden = next((n for n, each in enumerate(tokens) if found.hidden and each.token_id == found.hidden.token_id), None)
     others = found.others - (numerals.exponential(tokens[-1].log_prob) if len(tokens) > len(found.candidates) else 0.0)
     title = f"{'In the place of the mask' if masked else 'What is given out'} at position {found.position}"
-    key = "run_filling"
-    frame.chart(
-        filling_bars(
-            [each.token for each in tokens],
-            [each.log_prob for each in tokens],
-            max(0.0, others),
-            vocabulary=len(shown.ckpt.codec("source").names),
-            title=title,
-            hidden=hidden,
-            theme=frame.theme(),
-        ),
-        key=key,
-        alt=title,
-        on_table=pictures.table(
-            lambda: _table(found),
-            note=f"{shown.caption(title)}. Probabilities are over the whole vocabulary.",
-            name=labels.file_name(shown.summary.name, title),
-            key=key,
-        ),
+    bars_view.bars(
+        shown,
+        [each.token for each in tokens],
+        [each.log_prob for each in tokens],
+        max(0.0, others),
+        vocabulary=len(shown.ckpt.codec("source").names),
+        title=title,
+        key="run_filling",
+        table=lambda: _table(found),
+        note="Probabilities are over the whole vocabulary",
+        hidden=hidden,
     )
     text.paragraph(_words(shown, found, masked))
 

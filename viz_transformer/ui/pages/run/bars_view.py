@@ -1,0 +1,49 @@
+"""Probabilities of tokens or labels as bars, with their table, as Run has them of a model that writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+
+from viz_transformer.figures import labels
+from viz_transformer.figures.filling import filling_bars
+from viz_transformer.ui.frame import frame, pictures
+from viz_transformer.ui.session.runs import Shown
+
+
+def bars(
+    shown: Shown,
+    names: Sequence[str],
+    log_probs: Sequence[float],
+    others: float,
+    *,
+    vocabulary: int,
+    title: str,
+    key: str,
+    table: Callable[[], pd.DataFrame],
+    note: str,
+    hidden: int | None = None,
+    what: str = "tokens",
+) -> None:
+    """A bar for each, best first, and one for all others; `note` is said below the table. More as `filling_bars`."""
+    frame.chart(
+        filling_bars(
+            names,
+            log_probs,
+            others,
+            vocabulary=vocabulary,
+            title=title,
+            hidden=hidden,
+            what=what,
+            theme=frame.theme(),
+        ),
+        key=key,
+        alt=title,
+        on_table=pictures.table(
+            table,
+            note=f"{shown.caption(title)}. {note}.",
+            name=labels.file_name(shown.summary.name, title),
+            key=key,
+        ),
+    )
