@@ -549,6 +549,21 @@ def test_run_reads_special_tokens_as_such_where_that_is_chosen(opened: Callable[
     assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]][2] == "[SEP]"
 
 
+def test_run_offers_a_chat_where_a_template_is_there(
+    alone: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = save_folder(tmp_path / "talks", "gpt2")
+    (where / "chat_template.jinja").write_text("Q: {{ messages[0].content }}{{ eos_token }}\nA:")
+    monkeypatch.setenv(folders.CHECKPOINTS_VARIABLE, str(where))
+    app = alone("run", checkpoint="talks", text="one", kind="decoder")
+    app.toggle(key="run_chat").set_value(True).run()
+    reads = [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]]
+    assert "".join(reads[: reads.index("</s>")]) == "Q:␣one" and reads[-2:] == ["A", ":"]
+    (where / "chat_template.jinja").write_text("{{ raise_exception('no') }}")
+    later = alone("run", checkpoint="talks", text="two", kind="decoder", read_as="chat")
+    assert wording("the_chat_template_cannot_be_used", "no") in words(later)
+
+
 @pytest.mark.parametrize("page", ["run", "input"])
 def test_what_is_read_instead_of_the_text_is_said(opened: Callable[..., AppTest], page: str) -> None:
     said = wording("the_model_reads_another_text", "the naive cat", "the text but for capitals and accents")

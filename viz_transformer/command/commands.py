@@ -71,6 +71,9 @@ SpecialTokensOption = Annotated[
     bool,
     typer.Option("--special-tokens", help="Read a special token that is typed, such as </s>, as one, not as text."),
 ]
+ChatOption = Annotated[
+    bool, typer.Option("--chat", help="Put the text into the model's chat template, as what a person says.")
+]
 
 
 def run(words: Sequence[str]) -> int:
@@ -151,6 +154,7 @@ def translate(
     language: LanguageOption = None,
     source_language: SourceLanguageOption = None,
     special_tokens: SpecialTokensOption = False,
+    chat: ChatOption = False,
     json: JsonOption = False,
 ) -> None:
     """Print what the model answers."""
@@ -174,7 +178,7 @@ def translate(
     model = vt.load(ckpt)
     if not model.anatomy.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
-    model = read_as(model, language, source_language, special_tokens)
+    model = read_as(model, language, source_language, special_tokens, chat)
     run = vt.decode(model, text, strategy=strategy, prefix=prefix)
     if tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
@@ -199,17 +203,21 @@ def read_command(
     model = vt.load(ckpt)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
-    model = read_as(model, None, None, special_tokens)
+    model = model.read_as(special_tokens=special_tokens)
     facts = analysis.read_facts(model, vt.read(model, text), most=None if json else analysis.FIRST)
     print(as_json(facts) if json else table(analysis.read_rows(facts)))
 
 
-def read_as(model: Checkpoint, language: str | None, source_language: str | None, special_tokens: bool) -> Checkpoint:
+def read_as(
+    model: Checkpoint, language: str | None, source_language: str | None, special_tokens: bool, chat: bool
+) -> Checkpoint:
     """The model, whose texts are read so. Raises ValueError for what it does not offer, also for an empty language."""
     for name, given in (("--language", language), ("--source-language", source_language)):
         if given == "":
             raise ValueError(f"{name} is empty: name a language, or leave it out")
-    return model.read_as(language=language or "", source_language=source_language or "", special_tokens=special_tokens)
+    return model.read_as(
+        language=language or "", source_language=source_language or "", special_tokens=special_tokens, chat=chat
+    )
 
 
 def _without_text(run: Run) -> str:
@@ -252,10 +260,11 @@ def trace(
     language: LanguageOption = None,
     source_language: SourceLanguageOption = None,
     special_tokens: SpecialTokensOption = False,
+    chat: ChatOption = False,
 ) -> None:
     """Record a run, and save everything that happened in it."""
     check_output(out)
-    model = read_as(vt.load(ckpt), language, source_language, special_tokens)
+    model = read_as(vt.load(ckpt), language, source_language, special_tokens, chat)
     decodes = target is None and model.anatomy.output == "next token"
     recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
     recorded.save(out)

@@ -16,6 +16,7 @@ import transformers
 from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.huggingface.chat import chat_ids
 from viz_transformer.huggingface.folder import GENERATION, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, quoted, shortened
@@ -90,6 +91,7 @@ def codecs_of(
         specials |= {*languages.values()}
         shared |= {"languages": languages, "usual_language": getattr(tokenizer, "src_lang")}  # noqa: B009 (of few)
     shared["marks_continuations"] = type(getattr(_backend(tokenizer), "model", None)).__name__ == "WordPiece"
+    template = None if anatomy.has_encoder else _template(tokenizer)
     source = target = None
     for each in (*ends, *_ids(generation.forced_bos_token_id), *_ids(generation.decoder_start_token_id)):
         if anatomy.has_decoder and not 0 <= each < (anatomy.target_vocab_size or 0):
@@ -145,10 +147,24 @@ def codecs_of(
                 str(summary.path / GENERATION),
             ),
             is_target=anatomy.has_encoder,
-            choices=(("language",) if languages else ()) if anatomy.has_encoder else ("special_tokens",),
+            choices=("language",) * bool(languages) if anatomy.has_encoder else _of_decoder(template),
+            template=template,
             **shared,
         )
     return source, target, _notes(generation, names, tokenizer)
+
+
+def _template(tokenizer: Any) -> str | None:
+    """The chat template that is used if no other one is named, if there is one."""
+    try:
+        found = tokenizer.get_chat_template()
+    except ValueError:  # there is none, or none by that name
+        return None
+    return found if isinstance(found, str) and found.strip() else None
+
+
+def _of_decoder(template: str | None) -> tuple[str, ...]:
+    return ("special_tokens",) if template is None else ("special_tokens", "chat")
 
 
 class _Piece(NamedTuple):
@@ -185,6 +201,7 @@ class HuggingFaceCodec:
     choices: tuple[str, ...] = ()
     languages: Mapping[str, int] = field(default_factory=dict, repr=False)
     usual_language: str = ""
+    template: str | None = field(default=None, repr=False)
     how_read: HowRead = AS_USUAL
     usual: HuggingFaceCodec | None = field(default=None, repr=False)
 
@@ -235,7 +252,7 @@ class HuggingFaceCodec:
 
     @property
     def adds_end(self) -> bool:
-        return bool(self._around) and self._around[-1] in self.ends
+        return not self.how_read.chat and bool(self._around) and self._around[-1] in self.ends
 
     @cached_property
     def _around(self) -> list[int]:
@@ -247,6 +264,8 @@ class HuggingFaceCodec:
         every answer begins with. A model that reads pairs may be given two texts with `PAIR` between them. Raises
         ValueError for a text without tokens."""
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if self.how_read.chat:
+            return self._chat(text)
         found = self._cut(text)
         if not text.strip() or len(found) == len(self._around):
             raise ValueError("the text is empty: type at least one character")
@@ -263,6 +282,17 @@ class HuggingFaceCodec:
             begins = begins[:1]
         typed = [self._original(*piece) for piece in found]
         return self._encoded((*begins, *ids), (*(self.names[i] for i in begins), *typed))
+
+    def _chat(self, text: str) -> Encoded:
+        """The ids of the text within the chat template."""
+        if not text.strip():
+            raise ValueError("the text is empty: type at least one character")
+        assert self.template is not None
+        with self.lock:
+            ids = chat_ids(self.tokenizer, self.template, text, special_tokens=self.how_read.special_tokens)
+        if not ids:
+            raise ValueError("the chat template of this model leaves nothing of the text")
+        return self._encoded(ids, [self.names[i] for i in ids])
 
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
         """The ids exactly as given. Raises ValueError for none, and for one that is no whole number or outside the

@@ -15,10 +15,14 @@ SPECIAL = (
     "Read a special token that is typed, such as </s>, as that token. Otherwise it is text like any other, but for the"
     " mask of a model that fills in masks"
 )
+CHAT = (
+    "Put the text into the model's chat template, as what a person says; the model then writes the answer. The tokens"
+    " of the template stand in front of the text and behind it"
+)
 
 
 def show(ckpt: Checkpoint) -> None:
-    """Lists of the model's languages, and a switch for special tokens; nothing for a model without such a choice."""
+    """Lists of the model's languages, switches for special tokens and a chat; nothing for a model without a choice."""
     offered = {name: codec for codec in ckpt.codecs.values() for name in codec.choices}
     if not offered:
         return
@@ -33,13 +37,10 @@ def show(ckpt: Checkpoint) -> None:
                 width=170,
                 **state.bind("read_as", key=f"run_{name}", value=now, taken=_taken(name)),
             )
-    if "special_tokens" in offered:
-        on = state.SHARED.now().read_as.special_tokens
-        st.toggle(
-            "Special tokens",
-            help=SPECIAL,
-            **state.bind("read_as", key="run_special_tokens", value=on, taken=_taken("special_tokens")),
-        )
+    for name, label, help in (("special_tokens", "Special tokens", SPECIAL), ("chat", "Chat", CHAT)):
+        if name in offered:
+            on = getattr(state.SHARED.now().read_as, name)
+            st.toggle(label, help=help, **state.bind("read_as", key=f"run_{name}", value=on, taken=_taken(name)))
 
 
 def _taken(name: str) -> Any:
