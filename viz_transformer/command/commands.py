@@ -71,6 +71,7 @@ SpecialTokensOption = Annotated[
     bool,
     typer.Option("--special-tokens", help="Read a special token that is typed, such as </s>, as one, not as text."),
 ]
+DeviceOption = Annotated[str, typer.Option(help="Where the model is computed: cpu or cuda.")]
 ChatOption = Annotated[
     bool, typer.Option("--chat", help="Put the text into the model's chat template, as what a person says.")
 ]
@@ -155,6 +156,7 @@ def translate(
     source_language: SourceLanguageOption = None,
     special_tokens: SpecialTokensOption = False,
     chat: ChatOption = False,
+    device: DeviceOption = "cpu",
     json: JsonOption = False,
 ) -> None:
     """Print what the model answers."""
@@ -175,7 +177,7 @@ def translate(
         raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
     if tree is not None:
         check_output(tree)
-    model = vt.load(ckpt)
+    model = vt.load(ckpt, device=device)
     if not model.anatomy.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
     model = read_as(model, language, source_language, special_tokens, chat)
@@ -197,10 +199,11 @@ def read_command(
     ckpt: CheckpointArgument,
     text: TextArgument,
     special_tokens: SpecialTokensOption = False,
+    device: DeviceOption = "cpu",
     json: JsonOption = False,
 ) -> None:
     """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
-    model = vt.load(ckpt)
+    model = vt.load(ckpt, device=device)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     model = model.read_as(special_tokens=special_tokens)
@@ -261,10 +264,11 @@ def trace(
     source_language: SourceLanguageOption = None,
     special_tokens: SpecialTokensOption = False,
     chat: ChatOption = False,
+    device: DeviceOption = "cpu",
 ) -> None:
     """Record a run, and save everything that happened in it."""
     check_output(out)
-    model = read_as(vt.load(ckpt), language, source_language, special_tokens, chat)
+    model = read_as(vt.load(ckpt, device=device), language, source_language, special_tokens, chat)
     decodes = target is None and model.anatomy.output == "next token"
     recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
     recorded.save(out)

@@ -40,10 +40,12 @@ MOST_FILES = 1000
 
 @dataclass(frozen=True)
 class Stored:
-    """What the headers of a folder's weights say: the shape of each tensor by its name."""
+    """What the headers of a folder's weights say: the shape of each tensor by its name, and the types that there are,
+    as safetensors calls them."""
 
     paths: tuple[Path, ...]
     shapes: Mapping[str, tuple[int, ...]]
+    types: frozenset[str]
 
     @property
     def numbers(self) -> int:
@@ -219,6 +221,7 @@ def stored_tensors(folder: Path) -> Stored:
     incomplete or damaged."""
     paths = _weight_files(folder)
     shapes: dict[str, tuple[int, ...]] = {}
+    types: set[str] = set()
     for path in paths:
         try:
             check_header(path)
@@ -231,11 +234,12 @@ def stored_tensors(folder: Path) -> Stored:
                             " which is not read: get them in 16 or 32 bits"
                         )
                     shapes[name] = tuple(view.get_shape())
+                    types.add(view.get_dtype())
         except (SafetensorError, OSError, ValueError) as error:
             if isinstance(error, CheckpointError):
                 raise
             raise CheckpointError(f"{path} is cut off or damaged ({error!s:.200}): {COPY_AGAIN}") from None
-    return Stored(paths, shapes)
+    return Stored(paths, shapes, frozenset(types))
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:

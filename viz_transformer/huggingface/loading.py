@@ -4,20 +4,46 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
 from viz_transformer import huggingface
 from viz_transformer.checkpoint import store
 from viz_transformer.checkpoint.contents import find_folder
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
+from viz_transformer.sentences import quoted
+
+DEVICES = ("cpu", "cuda")
 
 
-def load(where: str | Path) -> Checkpoint:
+def load(where: str | Path, *, device: str = "cpu") -> Checkpoint:
     """The checkpoint in a folder, ours or one from `save_pretrained`, or the bundled one of that name.
 
+    device: where it is computed, "cpu" or "cuda"; traces are on the CPU either way.
+
     Runs no code of the folder's, and needs no network. Raises CheckpointError, one sentence with the file and what to
-    do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded.
+    do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded;
+    ValueError for a device that is not there.
     """
+    check_device(device)
+    ckpt = _loaded(where)
+    if device != "cpu":
+        module = getattr(ckpt.instrument, "model", ckpt.instrument)  # what transformers made, or ours itself
+        assert isinstance(module, torch.nn.Module)
+        module.to(device)
+    return ckpt
+
+
+def check_device(device: str) -> None:
+    """Raise ValueError for a device that is not known, and for one that is not there."""
+    if device not in DEVICES:
+        raise ValueError(f"device={quoted(device)} is not known: choose {' or '.join(DEVICES)}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("there is no GPU here that torch can use, so nothing runs on cuda: choose cpu")
+
+
+def _loaded(where: str | Path) -> Checkpoint:
     folder = find_folder(where)
     if not is_huggingface(folder):
         return store.load(where)

@@ -26,6 +26,11 @@ from viz_transformer.sentences import in_one_line, quoted
 ONE_AT_A_TIME = Lock()
 """While it builds a model, transformers puts functions of its own in the place of torch's and of its own, for all
 threads, and takes what it found there for the originals: two at a time would leave them there for good."""
+FEWER_BITS = {"BF16": "bfloat16", "F16": "float16"}
+IN_FEWER_BITS = (
+    "Weights are stored in {name}, and computed with in float32, which has each of them exactly; a pass in {name}"
+    " itself rounds every result."
+)
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -47,6 +52,7 @@ def open_folder(summary: HuggingFaceSummary) -> Checkpoint:
                 " its config leaves some out, so it cannot be recorded"
             ) from None
         source, target, notes = codecs_of(tokenizer, model, summary)
+        notes += [IN_FEWER_BITS.format(name=FEWER_BITS[each]) for each in sorted(stored.types & {*FEWER_BITS})]
         model.tell(proved(model))
     card = {**summary.card, "notes": notes} if notes else dict(summary.card)
     return Checkpoint(summary.name, folder, model, source, target, card, _digest(stored))

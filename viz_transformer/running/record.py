@@ -343,11 +343,11 @@ def trace_value(value: Tensor) -> Tensor:
 
 
 def output_maps(model: Instrument) -> dict[str, Tensor]:
-    """W_O [D, D] of each attention that tells it, by site; the model's own tensors, not copies."""
+    """W_O [D, D] of each attention that tells it, by site, on the CPU; there the model's own tensors, not copies."""
     maps = {}
     for site in model.anatomy.attentions:
         with suppress(NotTold):
-            maps[site] = model.parameters_of(site).out.weight.detach()
+            maps[site] = model.parameters_of(site).out.weight.detach().cpu()
     return maps
 
 

@@ -1,0 +1,76 @@
+"""Where a model is computed, and with how many bits: float32 from weights of fewer, on a device that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from pretrained import KINDS, folder
+
+from viz_transformer.checkpoint import load as load_own
+from viz_transformer.command import main as program
+from viz_transformer.huggingface.loading import load
+from viz_transformer.running.tracing import trace
+
+TOLERANCE = {"bfloat16": 0.05, "float16": 0.01}
+"""Of a pass in that type to ours, as a share of the largest logit: bfloat16 has 8 bits of a number, float16 has 11."""
+
+
+@pytest.mark.parametrize("kind", TOLERANCE)
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3_text", "bart"])
+def test_weights_of_fewer_bits_are_computed_in_float32(tmp_path: Path, name: str, kind: str) -> None:
+    where = folder(tmp_path / "model", name)
+    cls: Any = getattr(transformers, KINDS[name][0])
+    cls.from_pretrained(where).to(getattr(torch, kind)).save_pretrained(where)
+    ckpt = load(where)
+    (note,) = [note for note in ckpt.card["notes"] if "float32" in note]
+    assert note.startswith(f"Weights are stored in {kind}")
+    given = ("two hundred", "one") if name == "bart" else ("two hundred",)
+    run = trace(ckpt, *given)
+    ids = {"input_ids": torch.tensor([run.src_ids or run.tgt_ids])}
+    ids |= {"decoder_input_ids": torch.tensor([run.tgt_ids])} if run.src_ids else {}
+    with torch.no_grad():
+        exact = cls.from_pretrained(where, attn_implementation="eager", dtype=torch.float32).eval()(**ids).logits
+        rounded = cls.from_pretrained(where, attn_implementation="eager").eval()(**ids).logits
+    assert torch.equal(run["logits"], exact) and rounded.dtype == getattr(torch, kind)
+    gap = float((rounded.float() - exact).abs().max() / exact.abs().max())
+    assert 0 < gap <= TOLERANCE[kind]
+
+
+def test_a_device_that_is_not_there_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for device, said in (
+        ("cuda", "there is no GPU here that torch can use"),
+        ("tpu", "'tpu' is not known: choose cpu"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            load("numbers-tiny", device=device)
+    with pytest.raises(SystemExit):
+        program(["translate", "numbers-tiny", "1.00", "--device", "cuda"])
+    assert "there is no GPU here" in capsys.readouterr().err
+
+
+def test_a_model_is_computed_where_it_is_loaded_and_its_trace_is_on_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[tuple[str, str]] = []
+
+    def to(self: torch.nn.Module, device: str) -> torch.nn.Module:
+        moved.append((type(self).__name__, device))
+        return self
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(transformers.PreTrainedModel, "to", to)
+    monkeypatch.setattr(torch.nn.Module, "to", to)
+    load(folder(tmp_path / "model", "gpt2"), device="cuda")
+    load("numbers-tiny", device="cuda")
+    assert moved[-2:] == [("GPT2LMHeadModel", "cuda"), ("Transformer", "cuda")]
+    monkeypatch.undo()
+    run = trace(load("numbers-tiny", device="cpu"), "1.00", "one")
+    own = trace(load_own("numbers-tiny"), "1.00", "one")
+    assert torch.equal(run["logits"], own["logits"]) and run["logits"].device.type == "cpu"
