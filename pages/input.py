@@ -52,6 +52,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
             drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")
         with drawn, frame.told("the embeddings that its input is made of"):
             input_sum_view.strips(both, side, numbers)
+        frame.paint_first("Input")
         with left, st.container(key="input_tokens"):
             tokens_view.tokens(both, side)
     entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))

@@ -41,6 +41,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     """
     shown = both.main
     place, stack = view.chosen_place(shown), view.chosen_stack()
+    questions.show(asked, ask(shown))
     with st.container(key="layers_top"):
         left, right = st.columns([3, 7], gap="medium")
         with left, frame.told("what each sub-layer adds"):
@@ -57,6 +58,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
         below = ("layers_router",)
         with st.container(key="layers_router"):
             experts_view.router(shown, place)
+    frame.paint_first("Layers")
     with st.container(key="layers_depth"), frame.told("what each sub-layer adds"):
         view.along_the_stream(both, place)
     with st.container(key="layers_lens"), frame.told("how its stream is read out"):
@@ -91,7 +93,6 @@ if both is not None:
         parts: tuple[str, ...] = ("layers_top", "layers_depth")
     else:
         parts = ("layers_top", "layers_depth", "layers_lens", *show(both))
-        questions.show(asked, ask(both.main))
     frame.say(status, *state.remarks())
     frame.stage(both, parts)
 text.explained(HOW, NOT)

@@ -32,6 +32,15 @@ both = frame.runs(status, rows="none", recording=OF_RECORDING)
 from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view
 
 sentences: list[str] = []
+
+
+def ask(both: frame.Runs) -> None:
+    """The question of the chosen stack, once a control has said which that is."""
+    stack = view.chosen_stack(both.main)
+    position = state.selection()[SIDE_OF[stack].field]
+    questions.show(asked, question.question(both.main.trace, stack, position))
+
+
 if both is not None:
     with strip:
         frame.strip(both)
@@ -40,8 +49,10 @@ if both is not None:
             if both.compared:
                 text.paragraph(view.A_ALONE)
             sentences = attention_view.draw(both.main)
+            ask(both)
         else:
             table = view.controls(both.main)
+            ask(both)
             other = view.of_b(table, both.b) if both.compared and both.b is not None else None
             two = both.beside and isinstance(other, view.Table)
             left, right = (st.container(), st.container()) if two else st.columns([5, 3], gap="medium")
@@ -52,6 +63,7 @@ if both is not None:
                     if other is not None:
                         text.paragraph(other)
                     view.heatmap(table)
+            frame.paint_first("Positions")
             with right, st.container(key="pos_curves"):
                 if other is not None:
                     text.paragraph("The curves and what stands below are A’s.")
@@ -60,9 +72,6 @@ if both is not None:
             with st.container(key="pos_below"):
                 position_topics.topic(table, topic)
             sentences = view.sentences(table)
-        stack = view.chosen_stack(both.main)
-        position = state.selection()[SIDE_OF[stack].field]
-        questions.show(asked, question.question(both.main.trace, stack, position))
     frame.say(status, *state.remarks())
     frame.stage(both, ("pos_picture", "pos_curves", "pos_below"))
 text.explained(" ".join((*sentences, HOW)), NOT)

@@ -64,14 +64,15 @@ def point(both: frame.Runs, looked: Looked, places: Places, status: DeltaGenerat
             view.all_points(looked, status)
         return None
     name = view.selected_point(looked, listed)
-    with places.tree:
-        view.point_tree(listed, name)
     with places.picture, st.container(key="tensors_panel"):
         try:
             view.point_panel(looked, tensor_sources.beside(both, looked), name, places.boxes, status)
             questions.show(asked, question.question(*view.viewed(looked, name), looked.of))
         except ValueError as error:
             text.paragraph(str(error), tone="bad")
+    frame.paint_first("Tensors")
+    with places.tree:
+        view.point_tree(listed, name)
     return name
 
 

@@ -21,6 +21,7 @@ from streamlit.testing.v1 import AppTest
 from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import Run, decode
+from viz_transformer.ui.frame import frame
 from viz_transformer.ui.frame.frame import TABLE_ASKED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +32,8 @@ SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "d
 
 # Each new app reads about every installed package whether it brings components: two thirds of a short test, hence once.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# There is no browser here to paint a page's picture before the rest of it.
+frame.A_MOMENT = 0
 
 
 # ---- opening and moving on

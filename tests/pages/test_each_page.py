@@ -3,8 +3,11 @@
 import shutil
 
 import pytest
-from page_driver import components, opened, words
+from page_driver import again, components, opened, words
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from wording import wording
+
+from viz_transformer.ui.frame import frame
 
 TITLES = {"run": "Run", "decoding": "Decoding", "input": "Input", "positions": "Positions", "attention": "Attention"}
 TITLES |= {"weight": "One weight", "layers": "Layers", "tensors": "Tensors", "masks": "Masks", "models": "Models"}
@@ -29,3 +32,32 @@ def test_a_damaged_model_is_said_in_one_sentence(app, bundled, page, tmp_path, m
     models_in(tmp_path)
     assert "model.safetensors" in words(opened(app, page))
     assert components(app, "matrix") == []
+
+
+PICTURES = {  # of pages with more below, or beside, than a browser draws at once: the picture, and what comes behind it
+    "input": ("input_strips", "input_tokens"),
+    "positions": ("pos_heatmap", "pos_curves"),
+    "weight": ("weight_row", "weight_ladder"),
+    "layers": ("layers_rail", "layers_depth"),
+    "tensors": ("tensors_picture", "tensors_tree"),
+}
+
+
+@pytest.mark.parametrize("page", PICTURES)
+def test_question_and_picture_are_sent_and_given_a_moment_before_the_rest(app, page, monkeypatch):
+    sent, enqueue = [], ScriptRunContext.enqueue
+
+    def watched(context, message):
+        said = str(message)
+        sent.append("" if "<style" in said else said)
+        enqueue(context, message)
+
+    monkeypatch.setattr(ScriptRunContext, "enqueue", watched)
+    monkeypatch.setattr(frame, "sleep", lambda _: sent.append("a moment"))
+    opened(app, page, text="2")
+    words = ("vt-question", *PICTURES[page], "a moment")
+    question, picture, behind, moment = (next(n for n, said in enumerate(sent) if word in said) for word in words)
+    assert max(question, picture) < moment < behind
+    sent.clear()
+    again(app)
+    assert "a moment" not in sent

@@ -76,3 +76,12 @@ def test_no_rule_of_every_page_waits_for_what_the_whole_page_has():
     of_all_pages = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", style._css())
     assert not re.findall(r".*:not\(:has.*", of_all_pages)
     assert "opacity: 0.4" in style._rules("stale.css")
+
+
+def test_no_rule_looks_for_a_part_of_a_class_in_what_has_something():
+    """Where anything comes that any `:has` may mean, a browser restyles what stands behind one: the classes that are
+    named there, but everything that has a class at all for an attribute of class."""
+    selectors = [one for rule in re.findall(r"[^{}]+(?=\{)", style._css()) for one in rule.split(",")]
+    behind = [one.partition(":has(")[2] for one in selectors if ":has(" in one]
+    assert behind
+    assert not [one for one in behind if re.search(r"\).*\[class", one)]

@@ -64,7 +64,7 @@ LOOKS: Mapping[str, Looks] = {
 """Where in the model each page looks, by its title; pages that are not here look at no part of it."""
 LOOKS_OF_RECORDING: Mapping[str, Looks] = {"Attention": "kind", "Layers": "layer", "Tensors": "point"}
 """The same of a recording, which the other pages do not show."""
-A_MOMENT = 0.06  # seconds: some frames of the browser
+A_MOMENT = 0.1  # seconds: some frames of the browser
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
@@ -181,8 +181,9 @@ def place(key: str) -> DeltaGenerator:
 def paint_first(name: str) -> None:
     """Let the browser paint what this page has sent so far, where the page is new on the screen.
 
-    What arrives together is painted together: formulas and a listing, which take a browser half a second, would hold
-    up the picture above them. On a page that stands there already they are kept, so nothing is waited for.
+    What arrives together is painted together: tables, a second chart, and formulas and a listing, which take a browser
+    half a second, would hold up the picture above them. A chart is drawn two frames after it has come, when it knows
+    its width. On a page that stands there already all of them are kept, so nothing is waited for.
     """
     if st.session_state.get(opening.SHOWN) != name:
         sleep(A_MOMENT)
