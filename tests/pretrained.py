@@ -176,6 +176,7 @@ LABELLED: dict[str, tuple[str, dict[str, Any]]] = {
     "deberta/tags": ("DebertaForTokenClassification", {**_DEBERTA, **_TAGS}),
     "modernbert/tags": ("ModernBertForTokenClassification", {**_MODERN, **_TAGS}),
 }
+VERDICTS = {"electra/replaced": ("ElectraForPreTraining", {**_READS, "embedding_size": 16})}
 WRITING = [name for name, (cls, _) in KINDS.items() if not cls.endswith(("ForMaskedLM", "ForTokenClassification"))]
 HEARD = [
     name
@@ -193,7 +194,7 @@ def ends(vocabulary: int) -> list[int]:
 
 def model(name: str, vocabulary: int, *, seed: int = 0, cls: str | None = None, **changes: Any) -> Any:
     """A random model of this name."""
-    usual, settings = {**KINDS, **LABELLED}[name]
+    usual, settings = {**KINDS, **LABELLED, **VERDICTS}[name]
     found = getattr(transformers, cls or usual)
     torch.manual_seed(seed)
     sizes = {"vocab_size": vocabulary} | ({"decoder_vocab_size": vocabulary} if name == "marian" else {})

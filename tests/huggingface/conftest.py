@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("transformers")
 
 import transformers
-from pretrained import KINDS, LABELLED, folder
+from pretrained import KINDS, LABELLED, VERDICTS, folder
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.loading import load
@@ -38,7 +38,7 @@ def theirs(written: Callable[[str], Path]) -> Callable[[str], Any]:
     """The same, opened by transformers with its own eager attention."""
 
     def open_it(name: str) -> Any:
-        cls = getattr(transformers, {**KINDS, **LABELLED}[name][0])
+        cls = getattr(transformers, {**KINDS, **LABELLED, **VERDICTS}[name][0])
         return cls.from_pretrained(written(name), attn_implementation="eager", dtype="float32").eval()
 
     return cache(open_it)

@@ -20,6 +20,7 @@ from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import Scale
 from viz_transformer.running.labels import Labels, holding
+from viz_transformer.running.record import Trace
 from viz_transformer.ui.pages.run import labels_view
 
 CLASSIFIES = 2  # the id of [CLS]
@@ -125,3 +126,28 @@ def test_nothing_is_written_and_nothing_masked(opened: Opened) -> None:
     with pytest.raises(ValueError, match="no token that stands for a masked one"):
         read(opened("bert/labels"), TEXT, masked=[2])
     assert read(opened("bert"), TEXT).labels == ()
+
+
+def test_a_discriminator_says_of_each_token_whether_it_was_replaced(
+    opened: Opened, theirs: Callable[[str], Any], tmp_path: Path
+) -> None:
+    """By one number: its sigmoid is the probability of "replaced", and what is left that of "original"."""
+    ckpt = opened("electra/replaced")
+    run = read(ckpt, TEXT)
+    with torch.no_grad():
+        expected = theirs("electra/replaced")(input_ids=torch.tensor([run.trace.src_ids]), output_attentions=True)
+    assert torch.equal(run.trace["logits"][..., 0], expected.logits)
+    assert torch.equal(run.trace["encoder.1.self.weights"], expected.attentions[1])
+    numbers = expected.logits[0].double().numpy()
+    assert ckpt.anatomy.labels == ("original", "replaced") and len(run.labels) == len(numbers)
+    assert {label.best.name for label in run.labels} == {"original", "replaced"}
+    for found, number in zip(run.labels, numbers, strict=True):
+        by_name = {label.name: label for label in found.scores}
+        assert np.isclose(by_name["replaced"].probability or 0, 1 / (1 + np.exp(-number)), rtol=1e-12)
+        assert np.isclose(sum(label.probability or 0 for label in found.scores), 1)
+        assert (by_name["replaced"].logit, by_name["original"].logit) == (number, -number)
+        assert found.best == found.scores[0] == by_name["replaced" if number > 0 else "original"]
+        assert holding(found, "either") == (found.best,)
+    assert "one for both" in (undefined_lens(ckpt.anatomy, "encoder") or "")
+    run.trace.save(tmp_path / "run.safetensors")
+    assert Trace.load(tmp_path / "run.safetensors").anatomy.scoring == "either"

@@ -54,8 +54,18 @@ TURNED = {
 NO_NORM = "its norms compute in one piece, so their mean and scale are not seen"
 
 
-def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputKind, where: str) -> Anatomy:
-    """The anatomy. Raises CheckpointError, a sentence about `where`, for a config that lacks what has to be known."""
+def anatomy_of_config(
+    config: Mapping[str, Any],
+    family: Family,
+    output: OutputKind,
+    where: str,
+    *,
+    verdict: tuple[str, str] | None = None,
+) -> Anatomy:
+    """The anatomy. verdict: two labels, of which each token has one by the sign of a number.
+
+    Raises CheckpointError, a sentence about `where`, for a config that lacks what has to be known.
+    """
     read = _Settings(config, where)
     layers = {stack: read.layers(stack) for stack in family.stacks}
     width = read.number(_WIDTH)
@@ -85,6 +95,8 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
         else:
             recorded.append(Point(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
     labels, scoring = read.labels(output)
+    if verdict is not None:
+        labels, scoring = verdict, "either"
     if output == "none" and family.headless:
         missing["logits"] = family.headless
     if output in ("next token", "masked token"):
@@ -93,6 +105,9 @@ def anatomy_of_config(config: Mapping[str, Any], family: Family, output: OutputK
     elif output == "class":
         recorded.append(Point("logits", ("B", "C"), "one number for each label of the text"))
         missing["read_out"] = OF_THE_TEXT
+    elif verdict is not None:
+        recorded.append(Point("logits", ("B", "T", "1"), f"one number for each token, above 0 if it was {verdict[1]}"))
+        missing["read_out"] = "the lens needs a logit for each label, and this model has one for both"
     elif output == "token class":
         recorded.append(Point("logits", ("B", "T", "C"), "one number for each label, of each token"))
     most = _longest(read, family)

@@ -150,6 +150,8 @@ class Family:
     """Whether the second of two texts is told apart by a vector that is added to each of its tokens."""
     tagger: tuple[str, ...] = ("classifier",)
     """As `head`, of a class that gives each token a label."""
+    verdicts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Classes that give each token a number, above 0 for the second of two labels."""
     closing_segment: bool = False
     """Whether its attention compares segments, of which the token that ends a text for a classifier has a third."""
     headless: str = ""
@@ -578,7 +580,13 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             head=("lm_head",),
             segmented=False,
         ),
-        "electra": replace(_BERT, title="ELECTRA", head=("generator_predictions", "generator_lm_head")),
+        "electra": replace(
+            _BERT,
+            title="ELECTRA",
+            head=("generator_predictions", "generator_lm_head"),
+            heads={**_MASKED, "ForPreTraining": "token class"},
+            verdicts={"ElectraForPreTraining": ("original", "replaced")},
+        ),
         "distilbert": replace(
             _BERT,
             title="DistilBERT",

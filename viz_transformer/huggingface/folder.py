@@ -149,7 +149,7 @@ def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> Hu
         )
     family = family_of(config, where)
     architecture, output = _architecture(config, family, where)
-    anatomy = anatomy_of_config(config, family, output, str(where))
+    anatomy = anatomy_of_config(config, family, output, str(where), verdict=family.verdicts.get(architecture))
     stored_tensors(folder)
     if not any((folder / name).is_file() for name in TOKENIZERS):
         raise CheckpointError(

@@ -108,7 +108,8 @@ class HuggingFaceModel:
         if self.anatomy.output == "none":
             out: Tensor = output.last_hidden_state
             return out
-        return tap("logits", output.logits)
+        logits: Tensor = output.logits
+        return tap("logits", logits[..., None] if self.anatomy.scoring == "either" else logits)
 
     def encode(self, sources: Rows, tap: Tap) -> tuple[Tensor, Tensor]:
         """The memory [B, S, D] of sources, and where tokens stand [B, S]."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Sequence[int]]
 OutputKind = Literal["next token", "masked token", "class", "token class", "none"]
-Scoring = Literal["one", "each", "number"]
+Scoring = Literal["one", "each", "either", "number"]
 TableName = Literal["tokens", "positions"]
 
 
@@ -62,7 +62,8 @@ class Anatomy:
     each token has a few, None in a model with one. positions: the word of `ModelConfig` for
     what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
     `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
-    classes, of which by `scoring` one holds, or each by itself, or whose logits are plain numbers (of a regression).
+    classes, of which by `scoring` one holds, or each by itself, or of two the one by the sign of a single logit, or
+    whose logits are plain numbers (of a regression).
     reads_pairs: whether its text may be two texts that are told apart. fuses: whether a long attention whose weights
     follow from its queries and keys runs without making them.
     """

@@ -16,7 +16,8 @@ from viz_transformer.running.strategies import log_softmax
 
 @dataclass(frozen=True)
 class Label:
-    """One label: its name, its place among the model's labels, and its logit, as recorded.
+    """One label: its name, its place among the model's labels, and its logit, as recorded, or of two with a single
+    logit that of the first: the same with the other sign.
 
     log_prob: the natural logarithm of its probability, among all labels where one of them holds, of its own where each
     holds by itself; None where the logit is a number that the model gives (of a regression), and no probability.
@@ -50,9 +51,9 @@ class Labels:
     def first(self, count: int) -> tuple[Label, ...]:
         """As many of them, in the same order, without the others."""
         order = torch.arange(len(self.names))
-        order = order if self.scoring == "number" else self.logits.argsort(descending=True, stable=True)
+        order = order if self.scoring == "number" else self._each().argsort(descending=True, stable=True)
         places, log_probs = order[:count], self._log_probs()
-        logits = self.logits[places].tolist()
+        logits = self._each()[places].tolist()
         listed = [None] * len(logits) if log_probs is None else log_probs[places].tolist()
         each = zip(places.tolist(), logits, listed, strict=True)
         return tuple(Label(self.names[index], index, logit, log_prob) for index, logit, log_prob in each)
@@ -60,17 +61,22 @@ class Labels:
     @cached_property
     def best(self) -> Label:
         """The first of all, without the others: a tagger may have many labels for each of many tokens."""
-        index = 0 if self.scoring == "number" else int(self.logits.numpy().argmax())  # of equal ones the first
+        each = self._each()
+        index = 0 if self.scoring == "number" else int(each.numpy().argmax())  # of equal ones the first
         log_probs = self._log_probs()
         log_prob = None if log_probs is None else float(log_probs[index])
-        return Label(self.names[index], index, float(self.logits[index]), log_prob)
+        return Label(self.names[index], index, float(each[index]), log_prob)
+
+    def _each(self) -> Tensor:
+        """A logit for each label."""
+        return torch.cat([-self.logits, self.logits]) if self.scoring == "either" else self.logits
 
     def _log_probs(self) -> Tensor | None:
         """[C], in float64."""
         if self.scoring == "number":
             return None
-        if self.scoring == "each":
-            return torch.nn.functional.logsigmoid(self.logits.double())
+        if self.scoring in ("each", "either"):
+            return torch.nn.functional.logsigmoid(self._each().double())
         return log_softmax(self.logits)
 
 
@@ -79,7 +85,7 @@ def holding(found: Labels, scoring: Scoring) -> tuple[Label, ...]:
     numbers of a regression."""
     if scoring == "number":
         return found.scores
-    if scoring == "one":
+    if scoring in ("one", "either"):
         return (found.best,)
     return tuple(label for label in found.scores if label.logit > 0) or (found.best,)
 

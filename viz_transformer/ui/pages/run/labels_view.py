@@ -25,6 +25,7 @@ def how(anatomy: Anatomy) -> str:
     bars = {
         "one": "The bars are the softmax over all labels",
         "each": "Each bar is the sigmoid of its own logit: labels do not share a whole",
+        "either": "The bars are the sigmoid of the model's one number, and what it leaves of 1",
         "number": "The numbers are the logits themselves: this model was trained to give numbers, not labels",
     }[anatomy.scoring]
     of = "" if anatomy.output == "class" else ", at the chosen position"
@@ -89,7 +90,7 @@ def bars(shown: Shown) -> None:
         return
     drawn = found.scores[:MOST_BARS]
     left = found.scores[MOST_BARS:]
-    together = anatomy.scoring == "one"
+    together = anatomy.scoring in ("one", "either")
     bars_view.bars(
         shown,
         [label.name for label in drawn],
