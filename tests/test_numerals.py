@@ -106,3 +106,17 @@ def test_an_exponential_is_0_or_1_only_of_what_makes_it_so(value):
 )
 def test_numbers_worked_by_hand(written, text):
     assert written == text
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (512, "0.5 KiB"),
+        (2**10, "1.0 KiB"),
+        (752 * 2**20, "752 MiB"),
+        (int(2.6 * 2**30), "2.6 GiB"),
+        (2**44, "16,384 GiB"),
+    ],
+)
+def test_bytes_of_memory_have_two_digits(count: int, said: str) -> None:
+    assert numerals.binary_size(count) == said

@@ -92,3 +92,13 @@ def _ended(value: float, digits: int, end: int) -> str:
 
 def _not_finite(value: float) -> str:
     return _NAMES.get(value, "not a number")
+
+
+def binary_size(count: int) -> str:
+    """Bytes of memory in KiB, MiB or GiB, with two digits at least; not more exact than that."""
+    unit, name = next((size, name) for size, name in _UNITS if count >= size or size == 2**10)
+    size = count / unit
+    return f"{size:.1f} {name}" if size < 10 else f"{size:,.0f} {name}"
+
+
+_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))

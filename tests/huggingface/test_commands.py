@@ -13,6 +13,7 @@ from viz_transformer import analysis, decode, read
 from viz_transformer.analysis.run import answers
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.command import main as program
+from viz_transformer.numerals import binary_size
 from viz_transformer.running import labels
 from viz_transformer.running.labels import Label
 from viz_transformer.running.record import Trace
@@ -53,6 +54,9 @@ def test_inspect_says_what_it_is(
 ) -> None:
     assert main(["inspect", str(written(name))]) == 0
     out, err = capsys.readouterr()
+    anatomy = opened(name).anatomy
+    taken = anatomy.recorded_bytes(source=64, target=64, written=anatomy.writes)
+    assert f"up to {binary_size(taken)} of 64 tokens" in out
     for each in (*said, f"{opened(name).parameter_count:,}", opened(name).weights_sha256):
         assert each in out
     assert not err

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 LONGEST_LOSS_ON = 100
+SHORT = 64
+"""Tokens of a short text."""
 NOT_VERIFIED = "`viz-transformer import --sample FILE` compares it with logits from where it was trained"
 
 
@@ -34,6 +36,7 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         ("source vocabulary", vocabulary(model.codecs.get("source"))),
         ("target vocabulary", vocabulary(model.codecs.get("target"))),
         ("snapshots", snapshots(model.snapshots())),
+        ("memory of a run", memory(model.anatomy)),
     ]
     if "imported" in card or "verified" in card:
         rows.append(("verified", ": ".join(verified(card) or ("no", NOT_VERIFIED))))
@@ -46,6 +49,20 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         rows += [("note", str(note)) for note in card.get("notes") or ()]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows
+
+
+def memory(anatomy: Anatomy) -> str:
+    """What the recording of a run takes at most, of a short text and of the longest."""
+
+    def taken(length: int) -> str:
+        source, target = min(length, anatomy.max_source), min(length, anatomy.max_target)
+        size = anatomy.recorded_bytes(source=source, target=target, written=anatomy.writes)
+        return numerals.binary_size(size)
+
+    longest = max(anatomy.max_source if anatomy.has_encoder else 0, anatomy.max_target if anatomy.has_decoder else 0)
+    short = min(SHORT, longest)
+    more = f", {taken(longest)} of {longest:,}" if longest > short else ""
+    return f"up to {taken(short)} of {short} tokens{more}"
 
 
 def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:

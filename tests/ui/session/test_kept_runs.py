@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from builders import tiny_checkpoint
 
+from viz_transformer.numerals import binary_size
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.session import cached
+from viz_transformer.ui.session import cached, runs
 
 
 def test_of_runs_that_are_too_large_together_the_last_stay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,3 +25,17 @@ def test_of_runs_that_are_too_large_together_the_last_stay(monkeypatch: pytest.M
     monkeypatch.setattr(cached, "MOST_BYTES", 1)
     kept.put("d", runs[0])
     assert [kept.get(name) for name in "abcd"] == [None, None, None, runs[0]]
+
+
+def test_what_a_recording_takes_is_said_before_a_run_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    ckpt = tiny_checkpoint()
+    assert runs.running(ckpt, "abc", None) == runs.RUNNING
+    monkeypatch.setattr(runs, "MUCH", 1)
+    longest = ckpt.anatomy.max_target
+    for target, read in ((None, longest), ("uv", len(ckpt.codec("target").encode("uv")))):
+        source = len(ckpt.codec("source").encode("abc"))
+        taken = ckpt.anatomy.recorded_bytes(source=source, target=read, written=True)
+        run = decode(ckpt, "abc", target=target)
+        assert taken >= sum(value.numel() * 4 for value in run.trace.values.values())
+        assert f"takes up to {binary_size(taken)} ..." in runs.running(ckpt, "abc", target)
+    assert runs.running(ckpt, "", None) == runs.RUNNING

@@ -11,6 +11,7 @@ import streamlit as st
 from viz_transformer import __version__
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
+from viz_transformer.numerals import binary_size
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.waiting import waiting
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Name = Literal["A", "B"]
 QUOTED = 60
+RUNNING, MUCH = "Running the model ...", 2**26
+"""What is waited for, and bytes of a recording of which it is said how many they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +118,27 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
         target, how = None, How(masked=how.masked, read=how.read)
     with waiting("Loading the model ...", place):
         ckpt = cached.read_as(summary, how)
-    with waiting("Running the model ...", place), Watched() as progress:
+    said = RUNNING if isinstance(summary, RecordingSummary) else running(ckpt, text, target)
+    with waiting(said, place), Watched() as progress:
         run = cached.run(summary, text, target, how, progress)
     return Shown(name, summary, text, ckpt, run, target, how)
+
+
+def running(ckpt: Checkpoint, text: str, target: str | None) -> str:
+    """What is said before a run: how much memory its recording takes at most, if that is much."""
+    anatomy = ckpt.anatomy
+    if anatomy.recorded_bytes(source=anatomy.max_source, target=anatomy.max_target, written=True) < MUCH:
+        return RUNNING
+    try:
+        read = len(ckpt.codec("source" if anatomy.has_encoder else "target").encode(text))
+        given = anatomy.max_target if target is None else len(ckpt.codec("target").encode(target))
+    except ValueError:  # the run itself says why
+        return RUNNING
+    source, most = (read, given) if anatomy.has_encoder else (0, given if anatomy.writes else read)
+    taken = anatomy.recorded_bytes(
+        source=min(source, anatomy.max_source), target=min(most, anatomy.max_target), written=anatomy.writes
+    )
+    return RUNNING if taken < MUCH else f"Running the model; its recording takes up to {binary_size(taken)} ..."
 
 
 class Watched:
