@@ -323,6 +323,8 @@ def _layer_points(
             meaning = point.meaning
             if point.name == "out" and places.attention.added:
                 meaning = "what is added to the stream"
+            if point.name == "weights" and places.attention.heard is not None and places.attention.heard.scores:
+                meaning = "masked softmax over the keys of scores with further terms"
             if point.name == "query" and places.attention.divided:
                 meaning = "queries by head, already divided"
             yield _attention_point(f"{layer}.{kind}.{point.name}", shape, meaning)

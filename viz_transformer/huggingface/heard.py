@@ -169,7 +169,7 @@ class Heard(TorchFunctionMode):
             return (~allowed).to(given.dtype).permute(2, 3, 0, 1)
         if self._how.given == "kept":
             return allowed.to(given.dtype)
-        return torch.where(allowed, 0.0, torch.finfo(given.dtype).min)
+        return torch.where(allowed, 0.0, torch.finfo(given.dtype).min).to(given.dtype)
 
 
 def _weight(module: nn.Module, path: str) -> Tensor | None:

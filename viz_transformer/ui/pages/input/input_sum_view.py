@@ -54,7 +54,8 @@ def _heading(shown: Shown, side: SideName) -> str:
     stack = SIDES[side].stack
     segment = " + segment" if f"{stack}.embed.segment" in shown.trace else ""
     normed = f"{stack}.embed.sum" in shown.trace
-    return f"{'Norm of embedding' if normed else 'Embedding'} × scale{segment} + position = input"
+    position = " + position" if f"{stack}.embed.position" in shown.trace else ""
+    return f"{'Norm of embedding' if normed else 'Embedding'} × scale{segment}{position} = input"
 
 
 def row_choice(shown: Shown, side: SideName) -> None:
