@@ -25,6 +25,12 @@ def test_what_cannot_be_seen_gets_a_sign(token, shown):
     assert labels.visible(token) == shown
 
 
+def test_a_token_that_can_be_printed_is_said_as_letter_by_letter():
+    for code in [*range(0x3000), 0xAD, 0x200B, 0xFEFF, 0xFFFD, 0x1F600, 0xE000]:
+        for token in (f"a{chr(code)}", f"{chr(code)} b"):
+            assert labels.visible(token) == "".join(labels._sign(c, alone=False) for c in token)
+
+
 def test_a_joined_emoji_stays_whole():
     family = "👩\u200d👩\u200d👧"
     assert labels.visible(family) == family

@@ -19,6 +19,8 @@ _JOINERS = {"\u200c", "\u200d"}
 
 def visible(token: str) -> str:
     """The token with signs for white space and code points for what has no shape; never markup, never two lines."""
+    if len(token) > 1 and token.isprintable():  # nearly all are: a vocabulary may have hundreds of thousands
+        return token.replace(" ", SIGNS[" "])
     return "".join(_sign(c, alone=len(token) == 1) for c in token) or "(empty)"
 
 

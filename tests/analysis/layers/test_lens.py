@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from builders import TARGET, tiny_checkpoint
 
+import viz_transformer.analysis.layers.lens as lens_module
 from viz_transformer.analysis.layers.lens import (
     divergence,
     lens,
@@ -18,6 +19,7 @@ from viz_transformer.analysis.layers.lens import (
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import Scale
+from viz_transformer.running.strategies import log_softmax
 from viz_transformer.running.tracing import trace
 
 VARIANTS = {
@@ -105,6 +107,19 @@ def test_a_layer_that_adds_nothing_changes_nothing():
     found = lens(trace(ckpt, "abc", "uvw"), ckpt.model)
     assert np.all(found.divergence[:, 2] < 1e-12) and np.all(found.divergence[:, 0] > 1e-3)
     assert np.array_equal(found.top_ids[:, 2], found.top_ids[:, 3])
+
+
+def test_rows_of_a_large_vocabulary_that_follow_each_other_are_those_of_all_at_once(made, monkeypatch):
+    ckpt, recorded = made
+    whole = lens(recorded, ckpt.model)
+    vocabulary, worked = recorded["logits"].shape[-1], []
+    monkeypatch.setattr(lens_module, "AT_ONCE", 2 * vocabulary + 1)
+    monkeypatch.setattr(lens_module, "log_softmax", lambda each: worked.append(len(each)) or log_softmax(each))
+    found = lens(recorded, ckpt.model)
+    assert max(worked) == 2 < len(whole.rank)
+    assert np.array_equal(found.top_ids, whole.top_ids) and np.array_equal(found.rank, whole.rank)
+    for name in ("top_probs", "divergence", "written"):
+        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), atol=1e-12)
 
 
 def test_best_tokens_probabilities_and_ranks_are_those_of_the_logits(made):

@@ -209,7 +209,7 @@ def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequenc
     others = np.flatnonzero((lengths > 0) & (np.arange(len(vectors)) != id))
     order = others[np.argsort(-cosines[others], kind="stable")]
     hidden = set(leave_out)
-    listed = [int(other) for other in order if int(other) not in hidden][:count]
+    listed = [int(other) for other in order[: count + len(hidden)] if int(other) not in hidden][:count]
     known = cosines[others]
     return Neighbours(
         id=id,

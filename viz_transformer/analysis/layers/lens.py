@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -20,6 +21,10 @@ from viz_transformer.running.strategies import log_softmax
 
 Floats = NDArray[np.float64]
 TOP = 5
+AT_ONCE = 2**22
+"""Logits of a station that are worked on in one go: rows of a large vocabulary follow each other."""
+MOST_KEPT = 2**26
+"""Final log-probabilities that are kept while stations are compared with them; of more, they are worked out again."""
 
 
 @dataclass(frozen=True)
@@ -135,35 +140,37 @@ def lens(trace: Trace, model: Instrument, stack: StackName | None = None, *, own
     Raises ValueError with one sentence where the lens is not defined.
     """
     stack = stack or stacks_of(trace.anatomy)[-1]
-    found = list(lens_logits(trace, model, stack))
-    (last, logits) = found[-1]
-    final = log_softmax(logits)  # [T, V]
-    again = read_out(trace[last.point], model, stack)
-    if own is not None and own.of_steps:
-        found.append((OWN_STEP, own["logits"][0]))
-    count = min(TOP, final.shape[-1])
-    written = _written(trace, stack)  # [T], -1 where it is not known
-    known, at = written >= 0, written.clamp(min=0)[:, None]
-    columns = []
-    for station, each in found:
-        log_probs = log_softmax(each)
-        of_written = log_probs.gather(-1, at)  # [T, 1]
-        top = log_probs.topk(count, dim=-1)
-        absent = log_probs.isnan().all(dim=-1) if station == OWN_STEP else torch.zeros_like(known)  # [T]
-        columns.append(
-            (
-                top.indices.masked_fill(absent[:, None], -1),
-                top.values.exp(),
-                divergence(final, log_probs).masked_fill(absent, torch.nan),
-                torch.where(known, of_written[:, 0].exp(), torch.nan),
-                torch.where(known & ~absent, (log_probs > of_written).sum(dim=-1), -1),
-            )
+    if reason := undefined_lens(trace.anatomy, stack):
+        raise ValueError(reason)
+    logits, written = trace["logits"][0], _written(trace, stack)  # [T, V]; [T], -1 where it is not known
+    own_logits = own["logits"][0] if own is not None and own.of_steps else None
+    all_stations = stations(trace.anatomy, stack)
+    size = max(1, AT_ONCE // logits.shape[-1])
+    blocks = [slice(start, start + size) for start in range(0, len(logits), size)]
+
+    @lru_cache(maxsize=MOST_KEPT // AT_ONCE)
+    def final(block: int) -> tuple[Tensor, Tensor]:
+        found = log_softmax(logits[blocks[block]])
+        return found, found.exp()
+
+    def column(read: Tensor, *, may_lack: bool = False) -> list[Tensor]:
+        """What the lens has of one station, whose logits are `read`."""
+        parts = (
+            _column(log_softmax(read[rows]), *final(block), written[rows], may_lack=may_lack)
+            for block, rows in enumerate(blocks)
         )
+        return [torch.cat(each) for each in zip(*parts, strict=True)]
+
+    columns = [column(read_out(trace[station.point], model, stack)) for station in all_stations[:-1]]
+    columns.append(column(logits))
+    if own_logits is not None:
+        columns.append(column(own_logits, may_lack=True))
     top_ids, top_probs, divergences, own_probs, ranks = (
         torch.stack(each, dim=1).numpy() for each in zip(*columns, strict=True)
     )
+    again = read_out(trace[all_stations[-1].point], model, stack)
     return Lens(
-        stations=tuple(station for station, _ in found),
+        stations=(*all_stations, *([] if own_logits is None else [OWN_STEP])),
         top_ids=top_ids,
         top_probs=top_probs,
         divergence=divergences,
@@ -173,13 +180,37 @@ def lens(trace: Trace, model: Instrument, stack: StackName | None = None, *, own
     )
 
 
+def _column(
+    log_probs: Tensor, final: Tensor, probs: Tensor, written: Tensor, *, may_lack: bool = False
+) -> tuple[Tensor, ...]:
+    """A station's part of the lens for some rows, in the order of its arrays. log_probs, final: [R, V]; probs: those of
+    `final`; written: [R]. may_lack: a row may have no logits."""
+    known, at = written >= 0, written.clamp(min=0)[:, None]
+    of_written = log_probs.gather(-1, at)  # [R, 1]
+    top = log_probs.topk(min(TOP, log_probs.shape[-1]), dim=-1)
+    absent = log_probs.isnan().all(dim=-1) if may_lack else torch.zeros_like(known)
+    return (
+        top.indices.masked_fill(absent[:, None], -1),
+        top.values.exp(),
+        _divergence(final, probs, log_probs).masked_fill(absent, torch.nan),
+        torch.where(known, of_written[:, 0].exp(), torch.nan),
+        torch.where(known & ~absent, (log_probs > of_written).sum(dim=-1), -1),
+    )
+
+
 def divergence(final: Tensor, other: Tensor) -> Tensor:
     """KL(final || other) in nats of two tables of log-probabilities: [..., V] x [..., V] -> [...], at least 0.
 
     Kullback and Leibler (1951). A final probability of 0 adds 0.
     """
-    probs = final.exp()
-    terms = torch.where(probs > 0, probs * (final - other), 0.0)
+    return _divergence(final, final.exp(), other)
+
+
+def _divergence(final: Tensor, probs: Tensor, other: Tensor) -> Tensor:
+    """The same where the final probabilities are known."""
+    terms = (final - other).mul_(probs)
+    if not bool(terms.isfinite().all()):  # of a probability of 0, or a row that lacks
+        terms = torch.where(probs > 0, terms, 0.0)
     return terms.sum(dim=-1).clamp(min=0)
 
 

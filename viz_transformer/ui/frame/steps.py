@@ -7,9 +7,10 @@ import pandas as pd
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.scrubber import StepData, scrubber_payload, steps_of
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.strategies import Greedy
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -29,7 +30,7 @@ def scrubber_data(
     typed = [original or token for original, token in zip(originals, tokens, strict=True)]
     special = {row - first for row in shown.target_special}
     return scrubber_payload(
-        steps_of(shown.run, strategy=strategy),
+        _steps(shown, strategy),
         first_row=first if first_row is None else first_row,
         vocabulary=anatomy.target_vocab_size,
         reads=token_data(tokens, typed, special=special),
@@ -40,6 +41,12 @@ def scrubber_data(
         takes=takes,
         room=room,
     )
+
+
+@kept(16)
+def _steps(shown: Shown, strategy: bool) -> tuple[StepData, ...]:
+    """The steps of a run, each of which goes through the whole vocabulary."""
+    return steps_of(shown.run, strategy=strategy)
 
 
 def strategy_words(shown: Shown) -> str:
@@ -75,7 +82,7 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
             if candidate.strategy_log_prob is not None
             else {}
         )
-        for s, step in enumerate(steps_of(shown.run, strategy=bool(chooses)))
+        for s, step in enumerate(_steps(shown, bool(chooses)))
         for rank, candidate in enumerate(step.candidates)
     ]
     return pd.DataFrame(rows).set_index(["step", "rank"])

@@ -133,7 +133,6 @@ def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> 
 def _banned(codec: TextCodec) -> None:
     """Tokens that are never written, as the vocabulary spells them, with blanks between them."""
     tokens = codec.names
-    places = {labels.visible(token): place for place, token in enumerate(tokens)}
     now = [place for place in state.SHARED.now().ban if place < len(tokens)]
     key, wrong = "decoding_ban", "decoding_ban_wrong"
     if not st.session_state.get(wrong):
@@ -141,6 +140,8 @@ def _banned(codec: TextCodec) -> None:
 
     def changed() -> None:
         words = str(st.session_state[key]).split()
+        wanted = {*words}  # the whole vocabulary is gone through only where something was typed
+        places = {said: place for place, token in enumerate(tokens) if (said := labels.visible(token)) in wanted}
         unknown = [word for word in words if word not in places]
         st.session_state[wrong] = ""
         if unknown:
