@@ -7,7 +7,14 @@ import {
   phaseAt,
   STEP,
 } from "../../viz_transformer/figures/components/parts/whole_flight.js"
-import { laneOf, lanesFor, placeWhole, wholeAt } from "../../viz_transformer/figures/components/parts/whole_places.js"
+import {
+  fitting,
+  heightOf,
+  laneOf,
+  lanesFor,
+  placeWhole,
+  wholeAt,
+} from "../../viz_transformer/figures/components/parts/whole_places.js"
 import {
   detailSentences,
   inputSentence,
@@ -73,6 +80,23 @@ test("a stack without positions has one strip for its input, one without a final
     placed({ stacks: [DECODER] }).bands[0].strips.map(({ point }) => point),
     [0, 1, 2, 3, 4],
   )
+})
+
+test("in a large window everything is larger, by the side that is nearest to its end", () => {
+  assert.equal(fitting(992, 460), 1)
+  assert.equal(fitting(1632, 460), 1)
+  assert.ok(Math.abs(fitting(1632, 700) - 1.25) < 1e-9)
+  assert.ok(Math.abs(fitting(1320, 1000) - 1.2) < 1e-9)
+  assert.equal(fitting(3000, 2000), 1.4)
+})
+
+test("a picture has all of the room, and is no tower; two have a half each where that is enough", () => {
+  const height = (room, width, pictures = 1) => heightOf({ room, asked: 700, width, pictures })
+  assert.equal(height(460, 992), 460)
+  assert.equal(height(820, 1632), 820)
+  assert.equal(height(1800, 992), 700)
+  assert.equal(height(460, 992, 2), 460)
+  assert.ok(2 * height(820, 1632, 2) < 820 && height(820, 1632, 2) > 380)
 })
 
 test("lanes share the height of their band, and are no higher than 24 pixels", () => {

@@ -39,6 +39,7 @@ import {
   turning,
   zoomed,
 } from "./parts/whole_levels.js"
+import { fitting, heightOf } from "./parts/whole_places.js"
 import { LEAST } from "./parts/whole_words.js"
 import { attentionScene } from "./whole/attention.js"
 import { layerScene } from "./whole/layer.js"
@@ -108,6 +109,7 @@ function makeWhole(root) {
   /** @type {WholeHeader} */
   let head
   let arrays, painted, room
+  let fit = 1 // how many times as large everything is in a large window
   let moment = null // {t: step, p}, while it plays; without motion all of a step is there at once
   let frames = 0
   let earlier = 0
@@ -149,7 +151,7 @@ function makeWhole(root) {
       return selection.chosen
     },
     get z() {
-      return zoom(root)
+      return zoom(root) * fit
     },
     get hovered() {
       return hovered
@@ -683,6 +685,23 @@ function makeWhole(root) {
     if (answered) ahead.came()
   })
 
+  // Where two runs are compared, their pictures stand below each other, and each has its run's name.
+  const heightNow = (/** @type {number} */ width) =>
+    heightOf({
+      room: tallness(root, Infinity),
+      asked: head.height,
+      width,
+      pictures: head.title ? 2 : 1,
+    })
+  /** What stands around the canvas grows with what is on it. */
+  function setFit(/** @type {number} */ to) {
+    if (to === fit) return
+    fit = to
+    for (const each of [way, now, bar])
+      if (fit === 1) each.style.removeProperty("--vt-zoom")
+      else each.style.setProperty("--vt-zoom", String(fit))
+  }
+
   const made = {
     update({ header, arrays: given }) {
       head = header
@@ -708,7 +727,10 @@ function makeWhole(root) {
       into.hidden = level() === "weight"
       out.setAttribute("aria-disabled", String(level() === "run"))
       // alone on a page, or in the frame of a notebook, which is as high as its picture, it is as high as it asks for
-      const tall = root.getRootNode() === document ? head.height * z : tallness(root, head.height * z)
+      const alone = root.getRootNode() === document
+      const projected = zoom(root) > 1
+      const tall = alone ? head.height * z : projected ? tallness(root, head.height * z) : heightNow(width)
+      setFit(alone || projected ? 1 : fitting(width, tall))
       const height = Math.max(240, tall - way.offsetHeight - now.offsetHeight - 14 - bar.offsetHeight)
       const resized = room?.width !== width || room.height !== height
       room = { width, height }
@@ -721,7 +743,7 @@ function makeWhole(root) {
       else {
         mine.lay(width, height, base.getContext("2d"))
         if (mine !== scenes.run) scenes.run.lay(width, height, base.getContext("2d"))
-        const state = [level(), width, height, z, mine.state(), view.paper().one("page")].join("|")
+        const state = [level(), width, height, view.z, mine.state(), view.paper().one("page")].join("|")
         if (painted !== state) mine.paintStill(prepare(base, width, height))
         painted = state
         mine.paintNow(prepare(over, width, height))

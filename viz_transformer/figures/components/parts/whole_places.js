@@ -26,6 +26,28 @@ const FEWEST = 12 // lanes
 const [READABLE, LEAST_BARS] = [15, 104] // a lane whose token can be read; what the candidates need
 const [BARS, HIGHEST, HEAD, MOST] = [176, 24, 42, 7] // MOST: six candidates, and what is written behind them
 
+const [FITS_WIDE, FITS_HIGH, MOST_FIT] = [1100, 560, 1.4] // in pixels: what is larger on all sides has larger type
+
+/**
+ * How many times as large everything is in a picture of `width` x `height` pixels: a large window has larger type too, and
+ * not only more room between.
+ * @param {number} width
+ * @param {number} height
+ */
+export const fitting = (width, height) => Math.max(1, Math.min(width / FITS_WIDE, height / FITS_HIGH, MOST_FIT))
+
+/**
+ * The height of a picture that may have `room` pixels and asks for `asked`: all of the room, as long as it is not higher
+ * than it is wide. Where two stand below each other, each has half if that is enough for one.
+ * @param {{room: number, asked: number, width: number, pictures: number}} given
+ */
+export function heightOf({ room, asked, width, pictures }) {
+  const half = room / pictures - PICTURES_APART
+  const mine = pictures > 1 && half >= ENOUGH_HALF ? half : room
+  return Math.min(mine, Math.max(asked, 0.62 * width))
+}
+const [PICTURES_APART, ENOUGH_HALF] = [16, 380]
+
 /** The units of a stack's layers, one beside the other. */
 const unitsOf = (/** @type {Given} */ { parts, layers }) =>
   parts.reduce((sum, { part }) => sum + BLOCK + ASIDE + (part === "ffn" ? 0 : RIBBON), 0) + layers * (LAYER + ASIDE)
