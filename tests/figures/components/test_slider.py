@@ -60,6 +60,30 @@ def test_an_answer_that_is_behind_does_not_move_the_thumb_back(browser):
         assert shown(view) == ("7", "7", "7")
 
 
+def test_what_has_settled_and_was_lost_is_told_again(browser):
+    with mounted(browser, "slider", data(0.0, "0.00")) as view:
+        view.page.get_by_role("slider").focus()
+        view.press("ArrowRight")
+        view.page.wait_for_function("window.triggers.length === 2")
+        view.give(data(0.0, "0.00"))  # a run of something else that was picked
+        view.page.wait_for_function("window.triggers.length === 3")
+        assert told(view) == [(0.1, False), (0.1, True), (0.1, True)]
+        view.give(data(0.1, "0.10", count=3))
+        assert shown(view) == ("0.1", "0.10", "0.10")
+
+
+def test_a_text_that_somebody_wrote_comes_before_what_was_lost(browser):
+    with mounted(browser, "slider", data(0.0, "0.00")) as view:
+        view.page.get_by_role("slider").focus()
+        view.press("ArrowRight")
+        view.page.wait_for_function("window.triggers.length === 2")
+        view.give(data(7.0, "7"))
+        assert shown(view) == ("7", "7", "7")
+        view.press("ArrowRight")
+        view.page.wait_for_function("window.triggers.length === 4")
+        assert told(view)[2:] == [(7.1, False), (7.1, True)]
+
+
 def test_the_number_stays_beside_the_thumb_and_on_the_page(browser):
     with mounted(browser, "slider", data(), viewport={"width": 220, "height": 100}) as view:
         for value, text in ((-100_000.0, "-100,000.00"), (100_000.0, "100,000.00"), (0.0, "0.00")):

@@ -61,9 +61,9 @@ const show = (text, run, arrays) => {
   run.paragraphs.forEach(put)
   write(text)
   details.putAll(arrays)
-  selection.receive(run.chosen, run.token)
   const pictures = Object.fromEntries(Object.entries(arrays).map(([name, { values }]) => [name, values]))
   ahead.show({ ...pictures, strip: { rows: run.rows } })
+  selection.receive(run.chosen, run.token)
 }
 
 /** @param {Component} component */

@@ -150,7 +150,7 @@ const rowOf = (row, write) => {
     lookedAt,
     written: () => (written ? buttons[selection.chosen.t - first] : null),
   }
-  if (field === undefined) return { ...own, mark: tint }
+  if (field === undefined) return { ...own, mark: tint, scroll: () => {} }
 
   const pick = (/** @type {number} */ i, /** @type {number} */ settle) => {
     if (i < 0 || i >= buttons.length) return
@@ -176,7 +176,10 @@ const rowOf = (row, write) => {
         button.setAttribute("aria-pressed", String(i === chosen))
         button.tabIndex = i === chosen || (i === 0 && !(chosen >= 0 && chosen < buttons.length)) ? 0 : -1
       })
-      if (buttons[chosen]) reveal(chips, buttons[chosen])
+    },
+    scroll() {
+      const chosen = buttons[selection.chosen[field] - first]
+      if (chosen) reveal(chips, chosen)
     },
   }
 }
@@ -226,8 +229,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (playing) drawCurves(root, rows())
       else root.vt.landing = setTimeout(() => root.vt.flight.replaceChildren(), LANDED)
     }
-    root.vt.deaf = selection.listen(() => {
+    // all is marked before anything is measured: else a browser works out its style once for each row
+    root.vt.mark = () => {
+      root.vt.unmarked = false
       rows().forEach((row) => row.mark())
+      rows().forEach((row) => row.scroll())
+    }
+    root.vt.deaf = selection.listen(() => {
+      root.vt.mark()
       // behind the map, which says in its next frame what the new row looks at
       requestAnimationFrame(() => requestAnimationFrame(root.vt.fly))
     })
@@ -246,7 +255,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     root.vt.alone = ahead.listen((given) => {
       root.vt.show(given ? given.strip : root.vt.data)
-      rows().forEach((row) => row.mark())
+      root.vt.unmarked = true
+      queueMicrotask(() => root.vt.unmarked && root.vt.mark()) // behind the selection, which may mark it already
     })
     root.vt.edit = () => {
       if (root.clientWidth)
@@ -262,7 +272,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     Object.assign(root.vt, { given, data }) // else what is shown ahead of the page stays
     root.vt.show(data)
   }
-  rows().forEach((row) => row.mark())
+  root.vt.mark()
   return () => {
     root.vt.deaf()
     root.vt.alone()

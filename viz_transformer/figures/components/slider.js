@@ -12,6 +12,7 @@ import { rootIn } from "./parts/stage.js"
 // that is shown ahead of the page answers as well.
 const REST = 120 // longer than a run takes that is shown ahead of the page
 const SETTLE = 350
+const LOST = 1000 // so long after an answer to another place nothing has come to what has settled: it is told again
 
 /** @param {Root} root */
 const make = (root) => {
@@ -25,8 +26,21 @@ const make = (root) => {
   let count = 0
   /** @type {SliderData} */
   let given
+  /** What was told since the last answer, as it is written. @type {Set<string>} */
+  const told = new Set()
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let lost
+  const tell = (/** @type {number} */ value, /** @type {boolean} */ settled) => {
+    told.add(said.textContent)
+    root.vt.tell({ value, settled, count: ++count })
+  }
+  // Streamlit forgets what it is told if something else is picked before it has begun with that
+  const tellAgain = () => {
+    lost = undefined
+    if (!live.busy) tell(Number(range.value), true)
+  }
   const live = makeLive({
-    tell: (/** @type {number} */ value, settled) => root.vt.tell({ value, settled, count: ++count }),
+    tell,
     rest: REST,
     settle: SETTLE,
   })
@@ -45,16 +59,28 @@ const make = (root) => {
   }
   const alone = ahead.onAnswer((answered) => answered === count && live.answered())
   return {
-    live,
-    alone,
+    stop() {
+      clearTimeout(lost)
+      live.stop()
+      alone()
+    },
     update(/** @type {SliderData} */ data) {
+      told.add(given?.text)
       given = data
       range.min = String(data.least)
       range.max = String(data.most)
       range.step = String(data.step)
       range.setAttribute("aria-label", data.label)
       if (data.count === count) live.answered()
-      if (live.busy || (count && data.count !== count)) return
+      if (live.busy) return
+      if (count && data.count !== count && told.has(data.text)) {
+        lost ??= setTimeout(tellAgain, LOST)
+        return
+      }
+      clearTimeout(lost) // it is answered, or somebody has written another text
+      lost = undefined
+      count = Math.max(count, data.count)
+      told.clear()
       if (data.value !== null) range.value = String(data.value)
       show(data.value === null ? "" : data.text)
     },
@@ -72,8 +98,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.vt.tell = (/** @type {unknown} */ number) => setTriggerValue("number", number)
   root.vt.update(data)
   return () => {
-    root.vt.live.stop()
-    root.vt.alone()
+    root.vt.stop()
     root.remove()
   }
 }
