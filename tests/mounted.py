@@ -29,10 +29,11 @@ MOUNT = """async ([code, sheet, given]) => {
   const setTriggerValue = (name, value) => window.triggers.push([name, value])
   window.give = (given) => {
     const data = typeof given === "string" ? bytes(given) : given
-    return component({ parentElement, setTriggerValue, data })
+    window.remove = component({ parentElement, setTriggerValue, data })  // Streamlit keeps the end of the last call
+    return window.remove
   }
   window.sent = []
-  window.remove = window.give(given)
+  window.give(given)
   window.vizTransformerSelection.connect(({ fields, token }) => {  // a Python that hears at once
     window.sent.push(fields)
     window.vizTransformerSelection.heard(token)

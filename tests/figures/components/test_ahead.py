@@ -74,7 +74,9 @@ def test_what_the_page_made_anew_stays_when_it_has_caught_up(page):
 
 
 def test_a_page_without_it_has_caught_up(page):
-    page.give(run_ahead())
+    page.page.evaluate("(given) => { window.give(given) }", b64encode(run_ahead()).decode())
+    page.painted()
+    assert says(page)[3]
     page.page.evaluate("window.remove()")
     assert says(page) == ["42", "forty-two", "vt-answer", False] and shown(page)[-1] is None
 
@@ -85,6 +87,15 @@ def test_the_last_that_is_told_holds(page):
     page.page.wait_for_timeout(50)
     assert says(page)[0] == "44" and says(page)[3]
     assert [each and each[0] for each in shown(page)] == [2]
+
+
+def test_the_end_of_what_was_overtaken_changes_nothing(page):
+    told = [b64encode(each).decode() for each in (run_ahead(), run_ahead("44", "forty-four", count=2))]
+    page.page.evaluate("([first, second]) => { const end = window.give(first); window.give(second); end() }", told)
+    page.painted()
+    assert says(page)[0] == "44" and says(page)[3]
+    page.give(caught_up_payload("42"))
+    assert caught_up(page)[0] == "42"
 
 
 def test_what_somebody_writes_is_left_alone(page):
@@ -153,6 +164,20 @@ def test_a_picture_shows_it_and_then_what_the_page_gave_last(browser):
         assert "later" in title()
         ahead(view, strip={"rows": []})  # nothing of this picture
         assert "later" in title()
+
+
+@pytest.mark.parametrize("name", ["chips", "matrix"])
+def test_a_part_that_was_overtaken_while_its_module_was_fetched_stays(browser, name):
+    data = {"chips": {"rows": [row("a")]}, "matrix": a_map("own")}[name]
+    given = b64encode(data).decode() if isinstance(data, bytes) else data
+    with mounted(browser, name, data) as view:
+        view.page.evaluate(
+            "(given) => { const end = window.give(given); window.end = window.give(given); end() }", given
+        )
+        part = view.page.locator(f".{'strip' if name == 'chips' else name}")
+        assert part.count() == 1
+        view.page.evaluate("window.end()")
+        assert part.count() == 0
 
 
 def test_a_run_shown_ahead_answers_the_slider(browser):

@@ -77,5 +77,8 @@ export default function ({ data }) {
     if (run) show(text, run, arrays)
     else catchUp(text)
   })
-  return () => catchUp()
+  // Streamlit calls this too for what it was overtaken with, while its module was fetched
+  return () => {
+    if (now === turn) catchUp()
+  }
 }

@@ -2,7 +2,7 @@ import { ahead } from "./parts/ahead.js"
 import { curvesTo } from "./parts/curves.js"
 import { drawing, element, icon } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
-import { magnified, rootIn } from "./parts/stage.js"
+import { ending, magnified, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
 /** @import { Chip, ChipRow, Editing } from "./parts/types.js" */
@@ -273,11 +273,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.vt.show(data)
   }
   root.vt.mark()
-  return () => {
+  return ending(root, () => {
     root.vt.deaf()
     root.vt.alone()
     clearTimeout(root.vt.landing)
     document.removeEventListener("vt-edit", root.vt.edit)
     root.remove()
-  }
+  })
 }

@@ -1,7 +1,7 @@
 import { ahead } from "./parts/ahead.js"
 import { element } from "./parts/elements.js"
 import { makeLive } from "./parts/live.js"
-import { rootIn } from "./parts/stage.js"
+import { ending, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
 /** @import { SliderData } from "./parts/types.js" */
@@ -97,8 +97,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   root.vt.tell = (/** @type {unknown} */ number) => setTriggerValue("number", number)
   root.vt.update(data)
-  return () => {
+  return ending(root, () => {
     root.vt.stop()
     root.remove()
-  }
+  })
 }

@@ -96,10 +96,23 @@ export function mount(component, className, make) {
     else draw()
   }
   root.table = asker(component, root.vt.has)
-  return () => {
+  return ending(root, () => {
     stop()
     made.remove?.()
     root.remove()
+  })
+}
+
+/**
+ * What ends a component, from its last call alone: Streamlit also ends a call that was overtaken while the module was fetched.
+ * @param {Root} root
+ * @param {() => void} end
+ */
+export function ending(root, end) {
+  const call = {}
+  root.vt.call = call
+  return () => {
+    if (root.vt.call === call) end()
   }
 }
 
