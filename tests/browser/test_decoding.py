@@ -254,6 +254,19 @@ def test_while_the_steps_are_played_no_question_of_another_step_is_shown(app_ser
         expect(question).to_contain_text(f"at step {slider.input_value()}?")
 
 
+def test_while_the_steps_are_played_the_whole_answer_is_not_in_large_above_them(
+    app_server: str, browser: Browser
+) -> None:
+    with opened(browser, app_server, checkpoint="numbers", text="29,284.30") as page:
+        drawn(page, SCRUBBER)
+        answer = page.locator(".vt-answer")
+        expect(answer).to_have_text("twenty-nine thousand, two hundred and eighty-four point three")
+        page.get_by_role("button", name="Play the steps").click()
+        expect(answer).to_be_hidden()
+        page.get_by_role("button", name="Pause").click()
+        expect(answer).to_be_visible()
+
+
 @pytest.mark.parametrize("name", ["numbers", "multi30k-de-en", "shakespeare"])
 @pytest.mark.parametrize("strategy", ["greedy", "sampling"])
 def test_the_step_is_in_view_without_scrolling(app_server: str, browser: Browser, name: str, strategy: str) -> None:
