@@ -18,9 +18,11 @@ from viz_transformer.analysis.inputs.dataset import (
     sources,
 )
 from viz_transformer.checkpoint import load, save_checkpoint
-from viz_transformer.measuring.data import generated_pairs
+from viz_transformer.measuring import data as data_sets
+from viz_transformer.measuring.data import generated_pairs, generated_sources
 from viz_transformer.text import Characters, Codec, Vocabulary
 from viz_transformer.train.tasks import TASKS
+from viz_transformer.train.tasks.task import PairTask
 
 PAIRS = [("abc", "uv"), ("ab", "uvwxyz"), ("a?c!", "u"), ("hgfedcb", "zyx"), ("a", "u?")]
 
@@ -80,6 +82,19 @@ def test_of_a_made_set_the_first_pairs_are_looked_at_and_how_many_there_are_is_s
         assert data.of == count
         assert data.items == generated_pairs(f"generated:numbers-any/{part}", dataset.FIRST_MADE)
     assert read_part(of_task("copy"), "test", tmp_path).of is None
+
+
+def test_made_parts_are_counted_without_being_made(monkeypatch):
+    made = {split.file for task in TASKS.values() if isinstance(task, PairTask) for split in parts_of(task)}
+    for name in sorted(name for name in made if name.startswith("generated:")):
+        assert len(generated_sources(name, 40)) == 40, name  # a limit is how many there are
+    monkeypatch.setattr(data_sets, "generated_sources", lambda name, n: pytest.fail(f"{n} of {name} were made"))
+    counts = [(each.made, each.used) for each in sources(of_task("numbers-any"))]
+    assert counts == [(600_000, 600_000), (4096, 4096), (24_000, 24_000)]
+
+
+def parts_of(task):
+    return (*task.train, task.validation, task.test)
 
 
 def test_training_pairs_that_are_test_pairs_with_other_symbols_are_left_out_and_counted(tmp_path, monkeypatch):

@@ -293,7 +293,7 @@ def _splits(task: PairTask, part: str) -> tuple[Split, ...]:
 
 def _source(part: str, splits: Sequence[Split], files: _Files) -> Source:
     names = tuple(split.file for split in splits)
-    made = sum(len(split.sources()) for split in splits if split.file.startswith(GENERATED))
+    made = sum(split.limit or 0 for split in splits if split.file.startswith(GENERATED))  # as many as are asked for
     if all(name.startswith(GENERATED) for name in names):
         return Source(part, names, None, 0, made, made)
     in_files = too_long = 0
