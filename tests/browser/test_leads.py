@@ -36,10 +36,10 @@ def at_its_end(page: Page) -> None:
 @pytest.mark.parametrize("path", WITH_A_STRIP)
 def test_the_text_is_edited_on_every_page_that_shows_a_run(app_server, browser, path):
     with opened(browser, app_server, f"/{path}", checkpoint="numbers-any", text="42") as page:
-        expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(4)
-        at_its_end(page)
-        page.keyboard.press("e")
+        page.wait_for_function("() => window.vizTransformerSelection?.connected")
+        page.keyboard.press("e")  # before there is a strip
         expect(page.get_by_role("textbox", name="Edit the text")).to_have_value("42")
+        at_its_end(page)
         page.keyboard.type("700")
         page.keyboard.press("Enter")
         expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(5)

@@ -3,11 +3,13 @@ interface Window {
   vizTransformerSelection: unknown
   vizTransformerDetails: unknown
   vizTransformerAhead: unknown
+  vizTransformerEarly: unknown
   vizTransformerPulsed?: boolean
 }
 declare var vizTransformerSelection: any
 declare var vizTransformerDetails: any
 declare var vizTransformerAhead: any
+declare var vizTransformerEarly: any
 interface History {
   completesAddress?: boolean
 }

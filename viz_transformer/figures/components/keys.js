@@ -1,6 +1,8 @@
+import { early } from "./parts/early.js"
 import { button, element } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
 import { rootIn } from "./parts/stage.js"
+import { alone, focused, typing } from "./parts/typing.js"
 
 /** @import { Root } from "./parts/stage.js" */
 /** @import { KeysData } from "./parts/types.js" */
@@ -61,10 +63,8 @@ const restOfScene = (/** @type {number} */ turn) => {
 
 // What has the focus, which after a click is whatever stood there: a key that it takes itself is none of the page's. One
 // that it has acted upon is default-prevented; so Escape, where it only takes a hint away, leaves the projector as well.
-const TYPED = "input:not([type=range], [type=radio], [type=checkbox], [type=button]), textarea, select"
 const ARROWS = "input, [role=application], [role=listbox], [role=grid], [role=radio], [role=slider], [role=tab]"
-const focused = (/** @type {Event} */ event) => /** @type {HTMLElement} */ (event.composedPath()[0])
-const typing = (/** @type {Event} */ event) => focused(event).isContentEditable || focused(event).matches(TYPED)
+const edit = () => document.dispatchEvent(new CustomEvent("vt-edit"))
 
 // A dialog of Streamlit's hears keys only while the focus is inside of it. A button that rests while its file is made
 // loses the focus to the page, and Escape would find nobody.
@@ -86,7 +86,8 @@ export default function ({ data, parentElement }) {
     parentElement.append(root)
     root.vt = { dialog, data: null }
     root.vt.onKey = (/** @type {KeyboardEvent} */ event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || typing(event)) return
+      early.take(performance.now())
+      if (!alone(event) || typing(event)) return
       const close = /** @type {?HTMLElement} */ (document.querySelector(CLOSE))
       if (close) return event.key === "Escape" && focused(event) === document.body && close.click()
       const { projector, scene, scenes, rows } = root.vt.data
@@ -95,7 +96,7 @@ export default function ({ data, parentElement }) {
       if (event.key === "?") dialog.open ? dialog.close() : dialog.showModal()
       else if (dialog.open) return
       else if (event.key === "p") selection.pick({ projector: projector ? "off" : "on" })
-      else if (event.key === "e" && !projector) document.dispatchEvent(new CustomEvent("vt-edit"))
+      else if (event.key === "e" && !projector) edit()
       else if (event.key === "Escape" && projector && !event.defaultPrevented) selection.pick({ projector: "off" })
       else if (turn && projector)
         restOfScene(turn) || (scenes > 1 && selection.pick({ scene: (scene + turn + scenes) % scenes }))
@@ -106,6 +107,7 @@ export default function ({ data, parentElement }) {
       event.preventDefault()
     }
     window.addEventListener("keydown", root.vt.onKey)
+    if (early.take(performance.now()) && !data.projector) edit()
   }
   const { dialog } = root.vt
   if (data.projector && root.vt.data && root.vt.data.scene !== data.scene) screen().scrollTo({ top: 0 })

@@ -1,11 +1,13 @@
 import { afterLosses } from "./parts/connection.js"
+import { early } from "./parts/early.js"
 import { selection } from "./parts/selection.js"
+import { alone, typing } from "./parts/typing.js"
 
 /** @import { Component } from "./parts/stage.js" */
 
 // Joins the selection of the page's components to Python: draws nothing. It is there twice: with data {token, lost} it
 // sends picks, and `lost` counts those that came to Python without their fields; with data {token, chosen} it hears what
-// is chosen.
+// is chosen. A page draws the first before anything else, so that it keeps the key that edits the text until keys.js is there.
 
 /** Whether this click asks for another page of the app. */
 const leads = (/** @type {MouseEvent} */ event) => {
@@ -13,6 +15,12 @@ const leads = (/** @type {MouseEvent} */ event) => {
   const aside = event.ctrlKey || event.metaKey || event.shiftKey || link?.target || link?.hasAttribute("download")
   return link && !aside && link.origin === location.origin && link.pathname !== location.pathname
 }
+
+const pressed = (/** @type {KeyboardEvent} */ event) => {
+  if (event.key === "e" && alone(event) && !typing(event)) early.press(performance.now())
+  else done()
+}
+const done = () => early.take(performance.now())
 
 /** @param {Component} component */
 export default function ({ data, setTriggerValue }) {
@@ -23,6 +31,8 @@ export default function ({ data, setTriggerValue }) {
   if (!selection.connected) {
     afterLosses(selection.again)
     document.addEventListener("click", (event) => leads(event) && selection.leaves(), true)
+    document.addEventListener("keydown", pressed, true)
+    document.addEventListener("pointerdown", done, true)
   }
   selection.connect((pick) => setTriggerValue("pick", pick))
   selection.lost(data.lost)
