@@ -19,6 +19,7 @@ def at_level(page: Page, level: str) -> None:
 def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(app_server, browser):
     with opened(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole") as page:
         at_level(page, "run")
+        page.wait_for_function("vizTransformerSelection.chosen.layer === 1")  # else one looks into the first layer
         page.locator(".whole .stage").focus()
         there = {}
         for level in LEVELS[1:]:
