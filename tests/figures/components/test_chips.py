@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from mounted import mounted
@@ -98,6 +99,14 @@ def test_many_letters_are_one_text_and_few_or_words_are_not():
 
 
 # ---- what a row does
+
+
+def test_the_tokens_of_two_runs_begin_at_one_place_though_one_row_can_be_edited(browser):
+    edit = Editing(field="text", text="1", said="Edit the text")
+    a, b = (ChipRow(label=f"{run} writes", chips=read("1"), field="t") for run in "AB")
+    with mounted(browser, "chips", {"rows": [replace(a, edit=edit).data(), b.data()]}) as shown:
+        places = [each.bounding_box()["x"] for each in shown.page.locator(".chips .chip").all()]
+    assert len(places) == 2 and places[0] == places[1]
 
 
 def editable(text="1,234"):
