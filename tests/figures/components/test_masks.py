@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from mounted import mounted
+from playwright.sync_api import expect
 
 from viz_transformer.analysis.masks.parts import change_of, mask_parts
 from viz_transformer.figures.components import payload
@@ -206,3 +207,22 @@ def test_one_token_and_many_are_drawn(browser, scheme, size):
             "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
         )
         assert different > 3
+
+
+# The share of the width that is drawn on, up to the last column.
+_DRAWN = """(canvas) => {
+  const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
+  const rows = [...Array(height).keys()]
+  const inked = (x) => rows.some((y) => data[4 * (y * width + x) + 3] > 0)
+  let x = width - 1
+  while (x > 0 && !inked(x)) x--
+  return x / width
+}"""
+
+
+def test_in_a_large_window_two_masks_are_as_wide_and_as_tall_as_there_is_room(browser):
+    tokens = [str(i) for i in range(14)]
+    with mounted(browser, "masks", of(tokens=tokens, keep=[True] * 14)) as shown:
+        shown.page.set_viewport_size({"width": 1660, "height": 1080})
+        expect(shown.page.locator(".stage")).to_have_css("height", "640px")
+        assert shown.page.locator("canvas.base").evaluate(_DRAWN) > 0.98

@@ -86,7 +86,7 @@ function makeMasks(root) {
     const [small, equals, arrow] = [width * SHARE, 28 * z, 44 * z]
     const left = 8 + small + equals + names
     const room = (width - left - arrow - 4) / 2
-    const cell = Math.min(room / columns, 40 * z)
+    const cell = Math.min(room / columns, 48 * z)
     const along = columnLabels(cell, widest(head.columns.tokens), most, z)
     context.font = sans(13 * z)
     const notes = head.panels.map(({ note }, panel) => wrapped(context, note, LARGE.includes(panel) ? room : small))

@@ -11,7 +11,7 @@ from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName
 
-HEIGHT = 540
+HEIGHT = 640
 MOST_CHANGES = 64
 
 
