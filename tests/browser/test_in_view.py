@@ -155,6 +155,8 @@ def test_name_and_figure_of_a_model_s_card_stand_on_one_line(app_server, browser
         expect(card).to_be_visible()
         name, value = (card.locator(f".vt-card-{part}").bounding_box() for part in ("name", "value"))
         assert abs(name["y"] - value["y"]) < 6 and name["x"] + name["width"] < value["x"]
+        measured = page.locator(".vt-measured").bounding_box()  # one column: its numbers stand near their names
+        assert measured and measured["width"] <= 660
 
 
 _CONTRAST = """(button) => {
