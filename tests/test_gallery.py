@@ -27,7 +27,7 @@ INNER = {
         *("lengths", "number_grids", "one_weight", "playground", "positions", "showing", "template", "theme"),
     },
     "analysis": {
-        *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.vocabulary"),
+        *("decoding.series", "inputs.dataset", "inputs.embeddings", "inputs.round_trip", "inputs.vocabulary"),
         *("attention.sharing", "layers.experts", "layers.lens", "layers.recorded", "layers.sublayers"),
         *("masks.influence", "masks.parts", "masks.recorded"),
         *("models.counting", "models.doctor", "models.learning", "models.parameters", "models.snapshots"),

@@ -521,6 +521,7 @@ FULL = {
     "mask_query": "2",
     "mask_key": "1",
     "mask_swap": "source",
+    "read_as": "special-tokens",
     "pin_checkpoint": "numbers",
     "pin_text": "0.07",
     "pin_target": "seven hundredths",

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.decoding.scoring import target_score as target_score
     from viz_transformer.analysis.models.answers import greedy_answers as greedy_answers
     from viz_transformer.analysis.models.training import loss_history as loss_history
-    from viz_transformer.analysis.run.answers import FIRST as FIRST
     from viz_transformer.analysis.run.answers import read_facts as read_facts
     from viz_transformer.analysis.run.answers import read_rows as read_rows
     from viz_transformer.analysis.tensors.points import compare as compare
@@ -60,7 +59,7 @@ _NAMES = {
     "decoding.scoring": "run_score target_score",
     "models.answers": "greedy_answers",
     "models.training": "loss_history",
-    "run.answers": "FIRST read_facts read_rows",
+    "run.answers": "read_facts read_rows",
     "tensors.points": "compare difference_view histogram point_view shown_slice slice_csv statistics",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
