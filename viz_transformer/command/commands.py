@@ -203,13 +203,11 @@ def read_command(
     json: JsonOption = False,
 ) -> None:
     """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
-    from viz_transformer.analysis.run.answers import FIRST
-
     model = vt.load(ckpt, device=device)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     model = model.read_as(special_tokens=special_tokens)
-    facts = analysis.read_facts(model, vt.read(model, text), most=None if json else FIRST)
+    facts = analysis.read_facts(model, vt.read(model, text), every_label=json)
     print(as_json(facts) if json else table(analysis.read_rows(facts)))
 
 

@@ -15,8 +15,8 @@ FIRST = 5
 """Of the candidates for a mask, and of the labels of a token, so many are printed."""
 
 
-def read_facts(ckpt: Checkpoint, run: Run, *, most: int | None = None) -> dict[str, Any]:
-    """The run for `read --json`; of each token `most` labels, all without it.
+def read_facts(ckpt: Checkpoint, run: Run, *, every_label: bool = True) -> dict[str, Any]:
+    """The run for `read --json`; of each token every label, or the first FIRST alone.
 
     Raises ValueError for a model that gives neither labels nor fillings, and for a text without a mask that could be
     filled in.
@@ -32,7 +32,7 @@ def read_facts(ckpt: Checkpoint, run: Run, *, most: int | None = None) -> dict[s
                 "token": None if each.position is None else trace.src_tokens[each.position],
                 "labels": [
                     {"label": label.name, "probability": label.probability, "logit": label.logit}
-                    for label in (each.scores if most is None or of_text else each.first(most))
+                    for label in (each.scores if every_label or of_text else each.first(FIRST))
                 ],
             }
             for each in run.labels
