@@ -12,6 +12,7 @@ import torch
 import transformers
 from foreign import foreign_checkpoint
 from pretrained import byte_pieces, folder, likely_pieces, word_pieces
+from tokenizers.processors import TemplateProcessing
 
 from viz_transformer.analysis import word_groups
 from viz_transformer.checkpoint import Checkpoint
@@ -140,6 +141,18 @@ def test_unknown_text_keeps_what_was_typed(opened: Opened) -> None:
     encoded = opened("bert").codec("source").encode("The ☃")
     assert encoded.tokens == ("[CLS]", "the", "[UNK]", "[SEP]") and encoded.unknown == (2,)
     assert encoded.originals == ("[CLS]", "The", "☃", "[SEP]")
+
+
+def test_a_prefix_has_no_start_token_that_a_tokenizer_puts_before_every_text(one_end: Opened) -> None:
+    ckpt = one_end("gpt2")
+    codec = ckpt.codec("target")
+    plain = [step.token for step in decode(ckpt, "the cat", prefix="one two", max_steps=9).steps if step.forced]
+    start = next(i for i in codec.special_ids if i not in {*codec.ends, codec.unknown})
+    before = TemplateProcessing(single=f"{codec.names[start]} $A", special_tokens=[(codec.names[start], start)])
+    codec.tokenizer.backend_tokenizer.post_processor = before  # type: ignore[attr-defined]
+    run = decode(ckpt, "the cat", prefix="one two", max_steps=9)
+    assert run.trace.tgt_ids[0] == start and run.trace.tgt_ids.count(start) == 1
+    assert [step.token for step in run.steps if step.forced] == plain != []
 
 
 def test_empty_text_and_wrong_ids_are_sentences(opened: Opened) -> None:

@@ -23,6 +23,7 @@ from viz_transformer.ui.pages.decoding import (
 )
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import branches, cached, state
+from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.runs import Shown, Watched
 
 TABS = {"step": "Step", "branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
@@ -177,11 +178,12 @@ def _score(both: Runs) -> None:
     if typed:
         try:
             with Watched() as progress:
-                run = cached.run(shown.summary, shown.text, typed, progress=progress)
+                how = How(read=shown.how.read)  # the text is read as it is on all pages
+                run = cached.run(shown.summary, shown.text, typed, how, progress)
         except ValueError as error:
             text.paragraph(f"{error}.", tone="bad")
             return
-        scored = Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, typed)
+        scored = Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, typed, how)
 
     def go_on(step: int) -> None:
         assert scored is not None
