@@ -16,7 +16,7 @@ export const AT_REST = 600
 /** So long after an answer the next question is asked. */
 export const NEXT = 150
 /** What somebody does: each of these puts off what is asked for ahead. */
-export const INPUTS = ["pointermove", "pointerdown", "pointerup", "wheel", "keydown"]
+export const INPUTS = ["pointermove", "pointerdown", "pointerup", "pointercancel", "wheel", "keydown"]
 /** What is looked at and has not come by then, in milliseconds, is asked for once more. */
 export const AGAIN = 2000
 /** So often what is looked at is asked for, until something else is. */
