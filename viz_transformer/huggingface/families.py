@@ -328,14 +328,7 @@ _BLOOM_STACK = StackPlaces(
 )
 
 _FALCON_LAYER = LayerPlaces(
-    attention=AttentionPlace(
-        module="self_attention",
-        out="self_attention.dense",
-        norm="input_layernorm",
-        maps=("query_key_value",),
-        fused="by head",
-        heard=HeardPlace(),
-    ),
+    attention=_BLOOM_LAYER.attention,
     ffn=FeedForwardPlace(module="mlp", out="mlp.dense_4h_to_h", norm="input_layernorm", rewritten=True),
     parallel=True,
 )
