@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -189,6 +190,12 @@ def test_an_encoder_alone_has_a_lens_if_it_has_an_output_layer():
     assert "no output layer" in undefined_lens(silent.anatomy, "encoder")
     with pytest.raises(ValueError, match="no output layer"):
         lens(trace(silent, "abc"), silent.model)
+
+
+def test_a_station_that_is_missing_says_why_there_is_no_lens():
+    anatomy = tiny_checkpoint("decoder-only").anatomy
+    lacking = replace(anatomy, missing={"decoder.0.residual_out": "the next layer reads other vectors"})
+    assert undefined_lens(lacking, "decoder").endswith("not defined here: the next layer reads other vectors.")
 
 
 def test_a_decoder_alone_has_no_encoder_to_ask_for():

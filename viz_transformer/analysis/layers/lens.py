@@ -77,6 +77,9 @@ def undefined_lens(anatomy: Anatomy, stack: StackName) -> str | None:
         return f"The logit lens is not defined here: {why}."
     if anatomy.target_vocab_size is None and not anatomy.labels:
         return "The logit lens is not defined here: this model has no output layer, so no vector of it has logits."
+    for station in stations(anatomy, stack):
+        if (why := anatomy.missing.get(station.point)) is not None:
+            return f"The logit lens is not defined here: {why}."
     return None
 
 
