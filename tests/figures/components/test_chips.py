@@ -10,6 +10,7 @@ from mounted import mounted
 from viz_transformer.figures.components.chips import LONGEST, MANY, Chip, ChipRow, Editing
 
 MARKUP = "<img/src=x/onerror=alert(1)>"
+EDIT = "vizTransformerEarly.edit.press(performance.now()), document.dispatchEvent(new CustomEvent('vt-edit'))"
 
 
 def read(*tokens):
@@ -137,16 +138,26 @@ def test_a_row_is_written_anew_in_its_place_and_keeps_its_height(browser):
 def test_escape_and_the_same_text_tell_nothing_and_leaving_the_box_takes_the_text(browser):
     with mounted(browser, "chips", editable()) as shown:
         for key in ("Escape", "Enter"):
-            shown.page.evaluate("document.dispatchEvent(new CustomEvent('vt-edit'))")
+            shown.page.evaluate(EDIT)
             if key == "Escape":
                 shown.page.get_by_role("textbox").fill("other")
             shown.press(key)
             assert shown.page.get_by_role("textbox").count() == 0
         assert taken(shown) == []
-        shown.page.evaluate("document.dispatchEvent(new CustomEvent('vt-edit'))")
+        shown.page.evaluate(EDIT)
         shown.page.get_by_role("textbox").fill("left")
         shown.page.get_by_role("textbox").blur()
         assert taken(shown) == [["text", {"field": "text", "text": "left"}]]
+
+
+def test_a_box_that_was_asked_for_before_there_was_a_text_is_opened_with_it_once(browser):
+    with mounted(browser, "chips", {"rows": []}) as shown:
+        shown.page.evaluate(EDIT)
+        shown.give(editable("42"))
+        assert shown.page.get_by_role("textbox").input_value() == "42"
+        shown.press("Escape")
+        shown.give(editable("43"))
+        assert shown.page.get_by_role("textbox").count() == 0
 
 
 def test_a_long_row_scrolls_to_what_is_chosen_and_stays_in_one_line(browser):

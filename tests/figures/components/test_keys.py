@@ -28,4 +28,4 @@ def test_it_is_kept_until_somebody_hears_it_or_does_something_else(browser, pres
         if not projector:  # from now on it is heard, once each time
             view.press("e")
             assert view.page.evaluate("window.edits") == edits + 1
-            assert not view.page.evaluate("vizTransformerEarly.take(performance.now())")
+            assert not view.page.evaluate("vizTransformerEarly.key.take(performance.now())")

@@ -1,5 +1,6 @@
 import { ahead } from "./parts/ahead.js"
 import { curvesTo } from "./parts/curves.js"
+import { early } from "./parts/early.js"
 import { drawing, element, icon } from "./parts/elements.js"
 import { selection } from "./parts/selection.js"
 import { ending, magnified, rootIn } from "./parts/stage.js"
@@ -259,10 +260,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
       queueMicrotask(() => root.vt.unmarked && root.vt.mark()) // behind the selection, which may mark it already
     })
     root.vt.edit = () => {
-      if (root.clientWidth)
-        rows()
-          .find((row) => row.start)
-          ?.start?.()
+      const start = rows().find((row) => row.start)?.start
+      if (!start || !early.edit.waits(performance.now()) || !root.clientWidth) return
+      early.edit.take(performance.now())
+      start()
     }
     document.addEventListener("vt-edit", root.vt.edit)
   }
@@ -273,6 +274,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.vt.show(data)
   }
   root.vt.mark()
+  root.vt.edit()
   return ending(root, () => {
     root.vt.deaf()
     root.vt.alone()

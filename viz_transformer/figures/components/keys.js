@@ -64,7 +64,10 @@ const restOfScene = (/** @type {number} */ turn) => {
 // What has the focus, which after a click is whatever stood there: a key that it takes itself is none of the page's. One
 // that it has acted upon is default-prevented; so Escape, where it only takes a hint away, leaves the projector as well.
 const ARROWS = "input, [role=application], [role=listbox], [role=grid], [role=radio], [role=slider], [role=tab]"
-const edit = () => document.dispatchEvent(new CustomEvent("vt-edit"))
+const edit = () => {
+  early.edit.press(performance.now())
+  document.dispatchEvent(new CustomEvent("vt-edit"))
+}
 
 // A dialog of Streamlit's hears keys only while the focus is inside of it. A button that rests while its file is made
 // loses the focus to the page, and Escape would find nobody.
@@ -86,7 +89,7 @@ export default function ({ data, parentElement }) {
     parentElement.append(root)
     root.vt = { dialog, data: null }
     root.vt.onKey = (/** @type {KeyboardEvent} */ event) => {
-      early.take(performance.now())
+      early.key.take(performance.now())
       if (!alone(event) || typing(event)) return
       const close = /** @type {?HTMLElement} */ (document.querySelector(CLOSE))
       if (close) return event.key === "Escape" && focused(event) === document.body && close.click()
@@ -107,7 +110,7 @@ export default function ({ data, parentElement }) {
       event.preventDefault()
     }
     window.addEventListener("keydown", root.vt.onKey)
-    if (early.take(performance.now()) && !data.projector) edit()
+    if (early.key.take(performance.now()) && !data.projector) edit()
   }
   const { dialog } = root.vt
   if (data.projector && root.vt.data && root.vt.data.scene !== data.scene) screen().scrollTo({ top: 0 })

@@ -17,10 +17,10 @@ const leads = (/** @type {MouseEvent} */ event) => {
 }
 
 const pressed = (/** @type {KeyboardEvent} */ event) => {
-  if (event.key === "e" && alone(event) && !typing(event)) early.press(performance.now())
+  if (event.key === "e" && alone(event) && !typing(event)) early.key.press(performance.now())
   else done()
 }
-const done = () => early.take(performance.now())
+const done = () => Object.values(early).forEach((each) => each.take(performance.now()))
 
 /** @param {Component} component */
 export default function ({ data, setTriggerValue }) {

@@ -1,4 +1,5 @@
-// The key that edits the text, pressed before the page hears its keys: it is kept until then, or until something else is done.
+// The key that edits the text, pressed while a page is still being drawn: it is kept until the page hears its keys, and what it
+// asks for until there is a text to edit. Components are drawn in any order. Whatever else is done meanwhile ends it.
 
 const EARLY = 60_000 // milliseconds
 
@@ -8,13 +9,14 @@ export const makeEarly = () => {
     press(/** @type {number} */ now) {
       at = now
     },
-    /** Whether it was pressed; once. */
+    waits: (/** @type {number} */ now) => now - at < EARLY,
+    /** Whether it waits; once. */
     take(/** @type {number} */ now) {
-      const kept = now - at < EARLY
+      const kept = this.waits(now)
       at = -Infinity
       return kept
     },
   }
 }
-/** @type {ReturnType<typeof makeEarly>} */
-export const early = (globalThis.vizTransformerEarly ??= makeEarly())
+/** @type {{key: ReturnType<typeof makeEarly>, edit: ReturnType<typeof makeEarly>}} */
+export const early = (globalThis.vizTransformerEarly ??= { key: makeEarly(), edit: makeEarly() })
