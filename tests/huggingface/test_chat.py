@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 from pretrained import byte_pieces, folder
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.huggingface import chat
+from viz_transformer.huggingface import chat, chat_worker
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
+from viz_transformer.text.codec import AS_USUAL
 
 PLAIN = (
     "{{ bos_token }}{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] | trim }}{{ eos_token"
@@ -26,17 +30,21 @@ TEMPLATES = {
     " ns.found = true %}{% else %}{% continue %}{% endif %}{{ m | tojson }}{% endfor %}{{ ns.found }}"
     "{{ dict(a=1) | tojson }}{{ strftime_now('%Y') }}",
 }
-HOSTILE = {
-    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}"
-    "{% endfor %}",
-    "memory": "{{ 'a' * 10 ** 10 }}",
-    "power": "{{ 10 ** (10 ** 9) }}",
-    "long": "{% for a in range(99999) %}{{ 'ab' * 100 }}{% endfor %}",
-    "deep": "(" * 3000 + "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
-    "objects": "{{ ''.__class__.__mro__[1].__subclasses__() }}{{ messages.__class__.__base__.__subclasses__() }}",
-    "own words": "{{ raise_exception('no\nsystem') }}",
-    "syntax": "{% for %}",
-    "changes": "{{ messages.append(1) }}",
+DAY = date(2026, 3, 1)
+LOOPS = (
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}"
+    "{% endfor %}"
+)
+HOSTILE = {  # with the reason that is given
+    "memory": ("{{ 'a' * 10 ** 10 }}", "it takes more than 512 MiB of memory"),
+    "long": ("{% for a in range(99999) %}{{ 'ab' * 100 }}{% endfor %}", "it writes more than 1,000,000 characters"),
+    "deep": ("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", "it is nested too deeply"),
+    "class": ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "attribute '__class__' of 'str' object is unsafe"),
+    "base": ("{{ messages.__class__.__base__ }}", "attribute '__class__' of 'list' object is unsafe"),
+    "own words": ("{{ raise_exception('no\nsystem') }}", "no system"),
+    "syntax": ("{% for %}", "Expected an expression, got 'end of statement block'"),
+    "changes": ("{{ messages.append(1) }}", "attribute 'append' of 'list' object is unsafe"),
+    "length": ("a" * 200_001, "it has more than 200,000 characters"),
 }
 
 
@@ -89,17 +97,107 @@ def test_a_chat_is_the_prefix_of_a_run_and_the_answer_is_written_behind_it(tmp_p
     assert byte_pieces().decode(list(read)).endswith("<|assistant|>\n")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_template_ends_in_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "PATIENCE", 3.0)
+def refused(template: str, text: str = "a", day: date = DAY) -> str:
+    """Why the template cannot be used."""
     with pytest.raises(ValueError, match=r"^the chat template of this model cannot be used \(.+\): switch") as raised:
-        chat.rendered(HOSTILE[name], "a", ())
-    assert "\n" not in str(raised.value)
+        chat.rendered(template, text, (), day)
+    return str(raised.value).partition("used (")[2].rpartition("): switch")[0]
 
 
-def test_a_template_that_is_too_long_is_not_even_read() -> None:
-    with pytest.raises(ValueError, match="more than 200,000 characters"):
-        chat.rendered("a" * 200_001, "a", ())
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each process that was started to render a template; none of before is kept."""
+    started, run = [], subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *given, **named: (started.append(given), run(*given, **named))[1])
+    chat._tried.cache_clear()
+    return started
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_template_ends_in_its_own_sentence(name: str) -> None:
+    template, why = HOSTILE[name]
+    assert why in refused(template) and "\n" not in refused(template)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="this system has no limit of the processor's time")
+def test_a_template_may_take_little_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "PATIENCE", 300.0)
+    assert refused(LOOPS) == "it takes more than 5 seconds of the processor"
+
+
+@pytest.mark.parametrize(("template", "patience"), [("a", 0.001), ("{{ 10 ** (10 ** 9) }}", 1.5)])
+def test_a_template_may_take_little_time(
+    template: str, patience: float, monkeypatch: pytest.MonkeyPatch, processes: list[object]
+) -> None:
+    """Also where it takes it before it is rendered: constants are worked out when it is compiled."""
+    monkeypatch.setattr(chat, "PATIENCE", patience)
+    assert refused(template, "b") == f"it takes longer than {patience} seconds"
+    chat._tried.cache_clear()
+
+
+class System:
+    """Stands for the module of limits, of a system that does not take some of them."""
+
+    RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_CORE = "memory", "time", "files", "dumps"
+
+    def __init__(self, takes: set[str]) -> None:
+        self.takes, self.taken = takes, dict[str, tuple[int, int]]()
+
+    def setrlimit(self, which: str, limits: tuple[int, int]) -> None:
+        if which not in self.takes:
+            raise (ValueError if which == "memory" else OSError)("current limit exceeds maximum limit")
+        self.taken[which] = limits
+
+
+@pytest.mark.parametrize("refuses", ["memory", "time", "files", "dumps"])
+def test_each_limit_is_set_where_the_system_takes_it(refuses: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = System({"memory", "time", "files", "dumps"} - {refuses})
+    monkeypatch.setattr(chat_worker, "resource", system)
+    chat_worker.limited()
+    wanted = {"memory": 2**29, "time": 5, "files": 0, "dumps": 0}
+    assert {which: least for which, (least, _) in system.taken.items()} == {
+        which: least for which, least in wanted.items() if which != refuses
+    }
+
+
+def test_a_system_without_limits_sets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_worker, "resource", None)
+    chat_worker.limited()
+
+
+def test_a_process_that_does_not_run_is_not_the_templates_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[object]
+) -> None:
+    (tmp_path / "worker.py").write_text("raise OSError('no limits here')")
+    monkeypatch.setattr(chat_worker, "__file__", str(tmp_path / "worker.py"))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"does not run here \(.*OSError: no limits here\): switch “Chat” off$"):
+            chat.rendered("a", "a", (), DAY)
+    assert len(processes) == 2  # it may run the next time
+
+
+def test_what_a_template_makes_is_kept_for_the_day_and_so_is_that_it_cannot_be_used(processes: list[object]) -> None:
+    for day in (DAY, DAY, date(2026, 3, 2)):
+        assert chat.rendered("{{ strftime_now('%Y') }}", "a", (), day).startswith("2")
+        assert refused("{{ raise_exception('no') }}", day=day) == "no"
+    assert len(processes) == 4
+
+
+def test_the_day_is_todays_and_the_tokenizer_is_free_while_a_template_is_rendered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codec = load(templated(tmp_path / "model", PLAIN)).read_as(chat=True).codec("target")
+    seen = []
+
+    def watched(template: str, text: str, named: object, day: date) -> str:
+        seen.append((day, codec.lock.locked()))  # type: ignore[attr-defined]
+        return "one"
+
+    monkeypatch.setattr(chat, "rendered", watched)
+    before = date.today()
+    assert codec.encode("the cat").ids == codec.read_as(AS_USUAL).encode("one").ids
+    ((day, locked),) = seen
+    assert before <= day <= date.today() and not locked
 
 
 def test_a_model_without_a_template_has_no_chat(opened: Callable[[str], Checkpoint]) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from transformers.utils.chat_template_utils import (
@@ -21,33 +24,45 @@ from viz_transformer.sentences import in_one_line
 
 LONGEST_TEMPLATE, PATIENCE = 200_000, 10.0
 """Characters of a template, and seconds until a process that renders one is ended."""
-TOO_MUCH = f"it takes more than {chat_worker.SECONDS} seconds, or more memory than {chat_worker.MEMORY // 2**20} MiB"
 
 
-def chat_ids(tokenizer: Any, template: str, text: str, *, special_tokens: bool) -> list[int]:
+def chat_ids(tokenizer: Any, lock: Lock, template: str, text: str, *, special_tokens: bool) -> list[int]:
     """The ids of a chat in which a person says `text` and the model is to answer, as `apply_chat_template` has them.
 
-    Special tokens that are typed stay text, but with `special_tokens`; those of the template are always such. Raises
-    ValueError, one sentence, for a template that cannot be rendered.
+    Special tokens that are typed stay text, but with `special_tokens`; those of the template are always such. The lock
+    is the tokenizer's, and free while the template is rendered. Raises ValueError, one sentence, for a template that
+    cannot be rendered.
     """
     said: str = text
-    if not special_tokens:
-        added = tokenizer.added_tokens_decoder.values()
-        names = tuple(each.content for each in added if each.special or not each.content.isspace())
-        said = mark_control_tokens(text, _get_control_token_patterns(names)[0])
-    named = tuple(sorted((name, str(value)) for name, value in tokenizer.special_tokens_map.items()))
-    chat = rendered(template, said, named)
-    if special_tokens:
-        found: list[int] = tokenizer.encode(chat, add_special_tokens=False)
-        return found
-    return encode_marked_chat(tokenizer, chat)
+    with lock:
+        if not special_tokens:
+            added = tokenizer.added_tokens_decoder.values()
+            names = tuple(each.content for each in added if each.special or not each.content.isspace())
+            said = mark_control_tokens(text, _get_control_token_patterns(names)[0])
+        named = tuple(sorted((name, str(value)) for name, value in tokenizer.special_tokens_map.items()))
+    chat = rendered(template, said, named, date.today())
+    with lock:
+        if special_tokens:
+            found: list[int] = tokenizer.encode(chat, add_special_tokens=False)
+            return found
+        return encode_marked_chat(tokenizer, chat)
+
+
+def rendered(template: str, text: str, named: tuple[tuple[str, str], ...], day: date) -> str:
+    """The chat as the template writes it. named: the special tokens; day: today, which it may write. Raises ValueError,
+    one sentence, for a template that cannot be rendered, and where the process that renders it does not run."""
+    chat, why = _tried(template, text, named, day)
+    if why is not None:
+        raise ValueError(_PROBLEM.format(why=why))
+    return chat
 
 
 @lru_cache(maxsize=64)
-def rendered(template: str, text: str, named: tuple[tuple[str, str], ...]) -> str:
-    """The chat as the template writes it. named: the special tokens. Raises ValueError."""
+def _tried(template: str, text: str, named: tuple[tuple[str, str], ...], day: date) -> tuple[str, str | None]:
+    """The chat, or why there is none: a template that takes long is not asked again at each run of a page, and what it
+    makes of the date is kept for that day."""
     if len(template) > LONGEST_TEMPLATE:
-        raise ValueError(_PROBLEM.format(why=f"it has more than {LONGEST_TEMPLATE:,} characters"))
+        return "", f"it has more than {LONGEST_TEMPLATE:,} characters"
     variables = {
         **dict(named),
         "messages": [{"role": "user", "content": text}],
@@ -64,13 +79,19 @@ def rendered(template: str, text: str, named: tuple[tuple[str, str], ...]) -> st
             env={name: os.environ[name] for name in ("SYSTEMROOT", "TZ") if name in os.environ},
             check=False,
         )
+    except subprocess.TimeoutExpired:
+        return "", f"it takes longer than {PATIENCE:g} seconds"
+    except OSError as error:
+        raise ValueError(_NOT_RUN.format(why=in_one_line(str(error), 200))) from None
+    if ended.returncode == 0:
         said = json.loads(ended.stdout)
-    except (subprocess.TimeoutExpired, ValueError):  # nothing is said by a process that was ended
-        raise ValueError(_PROBLEM.format(why=TOO_MUCH)) from None
-    if "error" in said:
-        raise ValueError(_PROBLEM.format(why=in_one_line(said["error"], 200)))
-    text_of_chat: str = said["text"]
-    return text_of_chat
+        return ("", in_one_line(said["error"], 200)) if "error" in said else (said["text"], None)
+    if ended.returncode == 1:  # as Python ends that stumbles: over itself or a library, for a template raises nothing
+        raise ValueError(_NOT_RUN.format(why=in_one_line(ended.stderr.decode(errors="replace")[-200:], 200)))
+    if ended.returncode == -getattr(signal, "SIGXCPU", 0):
+        return "", f"it takes more than {chat_worker.SECONDS} seconds of the processor"
+    return "", f"the system ended the process that rendered it, with status {ended.returncode}"
 
 
 _PROBLEM = "the chat template of this model cannot be used ({why}): switch “Chat” off, or correct chat_template"
+_NOT_RUN = "the process that renders chat templates does not run here ({why}): switch “Chat” off"

@@ -288,8 +288,8 @@ class HuggingFaceCodec:
         if not text.strip():
             raise ValueError("the text is empty: type at least one character")
         assert self.template is not None
-        with self.lock:
-            ids = chat_ids(self.tokenizer, self.template, text, special_tokens=self.how_read.special_tokens)
+        typed_specials = self.how_read.special_tokens
+        ids = chat_ids(self.tokenizer, self.lock, self.template, text, special_tokens=typed_specials)
         if not ids:
             raise ValueError("the chat template of this model leaves nothing of the text")
         return self._encoded(ids, [self.names[i] for i in ids])

@@ -9,6 +9,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import asdict
+from datetime import date
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ def run(
     """
     if isinstance(summary, RecordingSummary):
         return _recording(summary)[1]
-    key = (of_summary(summary), text, target, how)
+    key = (of_summary(summary), text, target, how, date.today() if how.read.chat else None)  # a template may write it
     runs = _runs()
     if (found := runs.get(key)) is None:
         ckpt = read_as(summary, how)
