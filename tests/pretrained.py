@@ -106,7 +106,10 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3_moe": ("Qwen3MoeForCausalLM", {**_EXPERTS, "decoder_sparse_step": 2}),
     "olmoe": ("OlmoeForCausalLM", {**_SHARED, "num_experts": 4, "num_experts_per_tok": 2}),
     "phimoe": ("PhimoeForCausalLM", {**_SHARED, "num_local_experts": 4}),
-    "deepseek_v2": ("DeepseekV2ForCausalLM", {**_LATENT, "q_lora_rank": None, "first_k_dense_replace": 0}),
+    "deepseek_v2": (
+        "DeepseekV2ForCausalLM",
+        {**_LATENT, "q_lora_rank": None, "first_k_dense_replace": 0, "routed_scaling_factor": 4.0},
+    ),
     "deepseek_v3": (
         "DeepseekV3ForCausalLM",
         {**_LATENT, "q_lora_rank": 12, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1},

@@ -63,7 +63,7 @@ OTHERS = {
     "distilbert/tags": "encoder",
 }
 SHOWN = {"phi": "decoder", "cohere": "decoder", "gptj": "decoder", "gemma3_text": "decoder"}
-SHOWN |= {"m2m_100": "cross", "mistral": "decoder"}
+SHOWN |= {"m2m_100": "cross", "mistral": "decoder", "deepseek_v2": "decoder", "deepseek_v3": "decoder"}
 FURTHER = {
     "opt": "decoder",
     "modernbert": "encoder",
@@ -419,9 +419,18 @@ def test_layers_count_no_active_units_behind_a_gate(opened: Callable[..., AppTes
     assert "active units" not in words(opened("llama", "layers", part="ffn"))
 
 
-@pytest.mark.parametrize("name", ["qwen2_moe", "gpt_oss", "switch_transformers"])
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("qwen2_moe", "probability"),
+        ("gpt_oss", "probability"),
+        ("switch_transformers", "probability"),
+        ("deepseek_v2", "4 times the probability"),
+        ("deepseek_v3", "sigmoid"),
+    ],
+)
 def test_a_router_has_its_recorded_numbers_and_marks_the_experts_that_were_chosen(
-    opened: Callable[..., AppTest], written: Callable[[str], Path], name: str
+    opened: Callable[..., AppTest], written: Callable[[str], Path], name: str, measure: str
 ) -> None:
     app = opened(name, "layers", part="ffn", layer="1", i="1", t="1")
     run = decode(load(written(name)), "two hundred").trace
@@ -434,7 +443,8 @@ def test_a_router_has_its_recorded_numbers_and_marks_the_experts_that_were_chose
         assert ("vt-ly-chosen" in row) == (share != 0) == ("not chosen" not in row)
     own = [expert for expert, share in enumerate(shares) if share]
     assert f"has {'experts' if len(own) > 1 else 'expert'} {' and '.join(map(str, own))}." in words(app)
-    assert "rule of this model’s own" not in words(app)
+    assert "rule of this model’s own" not in words(app) and measure in words(app)
+    assert ("probability" in words(app).partition("Router: ")[2].partition("Of ")[0]) == (measure != "sigmoid")
     assert "Router" not in words(opened(name, "layers", part="attention"))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,26 +14,42 @@ from viz_transformer.analysis.layers.sublayers import Place
 from viz_transformer.running.record import Trace
 
 Floats = NDArray[np.float64]
-Rule = Literal["probability", "probability of the chosen", "other"]
+Measure = Literal["softmax", "sigmoid"]
 TOLERANCE = 1e-5
 """Of a share: float32 adding in another order."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the shares of the chosen experts follow from the router's numbers: `factor` times the measure of each, or,
+    `among` the chosen ones, divided by the sum of theirs."""
+
+    measure: Measure
+    among: bool
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Routing:
     """The router of one feed-forward, by token: [T, X] each, X experts.
 
-    numbers, shares: as recorded. probabilities: the softmax of the numbers over all experts, worked out here in
-    float64. chosen: where a share is not 0. rule: whether each share is its expert's probability, or that divided by
-    the sum of those that were chosen, at all tokens to TOLERANCE; anything else is other. tokens: how many tokens of
-    the text have each expert, [X].
+    numbers, shares: as recorded. chosen: where a share is not 0. rule: the one by which all shares of all tokens are
+    made, to TOLERANCE, None for any other. measured: what the rule measures an expert by, worked out here in float64:
+    the softmax of the numbers over all experts, a probability, also where there is no rule, or the sigmoid of each,
+    which is none. tokens: how many tokens of the text have each expert, [X].
     """
 
     numbers: NDArray[np.float32]
-    probabilities: Floats
     shares: NDArray[np.float32]
     chosen: NDArray[np.bool_]
-    rule: Rule
+    rule: Rule | None
+    measured: Floats
+
+    @property
+    def tells(self) -> bool:
+        """Whether enough was chosen that a rule with a factor, or of sigmoids, is found out: of fewer experts than two
+        of two tokens several rules would make the same shares."""
+        return bool((self.chosen.sum(axis=-1) > 1).sum() > 1)
 
     @property
     def tokens(self) -> NDArray[np.int64]:
@@ -44,27 +61,39 @@ def routing(trace: Trace, place: Place) -> Routing | None:
     if f"{place.site}.router" not in trace or f"{place.site}.experts" not in trace:
         return None
     numbers, shares = trace[f"{place.site}.router"][0], trace[f"{place.site}.experts"][0]
-    probabilities = torch.softmax(numbers.double(), dim=-1).numpy()
-    chosen = (shares != 0).numpy()
-    return Routing(
-        numbers=numbers.numpy(),
-        probabilities=probabilities,
-        shares=shares.numpy(),
-        chosen=chosen,
-        rule=_rule(probabilities, shares.double().numpy(), chosen),
-    )
+    measured: dict[Measure, Floats] = {
+        "softmax": torch.softmax(numbers.double(), dim=-1).numpy(),
+        "sigmoid": torch.sigmoid(numbers.double()).numpy(),
+    }
+    found = Routing(numbers.numpy(), shares.numpy(), (shares != 0).numpy(), None, measured["softmax"])
+    rule = _rule(found, measured)
+    return found if rule is None else replace(found, rule=rule, measured=measured[rule.measure])
 
 
 def drawn_experts(found: Routing, token: int, most: int) -> list[int]:
     """The experts to draw at a token, in their order: all, or where there are more than `most` those that were chosen
-    and the most probable others."""
-    order = np.lexsort((-found.probabilities[token], ~found.chosen[token]))
+    and those others that measure most."""
+    order = np.lexsort((-found.measured[token], ~found.chosen[token]))
     return sorted(int(each) for each in order[:most])
 
 
-def _rule(probabilities: Floats, shares: Floats, chosen: NDArray[np.bool_]) -> Rule:
-    kept = np.where(chosen, probabilities, 0.0)
-    total = kept.sum(axis=-1, keepdims=True)
-    among = np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
-    rules: tuple[tuple[Rule, Floats], ...] = (("probability", kept), ("probability of the chosen", among))
-    return next((name for name, made in rules if np.abs(made - shares).max() <= TOLERANCE), "other")
+def _rule(found: Routing, measured: Mapping[Measure, Floats]) -> Rule | None:
+    """The first rule that makes the shares, those without a factor before those with one."""
+    shares = found.shares.astype(np.float64)
+    made: dict[tuple[Measure, bool], Floats] = {}
+    for measure, numbers in measured.items():
+        kept = np.where(found.chosen, numbers, 0.0)
+        total = kept.sum(axis=-1, keepdims=True)
+        made[measure, False] = kept
+        made[measure, True] = np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
+    for among in (False, True):
+        if np.abs(made["softmax", among] - shares).max() <= TOLERANCE:
+            return Rule("softmax", among)
+    if not found.tells:
+        return None
+    for (measure, among), each in made.items():
+        factor = float(shares.sum() / each.sum())
+        factor = 1.0 if abs(factor - 1) <= TOLERANCE else factor
+        if np.abs(factor * each - shares).max() <= TOLERANCE * max(1.0, factor):
+            return Rule(measure, among, factor)
+    return None

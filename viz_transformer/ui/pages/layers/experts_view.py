@@ -1,14 +1,15 @@
-"""The router on the Layers page: each expert's probability at the chosen token as a bar, and which ones it has."""
+"""The router on the Layers page: what measures each expert at the chosen token as a bar, and which ones it has."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.layers.experts import Routing, drawn_experts, routing
+from viz_transformer.analysis.layers.experts import Measure, Routing, drawn_experts, routing
 from viz_transformer.analysis.layers.sublayers import Place
 from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
@@ -19,10 +20,19 @@ from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 MOST = 16
-RULES = {
-    "probability": "Each share is the probability of its expert",
-    "probability of the chosen": "The shares are the probabilities of the chosen experts, divided by their sum",
-    "other": "The shares follow from the numbers by a rule of this model’s own, not by their softmax",
+# What measures an expert is a probability where the rule is one of the softmax; a sigmoid is none, for those of all
+# experts share no whole.
+_NAMES: Mapping[Measure | None, str] = {"softmax": "probability", "sigmoid": "sigmoid", None: "softmax"}
+_WORKED_OUT: Mapping[Measure | None, str] = {
+    "softmax": "the softmax of the router’s numbers over all {count} experts, worked out here",
+    "sigmoid": "of each of the router’s numbers by itself, so that those of all {count} experts share no whole, worked"
+    " out here",
+    None: "of the router’s numbers over all {count} experts, worked out here",
+}
+_MOST: Mapping[Measure | None, str] = {
+    "softmax": "the most probable others",
+    "sigmoid": "those others whose sigmoid is largest",
+    None: "those others whose softmax is largest",
 }
 
 
@@ -37,7 +47,7 @@ def has_experts(shown: Shown, place: Place) -> bool:
 
 
 def router(shown: Shown, place: Place) -> None:
-    """The experts of the chosen token: the router's number, the probability as a bar, and the share of the chosen."""
+    """The experts of the chosen token: the router's number, its measure as a bar, and the share of the chosen."""
     found = _routing(shown, place)
     if found is None:
         return
@@ -49,13 +59,42 @@ def router(shown: Shown, place: Place) -> None:
     pictures.table_button(
         lambda: _table(shown, place, found),
         note=f"{shown.caption(f'{place.title}: router', rows=place.stack == 'decoder')}. Number and share as recorded;"
-        " probability: softmax of the numbers over all experts.",
+        f" {_worked_out(found)}.",
         name=labels.file_name(shown.summary.name, place.short, "router"),
         key="layers_router",
     )
     text.paragraph(in_words(found, token, name))
     if count > len(drawn):
-        text.paragraph(f"{len(drawn)} of {count} experts are shown: the chosen ones and the most probable others.")
+        text.paragraph(f"{len(drawn)} of {count} experts are shown: the chosen ones and {_MOST[_measure(found)]}.")
+
+
+def _measure(found: Routing) -> Measure | None:
+    return None if found.rule is None else found.rule.measure
+
+
+def _worked_out(found: Routing) -> str:
+    measure = _measure(found)
+    return f"{_NAMES[measure]}: {_WORKED_OUT[measure].format(count=found.numbers.shape[1])}"
+
+
+def rule_in_words(found: Routing) -> str:
+    """How the shares of this text follow from the router's numbers."""
+    rule = found.rule
+    if rule is None and not found.tells:
+        return "The shares are not the softmax of the numbers, and so few do not tell by which rule they follow"
+    if rule is None:
+        return (
+            "The shares follow from the numbers by a rule of this model’s own, not by their softmax or sigmoids alone"
+        )
+    times = "" if rule.factor == 1 else f"{significant(rule.factor, 6)} times "
+    one, all_of = {
+        "softmax": ("probability of its expert", "probabilities of the chosen experts"),
+        "sigmoid": ("sigmoid of its expert’s number", "sigmoids of the chosen experts’ numbers"),
+    }[rule.measure]
+    made = (
+        f"The shares are {times}the {all_of}, divided by their sum" if rule.among else f"Each share is {times}the {one}"
+    )
+    return f"{made}, at every token of this text"
 
 
 def in_words(found: Routing, token: int, name: str) -> str:
@@ -71,8 +110,7 @@ def in_words(found: Routing, token: int, name: str) -> str:
     never = int((tokens == 0).sum())
     idle = "each of them has some" if never == 0 else f"{never} of {len(tokens)} have none"
     return (
-        f"{has} {RULES[found.rule]}, at every token of this text. Bar and probability: the softmax of the router’s"
-        f" numbers over all {len(tokens)} experts, worked out here; number and share are recorded. Of {count} tokens"
+        f"{has} {rule_in_words(found)}. Bar and {_worked_out(found)}; number and share are recorded. Of {count} tokens"
         f" expert {busiest} has most, {int(tokens[busiest])}; {idle}."
     )
 
@@ -80,15 +118,15 @@ def in_words(found: Routing, token: int, name: str) -> str:
 def _bars(found: Routing, token: int, drawn: list[int]) -> str:
     rows = []
     for expert in drawn:
-        probability, chosen = float(found.probabilities[token, expert]), bool(found.chosen[token, expert])
+        measured, chosen = float(found.measured[token, expert]), bool(found.chosen[token, expert])
         mark = ' class="vt-ly-chosen"' if chosen else ""
         share = labels.share(float(found.shares[token, expert]), 4) if chosen else "not chosen"
         rows.append(
             f"<tr{mark}><th>{expert}</th><td>{html.escape(significant(float(found.numbers[token, expert]), 6))}</td>"
-            f'<td class="vt-ly-bar" style="--p: {probability:.4f}">{html.escape(labels.share(probability, 4))}</td>'
+            f'<td class="vt-ly-bar" style="--p: {measured:.4f}">{html.escape(labels.share(measured, 4))}</td>'
             f"<td>{html.escape(share)}</td></tr>"
         )
-    head = text.cells(["expert", "router’s number", "probability", "share in the sum"], "th")
+    head = text.cells(["expert", "router’s number", _NAMES[_measure(found)], "share in the sum"], "th")
     return (
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-router"><thead>'
         f"<tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
@@ -102,7 +140,7 @@ def _table(shown: Shown, place: Place, found: Routing) -> pd.DataFrame:
         columns = {
             "expert": expert,
             "number": found.numbers[:, expert],
-            "probability": found.probabilities[:, expert],
+            _NAMES[_measure(found)]: found.measured[:, expert],
             "share": found.shares[:, expert],
         }
         parts.append(pd.DataFrame(columns, index=token_index(shown, place.stack)))
