@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders import tiny_checkpoint
 
-from viz_transformer.analysis.masks.recorded import Rule, in_words, rule_of
+from viz_transformer.analysis.masks.recorded import Rule, in_words, rule_of, rules
+from viz_transformer.running.edits import SetMask
+from viz_transformer.running.tracing import trace
 
 BACK = np.arange(6)[:, None] - np.arange(6)
 PADDED = np.array([True, True, True, True, True, False])
@@ -21,14 +24,26 @@ PADDED = np.array([True, True, True, True, True, False])
         (np.abs(BACK) <= 2, 2, True, Rule(window=2, both=True)),
         (BACK >= 0, 64, False, Rule(causal=True, window=64)),
         ((BACK >= 0) | (np.arange(6) < 3), None, False, Rule(causal=True, first=3)),
-        (np.ones((6, 6), dtype=bool) & PADDED, None, True, Rule(closed=1)),
-        ((np.abs(BACK) <= 2) & PADDED, 2, True, Rule(window=2, both=True, closed=1)),
+        (np.ones((6, 6), dtype=bool) & PADDED, None, True, Rule(closed=1, padding=1)),
+        ((np.abs(BACK) <= 2) & PADDED, 2, True, Rule(window=2, both=True, closed=1, padding=1)),
+        ((BACK >= 0) & PADDED[::-1], None, False, Rule(causal=True, closed=1)),  # no padding stands there
         ((BACK >= 0) & (BACK < 3), 4, False, Rule(named=False)),  # a window that the model does not say
         (BACK % 2 == 0, None, False, Rule(named=False)),
     ],
 )
 def test_the_rule_makes_exactly_the_mask(mask: np.ndarray, window: int | None, both: bool, rule: Rule) -> None:
-    assert rule_of(mask, window, both=both) == rule
+    padding = ~PADDED if mask.shape[1] == len(PADDED) else np.zeros(mask.shape[1], dtype=bool)
+    assert rule_of(mask, window, both=both, padding=padding) == rule
+
+
+def test_a_key_that_no_query_reads_is_called_padding_only_if_it_is() -> None:
+    """A text whose last token is padding, and another key that an edit closed."""
+    ckpt = tiny_checkpoint()
+    pad = ckpt.anatomy.source_pad
+    assert pad is not None
+    run = trace(ckpt, [4, 5, 6, pad], [1, 4], edits=[SetMask("encoder.1.self", None, 2, allowed=False)])
+    padded, both = rules(run, "encoder")
+    assert (padded.closed, padded.padding) == (1, 1) and (both.closed, both.padding) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +56,9 @@ def test_the_rule_makes_exactly_the_mask(mask: np.ndarray, window: int | None, b
         (Rule(causal=True, window=9), "longer than this text of 6, so it closes nothing here."),
         (Rule(window=2, both=True), "its own key and the 2 beside it to each side"),
         (Rule(causal=True, first=3), "the first 3 keys and those up to its own place, a prefix."),
-        (Rule(closed=1), "every query reads every key; 1 key is closed for all of them, by padding."),
+        (Rule(closed=1, padding=1), "every query reads every key; 1 key is closed for all of them, as padding."),
+        (Rule(closed=3, padding=2), "; 3 keys are closed for all of them, 2 of them as padding."),
+        (Rule(closed=2), "; 2 keys are closed for all of them, though no padding stands there."),
         (Rule(named=False), "by a rule that has no name here"),
     ],
 )

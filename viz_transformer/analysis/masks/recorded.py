@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.masks.parts import sites
+from viz_transformer.analysis.masks.parts import kept_positions, sites
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KindName
 from viz_transformer.running.record import Trace
@@ -21,13 +21,15 @@ Booleans = NDArray[np.bool_]
 class Rule:
     """What a mask is made of. causal: later keys are closed; window: how many keys a query reads that end at its own
     place, or with `both` how many beside it to each side, as its model says; first: keys at the beginning that every
-    query reads; closed: keys that no query reads. named: whether this is all that the mask closes."""
+    query reads; closed: keys that no query reads, of which so many are padding. named: whether this is all that the
+    mask closes."""
 
     causal: bool = False
     window: int | None = None
     both: bool = False
     first: int = 0
     closed: int = 0
+    padding: int = 0
     named: bool = True
 
 
@@ -40,16 +42,17 @@ def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
     return np.asarray(np.broadcast_to(found, (found.shape[0], found.shape[1])), dtype=bool)
 
 
-def rule_of(mask: Booleans, window: int | None, *, both: bool) -> Rule:
-    """The rule that makes exactly this mask, [Q, K]; `window` is what the model says of how far a query reads."""
+def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans) -> Rule:
+    """The rule that makes exactly this mask, [Q, K]; `window` is what the model says of how far a query reads, padding
+    whether a key is a padding token, [K]."""
     closed = ~mask.any(axis=0)
     kept = mask | closed
     back = np.arange(mask.shape[0])[:, None] - np.arange(mask.shape[1]) if mask.shape[0] == mask.shape[1] else None
-    count = int(closed.sum())
+    unread = Rule(closed=int(closed.sum()), padding=int((closed & padding).sum()), named=False)
     for rule, made in _tried(back, kept, window, both):
         if np.array_equal(kept, made | closed):
-            return replace(rule, closed=count)
-    return Rule(closed=count, named=False)
+            return replace(rule, closed=unread.closed, padding=unread.padding)
+    return unread
 
 
 def _tried(
@@ -74,10 +77,12 @@ def _tried(
 def rules(trace: Trace, kind: KindName) -> dict[Rule, list[int]]:
     """The layers of this kind of attention by the rule of their masks."""
     found: dict[Rule, list[int]] = {}
+    _, kept = kept_positions(trace, kind)
     for layer, site in enumerate(sites(trace.anatomy, kind)):
         heads = trace.anatomy.attentions[site]
         both = site.startswith("encoder.")
-        found.setdefault(rule_of(recorded_mask(trace, site), heads.window, both=both), []).append(layer)
+        rule = rule_of(recorded_mask(trace, site), heads.window, both=both, padding=~kept)
+        found.setdefault(rule, []).append(layer)
     return found
 
 
@@ -99,8 +104,14 @@ def in_words(rule: Rule, layers: list[int], tokens: int) -> str:
     else:
         said = "every query reads every key"
     if rule.closed:
-        said += f"; {rule.closed} {'key is' if rule.closed == 1 else 'keys are'} closed for all of them, by padding"
+        said += f"; {rule.closed} {'key is' if rule.closed == 1 else 'keys are'} closed for all of them{_padded(rule)}"
     return f"{where}{said}."
+
+
+def _padded(rule: Rule) -> str:
+    if rule.padding == rule.closed:
+        return ", as padding"
+    return f", {rule.padding} of them as padding" if rule.padding else ", though no padding stands there"
 
 
 def _longer(window: int, tokens: int) -> str:
