@@ -422,6 +422,19 @@ def test_the_picture_is_saved_with_caption_legend_and_what_is_hidden(shown, tmp_
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_while_the_steps_are_played_what_is_not_written_yet_has_no_name_and_no_line(shown, tmp_path):
+    view = shown(of(np.full((1, 3, 2), 0.5, np.float32), writes=token_data(["w0", "w1", "w2"])))
+    view.choose(t=1, i=0)
+    view.page.evaluate("window.vizTransformerSelection.plays(true)")
+    view.painted()
+    with view.page.expect_download() as saved:
+        view.pick_entry("SVG")
+    saved.value.save_as(tmp_path / "picture.svg")
+    svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    assert svg.count("<path") == 4
+    assert [name for name in ("q0", "q1", "q2", "k0", "k1") if f">{name}<" in svg] == ["q0", "q1", "k0", "k1"]
+
+
 def test_values_are_written_as_everywhere(shown):
     weights = np.array([[[0.00004, 0.99996, 0.0, 0.0]]], np.float32)
     view = shown(of(weights))

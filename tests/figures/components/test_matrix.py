@@ -1,5 +1,6 @@
 """What the matrix is sent is what it was given, and what it shows in a browser is what it was sent."""
 
+import html
 import re
 import struct
 
@@ -634,6 +635,39 @@ def test_the_labels_of_what_is_not_written_yet_are_faint_in_the_saved_picture_to
     assert large == [shade(float(softmax(3, 3)[cell])) for cell in np.ndindex(2, 3)]
 
 
+PLAYS = "window.vizTransformerSelection.plays(true)"
+
+
+def names_of(svg):
+    """The texts of a saved map in mono type: names of tokens, and the ends of the scale."""
+    return [html.unescape(name) for name in re.findall(r"<text [^>]*Mono[^>]*>([^<]+)</text>", svg)]
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_while_the_steps_are_played_what_is_not_written_yet_has_no_name_and_nothing_moves(browser, tmp_path, writes):
+    tokens = token_data(["<s>", "one", "two"])
+    words = {"title": "t", "name": "n", "caption": "c", "scale": "decoder", "unit": "u", "quantity": "weight"}
+    rows, columns = (Axis(f, "query", "reads", "target", tokens) for f in ("t", "u"))
+    data = matrix_payload(
+        softmax(3, 3), rows, columns, writes=token_data(["one", "two", "."]) if writes else None, **words
+    )
+    with mounted(browser, "matrix", data) as shown:
+        shown.choose(t=1, u=0)
+        before = places(shown)
+        shown.page.evaluate(PLAYS)
+        shown.painted()
+        empty = {cell for cell, at in before.items() if set(pixels(shown, *at - 4, 8, 8)) == {theme.LIGHT.page}}
+        assert empty == ({(r, c) for r, c in before if max(r, c) > 1} if writes else set())
+        shown.page.mouse.move(*before[2, 1])
+        assert (shown.tooltip == ["query 2", NOT_YET]) is writes
+        with shown.page.expect_download() as download:
+            shown.pick_entry("SVG")
+        download.value.save_as(tmp_path / "svg")
+    found = names_of((tmp_path / "svg").read_text(encoding="utf-8"))
+    written = ["<s>", "one", "one", "two", "<s>", "one"]  # what two rows read and write, and two keys
+    assert sorted(found) == sorted([*(written if writes else [each["text"] for each in tokens] * 2), "0", "1"])
+
+
 def shade(weight):
     """The colour of a weight on the scale of decoder self-attention: linear between seven stops."""
     i = min(int(weight * 6), 5)
@@ -753,7 +787,7 @@ def canvas(shown):
 
 
 def test_while_the_steps_are_played_only_what_is_written_is_there(browser):
-    with mounted(browser, "matrix", of(LOOKS, follows=True)) as shown:
+    with mounted(browser, "matrix", of(LOOKS, writes=token_data([f"w{r}" for r in range(len(LOOKS))]))) as shown:
         shown.choose(t=1, i=0, followed=FOLLOWED)
         whole = canvas(shown)
         shown.page.evaluate("window.vizTransformerSelection.plays(true)")

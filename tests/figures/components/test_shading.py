@@ -492,6 +492,24 @@ def test_what_the_answer_reads_of_itself_is_shaded_up_to_the_step_and_the_rest_i
     assert view.legend[3] == "attention weight"
 
 
+def test_while_the_steps_are_played_the_rest_of_an_answer_is_not_there_and_its_place_is_kept(shown):
+    view = shown(answer(np.tril(some_weights(5, 5)), grows=False, writes=token_data([f"w{i}" for i in range(1, 6)])))
+    view.choose(t=2, u=0)
+    cells = view.page.locator(".shading .token")
+    looks = "(all) => all.map((one) => [getComputedStyle(one).visibility, one.offsetLeft, one.offsetTop])"
+    before = cells.evaluate_all(looks)
+    assert [seen for seen, *_ in before] == ["visible"] * 5
+    view.page.evaluate("window.vizTransformerSelection.plays(true)")
+    view.painted()
+    played = cells.evaluate_all(looks)
+    assert [seen for seen, *_ in played] == ["visible"] * 3 + ["hidden"] * 2
+    assert [place for _, *place in played] == [place for _, *place in before]
+    assert view.legend[3] == "attention weight"  # nothing is faint
+    view.page.evaluate("window.vizTransformerSelection.plays(false)")
+    view.painted()
+    assert cells.evaluate_all(looks) == before
+
+
 def test_the_source_is_shaded_by_the_step_and_the_answer_behind_it_is_faint(shown):
     weights = some_weights(4, 5)
     view = shown(cross(weights, grows=True))

@@ -2,7 +2,7 @@ import { rowLabels } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
+import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./parts/hidden.js"
 import { percent, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { foundAt, middleOf, placeLegend, placeSides, shiftOf, takeApart } from "./parts/sides.js"
@@ -76,7 +76,12 @@ function makeLines(root) {
   const may = (n, q, k) => !mask || mask.values[((mask.shape.length === 3 ? n * Q : 0) + q) * K + k] === 1
   const there = (q, k) => !kept || kept.values[q * K + k] === 1
   const chosen = () => ({ q: placeOn(head.queries), k: placeOn(head.keys) })
-  const shows = (n, q, k) => may(n, q, k) && at(n, q, k) > 0 && at(n, q, k) >= Math.fround(threshold)
+  const plays = () => selection.playing && head.writes !== null
+  /** Whether a token of this side comes behind the chosen query: while the steps are played it is not there yet. */
+  const isLater = (side, n) =>
+    plays() && head[side].ink === head.queries.ink && positionAt(head[side], n) > selection.chosen[head.queries.field]
+  const isThere = (q, k) => !isLater("queries", q) && !isLater("keys", k)
+  const shows = (n, q, k) => may(n, q, k) && isThere(q, k) && at(n, q, k) > 0 && at(n, q, k) >= Math.fround(threshold)
 
   // ---- which lines there are: strongest first, with the weight of all that follow
 
@@ -164,6 +169,7 @@ function makeLines(root) {
     context.lineWidth = place.thick
     for (let i = shownLines() - 1; i >= 0; i--) {
       const [n, q, k] = split(lines.order[i])
+      if (!isThere(q, k)) continue
       context.strokeStyle = inks[n]
       context.globalAlpha = opacityOf(weights.values[lines.order[i]], head.hidden?.[n][q])
       stroke(context, n, q, k)
@@ -192,7 +198,7 @@ function makeLines(root) {
     context.textAlign = side === "queries" ? "right" : "left"
     context.textBaseline = "middle"
     const write = (n) => {
-      if (n === undefined || n === null || !take(n)) return
+      if (n === undefined || n === null || isLater(side, n) || !take(n)) return
       const token = tokens[n]
       const y = yOf(side, n)
       const x = edge + sign * 10 * z
@@ -330,6 +336,8 @@ function makeLines(root) {
   const hiddenOf = (q) => head.heads.flatMap((_, n) => hiddenWords(head.hidden?.[n][q]).map((words) => named(n, words)))
 
   function sentences({ q, k }) {
+    for (const [side, n] of Object.entries({ queries: q, keys: k }))
+      if (n !== undefined && isLater(side, n)) return [`${head[side].role} ${positionAt(head[side], n)}`, NOT_YET]
     if (q !== undefined && k !== undefined) {
       if (!there(q, k)) return [queryWords(q), keyWords(k), NOT_THERE]
       const values = head.heads.map((_, n) => {
@@ -351,7 +359,7 @@ function makeLines(root) {
         const pair = asQuery ? [n, own, m] : [n, m, own]
         const weight = at(...pair)
         if (Number.isFinite(weight)) total += weight
-        if (!may(...pair) || !Number.isFinite(weight)) continue
+        if (!may(...pair) || !isThere(...pair.slice(1)) || !Number.isFinite(weight)) continue
         all++
         if (!shows(...pair)) [unseen, sum] = [unseen + 1, sum + weight]
         if (weight > 0 && (best === null || weight > best.weight)) best = { m, weight }
@@ -521,7 +529,8 @@ function makeLines(root) {
         place = measure(probe)
         stage.style.height = `${place.height}px`
         const paper = colours(root)
-        const state = [place.width, place.height, place.z, threshold, paper.one("page"), sharpness(root)].join()
+        const step = plays() && selection.chosen[head.queries.field]
+        const state = [place.width, place.height, place.z, threshold, paper.one("page"), sharpness(root), step].join()
         if (painted !== state) paintLines(prepare(base, place.width, place.height), paper)
         painted = state
         paintOver()

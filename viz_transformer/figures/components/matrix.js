@@ -18,7 +18,7 @@ import {
 import { colours } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
+import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./parts/hidden.js"
 import { openWhy } from "./parts/leads.js"
 import { ramp, unitAndNotes } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
@@ -35,7 +35,8 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 // {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
 // arrays: values [R, C],
 // mask [R, C] where anything is masked, there [R, C] where some cells have no number in the run. `field` is the selection's word for a row or a column. With `grows`, rows behind
-// the chosen one are not written yet: empty paper until the step comes to them. hidden: [R] where keys are left out.
+// the chosen one are not written yet: empty paper until the step comes to them, as they are everywhere while the steps are
+// played; then their names are not there either. hidden: [R] where keys are left out.
 
 const SCALES = [
   ["fixed", "0–1", "Full colour is weight 1"],
@@ -112,12 +113,19 @@ function makeMatrix(root) {
   const zoomed = () => area.r1 - area.r0 < rows || area.c1 - area.c0 < columns
   const chosen = () => ({ r: placeOn(head.rows), c: placeOn(head.columns) })
 
-  const grows = () => head.grows || (selection.playing && head.follows)
+  const plays = () => selection.playing && head.writes !== null
+  const grows = () => head.grows || plays()
   /** The first row that is not written yet at the chosen step; `rows` if all are. */
   const written = () => (grows() ? (placeOn(head.rows) ?? rows - 1) + 1 : rows)
   const faint = (r) => isFaint(head.hidden?.[r])
-  const unwrittenKey = (c) =>
+  const laterKey = (c) =>
     grows() && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
+  /** The first key that is not there yet, while the steps are played; `columns` if all are. */
+  function readable() {
+    let c = columns
+    if (plays()) while (c > 0 && laterKey(c - 1)) c--
+    return c
+  }
 
   // ---- what colour a value has
 
@@ -271,7 +279,7 @@ function makeMatrix(root) {
       new Uint8Array(across.length),
       new Uint8Array(across.length),
     ]
-    const [last, paperInk] = [written(), paper.pixel("page")]
+    const [last, keys, paperInk] = [written(), readable(), paper.pixel("page")]
     const halfway = (ink) => ((((ink & 0xfefefe) >>> 1) + ((paperInk & 0xfefefe) >>> 1)) | 0xff000000) >>> 0 // FAINT on paper
     for (let i = 0; i < down.length; i++) {
       strengths.fill(-Infinity)
@@ -287,7 +295,7 @@ function makeMatrix(root) {
         const unit = full(r)
         if (!faint(r)) pale = false
         for (let j = 0, cell = r * columns + seen.c0; j < across.length; j++)
-          for (const end = r * columns + across.cells[j + 1]; cell < end; cell++) {
+          for (const end = r * columns + Math.min(across.cells[j + 1], keys); cell < end; cell++) {
             if (kept && !kept.values[cell]) continue
             gone[j] = 0
             const value = values.values[cell] / unit
@@ -316,7 +324,7 @@ function makeMatrix(root) {
     const palette = paper.scale(head.scale)
     for (let r = seen.r0; r < Math.min(seen.r1, written()); r++) {
       context.globalAlpha = faint(r) ? FAINT : 1
-      for (let c = seen.c0; c < seen.c1; c++) {
+      for (let c = seen.c0; c < Math.min(seen.c1, readable()); c++) {
         if (!there(r, c)) continue
         const value = at(r, c)
         const open = may(r, c)
@@ -369,6 +377,7 @@ function makeMatrix(root) {
     const last = written()
     for (let r = seen.r0; r < seen.r1; r++) {
       if (!hasLabel(r, every, bold.r)) continue
+      if (r >= last && plays()) break
       context.globalAlpha = r < last && !faint(r) ? 1 : FAINT
       side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
       if (head.writes) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
@@ -376,7 +385,8 @@ function makeMatrix(root) {
     context.globalAlpha = 1
     for (let c = seen.c0; c < seen.c1; c++) {
       if (!hasLabel(c, place.every, bold.c)) continue
-      context.globalAlpha = unwrittenKey(c) ? FAINT : 1
+      if (laterKey(c) && plays()) break
+      context.globalAlpha = laterKey(c) ? FAINT : 1
       const token = head.columns.tokens[c]
       context.font = mono(size, c === bold.c ? 600 : 400)
       context.fillStyle = inkOf(paper, token, head.columns.ink)
@@ -499,6 +509,17 @@ function makeMatrix(root) {
         Math.max(1, place.rowHeight * (seen.r1 - blank) - 1),
       )
     }
+    const [later, rest] = [Math.max(seen.c0, readable()), Math.min(seen.r1, blank) - seen.r0]
+    if (later < seen.c1 && rest > 0) {
+      context.lineWidth = 1
+      context.strokeStyle = paper.one("line")
+      context.strokeRect(
+        xOf(later) + 0.5,
+        place.top + 0.5,
+        place.cell * (seen.c1 - later) - 1,
+        Math.max(1, place.rowHeight * rest - 1),
+      )
+    }
     labels(context, paper, chosen())
     frame(context, paper)
     if (exported) marks(context, paper)
@@ -528,9 +549,10 @@ function makeMatrix(root) {
   /** What the tooltip says of a cell: both tokens with their positions, and the value. */
   function sentences(r, c) {
     const { rows: down, columns: along, writes } = head
+    if (plays() && (r >= written() || laterKey(c))) return [`${down.role} ${positionAt(down, r)}`, NOT_YET]
     const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
     const key = `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`
-    if (r >= written()) return [query, key, "not written yet at this step"]
+    if (r >= written()) return [query, key, NOT_YET]
     if (!there(r, c)) return [query, key, NOT_THERE]
     const value = at(r, c)
     const exact = values.encoding === "float32"

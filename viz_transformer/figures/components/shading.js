@@ -2,7 +2,7 @@ import { colours, isLight } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { linesOf, onNextLine, placeSheet } from "./parts/flow.js"
-import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE } from "./parts/hidden.js"
+import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./parts/hidden.js"
 import { hatch } from "./parts/marks.js"
 import { share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
@@ -14,7 +14,7 @@ import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
 // The text, its tokens shaded by the weights of one query or to one key. Header: {title, label, name, caption, queries,
 // keys: {field, role, axis, ink, tokens}, writes, together, scale, unit, fill}; arrays: weights [Q, K], mask [Q, K]
 // where anything is masked. All rows are here: what is selected changes without Python. With `grows`, tokens of the
-// queries' side behind the selected query are not written yet. hidden: [Q] where keys are left out.
+// queries' side behind the selected query are not written yet, as everywhere while the steps are played. hidden: [Q] where keys are left out.
 
 const DIRECTIONS = [
   ["reads", "what the query reads", "Shade each key by the weight that the selected query gives it"],
@@ -25,7 +25,6 @@ const SHADES = [
   ["most", "max", "Full colour is the largest weight shown"],
 ]
 const MARK_EVERY = 5
-const NOT_YET = "not written yet at this step"
 const SEGMENTS = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 const hasRightToLeft = (text) => isolated(text) !== text
 const hasLeftToRight = (text) => /\p{L}/u.test(text.replace(/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g, ""))
@@ -95,9 +94,10 @@ function makeShading(root) {
   const shaded = () => (direction === "reads" ? "keys" : "queries")
   /** Whose place a token of this paragraph is when it is chosen. */
   const axisOf = (paragraph) => paragraph.axis ?? active()
+  const plays = () => selection.playing && head.writes !== null
   /** Whether token n of this paragraph comes behind the selected query, and so is not there yet at its step. */
   const unwritten = ({ side }, n) =>
-    head.grows &&
+    (head.grows || plays()) &&
     side.ink === head.queries.ink &&
     chosen().queries !== null &&
     positionAt(side, n) > selection.chosen[head.queries.field]
@@ -192,6 +192,7 @@ function makeShading(root) {
 
   function paint(paper) {
     const picked = chosen()
+    stage.classList.toggle("plays", plays())
     for (const paragraph of paragraphs) {
       const axis = axisOf(paragraph)
       const mine = picked[axis]
@@ -249,7 +250,8 @@ function makeShading(root) {
     const pair = pairOf(paragraph, n)
     if (!pair) {
       const words = axisOf(paragraph) === "queries" ? queryWords(n) : keyWords(n)
-      return unwritten(paragraph, n) ? [words, NOT_YET] : [words]
+      if (unwritten(paragraph, n)) return [plays() ? `${paragraph.side.role} ${n}` : words, NOT_YET]
+      return [words]
     }
     if (!there(...pair)) return [queryWords(pair[0]), keyWords(pair[1]), NOT_THERE]
     const weight = `weight ${approximately()}${share(at(...pair))}`
@@ -272,7 +274,7 @@ function makeShading(root) {
     const hatched = paragraphs.some((paragraph) => paragraph.cells.some((cell) => cell.classList.contains("masked")))
     if (hatched) notes.push("hatched: masked")
     const any = (found) => paragraphs.some((paragraph) => paragraph.cells.some((_, n) => found(paragraph, n)))
-    if (any(unwritten)) notes.push("faint: not written yet")
+    if (any(unwritten) && !plays()) notes.push("faint: not written yet")
     if (any(faint)) notes.push(FAINT_ROWS)
     return { start: "0", end: shade === "most" ? share(full()) : "1", words: notes.join(", ") }
   }

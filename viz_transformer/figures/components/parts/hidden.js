@@ -6,6 +6,9 @@ import { share } from "./numbers.js"
 /** What is said of a place where the run has no number: its row has no step, or the key came after that step. */
 export const NOT_THERE = "not there: no step had this number"
 
+/** What is said of a place behind the step that is shown. */
+export const NOT_YET = "not written yet at this step"
+
 /** How a row of which so much is hidden is painted: what is left of it was little, however large it looks. */
 export const FAINT = 0.5
 const MOSTLY_HIDDEN = 0.9 // analysis/attention/hidden_keys.py has it too
