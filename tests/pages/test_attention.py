@@ -392,6 +392,15 @@ def test_a_pin_in_the_address_is_restored(app, bundled):
     assert address(app) | pin == address(app)
 
 
+def test_a_pin_in_the_address_without_what_is_shown_of_it_opens_both_beside_each_other(app, bundled):
+    opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50")
+    assert app.button_group(key="pin_shown").value == "A|B"
+    assert [arrays["values"].shape for _, arrays in all_sent(app, "matrix")] == [(3, 3), (7, 7)]
+    assert "shown" not in address(app)
+    app.button_group(key="pin_shown").set_value("A").run()
+    assert address(app)["shown"] == "A" and len(all_sent(app, "matrix")) == 1
+
+
 def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so(app):
     opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
     assert wording("only_maps_of_one_size_can_be_subtracted", 3, 3, 7, 7) in words(app)

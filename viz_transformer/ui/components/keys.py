@@ -19,7 +19,7 @@ GUIDE = (
         "One selection",
         "Text, layer, head and tokens are chosen once and stay chosen from page to page. They stand in the address: a"
         " copied link opens the same view, and Back undoes one change. “Pin as B” keeps a run; then maps and tensors"
-        " can be looked at as A, B or A − B.",
+        " stand beside each other, and can be looked at as A, B or A − B.",
     ),
     (
         "The map of the model",

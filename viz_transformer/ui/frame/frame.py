@@ -361,7 +361,7 @@ def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, s
         if summary is None or isinstance(summary, Unreadable):
             raise ValueError(f"the model {quoted(name)} cannot be read")
         pinned = load("B", summary, chosen.pin_text or "", chosen.pin_target, chosen.pin_how or cached.GREEDILY, status)
-        return Runs(both.a, pinned, chosen.shown or "A")
+        return Runs(both.a, pinned, chosen.shown or "A|B")
     except ValueError as error:
         state.remark(f"The pinned run is not there: {error}.")
         state.correct(**state.PIN)

@@ -148,7 +148,7 @@ class Shared:
     # The projector, and which of the page's scenes is on it.
     projector: str = declared("off", one_of(("on", "off"), "on or off"), picked=True)
     scene: int = declared(0, NUMBER, picked=True)
-    # The pinned run, B; None without one. shown: A (or None), B, both beside each other, or A-B.
+    # The pinned run, B; None without one. shown: both beside each other (also None), A, B, or A-B.
     pin_checkpoint: str | None = declared(None, TEXT)
     pin_text: str | None = declared(None, TEXT, typed="A pinned text")
     pin_target: str | None = declared(None, TEXT, typed="A pinned target")
