@@ -33,6 +33,7 @@ status = frame.status()
 both = frame.runs(status, rows="chosen")
 
 from viz_transformer.ui.frame import pictures
+from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.attention import view
 
 
@@ -49,12 +50,12 @@ def show(both: frame.Runs) -> None:
         picture = pictures.selected_picture(both)
     except ValueError as error:
         with left:
-            text.paragraph(f"{error}.", tone="bad")
+            pictures.refused(both, error)
         with right:
             heads(both)
+        ask(both, pictures.asked_about(both))
         return
-    position = chosen[KINDS[chosen["kind"]].queries.field]
-    questions.show(asked, questions.where(both.main, picture, position, chosen["heads"]))
+    ask(both, picture)
     with left, st.container(key="picture"):
         if several:
             pictures.heads_apart(both, chosen["heads"], key="attention_matrix")
@@ -68,6 +69,15 @@ def show(both: frame.Runs) -> None:
             view.panel(both, picture)
         with st.container(key="scores"):
             view.scores(both.main, letter(both))
+
+
+def ask(both: frame.Runs, picture: Picture | None) -> None:
+    """The page's question about this map; none where there is none."""
+    chosen = state.selection()
+    if picture is not None:
+        position = chosen[KINDS[chosen["kind"]].queries.field]
+        found = questions.where(both.main, picture, position, chosen["heads"])
+        questions.show(asked, questions.of_one(both, picture, found))
 
 
 def heads(both: frame.Runs) -> None:
@@ -88,10 +98,7 @@ def beside(both: frame.Runs) -> None:
         picture = pictures.maps_beside(both, st.columns(2, gap="medium"), key="attention_matrix")
         view.origin(both)
         links.from_cell(decoding=both.main.summary.anatomy.writes)
-    if picture is not None:
-        chosen = state.selection()
-        position = chosen[KINDS[chosen["kind"]].queries.field]
-        questions.show(asked, questions.where(both.a, picture, position, chosen["heads"]))
+    ask(both, picture)
     left, right = st.columns([5, 3], gap="medium")
     with left:
         heads(both)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -262,12 +261,13 @@ def show_recording(summary: Summary, recording: Recording) -> None:
     st.rerun()
 
 
-def ask(shown: Shown, drawn: Picture | None) -> None:
-    """The page's question about the map that is selected; none where it cannot be made."""
+def ask(both: frame.Runs, drawn: Picture | None) -> None:
+    """The page's question about this map; none where there is none."""
+    shown = both.main
     if not shown.ckpt.anatomy.writes and (found := reading_view.question(shown)) is not None:
         questions.show(asked, found)
     elif drawn is not None:
-        questions.show(asked, question.chosen_question(shown, drawn))
+        questions.show(asked, questions.of_one(both, drawn, question.chosen_question(shown, drawn)))
 
 
 def show_whole(both: frame.Runs) -> None:
@@ -285,8 +285,7 @@ def show_whole(both: frame.Runs) -> None:
             links.to("Models", "Rewind the training", model_tab="training")
     links.tour()
     text.explained(WHOLE if both.main.ckpt.anatomy.writes else WHOLE_READ, NOT)
-    with suppress(ValueError):  # the page's question is about the map that is selected, if there is one
-        ask(both.main, pictures.selected_picture(both))
+    ask(both, pictures.asked_about(both))
     frame.say(status, *remarks(both.main), good=compared(both.main))
     frame.stage(both, ("run_whole",))
 
@@ -321,7 +320,7 @@ def show_map(both: frame.Runs) -> None:
             drawn = pictures.selected_map(both, key="run_matrix")
         links.from_cell(decoding=both.main.summary.anatomy.writes)
         links.tour()
-    ask(both.main, drawn)
+    ask(both, drawn if drawn is not None else pictures.asked_about(both))
     frame.say(status, *remarks(both.main), good=compared(both.main))
     frame.stage(both, ("picture", "panel"))
 

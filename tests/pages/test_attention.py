@@ -1,3 +1,6 @@
+import html
+import re
+
 import numpy as np
 import page_driver
 import pytest
@@ -392,6 +395,12 @@ def test_a_pin_in_the_address_is_restored(app, bundled):
     assert address(app) | pin == address(app)
 
 
+def the_question(app):
+    """The line under the title, as it is read."""
+    (line,) = re.findall(r'<p class="vt-question.*?</p>', markup(app))
+    return html.unescape(re.sub(r"<[^>]+>", "", line)).strip()
+
+
 def test_a_pin_in_the_address_without_what_is_shown_of_it_opens_both_beside_each_other(app, bundled):
     opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50")
     assert app.button_group(key="pin_shown").value == "A|B"
@@ -401,10 +410,14 @@ def test_a_pin_in_the_address_without_what_is_shown_of_it_opens_both_beside_each
     assert address(app)["shown"] == "A" and len(all_sent(app, "matrix")) == 1
 
 
-def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so(app):
-    opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A-B")
+def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so_and_asks_of_a(app):
+    opened(app, text="7", kind="encoder", pin_checkpoint="numbers", pin_text="-1.50", shown="A")
+    asked = the_question(app)
+    app.button_group(key="pin_shown").set_value("A-B").run()
     assert wording("only_maps_of_one_size_can_be_subtracted", 3, 3, 7, 7) in words(app)
+    assert "A | B shows both." in words(app)
     assert components(app, "matrix") == []
+    assert the_question(app) == f"A: {asked}"
     app.button_group(key="pin_shown").set_value("B").run()
     assert sent(app, "matrix")[1]["values"].shape == (7, 7)
 

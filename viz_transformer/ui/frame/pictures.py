@@ -57,10 +57,24 @@ def selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None
     try:
         picture = selected_picture(both)
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        refused(both, error)
         return None
     matrix_of(picture, key=key, grows=grows, follows=True)
     return picture
+
+
+def refused(both: Runs, error: ValueError) -> None:
+    """Why what is selected cannot be shown, and where both runs can."""
+    text.paragraph(f"{error}.{' A | B shows both.' if both.difference else ''}", tone="bad")
+
+
+def asked_about(both: Runs) -> Picture | None:
+    """The map that a page's question is about: the selected one, or A's where the two have no difference; None where
+    there is none either."""
+    try:
+        return selected_picture(both)
+    except ValueError:
+        return asked_about(replace(both, looked_at="A")) if both.difference else None
 
 
 def side_by_side(both: Runs) -> tuple[Picture | str, ...]:

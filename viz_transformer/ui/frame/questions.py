@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from viz_transformer.figures.components.matrix import Axis
+    from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.maps import Picture
     from viz_transformer.ui.session.runs import Shown
 
@@ -140,3 +141,10 @@ def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] 
         others = f"; {more} more below" if more > 0 else ""
         return Question(f"Where did the heads look {when}?", capitalised(f"{'; '.join(each)}{others}."))
     return Question(f"Where did {who} look {when}?", answer)
+
+
+def of_one(both: Runs, picture: Picture, question: Question | None) -> Question | None:
+    """A question that says that it is asked of A alone, where A less B is looked at and the two have no difference."""
+    if question is None or not both.difference or picture.scale == "diverging":
+        return question
+    return replace(question, asks=f"{both.main.name}: {question.asks}")
