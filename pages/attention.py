@@ -108,7 +108,7 @@ def beside(both: frame.Runs) -> None:
 
 if both is not None:
     with strip:
-        frame.strip(both)
+        frame.strip(both, plays=True)
     show(both)
     frame.say(status, *state.remarks())
     frame.stage(both, ("picture", *(() if both.beside else ("panel",)), "heads", "scores"))

@@ -89,7 +89,7 @@ else:
     beside = both.beside and both.b is not None
     questions.show(asked, question.compared(both.a, both.b, at) if beside else question.question(both.main, at))
     with strip:
-        frame.strip(both, by_step=True)
+        frame.strip(both, by_step=True, plays=projector.is_on())  # a scene may be without the button beside the bars
     # On a projector the step and the tab below it are scenes of one page.
     tab = FIELDS.now().dec_tab
     if tab == "step" or projector.is_on():

@@ -19,7 +19,7 @@ from viz_transformer.text.codec import AS_USUAL, both_of, joined
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
-from viz_transformer.ui.frame import controls, frame, links, pictures, questions, text
+from viz_transformer.ui.frame import controls, frame, links, pictures, projector, questions, text
 from viz_transformer.ui.pages.run import answers, notation_view, passing, recorded
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
@@ -403,7 +403,7 @@ if both is not None:
         with answer:
             (show_answer if both.main.ckpt.anatomy.writes else reading_view.masks)(both.main)
     with strip:
-        frame.strip(both)
+        frame.strip(both, plays=not whole and projector.is_on())  # the map is a scene without the bars and their button
     if given is not None and both.a.ckpt.anatomy.writes:
         with given:
             target_switch(both.a)

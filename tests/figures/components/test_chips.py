@@ -283,6 +283,29 @@ def test_while_the_steps_are_played_later_tokens_are_not_there(browser):
         assert chip(shown, "writes", "two").is_visible()
 
 
+def test_a_strip_that_plays_leads_through_the_steps_and_stops_where_another_is_chosen(browser):
+    given = rows(field="t", first=1)
+    with mounted(browser, "chips", given) as shown:
+        assert shown.page.locator("button.play").count() == 0
+    with mounted(browser, "chips", {**given, "plays": True}) as shown:
+        where = "[vizTransformerSelection.chosen.t, vizTransformerSelection.playing]"
+        lines = shown.page.locator(".row").evaluate_all("(all) => all.map((row) => row.getBoundingClientRect().top)")
+        button = shown.page.get_by_role("group", name="writes").locator("xpath=..").locator("button.play")
+        shown.choose(t=2, i=0)
+        button.click()
+        assert shown.page.evaluate(where) == [1, True]  # from the last step on it begins with the first
+        assert button.get_attribute("title") == "Pause" and not chip(shown, "writes", "two").is_visible()
+        shown.page.wait_for_function("vizTransformerSelection.chosen.t === 2")
+        assert shown.page.evaluate(where) == [2, False] and button.get_attribute("title") == "Play the steps"
+        assert shown.heard()[-1] == {"t": 2}
+        button.click()
+        shown.page.evaluate("vizTransformerSelection.pick({ t: 2 })")
+        assert shown.page.evaluate(where) == [2, False]
+        assert lines == shown.page.locator(".row").evaluate_all(
+            "(all) => all.map((row) => row.getBoundingClientRect().top)"
+        )
+
+
 CURVES = "(all) => all.map((path) => [path.getAttribute('d'), Number(path.getAttribute('stroke-width'))])"
 
 

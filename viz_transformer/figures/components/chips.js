@@ -1,7 +1,9 @@
 import { ahead } from "./parts/ahead.js"
 import { curvesTo } from "./parts/curves.js"
 import { early } from "./parts/early.js"
-import { drawing, element, icon } from "./parts/elements.js"
+import { announcer, button, drawing, element, icon } from "./parts/elements.js"
+import { makePlayer } from "./parts/player.js"
+import { PAUSE, PLAY_STEPS, PLAYED, tellPlaying } from "./parts/playing.js"
 import { selection } from "./parts/selection.js"
 import { ending, magnified, rootIn } from "./parts/stage.js"
 
@@ -11,7 +13,8 @@ import { ending, magnified, rootIn } from "./parts/stage.js"
 // Rows of token chips, each in one line that scrolls to what is chosen. data: {rows: [{label, field, first, joined,
 // edit, chips: [{text, note, title, ink, special, unknown, share, sure, mark}]}]}; a chip of a row with a `field` of the
 // selection can be picked, it stands for position first, first + 1, ... A row with `edit` can be written anew in its
-// place: Python hears {field, text} as `text`. The letters of a row that is `joined` stand as one text.
+// place: Python hears {field, text} as `text`. The letters of a row that is `joined` stand as one text. With `plays` the strip
+// has the button that plays the steps, for pages whose pictures have none.
 const SETTLE = 150
 const LANDED = 700
 
@@ -61,7 +64,7 @@ const reveal = (line, chip) => {
  * @param {(text: string) => void} take
  */
 const editor = (line, chips, edit, take) => {
-  const begin = element("button", "pencil")
+  const begin = element("button", "tool pencil")
   begin.type = "button"
   begin.title = `${edit.said} (e)`
   begin.setAttribute("aria-label", edit.said)
@@ -109,11 +112,15 @@ const editor = (line, chips, edit, take) => {
   return { begin, start }
 }
 
+const isWritten = (/** @type {ChipRow} */ row) =>
+  row.field === "t" && row.chips.some((chip) => chip.share !== undefined)
+
 /**
  * @param {ChipRow} row
  * @param {(text: {field: string, text: string}) => void} write
+ * @param {?(() => void)} toggle what plays the steps, for the row that has the button
  */
-const rowOf = (row, write) => {
+const rowOf = (row, write, toggle) => {
   const { field, edit, side, at, first = 0 } = row
   const line = element("div", row.joined ? "row joined" : "row")
   const chips = element("div", "chips")
@@ -123,7 +130,9 @@ const rowOf = (row, write) => {
   const written = row.chips.some((chip) => chip.share !== undefined)
   const box = edit && editor(line, chips, edit, (text) => write({ field: edit.field, text }))
   const lead = element("span", "lead")
-  lead.append(element("span", "label", row.label), ...(box ? [box.begin] : []))
+  const play = toggle && button("tool play", undefined, PLAY_STEPS, toggle)
+  lead.append(element("span", "label", row.label), ...(box ? [box.begin] : []), ...(play ? [play] : []))
+  const say = play ? announcer(lead) : null
   line.append(lead, chips)
   const { start, begin } = box ?? {}
   const buttons = /** @type {HTMLElement[]} */ ([...chips.children])
@@ -146,6 +155,17 @@ const rowOf = (row, write) => {
   const own = {
     line,
     chips,
+    played: play && {
+      first,
+      count: buttons.length,
+      say: (/** @type {number} */ step) => say?.(buttons[step].title),
+      show(/** @type {boolean} */ on) {
+        play.setAttribute("aria-disabled", String(buttons.length < 2))
+        play.title = on ? PAUSE : PLAY_STEPS
+        play.setAttribute("aria-label", play.title)
+        play.replaceChildren(icon(on ? "pause" : "play"))
+      },
+    },
     start,
     begin,
     lookedAt,
@@ -218,7 +238,33 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const rows = () => root.vt.rows
   if (!known) {
     parentElement.append(root)
-    root.vt = { rows: [], given: "", shown: "" }
+    root.vt = { rows: [], given: "", shown: "", plays: false }
+    const played = () =>
+      rows().find((row) => row.played)?.played ?? { first: 0, count: 0, say: () => {}, show: () => {} }
+    const player = makePlayer({
+      ...PLAYED,
+      isThere: () => root.isConnected,
+      count: () => played().count,
+      at: () => (selection.chosen.t ?? played().first) - played().first,
+      pick: (step, settle) => selection.pick({ t: played().first + step }, settle),
+      say: (step) => played().say(step),
+      changed: () => root.vt.told(),
+    })
+    root.vt.toggle = () => {
+      player.toggle()
+      root.vt.told()
+    }
+    /** Says, where it is new, whether the strip plays. */
+    root.vt.told = () => {
+      played().show(player.playing)
+      if (player.playing === root.vt.plays) return
+      root.vt.plays = player.playing
+      tellPlaying(player.playing)
+    }
+    root.vt.halt = () => {
+      player.cancel()
+      root.vt.told()
+    }
     root.vt.flight = drawing("svg", { class: "flight", "aria-hidden": "true" })
     root.vt.flown = ""
     root.vt.fly = () => {
@@ -233,6 +279,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     // all is marked before anything is measured: else a browser works out its style once for each row
     root.vt.mark = () => {
       root.vt.unmarked = false
+      player.haltElsewhere()
+      root.vt.told()
       rows().forEach((row) => row.mark())
       rows().forEach((row) => row.scroll())
     }
@@ -241,11 +289,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
       // behind the map, which says in its next frame what the new row looks at
       requestAnimationFrame(() => requestAnimationFrame(root.vt.fly))
     })
-    root.vt.show = (/** @type {{rows: ChipRow[]}} */ data) => {
+    root.vt.show = (/** @type {{rows: ChipRow[], plays?: boolean}} */ data) => {
       const shown = JSON.stringify(data)
       if (shown === root.vt.shown) return
+      root.vt.halt()
       root.vt.shown = shown
-      root.vt.rows = data.rows.map((row) => rowOf(row, (text) => root.vt.write(text)))
+      const last = data.plays ? data.rows.findLastIndex(isWritten) : -1
+      const write = (/** @type {unknown} */ text) => root.vt.write(text)
+      root.vt.rows = data.rows.map((row, n) => rowOf(row, write, n === last ? root.vt.toggle : null))
       const within = parentElement instanceof ShadowRoot && root.contains(parentElement.activeElement)
       root.vt.flight.replaceChildren()
       root.replaceChildren(...rows().map((row) => row.line), root.vt.flight)
@@ -276,6 +327,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.vt.mark()
   root.vt.edit()
   return ending(root, () => {
+    root.vt.halt()
     root.vt.deaf()
     root.vt.alone()
     clearTimeout(root.vt.landing)

@@ -1,5 +1,6 @@
 import { early } from "./parts/early.js"
 import { button, element } from "./parts/elements.js"
+import { playButton } from "./parts/playing.js"
 import { selection } from "./parts/selection.js"
 import { rootIn } from "./parts/stage.js"
 import { alone, focused, typing } from "./parts/typing.js"
@@ -64,6 +65,9 @@ const restOfScene = (/** @type {number} */ turn) => {
 // What has the focus, which after a click is whatever stood there: a key that it takes itself is none of the page's. One
 // that it has acted upon is default-prevented; so Escape, where it only takes a hint away, leaves the projector as well.
 const ARROWS = "input, [role=application], [role=listbox], [role=grid], [role=radio], [role=slider], [role=tab]"
+// What takes the space bar for itself while it has the focus.
+const PRESSED =
+  "button, summary, input, select, textarea, [role=button], [role=radio], [role=tab], [role=option], [role=slider]"
 const edit = () => {
   early.edit.press(performance.now())
   document.dispatchEvent(new CustomEvent("vt-edit"))
@@ -106,6 +110,10 @@ export default function ({ data, parentElement }) {
       else if (step && rows && !event.defaultPrevented && !focused(event).matches(ARROWS)) {
         const to = Math.min(Math.max((selection.chosen.t ?? rows[0]) + step, rows[0]), rows[1])
         selection.pick({ t: to }, 250)
+      } else if (event.key === " " && !event.defaultPrevented && !focused(event).matches(PRESSED)) {
+        const play = playButton()
+        if (!play) return
+        play.click()
       } else return
       event.preventDefault()
     }

@@ -6,6 +6,7 @@ import { hatch } from "./parts/marks.js"
 import { comeFrom, isStill } from "./parts/motion.js"
 import { exponential, number, share } from "./parts/numbers.js"
 import { makePlayer } from "./parts/player.js"
+import { PLAY_STEPS, PLAYED, tellPlaying } from "./parts/playing.js"
 import { placeSaved } from "./parts/saved_bars.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, rootIn, zoom } from "./parts/stage.js"
@@ -20,8 +21,6 @@ import { amongPlaces, isolated, mono, quoted, sans, shorten, wrappedTo } from ".
 // strategy_log_probs, strategy_rest, entropy. Where a candidate can be taken: ids, those of tokens; Python hears of it.
 // room: is kept for the buttons that the scrubber beside this one has.
 
-const SETTLE = 250
-const PLAY = 700
 const HATCH = 4
 const SIGN = 22
 const WIDE = 640 // from here on what a step reads and writes is one line
@@ -34,24 +33,6 @@ const SIGNS = [
 const NARROW = 300 // below it the bars get what the tokens can spare
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
 const PADDING = "This row reads padding: it writes nothing of the answer."
-
-/** What waits for the page to hear where the steps rest. */
-let resting = 0
-
-/**
- * While the steps are played the page's question is that of the first of them: it is not shown (page.css) before the page
- * has heard of the last.
- * @param {boolean} on
- */
-function hideQuestion(on) {
-  clearTimeout(resting)
-  if (on) document.documentElement.toggleAttribute("data-vt-plays", true)
-  else
-    resting = setTimeout(() => {
-      if (document.querySelector("[data-test-script-state=running]")) hideQuestion(false)
-      else document.documentElement.toggleAttribute("data-vt-plays", false)
-    }, 600)
-}
 
 export default (component) => {
   const removed = mount(component, "scrubber", makeScrubber)
@@ -86,7 +67,7 @@ function makeScrubber(root) {
   let drawn = null // the step whose candidates are drawn
 
   const controls = playerControls(
-    { back: "Previous step", play: "Play the steps", next: "Next step", slider: "Step" },
+    { back: "Previous step", play: PLAY_STEPS, next: "Next step", slider: "Step" },
     { move: (by) => player.move(by), toggle, choose: (step) => player.choose(step) },
   )
   const { range } = controls
@@ -200,8 +181,7 @@ function makeScrubber(root) {
 
   // A row beside the answer lies just before its first or behind its last step.
   const player = makePlayer({
-    pace: PLAY,
-    settle: SETTLE,
+    ...PLAYED,
     isThere: () => root.isConnected,
     count: () => steps,
     at,
@@ -643,8 +623,7 @@ function makeScrubber(root) {
       const moves = plays && step !== drawn && drawn !== null && writes(step) && !isStill()
       if (told !== player.playing) {
         told = player.playing
-        selection.plays(told)
-        hideQuestion(told)
+        tellPlaying(told)
       }
       const broad = root.clientWidth >= WIDE * zoom(root)
       root.classList.toggle("narrow", root.clientWidth < NARROW * zoom(root))
@@ -663,10 +642,7 @@ function makeScrubber(root) {
     remove() {
       player.cancel()
       deaf()
-      if (told) {
-        selection.plays(false)
-        hideQuestion(false)
-      }
+      if (told) tellPlaying(false)
     },
   }
   const deaf = selection.onPoint(made, (fields) => {

@@ -44,10 +44,11 @@ GROUPS = (
         (
             (("?",), "show or hide this list"),
             (("←", "→"), "one step back, one step on"),
+            (("Space",), "play the steps or pause, on Run, Decoding and Attention"),
             (("e",), "edit the text; Enter runs it, Escape leaves it"),
             (("p",), "projector on or off"),
             (("Tab", "Shift Tab"), "to the next or the previous control"),
-            (("Enter", "Space"), "press, or choose"),
+            (("Enter", "Space"), "press, or choose what has the focus"),
         ),
     ),
     (
@@ -76,7 +77,6 @@ GROUPS = (
         (
             (("←", "→", "↑", "↓"), "the next token or step"),
             (("Home", "End"), "the first and the last"),
-            (("Space",), "play or pause, on the play button"),
             (("Enter",), "take the candidate shown, on Decoding"),
         ),
     ),

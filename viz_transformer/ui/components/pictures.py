@@ -76,10 +76,13 @@ def locator(data: Mapping[str, Any], *, key: str) -> None:
     _put("locator", key, dict(data))
 
 
-def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str, on_text: Callable[[str, str], None]) -> None:
+def chip_rows(
+    rows: Sequence[Mapping[str, Any]], *, key: str, on_text: Callable[[str, str], None], plays: bool = False
+) -> None:
     """Draw rows of chips, as `ChipRow.data` makes them. A picked chip goes into the selection of the page.
 
-    `on_text` gets the field and the text of a row that was written anew.
+    `on_text` gets the field and the text of a row that was written anew. `plays`: they have the button that plays the
+    steps.
     """
 
     def heard() -> None:
@@ -87,7 +90,7 @@ def chip_rows(rows: Sequence[Mapping[str, Any]], *, key: str, on_text: Callable[
         if isinstance(told, Mapping) and told.get("field") in _WRITTEN and isinstance(told.get("text"), str):
             on_text(told["field"], told["text"])
 
-    _put("chips", key, {"rows": rows}, on_text_change=heard)
+    _put("chips", key, {"rows": rows, **({"plays": True} if plays else {})}, on_text_change=heard)
 
 
 def heard_token() -> str:

@@ -412,9 +412,12 @@ def take_text(field: str, text: str) -> None:
     state.select(**{field: text})
 
 
-def strip(both: Runs, *, by_step: bool = False) -> None:
-    """The run as chips, or of two the answers under each other, and the pin that keeps it as B; `by_step`: of B the
-    token of A's step is marked, not that of A's row."""
+def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
+    """The run as chips, or of two the answers under each other, and the pin that keeps it as B.
+
+    by_step: of B the token of A's step is marked, not that of A's row. plays: the strip has the button that plays the
+    steps, on a page whose pictures move with them and have none.
+    """
     from viz_transformer.ui.frame import comparing, strip
 
     left, right = strip_columns(pinned=both.b is not None)
@@ -428,7 +431,7 @@ def strip(both: Runs, *, by_step: bool = False) -> None:
         else:
             written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
             rows = strip.chip_data(both.main.ckpt, both.main.run, **written)
-        chip_rows(rows, key="run_strip", on_text=take_text)
+        chip_rows(rows, key="run_strip", on_text=take_text, plays=plays)
     with right.container(key="pin"):
         if both.b is None:
             st.button(

@@ -1,4 +1,5 @@
 import { button, element, icon } from "./elements.js"
+import { PAUSE } from "./playing.js"
 
 // The controls of a player: one step back, play or pause, one step on, and a slider over all steps. Page up and down do
 // not move it: they turn to another scene.
@@ -13,7 +14,7 @@ export function playerControls(words, { move, toggle, choose }) {
   const box = element("div", "controls player")
   const range = element("input")
   const back = button("quiet", undefined, words.back, () => move(-1))
-  const playing = button("quiet", undefined, words.play, toggle)
+  const playing = button("quiet play", undefined, words.play, toggle)
   const next = button("quiet", undefined, words.next, () => move(1))
   back.append(icon("back"))
   playing.append(icon("play"))
@@ -45,7 +46,7 @@ export function playerControls(words, { move, toggle, choose }) {
       range.setAttribute("aria-valuetext", now.text)
       back.setAttribute("aria-disabled", String(step <= 0))
       next.setAttribute("aria-disabled", String(step >= count - 1))
-      const word = now.playing ? "Pause" : words.play
+      const word = now.playing ? PAUSE : words.play
       if (playing.title === word) return
       playing.title = word
       playing.setAttribute("aria-label", word)
