@@ -75,6 +75,20 @@ def test_the_whole_map_stands_beside_all_heads_in_60_percent_of_the_height(app_s
         assert heads["y"] + heads["height"] <= height
 
 
+def test_the_whole_runs_of_a_and_b_are_in_view_together(app_server, browser):
+    pin = {"pin_checkpoint": "numbers-any", "pin_text": "1984"}
+    with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole", **pin) as page:
+        for width, height, beside in ((1280, 720, True), (1920, 1080, False)):
+            page.set_viewport_size({"width": width, "height": height})
+            expect(page.locator(".whole .stage")).to_have_count(2)
+            finished(page)
+            page.evaluate(AT_REST)
+            a, b = (box(page, f".st-key-run_whole_{n} .whole") for n in range(2))
+            assert max(each["y"] + each["height"] for each in (a, b)) <= height
+            assert (a["x"] + a["width"] <= b["x"]) is beside and (a["y"] + a["height"] <= b["y"]) is not beside
+            assert b["x"] + b["width"] <= width
+
+
 @pytest.mark.parametrize("path", FILLING)
 def test_a_chart_has_most_of_the_height_and_grows_with_the_window(app_server, browser, path):
     picture = PLACES[path][2]
