@@ -96,6 +96,35 @@ def test_a_step_while_another_page_is_on_its_way_is_taken_there_and_neither_is_l
             assert urlsplit(page.url).path == f"/{path}"
 
 
+EDIT_AND_LEAVE = """([text, title]) => {
+  const strip = [...document.querySelectorAll(".st-key-run_strip *")].find((each) => each.shadowRoot)?.shadowRoot
+  const box = strip.querySelector("textarea")
+  box.value = text
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }))
+  const links = [...document.querySelectorAll("[data-testid=stSidebarNavLink]")]
+  links.find((link) => link.textContent.includes(title)).click()
+}"""
+
+
+def test_a_text_and_the_page_that_is_asked_for_at_the_same_moment_are_both_taken(app_server, browser):
+    with opened(browser, app_server, "/layers", checkpoint="numbers-any", text="42") as page:
+        at_its_end(page)
+        page.keyboard.press("e")
+        page.evaluate(EDIT_AND_LEAVE, ["700", "Attention"])
+        expect(page.locator("h1")).to_have_text("Attention")
+        expect_address(page, text="700")
+        at_its_end(page)
+        page.keyboard.press("e")
+        page.keyboard.type("81")
+        page.get_by_test_id("stSidebarNavLink").filter(has_text="Run").click()  # which leaves the box
+        expect(page.locator("h1")).to_have_text("Run")
+        expect_address(page, text="81")
+        page.locator(".st-key-run_text input").fill("7")
+        page.get_by_test_id("stSidebarNavLink").filter(has_text="Layers").click()
+        expect(page.locator("h1")).to_have_text("Layers")
+        expect_address(page, text="7")
+
+
 def test_a_text_that_is_too_long_is_shortened_with_one_click_on_any_page(app_server, browser):
     with opened(browser, app_server, "/layers", checkpoint="numbers-any", text="42") as page:
         at_its_end(page)

@@ -318,7 +318,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     document.addEventListener("vt-edit", root.vt.edit)
   }
-  root.vt.write = (/** @type {unknown} */ text) => setTriggerValue("text", text)
+  root.vt.write = (/** @type {unknown} */ text) => {
+    setTriggerValue("text", text)
+    selection.writes()
+  }
   const given = JSON.stringify(data)
   if (given !== root.vt.given) {
     Object.assign(root.vt, { given, data }) // else what is shown ahead of the page stays

@@ -1,7 +1,7 @@
 import { afterLosses } from "./parts/connection.js"
 import { early } from "./parts/early.js"
 import { selection } from "./parts/selection.js"
-import { alone, typing } from "./parts/typing.js"
+import { alone, typing, writesIn } from "./parts/typing.js"
 
 /** @import { Component } from "./parts/stage.js" */
 
@@ -9,11 +9,33 @@ import { alone, typing } from "./parts/typing.js"
 // sends picks, and `lost` counts those that came to Python without their fields; with data {token, chosen} it hears what
 // is chosen. A page draws the first before anything else, so that it keeps the key that edits the text until keys.js is there.
 
-/** Whether this click asks for another page of the app. */
+/** The link of this click, if it asks for another page of the app. */
 const leads = (/** @type {MouseEvent} */ event) => {
   const link = event.composedPath().find((part) => part instanceof HTMLAnchorElement)
   const aside = event.ctrlKey || event.metaKey || event.shiftKey || link?.target || link?.hasAttribute("download")
-  return link && !aside && link.origin === location.origin && link.pathname !== location.pathname
+  return link && !aside && link.origin === location.origin && link.pathname !== location.pathname ? link : null
+}
+
+const TOLD = 10 // milliseconds: what was written before a click has been told by then
+let typed = false // the button of the pointer went down while somebody wrote
+const clicked = (/** @type {MouseEvent} */ event) => {
+  const link = leads(event)
+  if (!link) return
+  if (!selection.writing && !typed) {
+    selection.leaves()
+    return
+  }
+  // else Python would hear of the text behind the other page, as of this one, and come back to it
+  typed = false
+  event.preventDefault()
+  event.stopImmediatePropagation()
+  setTimeout(() => link.click(), TOLD)
+}
+const pointed = () => {
+  done()
+  let inside = document.activeElement
+  while (inside?.shadowRoot?.activeElement) inside = inside.shadowRoot.activeElement
+  typed = inside !== null && writesIn(inside)
 }
 
 const pressed = (/** @type {KeyboardEvent} */ event) => {
@@ -30,9 +52,9 @@ export default function ({ data, setTriggerValue }) {
   }
   if (!selection.connected) {
     afterLosses(selection.again)
-    document.addEventListener("click", (event) => leads(event) && selection.leaves(), true)
+    document.addEventListener("click", clicked, true)
     document.addEventListener("keydown", pressed, true)
-    document.addEventListener("pointerdown", done, true)
+    document.addEventListener("pointerdown", pointed, true)
   }
   selection.connect((pick) => setTriggerValue("pick", pick))
   selection.lost(data.lost)

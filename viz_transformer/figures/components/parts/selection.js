@@ -21,7 +21,7 @@ const makeSelection = () => {
   /**
    * @type {{chosen: Fields, pending: Fields, unheard: Fields, token: ?string, sentAt: number,
    *   send: ?((pick: Picked) => void), timer: ReturnType<typeof setTimeout> | undefined, look: ?Look,
-   *   playing: boolean, lost: ?number, left: ?{from: string, at: number}, heard: string, onwards: ?(() => void)}}
+   *   playing: boolean, lost: ?number, left: ?{from: string, at: number}, heard: string, onwards: ?(() => void), writing: boolean}}
    */
   const store = {
     chosen: {},
@@ -37,6 +37,7 @@ const makeSelection = () => {
     left: null,
     heard: "",
     onwards: null,
+    writing: false,
   }
   const tell = () => changes.dispatchEvent(new Event("change"))
   const send = (/** @type {{again?: boolean}} */ more) => {
@@ -123,6 +124,16 @@ const makeSelection = () => {
       if (JSON.stringify(chosen) === JSON.stringify(store.chosen)) return
       store.chosen = chosen
       tell()
+    },
+    /** A text was written. Streamlit tells Python of it in a moment, as of the page that is open then: another page waits. */
+    writes() {
+      store.writing = true
+      setTimeout(() => {
+        store.writing = false
+      })
+    },
+    get writing() {
+      return store.writing
     },
     /** Another page was asked for. */
     leaves() {
