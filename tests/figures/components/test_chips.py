@@ -344,9 +344,10 @@ def test_while_playing_curves_run_from_what_the_row_looks_at_to_the_new_token_as
         curves.first.wait_for(state="detached")
 
 
-def test_no_curves_are_drawn_between_the_answers_of_two_runs(browser):
+def test_between_the_answers_of_two_runs_are_no_curves_and_b_is_not_tinted_by_weights_of_a(browser):
     answers = [
-        ChipRow(label=f"{name} writes", chips=written("one", "two"), field="t", side="target").data() for name in "AB"
+        ChipRow(label=f"{name} writes", chips=written("one", "two"), field="t", side="target", apart=name == "B").data()
+        for name in "AB"
     ]
     with mounted(browser, "chips", {"rows": answers}) as shown:
         shown.choose(t=1)
@@ -355,3 +356,7 @@ def test_no_curves_are_drawn_between_the_answers_of_two_runs(browser):
         shown.page.evaluate("window.vizTransformerSelection.plays(true)")
         shown.painted()
         assert shown.page.locator(".flight path").count() == 0
+        tints = shown.page.locator(".chip").evaluate_all(
+            "(chips) => chips.map((c) => c.style.getPropertyValue('--look'))"
+        )
+        assert tints == ["50%", "50%", "0%", "0%"]  # the weights are those of A

@@ -138,7 +138,7 @@ def _chips() -> Iterator[Any]:
     written = Chip(token="a", original="a", side="target", position=0, probability=0.25, differs=True)
     editing = Editing(field="text", text="ä", said="Edit the text")
     yield ChipRow(label="reads", chips=[read] * MANY, field="i", letters=True, edit=editing).data()
-    yield ChipRow(label="writes", chips=[written]).data()
+    yield ChipRow(label="writes", chips=[written], apart=True).data()
 
 
 def _rail() -> Iterator[Any]:

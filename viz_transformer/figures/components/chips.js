@@ -121,7 +121,7 @@ const isWritten = (/** @type {ChipRow} */ row) =>
  * @param {?(() => void)} toggle what plays the steps, for the row that has the button
  */
 const rowOf = (row, write, toggle) => {
-  const { field, edit, side, at, first = 0 } = row
+  const { field, edit, side, at, first = 0, apart = false } = row
   const line = element("div", row.joined ? "row joined" : "row")
   const chips = element("div", "chips")
   chips.setAttribute("role", "group")
@@ -139,17 +139,18 @@ const rowOf = (row, write, toggle) => {
   /** Tint the keys by the weights that the chosen row gives them; while it plays, only what is written is there. */
   const tint = () => {
     const { look, playing, chosen } = selection
+    const mine = !apart && look?.ink === `${side}-ink`
     buttons.forEach((button, n) => {
-      const weight = look?.ink === `${side}-ink` ? (look.weights[at + n] ?? 0) : 0
+      const weight = mine ? (look.weights[at + n] ?? 0) : 0
       button.style.setProperty("--look", weight > 0 ? `${100 * weight}%` : "0%")
       button.classList.toggle("unwritten", playing && written && field === "t" && first + n > chosen.t)
     })
-    chips.dataset.look = look?.ink === `${side}-ink` ? look.kind : ""
+    chips.dataset.look = mine ? look.kind : ""
   }
   /** The tokens that the chosen row looks at, with their weights. */
   const lookedAt = () => {
     const { look } = selection
-    if (look?.ink !== `${side}-ink`) return []
+    if (apart || look?.ink !== `${side}-ink`) return []
     return buttons.flatMap((chip, n) => (at + n in look.weights ? [{ chip, weight: look.weights[at + n] }] : []))
   }
   const own = {

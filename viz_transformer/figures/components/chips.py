@@ -88,7 +88,7 @@ class ChipRow:
 
     side: whose tokens these are; at: the position that the first of them has as a key of attention. letters: whether
     each chip is a character of a text, so that many of them are drawn as one. edit: how the row is written anew; None
-    for one that cannot be.
+    for one that cannot be. apart: it is of another run than the page's map, whose weights do not tint it.
     """
 
     label: str
@@ -99,6 +99,7 @@ class ChipRow:
     first: int = 0
     letters: bool = False
     edit: Editing | None = None
+    apart: bool = False
 
     def data(self) -> dict[str, Any]:
         chips = [chip.data() for chip in self.chips]
@@ -113,4 +114,6 @@ class ChipRow:
             data["joined"] = True
         if self.edit is not None:
             data["edit"] = asdict(self.edit)
+        if self.apart:
+            data["apart"] = True
         return data

@@ -455,7 +455,8 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
             help=text.literal(f"{names}."),
         )
         with st.container(horizontal=True, vertical_alignment="center", key="pin_what"):
-            text.paragraph(f"B: {comparing.what_b_is(both.a, both.b)}", style="vt-note vt-pinned")
+            what = f"B: {comparing.what_b_is(both.a, both.b)}"
+            text.paragraph(what, style="vt-note vt-pinned", detail=what)  # which may be cut
             st.button("Unpin", key="pin_off", on_click=state.unpin, type="tertiary")
 
 

@@ -116,6 +116,7 @@ def compared_data(
                 first=step_row(a[1] if by_step else run, 0) if writes else 0,
                 letters=_letters(ckpt.codecs.get(side.name)),
                 edit=Editing(field="text", text=text, said="Edit the text of A") if name == "A" else None,
+                apart=name == "B",
             )
         )
     return [row.data() for row in rows]
