@@ -65,7 +65,7 @@ test("a map of levels has the colour of each cell, and lines where one is masked
     [0, 1],
     [1 / 3, Number.NaN],
   ]
-  const cells = { rows: 2, columns: 2, levelAt: (r, c) => levels[r][c], rest: 0 }
+  const cells = { rows: 2, columns: 2, levels: levels.flat(), rest: 0 }
   paintLevels(out, { width: 4, height: 2 }, cells, FOUR, { ...PLAIN, line: 9, period: 2 })
   assert.deepEqual([...out], [10, 10, 13, 13, 11, 11, 7, 9])
 })
@@ -73,7 +73,7 @@ test("a map of levels has the colour of each cell, and lines where one is masked
 test("of cells that share a pixel the one farthest from rest is seen, never a mean", () => {
   const seen = (levels, rest) => {
     const out = new Uint32Array(1)
-    const cells = { rows: 1, columns: levels.length, levelAt: (_, c) => levels[c], rest }
+    const cells = { rows: 1, columns: levels.length, levels, rest }
     paintLevels(out, { width: 1, height: 1 }, cells, FOUR, PLAIN)
     return out[0]
   }

@@ -289,6 +289,7 @@ function makeWhole(root) {
     walked = null
     hovered = null
     selection.pick(whole, HEARD)
+    fetchDetails() // not behind the frame that draws what is there already
     announce(crumbWords().at(-1).text)
   }
 

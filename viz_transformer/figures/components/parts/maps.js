@@ -54,24 +54,29 @@ export function paintRow(out, width, { left, top, y0, y1 }, { length, pixels }, 
 }
 
 /**
- * Paints a whole map over all of `out`. levelAt(row, column) is from 0 to 1, a place in `colours`, or NaN for a masked cell,
+ * Paints a whole map over all of `out`. levels, row by row, are from 0 to 1, places in `colours`, or NaN for a masked cell,
  * which has lines; of the cells that share a pixel, that one is seen whose level is farthest from `rest`.
  * @param {Uint32Array} out
  * @param {{width: number, height: number}} size in pixels
- * @param {{rows: number, columns: number, levelAt: (row: number, column: number) => number, rest: number}} cells
+ * @param {{rows: number, columns: number, levels: ArrayLike<number>, rest: number}} cells
  * @param {Uint32Array} colours
  * @param {{masked: number, line: number, period: number, thick: number}} marks
  */
-export function paintLevels(out, { width, height }, { rows, columns, levelAt, rest }, colours, { masked, ...marks }) {
+export function paintLevels(out, { width, height }, { rows, columns, levels, rest }, colours, { masked, ...marks }) {
   const [across, down] = [steps(width, columns), steps(height, rows)]
   const [inks, hatched] = [new Uint32Array(across.length), new Uint8Array(across.length)]
   for (let j = 0; j < down.length; j++) {
     for (let i = 0; i < across.length; i++) {
-      let [seen, far] = [Number.NaN, -1]
+      let seen = Number.NaN
+      let far = -1
       for (let r = down.cells[j]; r < down.cells[j + 1]; r++)
         for (let c = across.cells[i]; c < across.cells[i + 1]; c++) {
-          const level = levelAt(r, c)
-          if (Math.abs(level - rest) > far) [seen, far] = [level, Math.abs(level - rest)]
+          const level = levels[r * columns + c]
+          const away = Math.abs(level - rest)
+          if (away > far) {
+            seen = level
+            far = away
+          }
         }
       hatched[i] = far < 0 ? 1 : 0
       const place = Math.round(Math.min(Math.max(seen, 0), 1) * (colours.length - 1))

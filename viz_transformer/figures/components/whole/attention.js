@@ -4,7 +4,7 @@ import { quoted, sans, wrappedTo } from "../parts/text.js"
 import { attentionAt, cellOf, placeAttention, rowIn } from "../parts/whole_attention_places.js"
 import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
-import { drawCells, drawWay, largestIn, say } from "./draw.js"
+import { drawCells, drawWay, largestIn, say, signedLevels } from "./draw.js"
 
 // The third level: one attention. Over it the maps of all heads; below, one head worked out from the left to the right:
 // queries, keys, scores, mask, weights, values, and what it hands on.
@@ -31,7 +31,7 @@ const ATTENTION_VEIL = 0.85
 
 export function attentionScene(view) {
   let place
-  let most = {}
+  let levels = {}
   let known = null
 
   const detail = () => view.detail("attention")
@@ -56,12 +56,28 @@ export function attentionScene(view) {
     })
     if (found && found !== known) {
       known = found
-      most = Object.fromEntries(
-        Object.values(GRID_POINTS).flatMap((name) =>
-          found.arrays[name] ? [[name, largestIn(Array.from(found.arrays[name].values))]] : [],
-        ),
-      )
+      levels = levelsOf(found)
     }
+  }
+
+  /** Where the cells of each grid stand in its scale, row by row; NaN is a masked one. */
+  function levelsOf(found) {
+    const mask = found.arrays.mask?.values
+    const masked = (made, values = null) => {
+      if (mask) for (let n = 0; n < made.length; n++) if (mask[n] !== 1 && !values?.[n]) made[n] = Number.NaN
+      return made
+    }
+    const made = {}
+    for (const [name, point] of Object.entries(GRID_POINTS)) {
+      const values = found.arrays[point]?.values
+      if (!values) continue
+      if (name === "weights") made.weights = masked(Float32Array.from(values), values)
+      else made[name] = signedLevels(values, 0, values.length, largestIn(values))
+    }
+    const shown = found.arrays.scores ?? found.arrays.weights
+    if (made.scores) masked(made.scores)
+    if (shown) made.mask = masked(new Float32Array(shown.values.length).fill(1))
+    return made
   }
 
   function paintStill(context) {
@@ -78,20 +94,10 @@ export function attentionScene(view) {
     const flat = { css: () => paper.one("line"), pixels: new Uint32Array(1024).fill(paper.pixel("line")) }
     for (const name of Object.keys(GRID_NAMES)) {
       const grid = place[name]
-      const array = found?.arrays[GRID_POINTS[name]]
-      if (name === "mask" && (found?.arrays.scores || found?.arrays.weights)) {
-        drawCells(context, paper, grid, flat, (r, c) => (open(found, r, c) ? 1 : Number.NaN))
-      } else if (array) {
-        const columns = array.shape[1]
-        const shares = name === "weights"
-        const masked = name === "scores" || shares
-        const largest = most[GRID_POINTS[name]]
-        const levelAt = (r, c) => {
-          const value = array.values[r * columns + c]
-          if (masked && (!shares || value === 0) && !open(found, r, c)) return Number.NaN
-          return shares ? value : 0.5 + value / (2 * largest)
-        }
-        drawCells(context, paper, grid, shares ? scale : signed, levelAt, shares ? 0 : 0.5)
+      if (found && levels[name]) {
+        if (name === "mask") drawCells(context, paper, grid, flat, levels[name])
+        else
+          drawCells(context, paper, grid, ...(name === "weights" ? [scale, levels[name]] : [signed, levels[name], 0.5]))
       } else {
         context.strokeStyle = paper.one("line")
         context.lineWidth = 1
@@ -122,7 +128,7 @@ export function attentionScene(view) {
       if (array) {
         const [, rows, columns] = array.shape
         const from = n * rows * columns
-        drawCells(context, paper, { ...box, rows, columns }, scale, (r, c) => array.values[from + r * columns + c])
+        drawCells(context, paper, { ...box, rows, columns }, scale, array.values.subarray(from, from + rows * columns))
       }
       if (box.width >= 26 * z)
         say(context, `${box.width >= 54 * z ? "head " : ""}${n}`, box.x, 8 * z, {

@@ -14,8 +14,18 @@ export function drawStrip(context, ink, { x, y, width, height }, values, from, c
 }
 
 /** The largest size of a number in an array, 1 where all are 0: the end of a signed scale. */
-export const largestIn = (values) =>
-  values.reduce((largest, each) => (Number.isFinite(each) ? Math.max(largest, Math.abs(each)) : largest), 0) || 1
+export function largestIn(values) {
+  let largest = 0
+  for (const each of values) if (Number.isFinite(each) && Math.abs(each) > largest) largest = Math.abs(each)
+  return largest || 1
+}
+
+/** Where so many numbers from a first one stand in a signed scale that ends at `most`: 0.5 is zero. */
+export function signedLevels(values, from, count, most) {
+  const levels = new Float32Array(count)
+  for (let n = 0; n < count; n++) levels[n] = 0.5 + values[from + n] / (2 * most)
+  return levels
+}
 
 /** A line of text. `weight` 600 is bold; what has no room in `width` is shortened. Returns its width. */
 export function say(
@@ -81,14 +91,14 @@ const BETWEEN = 6 // pixels: cells from here on have a gap between them
 const LINES = 5 // pixels from one line to the next
 
 /**
- * Cells of a matrix, each in the colour of its level in a scale: levelAt(row, column) is from 0 to 1, or NaN for one that is
+ * Cells of a matrix, each in the colour of its level in a scale: levels, row by row, are from 0 to 1, or NaN for one that is
  * hatched as masked. Where many cells share a pixel, it has the colour of the level that is farthest from `rest`.
  */
-export function drawCells(context, paper, box, scale, levelAt, rest = 0) {
+export function drawCells(context, paper, box, scale, levels, rest = 0) {
   if (box.rows * box.columns > FEW_CELLS) {
     context.imageSmoothingEnabled = false
     context.drawImage(
-      picture(cellPixels(context, paper, box, scale, levelAt, rest)),
+      picture(cellPixels(context, paper, box, scale, levels, rest)),
       box.x,
       box.y,
       box.width,
@@ -101,7 +111,7 @@ export function drawCells(context, paper, box, scale, levelAt, rest = 0) {
   const [gap, below] = [w >= BETWEEN ? 1 : 0, h >= BETWEEN ? 1 : 0]
   for (let r = 0; r < rows; r++)
     for (let c = 0; c < columns; c++) {
-      const level = levelAt(r, c)
+      const level = levels[r * columns + c]
       const masked = Number.isNaN(level)
       context.fillStyle = masked ? paper.one("surface") : scale.css(level)
       context.fillRect(x + c * w, y + r * h, w - gap + (gap ? 0 : 0.3), h - below + (below ? 0 : 0.3))
@@ -112,11 +122,11 @@ export function drawCells(context, paper, box, scale, levelAt, rest = 0) {
 }
 
 /** The same as pixels: a rectangle for each of ten thousand cells would take longer than a frame. */
-function cellPixels(context, paper, { width, height, rows, columns }, scale, levelAt, rest) {
+function cellPixels(context, paper, { width, height, rows, columns }, scale, levels, rest) {
   const ratio = context.getTransform?.().a ?? 1
   const pixels = new ImageData(Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio)))
   const lined = width / columns >= HATCHED && height / rows >= HATCHED
-  paintLevels(new Uint32Array(pixels.data.buffer), pixels, { rows, columns, levelAt, rest }, scale.pixels, {
+  paintLevels(new Uint32Array(pixels.data.buffer), pixels, { rows, columns, levels, rest }, scale.pixels, {
     masked: paper.pixel("surface"),
     line: paper.pixel(lined ? "line" : "surface"),
     period: Math.max(2, Math.round(LINES * ratio)),

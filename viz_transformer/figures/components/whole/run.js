@@ -17,7 +17,7 @@ import {
   streamSentence,
   writtenSentence,
 } from "../parts/whole_words.js"
-import { drawCells, drawStrip, drawWay, largestIn } from "./draw.js"
+import { drawCells, drawStrip, drawWay, largestIn, signedLevels } from "./draw.js"
 
 // The first level: the whole run, from the text to the answer. `view` says what is looked at: whole.js has it.
 
@@ -91,7 +91,7 @@ export function runScene(view) {
       const { values, shape } = view.arrays[name]
       const from = point * (shape.length === 3 ? shape[1] : 0) * count
       const box = { ...column, y: band.top, height: rows * band.lane, rows, columns: count }
-      drawCells(context, colours, box, ink, (r, c) => 0.5 + values[from + r * count + c] / (2 * most), 0.5)
+      drawCells(context, colours, box, ink, signedLevels(values, from, rows * count, most), 0.5)
     }
     const [token, position] = [`token.${band.name}`, `position.${band.name}`]
     if (band.position) one(token, band.token, 0, most[token]?.[0])
