@@ -166,6 +166,14 @@ def test_branches_are_shown_compared_and_renamed(app, bundled):
     assert written(app) == list(the_run(bundled, force={4: 9}).tokens)
 
 
+@pytest.mark.parametrize("branches", ["", "0.2.6.other"])
+def test_the_branches_stand_before_what_makes_one(app, branches):
+    opened(app, dec_tab="branches", branches=branches)
+    keys = [getattr(each, "key", None) for each in app.main]
+    rows = [place for place, key in enumerate(keys) if key and key.startswith("branch_show_")]
+    assert len(rows) == 1 + bool(branches) and rows[-1] < keys.index("branch_below")
+
+
 def test_an_unsure_step_is_forked_with_the_second_choice(app, bundled):
     run = the_run(bundled)
     opened(app, dec_tab="branches")
@@ -279,6 +287,14 @@ def test_a_text_of_the_readers_own_is_scored(app, bundled):
     assert not app.exception
     assert f"{run.log_prob:.2f}" in words(app)
     assert address(app)["dec_text"] == "two hundred"
+
+
+@pytest.mark.parametrize("typed", ["", "two hundred", "two " * 40])
+def test_scored_tokens_stand_before_the_box_for_another_text(app, typed):
+    opened(app, dec_tab="score", dec_text=typed)
+    page = list(app.main)
+    table = next(place for place, each in enumerate(page) if each.type == "html" and "vt-scored" in each.proto.body)
+    assert table < page.index(app.text_input(key="decoding_score_text"))
 
 
 # ---- what cannot be

@@ -26,22 +26,22 @@ EMPTY = (
 
 
 def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
-    """The tree, and below it the comparison of the branch that is looked at with another.
+    """The tree, below it what makes a branch, and the comparison of the branch that is looked at with another.
 
     site: draws the controls of the attention that is compared.
     """
     chosen = state.SHARED.now()
     grown: tuple[Branch, ...] = chosen.branches
-    _fork(shown)
-    if not grown:
-        text.paragraph(EMPTY)
-        return
     with waiting("Writing the branches ...", st.empty()):
         found = {number: _run(shown, number) for number in range(len(grown) + 1)}
     with st.container(key="branch_rows"):
         for number in _in_order(grown):
             _row(number, found[number], grown)
         _name(grown)
+    _fork(shown)
+    if not grown:
+        text.paragraph(EMPTY)
+        return
     other = chosen.branch_b
     if other is None or other == chosen.branch:
         text.paragraph("Look at another branch, or choose one to compare with, to see the two side by side.")

@@ -21,50 +21,45 @@ MOST_ROWS = 200
 _STEP = "score_step"
 
 
-def show(shown: Shown, scored: Shown | None, on_continue: Callable[[int], None]) -> None:
-    """`scored` is the run that was given the text; None until there is one. `shown` has the model's own answer: until
-    then that is scored.
+def show(
+    shown: Shown, scored: Shown | None, on_continue: Callable[[int], None], box: Callable[[], None] = lambda: None
+) -> None:
+    """The tokens left, the box and what is said of them right.
 
-    `on_continue` is called with the step from which the model is to write on, behind the tokens before it.
+    `scored` is the run that was given the text; None until there is one. `shown` has the model's own answer: until
+    then that is scored. `on_continue` is called with the step from which the model is to write on, behind the tokens
+    before it; `box` draws where the text is typed.
     """
     own = run_score(shown.run)
-    if scored is None:
-        text.paragraph(
-            "Type an answer: each of its tokens gets the probability that the model gives it behind those before it,"
-            f" and what the model would have written in its place. Until then that is {own_name(shown)}:"
-        )
-        _own(own, shown)
-        return
-    found = target_score(scored.run)
+    of, found = (shown, own) if scored is None else (scored, target_score(scored.run))
     with st.container(key="score_view"):
         left, right = st.columns([7, 5], gap="medium")
     with left:
-        st.html(tokens_html(found, scored))
+        st.html(tokens_html(found, of))
         if len(found.tokens) > MOST_ROWS:
-            text.paragraph(f"The first {MOST_ROWS} of {len(found.tokens)} tokens are shown; the table has all.")
-        pictures.table_button(
-            lambda: score_table(found),
-            note=f"{scored.caption('scored')}. Natural logarithms, over the whole vocabulary; rank 0: most probable.",
-            name=labels.file_name(scored.summary.name, "scored"),
-            key="score_table",
-        )
+            all_of_them = "" if scored is None else "; the table has all"
+            text.paragraph(f"The first {MOST_ROWS} of {len(found.tokens)} tokens are shown{all_of_them}.")
+        if scored is not None:
+            pictures.table_button(
+                lambda: score_table(found),
+                note=f"{scored.caption('scored')}. Natural logarithms, over the whole vocabulary; rank 0: most"
+                " probable.",
+                name=labels.file_name(scored.summary.name, "scored"),
+                key="score_table",
+            )
     with right:
+        box()
+        if scored is None:
+            text.paragraph(
+                "Type an answer: each of its tokens gets the probability that the model gives it behind those before"
+                f" it, and what the model would have written in its place. Until then that is {own_name(shown)}."
+            )
+            st.html(totals_html((own_name(shown), own)))
+            return
         st.html(totals_html(("your text", found), (own_name(shown), own)))
         for sentence in score_sentences(found, own):
             text.paragraph(sentence)
         _continue(found, scored, on_continue)
-
-
-def _own(own: TargetScore, shown: Shown) -> None:
-    """What a reader's text is going to be beside: the tokens of the answer that is there, and their sum."""
-    with st.container(key="score_view"):
-        left, right = st.columns([7, 5], gap="medium")
-    with left:
-        st.html(tokens_html(own, shown))
-        if len(own.tokens) > MOST_ROWS:
-            text.paragraph(f"The first {MOST_ROWS} of {len(own.tokens)} tokens are shown.")
-    with right:
-        st.html(totals_html((own_name(shown), own)))
 
 
 # --- tokens

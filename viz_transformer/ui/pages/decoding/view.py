@@ -165,25 +165,28 @@ def _cache(both: Runs) -> None:
 
 
 def _score(both: Runs) -> None:
-    """A text of the reader's own, token by token."""
+    """A text of the reader's own, token by token; where it cannot be scored the box says why, beside the answer's."""
     shown = both.main
-    st.text_input(
-        "A text to score",
-        autocomplete="off",
-        placeholder="What might stand here instead of the answer",
-        **state.bind("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
-    )
     typed = FIELDS.now().dec_text
-    scored = None
+    scored, problem = None, ""
     if typed:
         try:
             with Watched() as progress:
                 how = How(read=shown.how.read)  # the text is read as it is on all pages
                 run = cached.run(shown.summary, shown.text, typed, how, progress)
+            scored = Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, typed, how)
         except ValueError as error:
-            text.paragraph(f"{error}.", tone="bad")
-            return
-        scored = Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, typed, how)
+            problem = f"{error}."
+
+    def box() -> None:
+        st.text_input(
+            "A text to score",
+            autocomplete="off",
+            placeholder="What might stand here instead of the answer",
+            **state.bind("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
+        )
+        if problem:
+            text.paragraph(problem, tone="bad")
 
     def go_on(step: int) -> None:
         assert scored is not None
@@ -191,4 +194,4 @@ def _score(both: Runs) -> None:
         if ids and shown.target is None:
             _follow(shown, ids, "from my text", first_row=step_row(shown.run, 0))
 
-    score_view.show(shown, scored, go_on)
+    score_view.show(shown, scored, go_on, box)
