@@ -11,6 +11,7 @@ from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.sentences import capitalised
 from viz_transformer.train.processes import NEEDS, missing
 from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.models import model_tabs, new_model_view, question, view
 from viz_transformer.ui.session import cached, state
 
@@ -57,7 +58,7 @@ NOT = {
 }
 OF_RECORDING = "It has no parameters, no training and no measurements."
 ACROSS = 4
-TABS: dict[str, Callable[[Summary], None]] = {
+TABS: dict[str, Callable[[Summary], Question | None]] = {
     "card": model_tabs.card,
     "architecture": model_tabs.architecture,
     "curves": model_tabs.curves,
@@ -80,15 +81,19 @@ def cards() -> None:
 
 
 def tab(shown: str, summary: Summary) -> None:
-    """The selected tab, or the sentence that says what is wrong with the file it is made from."""
+    """The selected tab with its question, or the sentence that says what is wrong with the file it is made from."""
     if isinstance(summary, RecordingSummary):
         text.paragraph(frame.recorded(summary, OF_RECORDING))
         return
+    of_files, worked_out = question.at_once(shown, summary), None
+    questions.show(asked, of_files)
     try:
         with frame.told("what stands here"):
-            TABS[shown](summary)
+            worked_out = TABS[shown](summary)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
+    if of_files is None:
+        questions.show(asked, worked_out or question.untold(shown, summary.name))
     if not frame.has_scenes():
         model_tabs.staged(summary)
 
@@ -107,14 +112,13 @@ if isinstance(chosen, str) or shown == "card":
     with st.container(key="cards"):
         cards()
 if not isinstance(chosen, str):
-    if not isinstance(chosen, RecordingSummary):
-        questions.show(asked, question.question(chosen.name, chosen.card))
     if shown == "open":
         from viz_transformer.ui.pages.models import open_view  # loads torch
 
-        open_view.open_model()
+        questions.show(asked, open_view.open_model())
     elif shown == "train":
         if missing():
+            questions.show(asked, question.trained((), possible=False))
             text.paragraph(f"{capitalised(NEEDS)}.", tone="bad")
         else:
             from viz_transformer.ui.pages.models import train_view  # loads torch

@@ -161,7 +161,7 @@ def test_the_formulas_of_one_weight_stay_in_their_columns(app_server, browser, w
 
 
 @pytest.mark.parametrize("width", [900, 1280])
-def test_name_and_figure_of_a_model_s_card_stand_on_one_line(app_server, browser, width):
+def test_name_and_figure_of_a_model_s_card_stand_on_one_line_and_its_task_whole(app_server, browser, width):
     with opened(browser, app_server, "/models", checkpoint="numbers-tiny") as page:
         page.set_viewport_size({"width": width, "height": 720})
         finished(page)  # letters too, which have another width before their font is there
@@ -169,6 +169,8 @@ def test_name_and_figure_of_a_model_s_card_stand_on_one_line(app_server, browser
         expect(card).to_be_visible()
         name, value = (card.locator(f".vt-card-{part}").bounding_box() for part in ("name", "value"))
         assert abs(name["y"] - value["y"]) < 6 and name["x"] + name["width"] < value["x"]
+        cut = page.locator(".vt-card > *").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length")
+        assert cut == 0
         measured = page.locator(".vt-measured").bounding_box()  # one column: its numbers stand near their names
         assert measured and measured["width"] <= 660
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,16 +15,21 @@ from viz_transformer import decode, load
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import flows
 from viz_transformer.analysis.masks.parts import Change, parts_of
+from viz_transformer.analysis.models.answers import PairAnswer, confusions
+from viz_transformer.analysis.models.doctor import Check
+from viz_transformer.analysis.models.snapshots import SnapshotRun, SnapshotSeries
 from viz_transformer.analysis.playground.by_hand import Sizes, attend, growth, mask_of, vectors
 from viz_transformer.analysis.tensors.points import point_view, statistics
 from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint.contents import list_checkpoints
+from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.ui.frame import maps, questions
 from viz_transformer.ui.pages.decoding import question as of_decoding
 from viz_transformer.ui.pages.input import question as of_input
 from viz_transformer.ui.pages.layers import question as of_layers
 from viz_transformer.ui.pages.masks import question as of_masks
+from viz_transformer.ui.pages.models import model_tabs
 from viz_transformer.ui.pages.models import question as of_models
 from viz_transformer.ui.pages.playground import question as of_playground
 from viz_transformer.ui.pages.positions import question as of_positions
@@ -252,13 +258,122 @@ def test_masks_counts_what_a_row_may_read_and_why_not_the_rest(shown: Shown) -> 
 
 def test_models_states_the_first_number_of_the_card(shown: Shown) -> None:
     exact = shown.summary.card["metrics"][0]["exact_match"]
-    asked = of_models.question("numbers-any", shown.summary.card)
+    asked = of_models.card("numbers-any", shown.summary.card)
     assert asked.asks == "How good is numbers-any?"
     assert f"{100 * exact:.2f}"[:4] in asked.answer or "100 %" in asked.answer
+    assert of_models.card("x", {}).answer == "It has not been measured."
+
+
+def test_each_tab_of_models_asks_for_itself_on_one_line(shown: Shown) -> None:
     for summary in list_checkpoints():
-        said = of_models.question(summary.name, summary.card)
-        assert len(f"{said.asks} {said.answer}") <= of_models.ONE_LINE
-    assert of_models.question("x", {}).answer == "It has not been measured."
+        answered = {tab: of_models.at_once(tab, summary) for tab in model_tabs.NAMES}
+        of_files = [each for each in answered.values() if each is not None]
+        assert [tab for tab, each in answered.items() if each] == ["card", "architecture", "curves", "data"]
+        assert all(len(f"{each.asks} {each.answer}") <= of_models.ONE_LINE for each in of_files)
+        asks = [each.asks for each in of_files]
+        asks += [of_models.untold(tab, summary.name).asks for tab in ("errors", "doctor", "new", "training")]
+        asks += [of_models.opened([]).asks, of_models.trained([]).asks]
+        assert len({*asks}) == len(model_tabs.NAMES)
+
+
+def test_architecture_has_the_shares_of_the_model_s_own_parameters(shown: Shown) -> None:
+    counts = {name: each.numel() for name, each in shown.ckpt.model.named_parameters()}
+    total = sum(counts.values())
+    answer = of_models.architecture("x", shown.ckpt.config).answer
+    assert answer.startswith(f"Of {total:,}: feed-forward ")
+    for part, names in (
+        ("feed-forward", ("feed_forward", "ffn_res")),
+        ("self-attention", ("self_attention", "self_res")),
+    ):
+        share = sum(count for each, count in counts.items() if any(name in each for name in names)) / total
+        assert f"{part} {percentage(share)}" in answer
+
+
+def test_curves_names_the_step_of_the_lowest_loss(shown: Shown) -> None:
+    rows = shown.summary.history()
+    best = min(rows, key=lambda row: math.inf if math.isnan(row["validation_loss"]) else row["validation_loss"])
+    answer = of_models.curves("x", rows).answer
+    assert f"{best['validation_loss']:.3g}, at step {best['step']:,.0f}" in answer
+    row = {"step": 4.0, "train_loss": 2.0, "validation_loss": 0.25}
+    assert of_models.curves("x", [row]).answer == "Lowest validation loss: 0.25, at step 4, the last."
+    worse = {"step": 1008.0, "train_loss": 1.0, "validation_loss": 0.5}
+    assert of_models.curves("x", [row, worse]).answer.endswith(" at step 4 of 1,008.")
+    assert of_models.curves("x", []).answer == "No history was kept with it."
+
+
+def test_data_says_how_much_of_the_test_was_trained_on(shown: Shown) -> None:
+    assert of_models.data("x", shown.summary.card).answer == (
+        "Yes: none of its 24,000 test sources stands in the training data."
+    )
+    some = {"overlap": {"test_pairs": 2000, "with_source_in_train": 395}}
+    assert of_models.data("x", some).answer == "Not all of it: 395 of 2,000 test sources stand in the training data."
+    windows = {"overlap": {"test_windows": 872, "with_text_in_train": 0}}
+    assert "none of its 872 test windows" in of_models.data("x", windows).answer
+    for unknown in ({}, {"overlap": {"test_pairs": 5, "with_source_in_train": 6}}):
+        assert of_models.data("x", unknown).answer == "Its card does not say."
+
+
+def test_errors_counts_answers_and_names_what_stands_for_what() -> None:
+    answers = [PairAnswer("1", "one", "one", right=True), *[PairAnswer("2", "two", "too", right=False)] * 2]
+    most = confusions(answers)[0]
+    assert of_models.errors("x", 1, 2, most, translates=False).answer == (
+        "2 of 3 test pairs; most often “too” for “two”, 2 times."
+    )
+    assert of_models.errors("x", 3, 0, None, translates=False).answer == "Nothing in 3 test pairs."
+    translated = of_models.errors("x", 1, 2, most, translates=True)
+    assert translated.asks == "How often does x write the reference?"
+    assert translated.answer.startswith("In 1 of 3 test pairs; most often ")
+    once = of_models.errors("x", 1, 1, confusions(answers[:2])[0], translates=False)
+    assert once.answer == "1 of 2 test pairs."
+
+
+def test_the_doctor_says_how_many_checks_are_fine_and_which_are_bad() -> None:
+    fine, remark, bad = (Check(name, verdict, "") for name, verdict in (("a", "ok"), ("b", "note"), ("<c>", "bad")))
+    assert of_models.doctor("x", [fine, fine]).answer == "2 of 2 checks are fine, none is bad."
+    assert of_models.doctor("x", [fine, remark]).answer == "1 of 2 checks is fine, none is bad; 1 is a remark."
+    many = of_models.doctor("multi30k-tutorial6", [fine] * 16 + [remark] * 12)
+    assert len(f"{many.asks} {many.answer}") <= of_models.ONE_LINE
+    assert of_models.doctor("x", [fine, remark, bad]).answer == "Not in 1 of 3 checks: “<c>”."
+
+
+def test_a_new_model_is_held_against_its_base(shown: Shown) -> None:
+    config = replace(shown.ckpt.config, d_ff=shown.ckpt.config.d_ff // 2)
+    count, base = (sum(map(math.prod, expected_shapes(each).values())) for each in (config, shown.ckpt.config))
+    assert of_models.new(config, "numbers-any", shown.ckpt.config).answer == (
+        f"{count:,} parameters, {count / base:.3g} times those of numbers-any."
+    )
+    same = of_models.new(shown.ckpt.config, "numbers-any", shown.ckpt.config).answer
+    assert same == f"{base:,} parameters, as many as numbers-any."
+    assert of_models.new(None, "numbers-any", shown.ckpt.config).answer == "Its sizes do not fit together."
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        ({}, "At none of 4 snapshots is its answer the target."),
+        ({1000, 2000, 3000}, "Its answer is the target from step 1,000 on."),
+        ({1000, 3000}, "Its answer is the target first at step 1,000, and from step 3,000 on."),
+        ({1000, 2000}, "Its answer is the target first at step 1,000, but not at the last snapshot."),
+        ({0, 1000, 2000, 3000}, "Its answer is the target from step 0 on."),
+    ],
+)
+def test_training_says_from_which_snapshot_on_the_answer_is_the_target(
+    shown: Shown, right: set[int], said: str
+) -> None:
+    runs = tuple(SnapshotRun(step, "", True, step in right, 1.0, shown.run) for step in (0, 1000, 2000, 3000))
+    asked = of_models.training("x", SnapshotSeries("29,284.30", "twenty", "given", runs))
+    assert asked.answer == said and asked.asks.replace("\N{LEFT-TO-RIGHT ISOLATE}", "").startswith("When did x learn “")
+
+
+def test_what_was_opened_and_trained_is_named_as_far_as_there_is_room() -> None:
+    assert of_models.opened(["minGPT", "mine"]).answer == "minGPT and mine."
+    many = of_models.trained([f"model-{place}" for place in range(40)])
+    assert many.answer.startswith("model-0, model-1") and many.answer.endswith(" more.")
+    assert len(f"{many.asks} {many.answer}") <= of_models.ONE_LINE
+    assert sum(map(int, re.findall(r"and (\d+) more", many.answer))) + many.answer.count("model-") == 40
+    assert of_models.file("gpt.pt", guessed=2).answer == "Yes; of what it does not tell, 2 are guessed."
+    assert "nothing about it has to be guessed" in of_models.file("gpt.pt").answer
+    assert of_models.file("gpt.pt", ready=False).answer.startswith("Not yet")
 
 
 def test_the_playground_answers_with_its_numbers() -> None:

@@ -151,9 +151,29 @@ def _overlap_rows(overlap: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows or [("overlap", NOT_STATED)]
 
 
+def overlap_of_test(card: Mapping[str, Any]) -> tuple[int, int, str] | None:
+    """How many of the sources, or windows of a text, that the first measurement is of stand in the training data, how
+    many there are, and what they are; None if the card does not state it."""
+    counts = _mapping(card.get("overlap"))
+    for total, seen, unit in (
+        ("test_pairs", "with_source_in_train", "test sources"),
+        ("test_windows", "with_text_in_train", "test windows"),
+    ):
+        if (found := _counted(counts, total, seen)) is not None:
+            return *found, unit
+    return None
+
+
 def _part(counts: Mapping[str, Any], total: str, seen: str) -> str | None:
+    if (found := _counted(counts, total, seen)) is None:
+        return None
+    part, whole = found
+    unit = "windows stand" if total == "test_windows" else "sources stand"
+    return f"{part:,} of {whole:,} {unit} in the training data ({share(part / whole)})"
+
+
+def _counted(counts: Mapping[str, Any], total: str, seen: str) -> tuple[int, int] | None:
     whole, part = counts.get(total), counts.get(seen)
     if type(whole) is not int or type(part) is not int or not 0 <= part <= whole or not whole:
         return None
-    unit = "windows stand" if total == "test_windows" else "sources stand"
-    return f"{part:,} of {whole:,} {unit} in the training data ({share(part / whole)})"
+    return part, whole

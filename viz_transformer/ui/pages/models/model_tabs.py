@@ -29,7 +29,8 @@ from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import architecture_view
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
-from viz_transformer.ui.pages.models import view
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.models import question, view
 from viz_transformer.ui.pages.models.card_rows import data_rows, measurements
 from viz_transformer.ui.pages.models.fields import FIELDS, LONGEST_FIND
 from viz_transformer.ui.session import cached, state
@@ -342,19 +343,20 @@ def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 # ---- Errors
 
 
-def errors(summary: Summary) -> None:
-    """Test pairs that the model is run on now, aligned with what was asked for; a filter, and what is confused."""
+def errors(summary: Summary) -> Question:
+    """Test pairs that the model is run on now, aligned with what was asked for; a filter, and what is confused. Returns
+    the page's question."""
     from viz_transformer.analysis.models.answers import both_answers, confusions, matching
 
     place = frame.place("examples")
     status = place.empty()
     if summary.anatomy.kind == "decoder-only":
         frame.say(status, WRITES_ON)
-        return
+        return question.without_errors(summary.name, "No answer is wrong: it writes on from any text.")
     available = min(len(summary.examples()), EXAMPLES)
     if not available:
         frame.say(status, "No example pairs were kept with this model.")
-        return
+        return question.without_errors(summary.name, "No test pairs were kept with it.")
     with waiting(f"Running the model on {available} test pairs ...", status):
         done = cached.example_answers(summary, available)
     translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
@@ -376,6 +378,9 @@ def errors(summary: Summary) -> None:
             _confused(confusions(found), translates)
         with right, st.container(key="model_counts"):
             _counts(summary, available)
+    right_ones = sum(answer.right for answer in done)
+    most = next(iter(confusions(done)), None)
+    return question.errors(summary.name, right_ones, len(done) - right_ones, most, translates=translates)
 
 
 @kept(8)
@@ -516,8 +521,8 @@ def _counts(summary: Summary, count: int) -> None:
 # ---- Doctor
 
 
-def doctor(summary: Summary) -> None:
-    """Checks of the loaded model, each worked out now."""
+def doctor(summary: Summary) -> Question:
+    """Checks of the loaded model, each worked out now; returns the page's question."""
     place = frame.place("doctor")
     status = place.empty()
     with waiting("Loading the model ...", status):
@@ -534,6 +539,7 @@ def doctor(summary: Summary) -> None:
             tone="bad" if counts["bad"] else "ok",
         )
         st.html(checks_table(found))
+    return question.doctor(summary.name, found)
 
 
 @kept(8)

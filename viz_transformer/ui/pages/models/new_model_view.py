@@ -14,7 +14,8 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
-from viz_transformer.ui.pages.models import model_tabs
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.models import model_tabs, question
 from viz_transformer.ui.pages.models.fields import FIELDS
 from viz_transformer.ui.session import cached, state
 
@@ -28,8 +29,9 @@ ABOUT = (
 )
 
 
-def new_model(summary: Summary) -> None:
-    """Controls left, the drawing right, parameters below; the model is made when it is opened."""
+def new_model(summary: Summary) -> Question:
+    """Controls left, the drawing right, parameters below; the model is made when it is opened. Returns the page's
+    question."""
     recipe, like = _recipe(summary)
     text.paragraph(ABOUT)
     left, right = st.columns([3, 5], gap="medium")
@@ -47,6 +49,7 @@ def new_model(summary: Summary) -> None:
             model_tabs.drawing(config, recipe.name, key="new_architecture")
         with right.container(key="model_parameters"):
             model_tabs.parameters(config)
+    return question.new(config, recipe.base, like)
 
 
 def _recipe(summary: Summary) -> tuple[Recipe, ModelConfig]:

@@ -51,6 +51,8 @@ from viz_transformer.sentences import capitalised, in_one_line
 from viz_transformer.text.readable import is_read, readable
 from viz_transformer.text.vocabulary import ROLES
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.models import question
 from viz_transformer.ui.pages.models.given_file import as_named, given_file
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.examples import OWN_LENGTH
@@ -124,43 +126,54 @@ class _Row:
     number: int
 
 
-def open_model() -> None:
-    """Files in a row; below what has to be said and the button left, what was found right."""
+def open_model() -> Question:
+    """Files in a row; below what has to be said and the button left, what was found right. Returns the page's
+    question: of the file that is named or dropped, else of the library."""
     text.paragraph(ABOUT)
     given = _files()
-    recording = None if given.weights is None else read_recording(given.weights)
-    if given.weights is not None and is_huggingface(given.weights):
-        _transformers(given.weights)
-    elif isinstance(recording, Unreadable):
+    asks = None if given.weights is None else _of_file(given.weights, given)
+    kept = _own_models()
+    return question.opened(kept) if asks is None else asks
+
+
+def _of_file(weights: Path, given: _Files) -> Question:
+    """What a file of weights, a recording or a folder of transformers is; returns the page's question."""
+    recording = read_recording(weights)
+    if is_huggingface(weights):
+        return question.file(weights.name, ready=_transformers(weights))
+    if isinstance(recording, Unreadable):
         _wrong(recording.error)
-    elif recording is not None:
+        return question.file(weights.name, ready=False)
+    if recording is not None:
         _recording(recording)
-    elif given.weights is not None:
-        try:
-            opened, proposed = _opened(given)
-            specials = [] if opened.plan.config is None else special_settings(opened)
-        except CheckpointError as error:
-            _wrong(error)
-        else:
-            left, right = st.columns([2, 3], gap="medium")
-            with left:
-                top = st.container()  # filled last: opening needs all that is given below it
-                _leaving_out(opened, _given(given.weights))
-                _measuring(opened, given.texts)
-                sample = _sample()
-                _questions(opened, specials, _given(given.weights))
-                with top:
-                    _name_and_button(opened, sample)
-            with right:
-                _measured_table(opened)
-                if opened.plan.layout is None:
-                    _places(opened, proposed, _given(given.weights))
-                text.section("What was found")
-                names = {setting.name for setting in _asked([*opened.plan.settings, *specials])}
-                found = ((name, as_named(value)) for name, value in report_rows(opened) if name not in names)
-                rows = [(name, in_one_line(value, 200)) for name, value in found]
-                text.definitions(rows)
-    _own_models()
+        return question.file(weights.name)
+    try:
+        opened, proposed = _opened(given)
+        specials = [] if opened.plan.config is None else special_settings(opened)
+    except CheckpointError as error:
+        _wrong(error)
+        return question.file(weights.name, ready=False)
+    asked = _asked([*opened.plan.settings, *specials])
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        top = st.container()  # filled last: opening needs all that is given below it
+        _leaving_out(opened, _given(weights))
+        _measuring(opened, given.texts)
+        sample = _sample()
+        _questions(opened, specials, _given(weights))
+        with top:
+            _name_and_button(opened, sample)
+    with right:
+        _measured_table(opened)
+        if opened.plan.layout is None:
+            _places(opened, proposed, _given(weights))
+        text.section("What was found")
+        names = {setting.name for setting in asked}
+        found = ((name, as_named(value)) for name, value in report_rows(opened) if name not in names)
+        rows = [(name, in_one_line(value, 200)) for name, value in found]
+        text.definitions(rows)
+    guessed = sum(setting.asked for setting in asked)
+    return question.file(weights.name, ready=not opened.plan.problems, guessed=guessed)
 
 
 def _wrong(problem: object) -> None:
@@ -179,7 +192,7 @@ def _files() -> _Files:
     with weights:
         of_weights = given_file("Weights", "open_weights", KINDS, "path, for a large file").path
     with source:
-        hint = "path; without one, tokens are ids"
+        hint = "path; none: token ids"
         of_source = given_file("Source vocabulary", "open_source", vocabulary, hint).path
     with target:
         of_target = given_file("Target vocabulary", "open_target", vocabulary, "path; or a decoder’s own").path
@@ -489,13 +502,13 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
     return name, taken_names
 
 
-def _transformers(folder: Path) -> None:
-    """A folder that transformers wrote: what it is, and a link to it in the library."""
+def _transformers(folder: Path) -> bool:
+    """A folder that transformers wrote: what it is, and a link to it in the library. Returns whether it can be read."""
     try:
         found = read_folder(folder)
     except CheckpointError as error:
         _wrong(error)
-        return
+        return False
     left, right = st.columns([2, 3], gap="medium")
     with left:
         text.paragraph(THEIRS)
@@ -504,13 +517,13 @@ def _transformers(folder: Path) -> None:
         text.section("What was found")
         text.definitions(_rows_of(found))
     if _asked_for() != ("open", ""):
-        return
+        return True
     st.session_state.pop(_ACT)
     try:
         keep_folder(folder, name, taken_names)
     except (ValueError, OutputError) as error:
         _wrong(error)
-        return
+        return True
     state.select(checkpoint=name, model_tab="card")
     st.rerun()
 
@@ -556,11 +569,12 @@ def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]
     return {"text": own or ""}
 
 
-def _own_models() -> None:
-    """What the library holds, each to be renamed or removed."""
+def _own_models() -> list[str]:
+    """What the library holds, each to be renamed or removed; returns the names."""
     found = kept_models()
+    names = [model.name for model in found]
     if not found:
-        return
+        return names
     text.section("Your library")
     taken = {each.name for each in cached.summaries()}
     asked = _asked_for()
@@ -576,6 +590,7 @@ def _own_models() -> None:
             _done(partial(rename, model.name, new, taken))
         elif asked == ("remove", model.name):
             _done(partial(remove, model.name))
+    return names
 
 
 def _button(label: str, key: str, act: tuple[str, str], **more: Any) -> None:

@@ -16,6 +16,8 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.sentences import listed
 from viz_transformer.ui.components.pictures import snapshots_view
 from viz_transformer.ui.frame import frame, maps, pictures, text
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.models import question
 from viz_transformer.ui.session import cached, passes, state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
@@ -28,11 +30,11 @@ ORIGINS = {
 }
 
 
-def training(summary: Summary) -> None:
-    """The slider, or a sentence that says which models have snapshots."""
+def training(summary: Summary) -> Question:
+    """The slider, or a sentence that says which models have snapshots; returns the page's question."""
     if not summary.snapshots():
         text.paragraph(f"{summary.name} came without snapshots of its training. {_those_with()}")
-        return
+        return question.without_snapshots(summary.name)
     place = frame.place("training")
     status = place.empty()
     with waiting("Loading the model ...", status):
@@ -54,25 +56,13 @@ def training(summary: Summary) -> None:
         with st.container(key="training_slider"):
             snapshots_view(payload(shown, series), key="snapshots", on_table=asked)
         text.paragraph(
-            f"{_said(series)} The sentence is that of the whole app: another one is typed on the Run page. Every"
+            "The sentence is that of the whole app: another one is typed on the Run page. Every"
             " snapshot writes its own answer; loss and maps are of one target,"
             f" {ORIGINS[series.origin]}: “{series.target}”."
         )
         if said := passes.sentence(shown.trace):
             text.paragraph(said)
-
-
-def _said(series: SnapshotSeries) -> str:
-    """From which step on the answer is right, in a sentence."""
-    right = [run.step for run in series.runs if run.right]
-    if not right:
-        return "At no snapshot is the answer the target."
-    last_wrong = max((run.step for run in series.runs if not run.right), default=-1)
-    first = f"The answer is the target for the first time at step {right[0]:,}"
-    if right[-1] < last_wrong:
-        return f"{first}, and not at the last snapshot."
-    since = min(step for step in right if step > last_wrong)
-    return f"{first}." if since == right[0] else f"{first}, and stays it from step {since:,} on."
+    return question.training(summary.name, series)
 
 
 def table(series: SnapshotSeries) -> pd.DataFrame:

@@ -17,7 +17,8 @@ from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
 from viz_transformer.train.tasks.own import MOST_READ as MOST_IN_A_SHELL
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import questions, text
+from viz_transformer.ui.pages.models import question
 from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file
 from viz_transformer.ui.pages.models.live_view import live
 from viz_transformer.ui.pages.models.view import file_size
@@ -67,8 +68,8 @@ WORDS = {"chars": "characters", "words": "words", "bpe": "pieces of words"}
 
 
 def train_model(asked: DeltaGenerator) -> None:
-    """The training that goes on or was looked at last, with its question in `asked`; else a file, what is proposed, and
-    the button."""
+    """The training that goes on or was looked at last; else a file, what is proposed, and the button. In `asked` stands
+    the question: of that training, else of all that there are."""
     active = processes.running()
     if active is not None:
         st.session_state[_LOOKED_AT] = active.name
@@ -77,6 +78,7 @@ def train_model(asked: DeltaGenerator) -> None:
     if looked_at is not None:
         live(looked_at, _LOOKED_AT, asked)
     else:
+        questions.show(asked, question.trained([*found]))
         _new()
     _others([each for each in found.values() if looked_at is None or each.name != looked_at.name])
 
