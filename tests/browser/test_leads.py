@@ -115,6 +115,7 @@ def test_a_text_and_the_page_that_is_asked_for_at_the_same_moment_are_both_taken
         expect_address(page, text="700")
         at_its_end(page)
         page.keyboard.press("e")
+        expect(page.get_by_role("textbox", name="Edit the text")).to_be_focused()
         page.keyboard.type("81")
         page.get_by_test_id("stSidebarNavLink").filter(has_text="Run").click()  # which leaves the box
         expect(page.locator("h1")).to_have_text("Run")

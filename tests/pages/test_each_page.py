@@ -41,6 +41,7 @@ PICTURES = {  # of pages with more below, or beside, than a browser draws at onc
     "layers": ("layers_rail", "layers_depth"),
     "tensors": ("tensors_picture", "tensors_tree"),
 }
+MOMENT = "<nothing is sent for a while>"
 
 
 @pytest.mark.parametrize("page", PICTURES)
@@ -53,11 +54,11 @@ def test_question_and_picture_are_sent_and_given_a_moment_before_the_rest(app, p
         enqueue(context, message)
 
     monkeypatch.setattr(ScriptRunContext, "enqueue", watched)
-    monkeypatch.setattr(frame, "sleep", lambda _: sent.append("a moment"))
+    monkeypatch.setattr(frame, "sleep", lambda _: sent.append(MOMENT))
     opened(app, page, text="2")
-    words = ("vt-question", *PICTURES[page], "a moment")
+    words = ("vt-question", *PICTURES[page], MOMENT)
     question, picture, behind, moment = (next(n for n, said in enumerate(sent) if word in said) for word in words)
     assert max(question, picture) < moment < behind
     sent.clear()
     again(app)
-    assert "a moment" not in sent
+    assert MOMENT not in sent

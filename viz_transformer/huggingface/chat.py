@@ -22,7 +22,7 @@ from transformers.utils.chat_template_utils import (
 from viz_transformer.huggingface import chat_worker
 from viz_transformer.sentences import in_one_line
 
-LONGEST_TEMPLATE, PATIENCE = 200_000, 10.0
+LONGEST_TEMPLATE, PATIENCE = 200_000, 10
 """Characters of a template, and seconds until a process that renders one is ended."""
 
 
@@ -80,7 +80,7 @@ def _tried(template: str, text: str, named: tuple[tuple[str, str], ...], day: da
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return "", f"it takes longer than {PATIENCE:g} seconds"
+        return "", f"it takes longer than {PATIENCE} seconds"
     except OSError as error:
         raise ValueError(_NOT_RUN.format(why=in_one_line(str(error), 200))) from None
     if ended.returncode == 0:
