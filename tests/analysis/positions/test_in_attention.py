@@ -1,12 +1,15 @@
 """What rotary positions and ALiBi do in one head, beside a run's own numbers and the plain matrices."""
 
 import math
+from time import process_time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.positions.in_attention import biases, rotated
+from viz_transformer.analysis.positions.in_attention import Step, bias_rule, biases, rotated
 from viz_transformer.running.edits import Scale
 from viz_transformer.running.tracing import trace
 
@@ -61,3 +64,38 @@ def test_heads_and_positions_that_are_not_there_are_refused():
         biases(run("alibi"), SITES[0], 4)
     with pytest.raises(ValueError, match="there is no position 9"):
         rotated(run("rotary"), SITES[0], 0, 9, 0)
+
+
+def biased(bias, mask):
+    """A trace of one head with these biases [Q, K] and this mask."""
+    values = {"bias": torch.as_tensor(bias)[None, None], "mask": torch.as_tensor(mask)[None, None]}
+    heads = SimpleNamespace(attentions={SITES[1]: SimpleNamespace(query=1)})
+    return type("T", (dict,), {"anatomy": heads})({f"{SITES[1]}.{name}": value for name, value in values.items()})
+
+
+def test_of_biases_those_that_the_mask_closes_do_not_count_and_neighbours_of_one_number_are_a_step():
+    back = np.arange(5)[:, None] - np.arange(5)
+    bias = np.where(back >= 0, np.array([3.0, 1.0, 1.0, -2.0, -2.0])[np.abs(back)], 7.0 * back)
+    bias[4, 0] = np.where(back >= 0, bias, 0)[3, 0]  # distances 3 and 4 share a number
+    found = bias_rule(biased(bias, back >= 0), SITES[1], 0)
+    assert found.follows == "distance" and found.slope is None
+    assert found.at.tolist() == [0, 1, 2, 3, 4] and found.value.tolist() == [3, 1, 1, -2, -2]
+    assert found.steps == (Step(0, 0, 3.0), Step(1, 2, 1.0), Step(3, 4, -2.0))
+    by_key = bias_rule(biased(np.broadcast_to(np.arange(5) * 0.5, (5, 5)).copy(), back >= 0), SITES[1], 0)
+    assert (by_key.follows, by_key.slope) == ("place of the key", 0.5) and by_key.at.tolist() == [0, 1, 2, 3, 4]
+    bias[2, 1] = 9
+    assert bias_rule(biased(bias, back >= 0), SITES[1], 0).follows == "nothing"
+    to_both = bias_rule(biased(-np.abs(back) * 0.25, back == back), SITES[1], 0)
+    assert to_both.at.tolist() == [*range(-4, 5)] and to_both.value.tolist() == [-abs(d) * 0.25 for d in range(-4, 5)]
+
+
+def test_the_rule_of_biases_costs_no_more_than_a_few_looks_at_each():
+    """Which took a look at all of them for each distance: 150 times as long as sorting them, of 1,200 positions."""
+    back = np.arange(1200)[:, None] - np.arange(1200)
+    trace_of = biased(np.broadcast_to(0.5 * np.arange(1200.0), back.shape).copy(), back >= 0)
+    numbers, taken = np.random.default_rng(0).random(back.size // 2), []
+    for work in (lambda: np.sort(numbers), lambda: bias_rule(trace_of, SITES[1], 0)):
+        begun = process_time()
+        work()
+        taken.append(process_time() - begun)
+    assert taken[1] < 40 * taken[0]

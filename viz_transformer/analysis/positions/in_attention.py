@@ -231,14 +231,24 @@ def bias_rule(trace: Trace, site: str, head: int) -> BiasRule:
     seen, largest = bias[allowed], float(np.abs(bias[allowed]).max(initial=0.0))
     rules: tuple[tuple[Follows, NDArray[np.int64]], ...] = (("distance", query - key), ("place of the key", key))
     for follows, where in rules:
-        at = np.unique(where)
-        low, high = (np.array([each(seen[where == place]) for place in at]) for each in (np.min, np.max))
+        at, low, high = _ends(where, seen)
         if (high - low).max(initial=0.0) <= 1e-6 * largest:
             slopes = np.diff(low)
             straight = len(at) > 2 and bool(np.abs(slopes - slopes.mean()).max() <= 1e-5 * max(largest, 1e-9))
             steps = _steps(at, low) if follows == "distance" else ()
             return BiasRule(follows, at, low, steps, float(slopes.mean()) if straight else None)
     return BiasRule("nothing", np.zeros(0, np.int64), np.zeros(0), (), None)
+
+
+def _ends(where: NDArray[np.int64], seen: Float64) -> tuple[NDArray[np.int64], Float64, Float64]:
+    """Which places there are, and the least and the largest of what is seen at each: [N] each."""
+    first = int(where.min(initial=0))
+    low = np.full(int(where.max(initial=0)) - first + 1, np.inf)
+    high = np.full(len(low), -np.inf)
+    np.minimum.at(low, where - first, seen)
+    np.maximum.at(high, where - first, seen)
+    (there,) = np.nonzero(low <= high)
+    return there + first, low[there], high[there]
 
 
 def _steps(at: NDArray[np.int64], value: Float64) -> tuple[Step, ...]:
