@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -362,6 +363,15 @@ def test_biases_that_grow_with_the_keys_place_have_a_slope_for_each_head(written
         found = bias_rule(run, "decoder.0.self", head)
         assert found.follows == "place of the key" and not found.steps
         assert found.slope == pytest.approx(float(bias[head, -1, 1] - bias[head, -1, 0]), rel=1e-5)
+
+
+def test_one_token_does_not_tell_how_fast_positions_turn(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    ckpt = load(written("llama"))
+    text = next(letter for letter in ascii_letters if len(decode(ckpt, letter).trace.tgt) == 1)
+    said = words(opened("llama", "positions", text=text))
+    assert "how fast its positions turn: this text is one token, and at position 0 nothing is turned" in said
 
 
 def test_a_table_of_sines_is_drawn_from_the_model_that_adds_it(

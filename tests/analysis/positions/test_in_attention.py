@@ -9,7 +9,7 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.positions.in_attention import Step, bias_rule, biases, rotated
+from viz_transformer.analysis.positions.in_attention import Step, bias_rule, biases, rotated, turning
 from viz_transformer.running.edits import Scale
 from viz_transformer.running.tracing import trace
 
@@ -99,3 +99,12 @@ def test_the_rule_of_biases_costs_no_more_than_a_few_looks_at_each():
         work()
         taken.append(process_time() - begun)
     assert taken[1] < 40 * taken[0]
+
+
+def test_one_token_proves_no_frequencies_because_at_position_0_nothing_is_turned():
+    ckpt = tiny_checkpoint(positions="rotary")
+    lists = {"none of it": [0.3, 0.7]}
+    assert turning(trace(ckpt, [5], [6]), SITES[1], lists) is None
+    assert turning(trace(ckpt, [5], [6, 7]), SITES[1], lists) is None
+    found = turning(trace(ckpt, [5], [6, 7]), SITES[1], {**lists, "ours": [1.0, 0.01]})
+    assert found is not None and found.named == "ours"

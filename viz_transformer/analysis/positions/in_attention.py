@@ -70,12 +70,15 @@ def turning(trace: Trace, site: str, lists: Mapping[str, ArrayLike]) -> Turning 
     """The turning that makes this attention's queries and keys of those before, as recorded, from one of the lists of
     frequencies that its model holds; None if no list does, of neighbouring features or of those of two halves.
 
-    Found out by trying, on all heads and positions, to TOLERANCE of the largest number.
+    Found out by trying, on all heads and positions, to TOLERANCE of the largest number. None of a text of one token:
+    at position 0 nothing is turned, so that any list would do.
     """
     heads = trace.anatomy.attentions[site]
     rows = [_rows(trace, f"{site}.{name}") for name in ("query", "query_unrotated", "key", "key_unrotated")]
     after, before = np.concatenate((rows[0], rows[2])), np.concatenate((rows[1], rows[3]))  # [H + G, T, E]
     places = np.arange(after.shape[1])
+    if len(places) < 2:
+        return None
     largest = float(np.abs(after).max())
     factor = float(np.linalg.norm(after) / np.linalg.norm(before))
     for name, given in lists.items():

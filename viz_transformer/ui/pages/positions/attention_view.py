@@ -75,6 +75,8 @@ def _turning(shown: Shown, site: str) -> Turning:
     """How this attention turns its queries and keys. Raises NotTold where no list of the model's frequencies does."""
     if shown.trace.anatomy.config is not None:
         return by_rule(shown.trace.anatomy.attentions[site].size)
+    if shown.trace[f"{site}.query"].size(-2) < 2:
+        raise NotTold("this text is one token, and at position 0 nothing is turned: a longer text shows it")
     lists = {name: numbers.numpy() for name, numbers in shown.ckpt.instrument.frequencies().items()}
     found = turning(shown.trace, site, lists)
     if found is None:
