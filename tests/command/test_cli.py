@@ -470,7 +470,6 @@ def test_a_reader_that_stops_reading_is_no_error_message() -> None:
         "--port 65535 --window --no-browser",
         "--window --port 08501",
         "--checkpoints a --checkpoints b --library c",
-        "--device cuda",
     ],
 )
 def test_app_does_the_same_whether_its_options_are_read_here_or_by_typer(
@@ -493,8 +492,8 @@ def test_every_option_of_app_is_read_without_typer() -> None:
     words = [word for p in parameters for word in (p.opts if p.is_flag else [*p.opts, "1"])]
     read = app_options(["app", *words])
     folder = Path("1")
-    own = {"checkpoints": [folder], "library": folder, "device": "1"}
-    assert len(parameters) == 6 and read == {"port": 1, "browser": False, "window": True, **own}
+    own = {"checkpoints": [folder], "library": folder}
+    assert len(parameters) == 5 and read == {"port": 1, "browser": False, "window": True, **own}
 
 
 def test_no_message_recommends_a_command_that_there_is_not() -> None:

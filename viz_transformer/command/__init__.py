@@ -63,7 +63,6 @@ def app_options(words: Sequence[str]) -> dict[str, Any] | None:
     if not words or words[0] != "app":
         return None
     options: dict[str, Any] = {"port": None, "browser": True, "window": False, "checkpoints": [], "library": None}
-    options["device"] = "cpu"
     rest = iter(words[1:])
     for word in rest:
         if word == "--no-browser":
@@ -77,8 +76,6 @@ def app_options(words: Sequence[str]) -> dict[str, Any] | None:
                 options["library"] = Path(folder)
             else:
                 options["checkpoints"].append(Path(folder))
-        elif word == "--device" and (device := next(rest, "")) and not device.startswith("-"):
-            options["device"] = device
         else:
             return None
     return options

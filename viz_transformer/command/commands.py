@@ -119,15 +119,9 @@ def app_command(
         ),
     ] = None,
     library: Annotated[Path | None, typer.Option(metavar="DIR", help="Where models that you open are kept.")] = None,
-    device: Annotated[
-        str, typer.Option(help="Where folders of transformers are computed: cpu or cuda. Other models are on the cpu.")
-    ] = "cpu",
 ) -> None:
     """Open the app in the browser; it listens on this machine only."""
-    folders = checkpoints or []
-    server.run_app(
-        port=port, browser=not no_browser, window=window, checkpoints=folders, library=library, device=device
-    )
+    server.run_app(port=port, browser=not no_browser, window=window, checkpoints=checkpoints or [], library=library)
 
 
 @cli.command(context_settings=TEXT_MAY_START_WITH_MINUS)
@@ -412,14 +406,13 @@ def evaluate(
     errors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
     ] = None,
-    device: DeviceOption = "cpu",
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = vt.load(ckpt, device=device)
+    model = vt.load(ckpt)
     measured = evaluate_checkpoint(
         model,
         file,
@@ -577,9 +570,9 @@ def import_command(
 
 
 @cli.command()
-def inspect(ckpt: CheckpointArgument, device: DeviceOption = "cpu") -> None:
-    """Print what a checkpoint is, after checking all its files and putting it on the device."""
-    print(table([*checkpoint_rows(vt.load(ckpt, device=device)), ("device", device)]))
+def inspect(ckpt: CheckpointArgument) -> None:
+    """Print what a checkpoint is, after checking all its files."""
+    print(table(checkpoint_rows(vt.load(ckpt))))
 
 
 @cli.command("list")

@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from viz_transformer import huggingface
-from viz_transformer.checkpoint.devices import PROCESSOR, name_device
 from viz_transformer.checkpoint.folders import name_folders
 from viz_transformer.ui.session.memory import keep_freed_memory
 
@@ -147,18 +145,12 @@ def run_app(
     window: bool = False,
     checkpoints: Sequence[Path] = (),
     library: Path | None = None,
-    device: str = PROCESSOR,
 ) -> None:
     """Serve the app until Ctrl-C. Prints its address in one line as soon as it is known.
 
-    checkpoints: folders of the person's own models, library: where opened ones are kept. device: where folders of
-    transformers are computed; models of this program are small, and stay on the processor. Raises ValueError for a
-    device that is not there.
+    checkpoints: folders of the person's own models, library: where opened ones are kept.
     """
     name_folders(checkpoints, library)
-    if device != PROCESSOR:
-        huggingface.check_device(device)
-    name_device(device)
     script = entry_script()
     listening, remark = bind(port)
     url = f"http://{HOST}:{listening.getsockname()[1]}"
