@@ -23,7 +23,7 @@ PLACES = {
     "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_heatmap .js-plotly-plot"),
     "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_heatmap .js-plotly-plot"),
 }
-FILLING = ("input", "positions", "tensors", "playground")
+FILLING = ("input", "positions", "tensors")
 """Pages whose picture is a chart that grows with the window: at least this share of its height."""
 SHARE = 0.6
 

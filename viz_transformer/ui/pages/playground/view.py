@@ -114,15 +114,14 @@ def project() -> None:
     frame.scenes_of_page(("play_picture", *below), caption)
 
 
-def chart(figure: Figure, *, key: str, alt: str, fills: bool = False, on_table: Asked | None = None) -> None:
-    """A figure in its place; on a projector higher and with larger type. One that `fills` is as high as the window
-    leaves it."""
+def chart(figure: Figure, *, key: str, alt: str, on_table: Asked | None = None) -> None:
+    """A figure in its place; on a projector higher and with larger type."""
     if projector.is_on():
         figure = enlarged(figure, PROJECTED)
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
     caption = f"Playground, seed {FIELDS.now().play_seed}"
-    frame.chart(figure, key=key, alt=alt, caption=caption, fills=fills, on_table=on_table, room=TALLEST)
+    frame.chart(figure, key=key, alt=alt, caption=caption, on_table=on_table, room=TALLEST)
 
 
 def sizes() -> by_hand.Sizes:
@@ -170,7 +169,7 @@ def attention() -> Question:
     )
     with st.container(key="play_picture"):
         alt = f"{title}: Q, K, products, scores, weights, V and output as tables"
-        chart(figure, key="play_row", alt=alt, fills=True, on_table=asked)
+        chart(figure, key="play_row", alt=alt, on_table=asked)
     with st.container(key="play_rest"):
         if own:
             text.paragraph(alignment_sentence(found))
@@ -274,21 +273,16 @@ def simplex() -> Question | None:
     mask = by_hand.mask_of("none", len(few.query), count)
     scaled, plain = by_hand.attend(few, mask), by_hand.attend(few, mask, scaled=False)
     names = [(f"k{j}", vector_words(key)) for j, key in enumerate(few.key)]
-    hollow = "further from the middle, unless all scores of the query are equal"
-    if scaled.divisor == 1:
-        hollow = "in the same place, as √d_k is 1"
-    points = f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row."
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="play_picture"):
         title = f"The weights of {len(few.query)} queries over {count} keys, as points of a {shape}"
         figure = drawn_simplex(_dots(scaled, plain), by_hand.corners(count), names, title=title, theme=frame.theme())
-        alt = f"Weights as points of a {shape} whose corners are the keys"
-        chart(figure, key="play_simplex", alt=alt, fills=count == 3)
-        if projector.is_on():  # the scene is the picture alone
-            text.paragraph(points)
+        chart(figure, key="play_simplex", alt=f"Weights as points of a {shape} whose corners are the keys")
+        hollow = "further from the middle, unless all scores of the query are equal"
+        if scaled.divisor == 1:
+            hollow = "in the same place, as √d_k is 1"
+        text.paragraph(f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row.")
     with right:
-        if not projector.is_on():
-            text.paragraph(points)
         _simplex_numbers(scaled, plain)
         if own:
             every = by_hand.mask_of("none", len(given.key), len(given.key))
