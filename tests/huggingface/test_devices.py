@@ -10,10 +10,16 @@ import torch
 import transformers
 from pretrained import KINDS, folder
 
+from viz_transformer.checkpoint import devices
 from viz_transformer.checkpoint import load as load_own
+from viz_transformer.checkpoint.contents import find_folder, read_summary
 from viz_transformer.command import main as program
+from viz_transformer.huggingface.folder import read_folder
 from viz_transformer.huggingface.loading import load
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.search import DecoderState
 from viz_transformer.running.tracing import trace
+from viz_transformer.ui.session import cached
 
 TOLERANCE = {"bfloat16": 0.05, "float16": 0.01}
 """Of a pass in that type to ours, as a share of the largest logit: bfloat16 has 8 bits of a number, float16 has 11."""
@@ -50,9 +56,71 @@ def test_a_device_that_is_not_there_is_a_sentence(
     ):
         with pytest.raises(ValueError, match=said):
             load("numbers-tiny", device=device)
-    with pytest.raises(SystemExit):
-        program(["translate", "numbers-tiny", "1.00", "--device", "cuda"])
-    assert "there is no GPU here" in capsys.readouterr().err
+    for words in (
+        ["translate", "numbers-tiny", "1.00"],
+        ["evaluate", "numbers-tiny"],
+        ["inspect", "numbers-tiny"],
+        ["app", "--no-browser"],
+    ):
+        with pytest.raises(SystemExit):
+            program([*words, "--device", "cuda"])
+        assert "there is no GPU here" in capsys.readouterr().err, words
+
+
+def test_the_app_computes_folders_where_it_was_told_and_its_own_models_on_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str]] = []
+    own = load_own("numbers-tiny")
+    monkeypatch.setattr(devices, "_of_the_app", "cpu")
+    monkeypatch.setattr(
+        cached.vt, "load", lambda path, *, device: asked.append((path.name, device)) or own, raising=False
+    )
+    theirs, ours = read_folder(folder(tmp_path / "model", "gpt2")), read_summary(find_folder("numbers-tiny"))
+    for device in ("cpu", "cuda"):
+        devices.name_device(device)
+        cached.checkpoint.clear()  # type: ignore[attr-defined]
+        for summary in (theirs, ours):
+            cached.checkpoint(summary)
+    cached.checkpoint.clear()  # type: ignore[attr-defined]
+    assert asked == [("model", "cpu"), ("numbers-tiny", "cpu"), ("model", "cuda"), ("numbers-tiny", "cpu")]
+
+
+def test_a_gpu_without_room_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: torch.nn.Module, device: str) -> torch.nn.Module:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(transformers.PreTrainedModel, "to", full)
+    with pytest.raises(ValueError, match=r"model has [\d,]+ numbers, more than the memory of the GPU has room for"):
+        load(folder(tmp_path / "model", "gpt2"), device="cuda")
+
+
+class Elsewhere(torch.Tensor):
+    """Numbers that say of themselves that they are on a GPU, until they are fetched."""
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return torch.device("cuda")
+
+    def cpu(self, *_: Any) -> torch.Tensor:
+        return self.as_subclass(torch.Tensor)
+
+
+def test_what_a_step_holds_is_fetched_from_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ckpt = load(folder(tmp_path / "model", "gpt2"))
+    plain = decode(ckpt, "two", max_steps=3)
+    own = DecoderState.step
+
+    def step(self: DecoderState, new: Any) -> Any:
+        logits, recorded = own(self, new)
+        return logits.as_subclass(Elsewhere), {name: value.as_subclass(Elsewhere) for name, value in recorded.items()}
+
+    monkeypatch.setattr(DecoderState, "step", step)
+    run = decode(ckpt, "two", max_steps=3)
+    assert run.tokens == plain.tokens
+    for each in run.steps:
+        assert {type(value) for value in (each.logits, *each.recorded.values(), *each.rows.values())} == {torch.Tensor}
 
 
 def test_a_model_is_computed_where_it_is_loaded_and_its_trace_is_on_the_processor(

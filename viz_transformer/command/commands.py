@@ -14,7 +14,8 @@ import orjson
 import typer
 
 import viz_transformer as vt
-from viz_transformer import __version__, analysis, checkpoint
+from viz_transformer import __version__, analysis, checkpoint, huggingface
+from viz_transformer.checkpoint import devices
 from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
@@ -119,8 +120,14 @@ def app_command(
         ),
     ] = None,
     library: Annotated[Path | None, typer.Option(metavar="DIR", help="Where models that you open are kept.")] = None,
+    device: Annotated[
+        str, typer.Option(help="Where folders of transformers are computed: cpu or cuda. Other models are on the cpu.")
+    ] = "cpu",
 ) -> None:
     """Open the app in the browser; it listens on this machine only."""
+    if device != devices.PROCESSOR:  # the usual app needs no torch before its first page
+        huggingface.check_device(device)
+        devices.name_device(device)
     server.run_app(port=port, browser=not no_browser, window=window, checkpoints=checkpoints or [], library=library)
 
 
@@ -406,13 +413,14 @@ def evaluate(
     errors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
     ] = None,
+    device: DeviceOption = "cpu",
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = vt.load(ckpt)
+    model = vt.load(ckpt, device=device)
     measured = evaluate_checkpoint(
         model,
         file,
@@ -570,9 +578,9 @@ def import_command(
 
 
 @cli.command()
-def inspect(ckpt: CheckpointArgument) -> None:
-    """Print what a checkpoint is, after checking all its files."""
-    print(table(checkpoint_rows(vt.load(ckpt))))
+def inspect(ckpt: CheckpointArgument, device: DeviceOption = "cpu") -> None:
+    """Print what a checkpoint is, after checking all its files and putting it on the device."""
+    print(table([*checkpoint_rows(vt.load(ckpt, device=device)), ("device", device)]))
 
 
 @cli.command("list")

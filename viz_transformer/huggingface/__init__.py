@@ -10,18 +10,20 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from viz_transformer.huggingface.loading import check_device
     from viz_transformer.huggingface.opening import open_folder
 
-__all__ = ["open_folder"]
+__all__ = ["check_device", "open_folder"]
 
+_HOMES = {"check_device": "loading", "open_folder": "opening"}
 NEEDED = ("transformers", "tokenizers", "sentencepiece")
 INSTALL = 'pip install -e ".[hf]"'
 
 
 def __getattr__(name: str) -> Any:
-    if name != "open_folder":
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.opening").open_folder
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def lacking() -> str | None:

@@ -9,37 +9,40 @@ import torch
 from viz_transformer import huggingface
 from viz_transformer.checkpoint import store
 from viz_transformer.checkpoint.contents import find_folder
+from viz_transformer.checkpoint.devices import PROCESSOR, check_name
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
-from viz_transformer.sentences import quoted
-
-DEVICES = ("cpu", "cuda")
 
 
-def load(where: str | Path, *, device: str = "cpu") -> Checkpoint:
+def load(where: str | Path, *, device: str = PROCESSOR) -> Checkpoint:
     """The checkpoint in a folder, ours or one from `save_pretrained`, or the bundled one of that name.
 
     device: where it is computed, "cpu" or "cuda"; traces are on the CPU either way.
 
     Runs no code of the folder's, and needs no network. Raises CheckpointError, one sentence with the file and what to
-    do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded;
-    ValueError for a device that is not there.
+    do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded; ValueError for a
+    device that is not there, or has no room for it.
     """
     check_device(device)
     ckpt = _loaded(where)
-    if device != "cpu":
+    if device != PROCESSOR:
         module = getattr(ckpt.instrument, "model", ckpt.instrument)  # what transformers made, or ours itself
         assert isinstance(module, torch.nn.Module)
-        module.to(device)
+        try:
+            module.to(device)
+        except torch.OutOfMemoryError:
+            raise ValueError(
+                f"{ckpt.name} has {ckpt.parameter_count:,} numbers, more than the memory of the GPU has room for:"
+                f" choose {PROCESSOR}"
+            ) from None
     return ckpt
 
 
 def check_device(device: str) -> None:
     """Raise ValueError for a device that is not known, and for one that is not there."""
-    if device not in DEVICES:
-        raise ValueError(f"device={quoted(device)} is not known: choose {' or '.join(DEVICES)}")
-    if device == "cuda" and not torch.cuda.is_available():
+    check_name(device)
+    if device != PROCESSOR and not torch.cuda.is_available():
         raise ValueError("there is no GPU here that torch can use, so nothing runs on cuda: choose cpu")
 
 

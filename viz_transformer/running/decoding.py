@@ -385,7 +385,9 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
     given = dict(enumerate(answer)) or job.force
     while len(steps) < (len(answer) or job.most):
         scored, recorded = state.step([fed])
-        logits, index = scored[0], len(steps)  # [V]
+        logits, index = scored[0].cpu(), len(steps)  # [V]
+        if scored.device.type != "cpu":  # a run is read there, wherever it was computed
+            recorded = {name: value.cpu() for name, value in recorded.items()}
         if state.cached:
             passes.append(recorded)
         else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
