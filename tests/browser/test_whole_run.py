@@ -18,8 +18,6 @@ def at_level(page: Page, level: str) -> None:
 
 def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(app_server, browser):
     with opened(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole") as page:
-        at_level(page, "run")
-        page.wait_for_function("vizTransformerSelection.chosen.layer === 1")  # else one looks into the first layer
         page.locator(".whole .stage").focus()
         there = {}
         for level in LEVELS[1:]:
@@ -36,6 +34,28 @@ def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(ap
             page.keyboard.press("Escape")
             at_level(page, level)
         expect(page).not_to_have_url(re.compile("level="))
+
+
+def test_what_is_looked_into_before_the_page_has_come_to_its_end_is_what_is_chosen(app_server, browser):
+    """A key may come when the picture is there and what is chosen is not: it is held back here for the while."""
+    held = """Object.defineProperty(globalThis, "vizTransformerSelection", {
+      get: () => window.kept,
+      set: (made) => {
+        window.kept = made
+        const { receive } = made
+        made.receive = (...given) => { window.said = () => receive(...given) }
+      },
+    })"""
+    chosen = {"text": "42", "kind": "encoder", "layer": "1"}
+    with opened(browser, app_server, checkpoint="numbers-any", run_view="whole", script=held, **chosen) as page:
+        page.locator(".whole .stage").focus()
+        page.wait_for_function("window.said !== undefined")
+        page.keyboard.press("+")
+        page.keyboard.press("+")
+        expect(page.locator(".whole .way [aria-current]")).to_have_text("Whole run")
+        page.evaluate("() => window.said()")
+        at_level(page, "attention")
+        expect(page.locator(".whole .way")).to_contain_text("Encoder layer 1")
 
 
 def test_a_whole_answer_is_played(app_server, browser):
@@ -74,3 +94,24 @@ def test_what_is_nearest_is_there_before_one_looks_into_it_and_the_rest_is_fetch
         )
         page.wait_for_function(has, arg={"kind": "decoder", "layer": 3, "head": 7})
         expect(page).not_to_have_url(re.compile("level="))
+
+
+def test_who_goes_into_a_layer_finds_the_chosen_head_inside_fetched_however_busy(app_server, browser):
+    """Somebody moves the pointer all the time, which puts off what is fetched at rest."""
+    there = "(place) => vizTransformerDetails.has(window.of, place)"
+    with opened(browser, app_server, checkpoint="taylor", run_view="whole", kind="cross", layer="1", heads="2") as page:
+        at_level(page, "run")
+        page.evaluate("""() => {
+          const { ask } = vizTransformerDetails
+          vizTransformerDetails.ask = (of, places) => { window.of = of; ask(of, places) }
+          setInterval(() => dispatchEvent(new PointerEvent("pointermove")), 50)
+        }""")
+        page.locator(".whole .stage").focus()
+        for _ in range(9):  # to the cross-attention of the last of three layers: the chosen one is there from the start
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        at_level(page, "layer")
+        page.wait_for_function("window.of")
+        page.wait_for_function(there, arg={"kind": "cross", "layer": 2, "head": 2})
+        page.wait_for_timeout(1000)
+        assert not page.evaluate(there, {"kind": "decoder", "layer": 2, "head": 2})

@@ -1,6 +1,7 @@
 import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
 import { details } from "./parts/details.js"
+import { doneWhen } from "./parts/done_when.js"
 import { announcer, button, element } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { openWhy } from "./parts/leads.js"
@@ -196,8 +197,10 @@ function makeWhole(root) {
     },
     /** What is said where the detail of this level is not there. */
     lack: (what) => {
-      const alone = !details.connected && root.getRootNode() === document
-      return lackSentence(what, { alone, vain: isDue(needed, placeNow().of, performance.now()) === "vain" })
+      return lackSentence(what, {
+        alone: !details.connected && alone(),
+        vain: isDue(needed, placeNow().of, performance.now()) === "vain",
+      })
     },
   }
   const scenes = {
@@ -262,16 +265,22 @@ function makeWhole(root) {
 
   // ---- from level to level
 
+  // A page tells what is chosen when it has come to its end. Who looks into the picture before looks into that.
+  const ways = doneWhen(() => alone() || selection.chosen.kind !== undefined)
+  /** Whether the picture stands on no page, where nothing is chosen by others. */
+  const alone = () => root.getRootNode() === document
+
   /** Goes one level inwards, to what is chosen; from the last one to the page of a weight. */
   function enter(fields = {}) {
-    if (level() === "weight") {
-      openWhy()
-      return
-    }
-    go(inward(level()), fields)
+    ways.do(() => {
+      if (level() === "weight") openWhy()
+      else go(inward(level()), fields)
+    })
   }
   function leave() {
-    if (level() !== "run") go(outward(level()))
+    ways.do(() => {
+      if (level() !== "run") go(outward(level()))
+    })
   }
   function go(to, fields = {}) {
     const site = siteOf(head, { ...selection.chosen, ...fields })
@@ -288,6 +297,7 @@ function makeWhole(root) {
     }
     walked = null
     hovered = null
+    onwards = to === "layer"
     selection.pick(whole, HEARD)
     fetchDetails() // not behind the frame that draws what is there already
     announce(crumbWords().at(-1).text)
@@ -297,6 +307,7 @@ function makeWhole(root) {
 
   let needed = NO_QUESTION // what was asked for last because it is looked at
   let patience = 0 // the timer of what has not come
+  let onwards = false // whether a layer was gone into: then the same key leads to its head
   const ahead = askingAhead({
     next: (isVain) =>
       details.bytesOf(head.of) >= AHEAD_BYTES
@@ -332,6 +343,11 @@ function makeWhole(root) {
       details.ask(head.of, [place])
       clearTimeout(patience)
       patience = setTimeout(made.draw, AGAIN + 50)
+    }
+    const next = headPlace(site, headNow)
+    if (onwards && details.has(head.of, place)) {
+      onwards = false
+      if (!details.has(head.of, next) && details.bytesOf(head.of) < AHEAD_BYTES) details.ask(head.of, [next])
     }
     ahead.looksAt(JSON.stringify([head.of, site.part, site.stack.name, headNow, level(), stepNow()]))
   }
@@ -628,6 +644,7 @@ function makeWhole(root) {
   }
   function beside(fields) {
     walked = null
+    onwards = false
     if (fields) selection.pick(fields)
     say(crumbWords().at(-1).text)
   }
@@ -705,6 +722,7 @@ function makeWhole(root) {
 
   const made = {
     update({ header, arrays: given }) {
+      if (head?.of !== header.of) onwards = false
       head = header
       arrays = given
       hovered = walked = painted = null
@@ -721,6 +739,7 @@ function makeWhole(root) {
       controls.box.hidden = faster.hidden = !writes()
     },
     draw() {
+      ways.look()
       const z = zoom(root)
       const width = root.clientWidth
       root.classList.toggle("narrow", width < WIDE * z)
@@ -728,10 +747,9 @@ function makeWhole(root) {
       into.hidden = level() === "weight"
       out.setAttribute("aria-disabled", String(level() === "run"))
       // alone on a page, or in the frame of a notebook, which is as high as its picture, it is as high as it asks for
-      const alone = root.getRootNode() === document
       const projected = zoom(root) > 1
-      const tall = alone ? head.height * z : projected ? tallness(root, head.height * z) : heightNow(width)
-      setFit(alone || projected ? 1 : fitting(width, tall))
+      const tall = alone() ? head.height * z : projected ? tallness(root, head.height * z) : heightNow(width)
+      setFit(alone() || projected ? 1 : fitting(width, tall))
       const height = Math.max(240, tall - way.offsetHeight - now.offsetHeight - 14 - bar.offsetHeight)
       const resized = room?.width !== width || room.height !== height
       room = { width, height }
