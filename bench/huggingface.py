@@ -9,6 +9,9 @@ import torch
 
 from bench.ratios import Result, compare, cpu_seconds, measure
 from viz_transformer import huggingface
+from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours
+from viz_transformer.analysis.inputs.vocabulary import find_entries
+from viz_transformer.analysis.layers.lens import lens, rows_at_a_glance
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.instrument import Rows
 from viz_transformer.model.tap import OFF, Recorder, Tap
@@ -35,6 +38,7 @@ CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "bert": "Bert
 IDLE, RECORDED = {"marian": "<= 1.10"}, {"marian": "<= 1.15"}
 SMALL = {"vocab_size": 50_257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": LONG}
 """GPT-2 small."""
+LARGE = {"vocab_size": 250_000, "n_embd": 64}
 
 
 def huggingface_results() -> Iterator[Result | str]:
@@ -46,6 +50,7 @@ def huggingface_results() -> Iterator[Result | str]:
         yield from _passes(name)
     yield from _long()
     yield _steps()
+    yield from _large_vocabulary()
 
 
 def _passes(name: str) -> Iterator[Result]:
@@ -126,6 +131,30 @@ def _steps() -> Result:
     return compare(
         f"GPT-2 small, recorded / generate with attentions, {STEPS} steps", recorded, generated, rounds=9, aim="<= 0.90"
     )
+
+
+def _large_vocabulary() -> Iterator[Result]:
+    """What pages work out of a text when they are opened, or another token is chosen."""
+    _, ours = _both("gpt2", {**SHAPES["gpt2"], **LARGE})
+    codec = _codec(LARGE["vocab_size"])
+    ckpt = Checkpoint("large", None, ours, None, codec, {}, "")
+    (_, rows), _ = _texts(ours, 32)
+    assert rows is not None
+    run = record(ckpt, rows[0])
+    near = rows_at_a_glance(run, "decoder", 10)
+    for what, gesture in (
+        (f"the lens at {len(near)} tokens", lambda: lens(run, ours, rows=near)),
+        ("the nearest entries", lambda: neighbours(embedding_table(ckpt, "target"), 31)),
+        ("an entry looked up", lambda: find_entries(codec.vocabulary, "2499")),
+        ("a step written", lambda: decode(ckpt, rows[0], max_steps=1)),
+    ):
+        yield measure(
+            f"gpt2 shape of width {LARGE['n_embd']}, a vocabulary of {LARGE['vocab_size']:,}: {what}",
+            lambda gesture=gesture: 1000 * cpu_seconds(gesture),
+            rounds=9,
+            unit="ms",
+            aim="<= 300",
+        )
 
 
 def _model(name: str, settings: dict[str, Any], attention: str) -> Any:

@@ -479,6 +479,7 @@ FULL = {
     "panel": "text",
     "run_view": "map",
     "part": "ffn",
+    "lens_rows": "all",
     "target": "minus seven",
     "strategy": "sampling",
     "sampling": "0.7,5,0.9,0.01,1.2,3",

@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 from builders import saved, tiny_checkpoint
-from page_driver import TEXT, csv_lines, figures, markup, open_table, opener, stale, told, words
+from page_driver import TEXT, again, csv_lines, figures, markup, open_table, opener, stale, told, words
 from wording import wording
 
+import viz_transformer.analysis.layers.lens as lens_module
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import flows, norm_view, place_of
 from viz_transformer.checkpoint import load
@@ -245,6 +246,24 @@ def test_the_table_of_the_lens_and_its_csv_hold_all_of_it(app, bundled, download
         assert float(line["probability"]) == found.top_probs[row, column, 0]
         assert float(line["its probability"]) == found.written[row, column]
         assert int(float(line["its rank"])) == found.rank[row, column]
+
+
+def test_of_a_large_vocabulary_the_lens_has_the_tokens_near_the_chosen_one_and_the_others_when_asked(
+    app, bundled, downloads, monkeypatch
+):
+    ckpt, run = the_run(bundled)
+    cost = 4 * len(ckpt.target_codec.names) * (ckpt.anatomy.own.d_model + lens_module.PER_LOGIT)
+    monkeypatch.setattr(lens_module, "AT_A_GLANCE", 2 * cost)
+    opened(app, t="3")
+    _, *body = rows(app, 1)
+    assert [cells[0][0] for cells in body] == ["2", "3"]
+    assert f"Tokens 2 to 3 of {len(run.trace.tgt)} stand here" in words(app)
+    assert [line["station"] for line in saved_csv(app, downloads, "layers_lens")].count("layer 0") == len(run.trace.tgt)
+    app.button(key="lens_all").click()
+    again(app)
+    assert len(rows(app, 1)) == 1 + len(run.trace.tgt) and "stand here" not in words(app)
+    app.button(key="lens_near").click()
+    assert len(rows(again(app), 1)) == 3
 
 
 @pytest.mark.parametrize(

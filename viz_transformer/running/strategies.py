@@ -279,7 +279,7 @@ def log_softmax(logits: Tensor) -> Tensor:
     That of a token which is all but sure is made of the others' sum, which float64 still knows: log1p(-rest).
     """
     found = logits.double().log_softmax(dim=-1)
-    if not (found > -_SURE).any():  # NaN is not
+    if not (found.amax(dim=-1) > -_SURE).any():  # NaN is not
         return found
     best, at = found.max(dim=-1, keepdim=True)
     others = found.scatter(-1, at, -math.inf)

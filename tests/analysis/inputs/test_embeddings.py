@@ -5,6 +5,7 @@ import pytest
 import torch
 from builders import SOURCE, TARGET, tiny_checkpoint
 
+from viz_transformer.analysis.inputs import embeddings
 from viz_transformer.analysis.inputs.embeddings import embedding_table, input_difference, input_sum, neighbours, spread
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import Scale
@@ -171,6 +172,20 @@ def test_equal_cosines_stand_in_order_of_id_and_left_out_ones_are_not_listed():
     assert [each.id for each in neighbours(table, 2).nearest] == [0, 1, 3]
     assert [each.id for each in neighbours(table, 2, 1, leave_out=[0]).nearest] == [1]
     assert [each.id for each in neighbours(table, 2, 2).nearest] == [0, 1]
+
+
+def test_of_many_entries_the_nearest_are_found_part_by_part(monkeypatch):
+    table = np.random.default_rng(0).integers(-2, 3, (500, 4)).astype(np.float32)  # many point the same way
+    table[3] = (1, 2, -1, 0)
+    wide = table.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        cosines = wide @ wide[3] / np.sqrt((wide**2).sum(1) * (wide[3] ** 2).sum())
+    order = [int(each) for each in np.argsort(-cosines.round(12), kind="stable") if each != 3][:20]
+    monkeypatch.setattr(embeddings, "AT_ONCE", 4 * 37)
+    found = neighbours(table, 3, 20)
+    np.testing.assert_allclose([each.cosine for each in found.nearest], cosines[order], atol=1e-12)
+    assert found.mean == pytest.approx(float(np.nanmean(np.delete(cosines, 3))))
+    assert found.without_direction == int((~table.any(1)).sum())
 
 
 def test_an_embedding_of_zeros_has_no_neighbours_and_is_nobody_s():

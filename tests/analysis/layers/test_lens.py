@@ -14,6 +14,7 @@ from viz_transformer.analysis.layers.lens import (
     lens_logits,
     lens_remarks,
     read_out,
+    rows_at_a_glance,
     stations,
     undefined_lens,
 )
@@ -121,6 +122,32 @@ def test_rows_of_a_large_vocabulary_that_follow_each_other_are_those_of_all_at_o
     assert np.array_equal(found.top_ids, whole.top_ids) and np.array_equal(found.rank, whole.rank)
     for name in ("top_probs", "divergence", "written"):
         np.testing.assert_allclose(getattr(found, name), getattr(whole, name), atol=1e-12)
+
+
+def test_a_lens_of_some_rows_is_that_part_of_the_whole_one(made):
+    ckpt, recorded = made
+    whole, part = lens(recorded, ckpt.model), lens(recorded, ckpt.model, rows=range(1, 3))
+    assert list(whole.rows) == [*range(len(recorded.tgt))] and list(part.rows) == [1, 2]
+    assert np.array_equal(part.top_ids, whole.top_ids[1:3]) and np.array_equal(part.rank, whole.rank[1:3])
+    for name in ("top_probs", "divergence", "written"):
+        np.testing.assert_allclose(getattr(part, name), getattr(whole, name)[1:3], atol=1e-6)  # other sums of float32
+    assert part.gap < 1e-5 and np.all(part.divergence[:, -1] == 0)
+
+
+def test_rows_at_a_glance_are_all_or_follow_each_other_around_the_one_that_is_looked_at(monkeypatch):
+    ckpt = tiny_checkpoint("decoder-only")
+    recorded = trace(ckpt, "uvwxuvw")
+    assert list(rows_at_a_glance(recorded, "decoder", 5)) == [*range(len(recorded.tgt))]
+    cost = 4 * len(TARGET) * (16 + lens_module.PER_LOGIT)  # four stations, vectors of 16 numbers
+    monkeypatch.setattr(lens_module, "AT_A_GLANCE", 3 * cost + 1)
+    assert [list(rows_at_a_glance(recorded, "decoder", row)) for row in (0, 2, 3, 6)] == [
+        [0, 1, 2],
+        [0, 1, 2],
+        [3, 4, 5],
+        [*range(6, len(recorded.tgt))],
+    ]
+    monkeypatch.setattr(lens_module, "AT_A_GLANCE", 1)
+    assert list(rows_at_a_glance(recorded, "decoder", 4)) == [4]
 
 
 def test_best_tokens_probabilities_and_ranks_are_those_of_the_logits(made):

@@ -15,6 +15,9 @@ from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Trace
 
+AT_ONCE = 2**18
+"""Numbers of a table that are worked on in one go, so few that a processor keeps them near."""
+
 
 @dataclass(frozen=True, eq=False)
 class InputSum:
@@ -143,7 +146,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     def part(name: str) -> torch.Tensor | None:
         return trace[f"{stack}.embed.{name}"][0, at] if f"{stack}.embed.{name}" in trace else None
 
-    embedding = torch.from_numpy(np.array(table, np.float32)[[tokens.ids[index] for index in at]])
+    embedding = torch.from_numpy(np.asarray(table, np.float32)[[tokens.ids[index] for index in at]])
     scale = trace.scalars[f"{stack}.embed.scale"]
     scaled, out = trace[f"{stack}.embed.token"][0, at], trace[f"{stack}.embed.out"][0, at]
     segment, position, before_norm = part("segment"), part("position"), part("sum")
@@ -198,18 +201,23 @@ def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequenc
     table: [V, D]. leave_out: ids that are not listed, such as special tokens; they count for mean and deviation.
     Raises ValueError for an id outside the table, and for an embedding of zeros, which points nowhere.
     """
-    vectors = np.asarray(table, np.float64)
+    vectors = np.asarray(table)
     if not 0 <= id < len(vectors):
         raise ValueError(f"id {id} is outside the vocabulary: ids go from 0 to {len(vectors) - 1}")
-    lengths = np.sqrt((vectors**2).sum(axis=1))
+    own = vectors[id].astype(np.float64)
+    lengths, products = np.empty(len(vectors)), np.empty(len(vectors))
+    many = max(1, AT_ONCE // max(1, len(own)))
+    for some in (slice(start, start + many) for start in range(0, len(vectors), many)):
+        rows = vectors[some].astype(np.float64)
+        products[some] = rows @ own
+        lengths[some] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     if not lengths[id]:
         raise ValueError("the embedding is zero in every feature: it points nowhere, so nothing is near it")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cosines = vectors @ vectors[id] / (lengths * lengths[id])
     others = np.flatnonzero((lengths > 0) & (np.arange(len(vectors)) != id))
-    order = others[np.argsort(-cosines[others], kind="stable")]
+    cosines = products / np.where(lengths > 0, lengths * lengths[id], 1)
+    order = others[_largest(cosines[others], count + len(set(leave_out)))]
     hidden = set(leave_out)
-    listed = [int(other) for other in order[: count + len(hidden)] if int(other) not in hidden][:count]
+    listed = [int(other) for other in order if int(other) not in hidden][:count]
     known = cosines[others]
     return Neighbours(
         id=id,
@@ -219,6 +227,16 @@ def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequenc
         length=float(lengths[id]),
         without_direction=int((lengths == 0).sum()),
     )
+
+
+def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Where the `count` largest stand, the largest first and equal ones in their order, without sorting the others."""
+    low = -values
+    if 0 < count < len(low):
+        near = np.flatnonzero(~(low > np.partition(low, count - 1)[count - 1]))
+    else:
+        near = np.arange(len(low))
+    return near[np.argsort(low[near], kind="stable")][:count]
 
 
 def _numbers(values: torch.Tensor | None) -> NDArray[np.float32] | None:

@@ -5,7 +5,7 @@ Source: nostalgebraist (2020), "interpreting GPT: the logit lens"; it assumes pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,10 +21,15 @@ from viz_transformer.running.strategies import log_softmax
 
 Floats = NDArray[np.float64]
 TOP = 5
-AT_ONCE = 2**22
-"""Logits of a station that are worked on in one go: rows of a large vocabulary follow each other."""
+AT_ONCE = 2**20
+"""Logits of a station that are worked on in one go, so few that a processor keeps them near: rows of a large vocabulary
+follow each other."""
 MOST_KEPT = 2**26
 """Final log-probabilities that are kept while stations are compared with them; of more, they are worked out again."""
+AT_A_GLANCE = 3 * 2**30
+"""Multiplications by the output layer for which nobody has to wait."""
+PER_LOGIT = 256
+"""What a logit costs in those once it is there: its exponential, its place among all, its part of the divergence."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ OWN_STEP = Station("own step", "logits")
 class Lens:
     """The distribution over the vocabulary at each token and station; that of the last layer is the trace's logits.
 
+    rows: the tokens that it has, whose number is T below.
     They are the run's own, unless each step was a pass of its own: then `OWN_STEP` is one more station, the logits
     that wrote the tokens, NaN and -1 where a row has no step.
     top_ids, top_probs: [T, L, 5], the most probable tokens first (fewer in a smaller vocabulary). divergence: [T, L],
@@ -53,6 +59,7 @@ class Lens:
     """
 
     stations: tuple[Station, ...]
+    rows: range
     top_ids: NDArray[np.int64]
     top_probs: Floats
     divergence: Floats
@@ -136,8 +143,30 @@ def read_out(stream: Tensor, model: Instrument, stack: StackName) -> Tensor:
     return model.read_out(stream, stack)[0].float().cpu()
 
 
-def lens(trace: Trace, model: Instrument, stack: StackName | None = None, *, own: Trace | None = None) -> Lens:
-    """The logit lens of the stack that the output layer reads, or of the given one.
+def rows_at_a_glance(trace: Trace, stack: StackName, row: int) -> range:
+    """The rows for which a lens takes no time: all, or of a large vocabulary some that follow each other, among them
+    the given one. The rows of a run are cut in the same way whichever is asked for.
+
+    Raises ValueError with one sentence where the lens is not defined.
+    """
+    if reason := undefined_lens(trace.anatomy, stack):
+        raise ValueError(reason)
+    all_stations, (_, length, size) = stations(trace.anatomy, stack), trace["logits"].shape
+    width = trace[all_stations[-1].point].shape[-1]
+    count = max(1, AT_A_GLANCE // (len(all_stations) * size * (width + PER_LOGIT)))
+    first = row // count * count
+    return range(first, min(first + count, length))
+
+
+def lens(
+    trace: Trace,
+    model: Instrument,
+    stack: StackName | None = None,
+    *,
+    own: Trace | None = None,
+    rows: range | None = None,
+) -> Lens:
+    """The logit lens of the stack that the output layer reads, or of the given one, at all rows or those given.
 
     `model` is the model of the run, `own` its `Run.own_rows`: where these are others, they are one more station.
     Raises ValueError with one sentence where the lens is not defined.
@@ -145,9 +174,19 @@ def lens(trace: Trace, model: Instrument, stack: StackName | None = None, *, own
     stack = stack or stacks_of(trace.anatomy)[-1]
     if reason := undefined_lens(trace.anatomy, stack):
         raise ValueError(reason)
-    logits, written = trace["logits"][0], _written(trace, stack)  # [T, V]; [T], -1 where it is not known
-    own_logits = own["logits"][0] if own is not None and own.of_steps else None
+    rows = range(trace["logits"].shape[1]) if rows is None else rows
+    at = slice(rows.start, rows.stop)
+    logits, written = trace["logits"][0, at], _written(trace, stack)[at]  # [T, V]; [T], -1 where it is not known
+    own_logits = own["logits"][0, at] if own is not None and own.of_steps else None
     all_stations = stations(trace.anatomy, stack)
+    config = trace.anatomy.config
+    joined = config is not None and config.norm_kind == "positions-and-features"
+
+    def read(station: Station) -> Tensor:
+        """The logits of its rows, [T, V]: each row by itself, but where a norm joins all of them."""
+        stream = trace[station.point]
+        return read_out(stream, model, stack)[at] if joined else read_out(stream[:, at], model, stack)
+
     size = max(1, AT_ONCE // logits.shape[-1])
     blocks = [slice(start, start + size) for start in range(0, len(logits), size)]
 
@@ -156,31 +195,35 @@ def lens(trace: Trace, model: Instrument, stack: StackName | None = None, *, own
         found = log_softmax(logits[blocks[block]])
         return found, found.exp()
 
-    def column(read: Tensor, *, may_lack: bool = False) -> list[Tensor]:
-        """What the lens has of one station, whose logits are `read`."""
+    def column(made: Tensor, *, may_lack: bool = False) -> list[Tensor]:
+        """What the lens has of one station, whose logits are `made`."""
         parts = (
-            _column(log_softmax(read[rows]), *final(block), written[rows], may_lack=may_lack)
-            for block, rows in enumerate(blocks)
+            _column(log_softmax(made[some]), *final(block), written[some], may_lack=may_lack)
+            for block, some in enumerate(blocks)
         )
         return [torch.cat(each) for each in zip(*parts, strict=True)]
 
-    columns = [column(read_out(trace[station.point], model, stack)) for station in all_stations[:-1]]
+    columns = [column(read(station)) for station in all_stations[:-1]]
     columns.append(column(logits))
     if own_logits is not None:
         columns.append(column(own_logits, may_lack=True))
     top_ids, top_probs, divergences, own_probs, ranks = (
         torch.stack(each, dim=1).numpy() for each in zip(*columns, strict=True)
     )
-    again = read_out(trace[all_stations[-1].point], model, stack)
     return Lens(
         stations=(*all_stations, *([] if own_logits is None else [OWN_STEP])),
+        rows=rows,
         top_ids=top_ids,
         top_probs=top_probs,
         divergence=divergences,
         written=own_probs,
         rank=ranks,
-        gap=float((again - logits).abs().max()),
+        gap=_largest_gap(read(all_stations[-1]), logits, blocks),
     )
+
+
+def _largest_gap(one: Tensor, other: Tensor, blocks: Sequence[slice]) -> float:
+    return float(torch.stack([(one[some] - other[some]).abs().max() for some in blocks]).max())
 
 
 def _column(
@@ -212,9 +255,10 @@ def divergence(final: Tensor, other: Tensor) -> Tensor:
 def _divergence(final: Tensor, probs: Tensor, other: Tensor) -> Tensor:
     """The same where the final probabilities are known."""
     terms = (final - other).mul_(probs)
-    if not bool(terms.isfinite().all()):  # of a probability of 0, or a row that lacks
-        terms = torch.where(probs > 0, terms, 0.0)
-    return terms.sum(dim=-1).clamp(min=0)
+    found = terms.sum(dim=-1)
+    if not bool(found.isfinite().all()):  # of a probability of 0, or a row that lacks
+        found = torch.where(probs > 0, terms, 0.0).sum(dim=-1)
+    return found.clamp(min=0)
 
 
 def _written(trace: Trace, stack: StackName) -> Tensor:

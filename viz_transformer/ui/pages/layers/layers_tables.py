@@ -76,10 +76,10 @@ def token_name(shown: Shown, stack: StackName, row: int) -> str:
     return tokens_of(shown.trace, stack).tokens[row]
 
 
-def drawn_rows(shown: Shown, stack: StackName) -> list[int]:
-    """The positions that have a row: no padding, and the first 200 of a long text."""
+def drawn_rows(shown: Shown, stack: StackName, among: range | None = None) -> list[int]:
+    """The positions, or those `among` them, that have a row: no padding, and the first 200 of a long text."""
     padding = added_padding(tokens_of(shown.trace, stack))
-    return [row for row, is_padding in enumerate(padding) if not is_padding][:MOST_ROWS]
+    return [row for row in among or range(len(padding)) if not padding[row]][:MOST_ROWS]
 
 
 def say_what_is_left_out(shown: Shown, stack: StackName, drawn: Sequence[int]) -> None:

@@ -9,10 +9,19 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.layers.lens import OWN_STEP, Lens, lens, lens_remarks, undefined_lens
+from viz_transformer.analysis.layers.lens import (
+    OWN_STEP,
+    Lens,
+    lens,
+    lens_remarks,
+    rows_at_a_glance,
+    undefined_lens,
+)
+from viz_transformer.analysis.layers.sublayers import tokens_of
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import StackName, stacks_of
 from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.pages.layers.fields import FIELDS
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
     drawn_rows,
@@ -21,18 +30,27 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_html,
     token_index,
 )
+from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
 
 @kept(8)
-def _lens(shown: Shown) -> Lens:
-    return lens(shown.trace, shown.ckpt.instrument, own=shown.run.own_rows)
+def _lens(shown: Shown, first: int, end: int) -> Lens:
+    return lens(shown.trace, shown.ckpt.instrument, own=shown.run.own_rows, rows=range(first, end))
 
 
 def lens_of(shown: Shown, stack: StackName) -> Lens | None:
-    """The lens of a stack; None where there is none."""
-    return None if undefined_lens(shown.trace.anatomy, stack) else _lens(shown)
+    """The lens of a stack at the chosen token and as many others as take no time; None where there is none."""
+    if undefined_lens(shown.trace.anatomy, stack):
+        return None
+    rows = rows_at_a_glance(shown.trace, stack, chosen_token(stack))
+    return _lens(shown, rows.start, rows.stop)
+
+
+def _whole(shown: Shown, stack: StackName) -> Lens:
+    """The lens at all tokens."""
+    return _lens(shown, 0, len(tokens_of(shown.trace, stack)))
 
 
 def lens_panel(shown: Shown) -> None:
@@ -45,17 +63,43 @@ def lens_panel(shown: Shown) -> None:
     read = stacks_of(anatomy)[-1]
     if undefined_lens(anatomy, read):
         return
-    found = _lens(shown)
+    near = lens_of(shown, read)
+    assert near is not None
+    found = near if FIELDS.now().lens_rows == "near" else _whole(shown, read)
     text.paragraph(" ".join(lens_remarks(anatomy)))
     _lens_html(shown, read, found)
+    _which_rows(shown, read, near)
     pictures.table_button(
-        lambda: lens_table(shown, read, found),
+        lambda: lens_table(shown, read, _whole(shown, read)),
         note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the distribution of the"
         f" {'last pass' if _has_own(found) else 'last layer'}, in nats; rank 0: most probable.",
         name=labels.file_name(shown.summary.name, "logit-lens"),
         key="layers_lens",
     )
     text.paragraph(lens_words(shown, read, found))
+
+
+def _which_rows(shown: Shown, stack: StackName, near: Lens) -> None:
+    """Where a lens of all tokens takes time: which stand here, and a button for the others."""
+    count = len(tokens_of(shown.trace, stack))
+    if len(near.rows) == count:
+        return
+    if FIELDS.now().lens_rows == "all":
+        back = {"lens_rows": "near"}
+        st.button(
+            "Only those near the chosen one", key="lens_near", type="tertiary", on_click=state.select, kwargs=back
+        )
+        return
+    first, last = near.rows[0], near.rows[-1]
+    which = f"Token {first} of" if first == last else f"Tokens {first} to {last} of"
+    size = shown.trace["logits"].shape[-1]
+    text.paragraph(
+        f"{which} {count} stand here, because each is compared with {size:,} entries behind each layer; the table has"
+        " all."
+    )
+    st.button(
+        f"All {count} tokens", key="lens_all", type="tertiary", on_click=state.select, kwargs={"lens_rows": "all"}
+    )
 
 
 def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
@@ -68,7 +112,7 @@ def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
     )
     if not _has_own(found):
         return f"{words}The last column is the run's own logits; its stream, read out once more, gives {same}."
-    rows = [step.position for step in shown.run.steps]
+    rows = [at for step in shown.run.steps if (at := step.position - found.rows.start) in range(len(found.rows))]
     other = int((found.top_ids[rows, -1, 0] != found.top_ids[rows, -2, 0]).sum())
     return (
         f"{words}The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; its"
@@ -90,17 +134,18 @@ def _final(found: Lens) -> str:
 def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
     """The lens as a table, token x layer."""
     trace, chosen = shown.trace, chosen_token(stack)
-    drawn = drawn_rows(shown, stack)
+    drawn = drawn_rows(shown, stack, found.rows)
+    at = [row - found.rows.start for row in drawn]
     writes = stack == "decoder"
     last = len(found.stations) - 1 - _has_own(found)
     names = [station.name for station in found.stations]
     names[0] = "embedding" if last else names[0]
     names[last] += f" = {_final(found)}"
-    has_step = found.top_ids[drawn, :, 0] >= 0
-    means = [found.divergence[drawn, column][has_step[:, column]].mean() for column in range(len(names))]
+    has_step = found.top_ids[at, :, 0] >= 0
+    columns = [found.divergence[at, column][has_step[:, column]] for column in range(len(names))]
+    means = [labels.number(float(each.mean()), 2) if each.size else "–" for each in columns]
     head = "".join(
-        f"<th>{html.escape(name)}<i>mean KL {labels.escape(labels.number(float(kl), 2))}</i></th>"
-        for name, kl in zip(names, means, strict=True)
+        f"<th>{html.escape(name)}<i>mean KL {labels.escape(kl)}</i></th>" for name, kl in zip(names, means, strict=True)
     )
     body = []
     for row in drawn:
@@ -115,10 +160,12 @@ def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-lens"><thead><tr>'
         f"<th>reads</th>{wrote}{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
-    say_what_is_left_out(shown, stack, drawn)
+    if len(found.rows) == len(tokens_of(shown.trace, stack)):
+        say_what_is_left_out(shown, stack, drawn)
 
 
 def _lens_cell(shown: Shown, found: Lens, row: int, column: int, next_id: int | None) -> str:
+    row -= found.rows.start
     ids, probs = found.top_ids[row, column].tolist(), found.top_probs[row, column].tolist()
     if ids[0] < 0:
         return "<td>–</td>"

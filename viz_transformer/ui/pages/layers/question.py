@@ -20,7 +20,8 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     none."""
     if not shown.trace.next_tokens:
         return None
-    written, ranks = shown.trace.next_tokens[position], found.rank[position]
+    written, at = shown.trace.next_tokens[position], position - found.rows.start
+    ranks = found.rank[at]
     stations = [station.name for station in found.stations]
     if written is None or (ranks < 0).all():
         return None
@@ -28,14 +29,14 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     last = len(ranks) - (found.stations[-1] == OWN_STEP)
     behind = np.flatnonzero(ranks[:last] != 0)
     first = 0 if not behind.size else int(behind[-1]) + 1
-    end = percent(float(found.written[position, last - 1]))
+    end = percent(float(found.written[at, last - 1]))
     if first == last:
         name = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
-        best = cited(name[int(found.top_ids[position, last - 1, 0])])
+        best = cited(name[int(found.top_ids[at, last - 1, 0])])
         return Question(asks, f"From none: at the end it has {end}, and {best} has more.")
     if first == 0:
         return Question(asks, f"From the {stations[0]} on: {end} at the end.")
-    before = percent(float(found.written[position, first - 1]))
+    before = percent(float(found.written[at, first - 1]))
     return Question(asks, f"From {stations[first]} on: {before} before it, {end} at the end.")
 
 
