@@ -17,7 +17,8 @@ def whole_details(details: Sequence[bytes], answer: Callable[[Sequence[Mapping[s
     """Tell the browser details of runs, each value several `together`. It keeps them, so what was visited is there.
 
     Each value has a component of its own, apart from the picture: Streamlit sends again only what has changed. What the
-    browser lacks it asks for, by the places, and gets the answer without a run of the page.
+    browser lacks it asks for, by the places, and gets the answer without a run of the page. What answers stands before
+    all of them: Streamlit knows a fragment by its place, and drops what is asked of one that has moved.
     """
 
     def asked() -> None:
@@ -27,6 +28,6 @@ def whole_details(details: Sequence[bytes], answer: Callable[[Sequence[Mapping[s
         _detail(key=_ASKED, data=answer(wanted), on_ask_change=lambda: None)
 
     with st.container(key="details"):
+        st.fragment(asked)()
         for number, data in enumerate(details):
             _detail(key=f"whole_detail_{number}", data=data)
-        st.fragment(asked)()
