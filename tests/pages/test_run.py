@@ -826,8 +826,8 @@ def test_the_table_of_the_whole_run_has_a_row_for_each_sub_layer(app, bundled):
 def inside(app):
     """Of each picture that has any, the details that the browser is told before it asks."""
     told = [payload.unpack(each.bytes) for each in components(app, "whole_detail")]
-    assert told[-1] == ({"answers": True}, {}), "nothing was asked for"
-    return [[values.tobytes() for values in arrays.values()] for _, arrays in told[:-1]]
+    assert told[0] == ({"answers": True}, {}), "nothing was asked for"
+    return [[values.tobytes() for values in arrays.values()] for _, arrays in told[1:]]
 
 
 DEEPER = {"run_view": "whole", "kind": "cross", "layer": "1", "heads": "2", "t": "3", "i": "4"}
