@@ -532,6 +532,7 @@ FULL = {
     "play_heads": "4",
     "projector": "on",
     "scene": "1",
+    "stop": "2",
     "mask_of": "size",
     "mask_batch": "0.07\n1",
     "mask_text": "1",

@@ -506,7 +506,7 @@ def test_the_address_states_fields_in_the_order_in_which_they_are_declared():
 def test_a_session_that_began_before_a_page_declared_its_fields_gets_them_with_the_next_run():
     app = opened(text="1.00", scale="row")
     app.session_state["selection"] = state.Selection({state.SHARED.owner: values(app)[state.SHARED.owner]})
-    assert len(selection(app)) == 30 and "dec_node" not in selection(app)
+    assert len(selection(app)) == 31 and "dec_node" not in selection(app)
     app.text_input(key="text").set_value("2.00").run()  # with which dec_node is forgotten
     assert not app.exception
     assert selection(app) == {**state.DEFAULTS, "text": "2.00", "scale": "row"}
@@ -530,8 +530,8 @@ def test_a_field_is_declared_once_and_each_page_s_are_known():
         state.declare(Again)
     assert state.DEFAULTS["play_seed"] == 0
     folders = {path.parent.name for path in Path(pages.__file__).parent.glob("*/fields.py")}
-    assert len(folders) == 11 and len(state.SHARED.names) == 30
-    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 86
+    assert len(folders) == 11 and len(state.SHARED.names) == 31
+    assert {*state.DEFAULTS} == {*state.fields()} and len(state.DEFAULTS) == 88
 
 
 def test_pages_read_their_own_fields_as_one_typed_value():

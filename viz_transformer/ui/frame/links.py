@@ -61,11 +61,11 @@ def asks(file: Path) -> str:
 
 
 TOUR = (
-    ("Input", "1 read"),
-    ("Attention", "2 look"),
-    ("One weight", "3 compute"),
-    ("Layers", "4 add"),
-    ("Decoding", "5 write"),
+    ("Input", "read"),
+    ("Attention", "look"),
+    ("One weight", "compute"),
+    ("Layers", "add"),
+    ("Decoding", "write"),
 )
 """The stops of a run through the model, in the order of the forward pass: the page, and what happens there."""
 
@@ -76,13 +76,33 @@ def tour() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="tour"):
         text.paragraph("This run in five stops:")
-        for title, does in TOUR:
-            to(title, does)
+        for number, (title, does) in enumerate(TOUR, start=1):
+            to(title, f"{number} {does}", stop=str(number))
         st.button("Not now", key="tour_over", on_click=_end_tour, type="tertiary")
 
 
 def _end_tour() -> None:
     st.session_state[_TOUR] = "over"
+
+
+def stop(title: str) -> None:
+    """Beside the heading of a stop of the run in five stops: which it is, and what leads on to the next.
+
+    A reader who goes to any other page has left that way.
+    """
+    if not (number := state.SHARED.now().stop):
+        return
+    page, does = TOUR[number - 1]
+    if page != title:
+        state.correct(stop=0)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key="stop"):
+        text.paragraph(f"Stop {number} of {len(TOUR)}: {does}")
+        if number < len(TOUR):
+            to(TOUR[number][0], f"Next stop: {TOUR[number][1]}", stop=str(number + 1))
+        else:
+            to(TOUR_ON, f"Back to {TOUR_ON}", stop="0")
+        st.button("End", key="stop_over", on_click=state.select, kwargs={"stop": 0}, type="tertiary")
 
 
 _LEVELS = {"run": None, "layer": "Layers", "attention": "Attention", "weight": None}

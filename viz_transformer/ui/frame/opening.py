@@ -48,6 +48,7 @@ def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, P
 
     frame.begin(files)
     frame.sidebar(page.title)
+    links.stop(page.title)
     page.run()
     links.to_next(page.title)
     frame.end()

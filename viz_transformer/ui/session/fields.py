@@ -14,6 +14,7 @@ from viz_transformer.ui.session.declaring import (
     Reading,
     declared,
     different_numbers,
+    one_number_of,
     one_of,
     some_of,
 )
@@ -148,6 +149,8 @@ class Shared:
     # The projector, and which of the page's scenes is on it.
     projector: str = declared("off", one_of(("on", "off"), "on or off"), picked=True)
     scene: int = declared(0, NUMBER, picked=True)
+    # The stop of the run in five stops that a reader is at; 0 off that way.
+    stop: int = declared(0, one_number_of(range(6), "a stop of the run in five stops, 1 to 5, or 0 for none"))
     # The pinned run, B; None without one. shown: both beside each other (also None), A, B, or A-B.
     pin_checkpoint: str | None = declared(None, TEXT)
     pin_text: str | None = declared(None, TEXT, typed="A pinned text")
