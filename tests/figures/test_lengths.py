@@ -31,6 +31,11 @@ def test_the_limit_of_a_filter_is_a_line_behind_the_last_length_that_it_keeps():
     assert not length_histogram({"source": [1, 5, 9]}, title="lengths", limits={"source": 10}).layout.shapes
 
 
+def test_the_names_of_the_sides_stand_above_the_lines_and_not_over_them():
+    legend = length_histogram({"source": [1], "target": [2]}, title="lengths").layout.legend
+    assert (legend.yref, legend.yanchor) == ("paper", "bottom")
+
+
 def test_no_texts_are_an_error():
     for lengths in ({}, {"source": []}):
         with pytest.raises(ValueError, match="no texts"):

@@ -55,7 +55,7 @@ def length_histogram(
         xaxis={"range": [-0.5, longest + width], "title": {"text": unit}},
         yaxis={"rangemode": "tozero", "tickformat": ",d", "title": {"text": "texts"}},
         showlegend=len(arrays) > 1,
-        legend={"yref": "paper", "font": {"size": 14}},
+        legend={"yref": "paper", "yanchor": "bottom", "font": {"size": 14}},
     )
 
 
