@@ -221,6 +221,14 @@ def test_without_snapshots_the_training_tab_is_there_on_a_projector(app_server, 
         expect(page.locator(".vt-caption")).to_contain_text("numbers, training")
 
 
+def test_the_cards_of_the_bundled_models_end_above_the_caption(app_server, browser):
+    with opened(browser, app_server, "/models", checkpoint="taylor", projector="on") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        scene(page, 0)
+        ends = [card["y"] + card["height"] for card in (each.bounding_box() for each in page.locator(".vt-card").all())]
+        assert len(ends) == 11 and max(ends) <= page.evaluate(_EDGES)["caption"]
+
+
 def test_all_heads_fill_their_scene_and_the_scores_have_one_of_their_own(app_server, browser):
     view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", "scene": 2}
     with opened(browser, app_server, "/attention", **view) as page:
