@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from pretrained import KINDS, PAIRS, WRITING
+from pretrained import KINDS, PAIRS, WRITING, folder, likely_pieces
 
 from viz_transformer.analysis.inputs.embeddings import embedding_table, input_sum
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.huggingface.loading import load
+from viz_transformer.model import positions
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.record import Trace
@@ -236,3 +239,19 @@ def test_the_lens_ends_with_the_runs_own_logits(opened: Opened, name: str) -> No
 
 def test_the_families_that_read_two_texts_are_all_here() -> None:
     assert set(PAIRS) == {"t5", "mt5", "switch_transformers", "bart", "marian", "mbart", "pegasus", "m2m_100"}
+
+
+def test_sines_are_found_out_without_a_row_for_each_token_before_a_padding_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = len(likely_pieces()) + 2
+    where = folder(tmp_path / "marian", "marian", pad_token_id=end, max_position_embeddings=32)
+    made, table = [], positions.sinusoid_table
+
+    def counted(length: int, *given: Any, **more: Any) -> torch.Tensor:
+        made.append(length)
+        return table(length, *given, **more)
+
+    monkeypatch.setattr(positions, "sinusoid_table", counted)
+    assert load(where).anatomy.positions == "sinusoidal-halves"
+    assert max(made) == 32 < end

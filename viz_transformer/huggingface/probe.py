@@ -94,7 +94,8 @@ def _unseen(
 
 def _formula(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> str | None:
     """The word of a formula by which the tables of all stacks are made whose rows were added; None if there is none."""
-    tables, pad = [], model.model.config.pad_token_id
+    tables: list[Tensor] = []
+    pad = model.model.config.pad_token_id
     for stack in stacks_of(model.anatomy):
         added = values.get(f"{stack}.embed.position")
         if added is None:
@@ -102,13 +103,24 @@ def _formula(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> str | Non
         table = model.table("positions", stack)[: model.anatomy.max_source].cpu()
         if not torch.equal(table[: added.size(1)], added[0]):
             return None
-        tables.append(table)
+        if not any(torch.equal(table, other) for other in tables):
+            tables.append(table)
+    behind = [] if pad is None or not 0 <= pad < min(map(len, tables)) else [pad + 1]
     for word in FORMULAS:
-        for first in {0, 0 if pad is None else pad + 1}:  # where position 0 stands in it
-            made = (ENCODINGS[word].table(len(table) + first, table.size(1))[first:] for table in tables)
-            if all(torch.allclose(table, each, rtol=0, atol=1e-3) for table, each in zip(tables, made, strict=True)):
+        for first in (0, *behind):  # where position 0 stands in it
+            if all(_follows(table, word, first) for table in tables):
                 return word
     return None
+
+
+def _follows(table: Tensor, word: str, first: int) -> bool:
+    """Whether a formula makes the table, whose position 0 is the formula's `first`: a few rows tell most apart."""
+    for count in (3, len(table)):
+        rows = table[:count]
+        made = ENCODINGS[word].table(len(rows) + first, table.size(1))[first:]
+        if not torch.allclose(rows, made, rtol=0, atol=1e-3):
+            return False
+    return True
 
 
 def _layers(model: HuggingFaceModel) -> Iterator[tuple[str, LayerPlaces]]:
