@@ -27,11 +27,13 @@ from page_driver import (
 )
 from wording import wording
 
+from viz_transformer.analysis.attention import head_scores as scores_module
 from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
-from viz_transformer.analysis.attention.maps import special_positions
+from viz_transformer.analysis.attention.maps import layer_weights, special_positions
 from viz_transformer.checkpoint import load
 from viz_transformer.running.tracing import trace
 from viz_transformer.sentences import capitalised
+from viz_transformer.ui.pages.attention import view
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
 
@@ -117,6 +119,19 @@ def test_the_map_of_an_encoder_alone_is_that_of_its_pass(app, tmp_path, models_i
 
 
 # ---- several heads, derived pictures, switches
+
+
+def test_weights_of_a_layer_are_asked_for_once_for_thumbnails_and_scores(app, bundled, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        view, "layer_weights", lambda run, kind, layer: asked.append(layer) or layer_weights(run, kind, layer)
+    )
+    monkeypatch.setattr(scores_module, "layer_weights", lambda *given: pytest.fail("the page has them"))
+    monkeypatch.setattr(view, "key_shares", lambda *given, **specials: ())
+    opened(app, kind="decoder", text="8.6421")
+    assert asked == [0, 1, 2]
+    again(app)
+    assert asked == [0, 1, 2]
 
 
 def test_several_heads_are_maps_and_lines_of_their_own(app, bundled):

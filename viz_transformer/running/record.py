@@ -188,6 +188,8 @@ class Trace:
             head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
             by_head = split_heads(self.output_maps[site][None], head_out.size(1))  # W_O's columns: [1, H, D, E]
             return head_out[:, heads] @ by_head[:, heads].transpose(-2, -1)
+        if what == "weights" and len(range(self.values[f"{site}.query"].size(1))[heads]) > 1:
+            return self._head_by_head(name, heads)
         divisor = self.scalars[f"{site}.divisor"]
         query, key, bias = (self.values.get(f"{site}.{part}") for part in ("query", "key", "bias"))
         assert query is not None and key is not None
@@ -199,6 +201,16 @@ class Trace:
             return scores
         fill = MASK_FILLS[self.anatomy.config.mask_fill] if self.anatomy.config is not None else LOWEST_ADDED
         return fill(scores, _of_heads(self.values[f"{site}.mask"], heads))
+
+    def _head_by_head(self, name: str, heads: slice) -> Tensor:
+        """Weights of some heads in one tensor, one after the other: what one takes besides is much less than all."""
+        site = name.rpartition(".")[0]
+        query, key = self.values[f"{site}.query"], self.values[f"{site}.key"]
+        wanted = range(query.size(1))[heads]
+        made = query.new_empty(query.size(0), len(wanted), query.size(2), key.size(2))
+        for place, head in enumerate(wanted):
+            made[:, place] = self.of_head(name, head)
+        return made
 
     def of_head(self, name: str, head: int) -> Tensor:
         """The part [B, ...] of one head of a point that has an axis of heads: of one that is made on demand, no more is

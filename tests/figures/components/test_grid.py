@@ -12,7 +12,13 @@ from playwright.sync_api import Browser
 
 from viz_transformer.figures import theme
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.grid import GridScore, grid_height, grid_payload
+from viz_transformer.figures.components.grid import (
+    GridScore,
+    grid_height,
+    grid_payload,
+    open_thumbnails,
+    thumbnails,
+)
 
 
 def softmax_rows(*shape: int, mask: NDArray[Any] | bool = True) -> NDArray[np.float32]:
@@ -278,3 +284,15 @@ def test_no_large_weight_is_lost_where_cells_are_smaller_than_pixels(browser: Br
     for picture in drawn(browser, np.eye(side, dtype=np.float32)[None, None]):
         assert (picture == theme.LIGHT.encoder[6]).any(axis=0).all()
         assert (picture == theme.LIGHT.encoder[6]).any(axis=1).all()
+
+
+def test_what_thumbnails_were_made_of_is_not_needed_any_more():
+    maps = np.random.default_rng(0).random((2, 3, 130, 70), dtype=np.float32)
+    mask = np.tri(130, 70, dtype=bool)
+    maps = np.where(mask, maps, 0)
+    maps[1, 0, 3] = np.nan
+    words = {"kind": "cross", "title": "All heads", "caption": "all heads", "name": "heads"}
+    small = [thumbnails(layer) for layer in maps]
+    assert {each.shape for each in small} == {(3, 64, 64)}
+    whole = grid_payload(maps, mask=mask, **words)
+    assert grid_payload(small, mask=open_thumbnails(mask), tokens=(130, 70), **words) == whole

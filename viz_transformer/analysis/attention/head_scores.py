@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ def head_scores(
     *,
     source_special: Sequence[bool] | None = None,
     target_special: Sequence[bool] | None = None,
+    weighed: Iterable[tuple[NDArray[np.float32], Booleans]] | None = None,
 ) -> tuple[Score, ...]:
     """The scores of all heads of one kind of attention: "entropy", "distance", "diagonal", "previous token", "first
     token", "end token", for cross-attention "monotonicity", and "contribution / weight". Of one text they are noise:
@@ -61,6 +62,7 @@ def head_scores(
     give NaN. Where contributions are undefined (`contribution_norms` says when), no row has "contribution / weight".
     source_special, target_special: True where a start, end or padding token stands, which a trace does not know
     (`attention.special_positions` does). Each kind needs those of the sides that it reads.
+    weighed: weights and mask of each layer in turn, as `layer_weights` has them, for whoever needs them too.
     Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
     """
     layers = layer_count(trace, kind)
@@ -70,11 +72,13 @@ def head_scores(
     measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
     values, baseline = ({name: np.full((layers, heads), np.nan) for name in measures} for _ in range(2))
     n = {name: np.zeros((layers, heads), dtype=np.int64) for name in measures}
-    for layer in range(layers):
-        weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
+    weighed = (layer_weights(trace, kind, layer) for layer in range(layers)) if weighed is None else weighed
+    for layer, (weights, mask) in enumerate(weighed):  # [H, Q, K]
+        own, opened = lengths[layer], None
         for head in range(len(weights)):
-            own = lengths[layer]
-            rows = _Rows.of(weights[head], mask[head], layout, None if own is None else own[head])
+            if opened is None or mask.strides[0]:  # one for all heads is looked at once
+                opened = _Open.of(mask[head], layout)
+            rows = _Rows.of(weights[head], opened, layout, None if own is None else own[head])
             for name, measure in measures.items():
                 values[name][layer, head], baseline[name][layer, head], n[name][layer, head] = measure.of(rows)
     return tuple(
@@ -97,28 +101,56 @@ class _Layout:
 
 
 @dataclass(frozen=True, eq=False)
+class _Open:
+    """The R rows of a head that count, and which keys they may read."""
+
+    queries: NDArray[np.int64]  # [R]: their positions
+    allowed: Booleans  # [R, K]
+    each: Floats  # [R, K]: 1 where allowed, else 0
+    share: Floats  # [R]: 1 / allowed keys
+    distance: Floats  # [R, K]
+    even_distance: Floats  # [R]: the mean over the allowed keys
+
+    @classmethod
+    def of(cls, mask: Booleans, layout: _Layout) -> _Open:
+        queries = np.flatnonzero(layout.counted & mask.any(axis=-1))
+        allowed, distance = _of_rows(mask, queries), _of_rows(layout.distance, queries)
+        each = allowed.astype(np.float64)
+        share = 1 / each.sum(axis=-1)
+        return cls(queries, allowed, each, share, distance, np.einsum("qk,qk->q", each, distance) * share)
+
+
+@dataclass(frozen=True, eq=False)
 class _Rows:
     """The R rows of one head that count."""
 
     weights: Floats  # [R, K]; 0 in masked cells
-    allowed: Booleans  # [R, K]
-    share: Floats  # [R]: 1 / allowed keys
-    queries: NDArray[np.int64]  # [R]: their positions
+    open: _Open
     layout: _Layout
     lengths: Floats | None  # [K]: what a weight of 1 on the key adds; None where that is undefined
 
     @classmethod
-    def of(cls, weights: NDArray[np.float32], mask: Booleans, layout: _Layout, lengths: Floats | None) -> _Rows:
-        queries = np.flatnonzero(layout.counted & mask.any(axis=-1))
-        allowed = mask[queries]
-        return cls(
-            weights=np.where(allowed, weights[queries].astype(np.float64), 0.0),
-            allowed=allowed,
-            share=1 / allowed.sum(axis=-1),
-            queries=queries,
-            layout=layout,
-            lengths=lengths,
-        )
+    def of(cls, weights: NDArray[np.float32], opened: _Open, layout: _Layout, lengths: Floats | None) -> _Rows:
+        counted = _of_rows(weights, opened.queries).astype(np.float64)
+        np.copyto(counted, 0.0, where=~opened.allowed)
+        return cls(counted, opened, layout, lengths)
+
+    @property
+    def allowed(self) -> Booleans:
+        return self.open.allowed
+
+    @property
+    def share(self) -> Floats:
+        return self.open.share
+
+    @property
+    def queries(self) -> NDArray[np.int64]:
+        return self.open.queries
+
+
+def _of_rows(values: NDArray[Any], queries: NDArray[np.int64]) -> NDArray[Any]:
+    """These rows; of all of them no copy is made."""
+    return values if len(queries) == len(values) else values[queries]
 
 
 CONTRIBUTION = "contribution / weight"
@@ -183,15 +215,15 @@ def _mass_on(keys: Callable[[_Rows], NDArray[np.int64]], name: str) -> _Measure:
 def _entropy(rows: _Rows) -> _Result:
     """Shannon (1948), divided by its largest value; zero weights count as 0, the limit of p log p."""
     several = rows.share < 1
-    weights = rows.weights[several]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(weights == 0, 0.0, weights * np.log(weights))
-    return _mean(0.0 - terms.sum(axis=-1) / -np.log(rows.share[several]), np.ones(len(weights)))
+    weights = _of_rows(rows.weights, np.flatnonzero(several))
+    terms = np.zeros_like(weights)
+    with np.errstate(invalid="ignore"):
+        np.log(weights, out=terms, where=weights != 0)
+    return _mean(0.0 - np.einsum("qk,qk->q", weights, terms) / -np.log(rows.share[several]), np.ones(len(weights)))
 
 
 def _mean_distance(rows: _Rows) -> _Result:
-    distance = rows.layout.distance[rows.queries]
-    return _mean((rows.weights * distance).sum(axis=-1), (rows.allowed * distance).sum(axis=-1) * rows.share)
+    return _mean(np.einsum("qk,qk->q", rows.weights, rows.open.distance), rows.open.even_distance)
 
 
 def _mass(rows: _Rows, keys: NDArray[np.int64]) -> _Result:
@@ -216,8 +248,8 @@ def _contribution(rows: _Rows) -> _Result:
         return _mean(np.empty(0), np.empty(0))
     total = rows.weights.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = (rows.weights * rows.lengths).sum(axis=-1) / total
-    even = (rows.allowed * rows.lengths).sum(axis=-1) * rows.share
+        values = rows.weights @ rows.lengths / total
+    even = rows.open.each @ rows.lengths * rows.share
     return _mean(values[total != 0], even[total != 0])
 
 
@@ -265,7 +297,7 @@ def key_shares(
     weights, mask = layer_weights(trace, kind, layer)
     if not 0 <= head < len(weights):
         raise ValueError(f"there is no head {head}: heads go from 0 to {len(weights) - 1}")
-    rows = _Rows.of(weights[head], mask[head], layout, lengths[head])
+    rows = _Rows.of(weights[head], _Open.of(mask[head], layout), layout, lengths[head])
     added = rows.weights * lengths[head]
     found = []
     for name, key in (("first token", 0), ("end token", layout.end)):

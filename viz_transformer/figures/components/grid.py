@@ -75,6 +75,7 @@ def grid_payload(
     blank: str = "not a number",
     compact: bool = False,
     key_heads: int | None = None,
+    tokens: tuple[int, int] | None = None,
 ) -> bytes:
     """What the browser gets: maps of at most 64 x 64 cells in few colours, and the scores as text.
 
@@ -84,14 +85,15 @@ def grid_payload(
     maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, NaN stays blank, which the legend calls `blank`. mask:
     anything that broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn
     with its weight. `compact` puts layers side by side where they fit; `unit` are the words of the legend, `name` is a
-    file name. key_heads: how many heads of keys the heads of a layer share, in turn; None: each has its own.
+    file name. key_heads: how many heads of keys the heads of a layer share, in turn; None: each has its own. tokens:
+    how many queries and keys there are, where maps and mask are what `thumbnails` made of them.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
     layers = [np.asarray(layer, dtype=np.float32) for layer in maps]
     if not layers or layers[0].ndim != 3 or not layers[0].size or any(m.shape != layers[0].shape for m in layers):
         raise ValueError(f"maps {[m.shape for m in layers]} are not [layers, heads, queries, keys]")
     shape = (len(layers), *layers[0].shape)
-    pooled = np.stack([_pooled(layer) for layer in layers])
+    pooled = np.stack([thumbnails(layer) for layer in layers])
     missing = np.isnan(pooled)
     pooled[missing] = 0
     masked = ~_pooled_mask(mask, shape, pooled.shape) & (pooled == 0)
@@ -112,7 +114,7 @@ def grid_payload(
         "unit": unit,
         "blank": blank,
         "full": full,
-        "tokens": shape[2:],
+        "tokens": shape[2:] if tokens is None else tokens,
         "scores": [_score_data(score, shape[:2]) for score in scores],
         "most_heads": MOST_HEADS,
         "compact": compact,
@@ -166,8 +168,11 @@ def _flow(count: int, size: int, sizes: _Sizes) -> int:
     return ceil(count / columns) * (size + sizes.caption)
 
 
-def _pooled(maps: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of each block of cells the largest, at most 64 x 64 of them; NaN where all are. [H, Q, K]"""
+def thumbnails(maps: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of each block of cells the largest, at most 64 x 64 of them; NaN where all are. [H, Q, K]
+
+    Those of thumbnails are themselves. Raises ValueError for weights below 0.
+    """
     if np.fmin.reduce(maps, axis=None) < 0:
         raise ValueError("only weights from 0 on can be drawn as thumbnails: some are below 0")
     return _largest(_largest(maps, -2), -1)
@@ -181,7 +186,12 @@ def _pooled_mask(mask: ArrayLike | None, shape: tuple[int, ...], pooled: tuple[i
     except ValueError:
         raise ValueError(f"mask {given.shape} does not fit the maps {shape}") from None
     cells = np.broadcast_to(given, (*given.shape[:-2], *shape[-2:]))
-    return np.broadcast_to(_largest(_largest(cells, -2), -1), pooled)
+    return np.broadcast_to(open_thumbnails(cells), pooled)
+
+
+def open_thumbnails(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """True where any cell of a block may be attended to. [..., Q, K]"""
+    return _largest(_largest(mask, -2), -1)
 
 
 def _largest(values: NDArray[Any], axis: int) -> NDArray[Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.head_scores import Score, head_scores, key_shares
 from viz_transformer.analysis.attention.maps import (
@@ -17,10 +18,11 @@ from viz_transformer.analysis.attention.maps import (
     kept_cells,
     layer_count,
     layer_weights,
+    sides,
 )
 from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.figures.components.grid import GridScore, grid_payload, open_thumbnails, thumbnails
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.instrument import Heads
 from viz_transformer.model.kinds import KINDS, KindName
@@ -89,25 +91,53 @@ def head_grid(shown: Shown, of: str = "") -> None:
     grid(_grid(shown, kind, f" of {of}" if of else ""), key="attention_grid", on_table=asked)
 
 
+@dataclass(frozen=True, eq=False)
+class _Heads:
+    """All heads of a kind, made once: their scores, and as thumbnails [H, q, k] weights and mask of each layer."""
+
+    scores: tuple[Score, ...]
+    weights: tuple[NDArray[np.float32], ...]
+    mask: tuple[NDArray[np.bool_], ...]
+
+
+@kept(64)
+def _heads(shown: Shown, kind: KindName) -> _Heads:
+    """One layer at a time: weights of a long text, which are computed, take as much room as one needs."""
+    there = kept_cells(shown.trace, kind)
+    small: list[tuple[NDArray[np.float32], NDArray[np.bool_]]] = []
+
+    def weighed() -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+        for layer in range(layer_count(shown.trace, kind)):
+            weights, mask = layer_weights(shown.trace, kind, layer)
+            yield weights, mask
+            if there is not None:  # what is not there is blank, not hatched
+                weights, mask = np.where(there, weights, np.nan), mask | ~there
+            one = np.ascontiguousarray(mask[:1]) if not mask.strides[0] else mask
+            opened = open_thumbnails(one)
+            small.append((thumbnails(weights), np.broadcast_to(opened, (len(weights), *opened.shape[1:]))))
+
+    scores = head_scores(shown.trace, kind, **_specials(shown), weighed=weighed())
+    weights, mask = zip(*_as_many_heads(small), strict=True)
+    return _Heads(scores, weights, mask)
+
+
 @kept(32)
 def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
     """The payload of the grid."""
-    layers = _as_many_heads(
-        [layer_weights(shown.trace, kind, layer) for layer in range(layer_count(shown.trace, kind))]
-    )
-    mask, there = np.stack([mask for _, mask in layers]), kept_cells(shown.trace, kind)
-    scored = _scores(shown, kind)
+    found = _heads(shown, kind)
+    queries, keys = sides(shown.trace, kind)
     return grid_payload(
-        [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
+        found.weights,
         kind=kind,
-        mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
-        blank="not a number" if there is None else "not there",
-        scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in scored],
+        mask=np.stack(found.mask),
+        blank="not a number" if kept_cells(shown.trace, kind) is None else "not there",
+        scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in found.scores],
         title=f"All heads{of}, {KINDS[kind].words}",
         caption=_caption(shown, "all heads", kind),
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
-        key_heads=_key_heads([shown.trace.anatomy.heads(kind, layer) for layer in range(len(layers))]),
+        key_heads=_key_heads([shown.trace.anatomy.heads(kind, layer) for layer in range(len(found.weights))]),
+        tokens=(len(queries), len(keys)),
     )
 
 
@@ -135,7 +165,7 @@ def shared_keys(shown: Shown) -> None:
 
 
 def _as_many_heads(layers: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Weights and mask [H, Q, K] of each layer, for as many heads as any has: the places of others are blank."""
+    """Weights and mask [H, q, k] of each layer, for as many heads as any has: the places of others are blank."""
     heads = max(len(weights) for weights, _ in layers)
     found = []
     for weights, mask in layers:
@@ -160,10 +190,9 @@ def score_table(scored: Sequence[Score]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=places)
 
 
-@kept(64)
 def _scores(shown: Shown, kind: KindName) -> tuple[Score, ...]:
     """The scores of all heads of a kind in this run."""
-    return head_scores(shown.trace, kind, **_specials(shown))
+    return _heads(shown, kind).scores
 
 
 def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
