@@ -48,6 +48,7 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import HowRead
+from viz_transformer.ui.pages.positions import attention_view
 from viz_transformer.ui.session import state
 
 transformers.logging.set_verbosity_error()
@@ -383,6 +384,19 @@ def test_a_table_of_sines_is_drawn_from_the_model_that_adds_it(
         added = decode(load(written(name)), "two hundred").trace["encoder.embed.position"][0].numpy()
         assert np.array_equal(table[: len(added)], added)
         assert "adds a fixed table of sines and cosines in halves" in words(app) and noun in words(app)
+
+
+@pytest.mark.parametrize(("name", "asked"), [("llama", "rotated"), ("t5", "bias_rule"), ("bloom", "bias_rule")])
+def test_what_positions_do_is_found_out_once_for_a_run(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, name: str, asked: str
+) -> None:
+    counted: list[tuple[Any, ...]] = []
+    found_out = getattr(attention_view, asked)
+    monkeypatch.setattr(attention_view, asked, lambda run, *at: counted.append(at) or found_out(run, *at))
+    app = opened(name, "positions", text="two hundred and eight", kind="encoder" if name == "t5" else "decoder")
+    before = len(counted)
+    again(app)
+    assert len(counted) == before == (4 if name == "bloom" else 1)
 
 
 @pytest.mark.parametrize("name", ["llama", "bart"])

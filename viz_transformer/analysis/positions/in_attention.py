@@ -145,7 +145,7 @@ def rotated(trace: Trace, site: str, head: int, query: int, key: int, how: Turni
     how = by_rule(size) if how is None else how
     distance, places = np.arange(1 - count, count), np.arange(count)
     product = _products(before_q[query], before_k[key], distance, how)
-    own = np.array([_products(before_q[query], before_k[j], np.array([query - j]), how)[0] for j in range(count)])
+    own = _products(before_q[query], before_k, query - places, how)
     turned = [how.turned(rows, places) - after for rows, after in ((before_q, after_q), (before_k, after_k))]
     recorded = after_k @ after_q[query]
     return Rotated(
@@ -164,13 +164,16 @@ def rotated(trace: Trace, site: str, head: int, query: int, key: int, how: Turni
 
 
 def _products(query: Float64, key: Float64, distance: NDArray[np.int64], how: Turning) -> Float64:
-    """The product at each distance of query less key: [N]. Features that are not turned add the same everywhere."""
+    """The product at each distance of query less key: [N]. key: [E], or [N, E], one for each distance.
+
+    Features that are not turned add the same everywhere.
+    """
     angle = distance[:, None] * how.frequency
     first, second = how.pairs.T
-    along = query[first] * key[first] + query[second] * key[second]
-    across = query[first] * key[second] - query[second] * key[first]
+    along = query[first] * key[..., first] + query[second] * key[..., second]
+    across = query[first] * key[..., second] - query[second] * key[..., first]
     rest = how.unturned
-    found: Float64 = (along * np.cos(angle) + across * np.sin(angle)).sum(axis=1) + query[rest] @ key[rest]
+    found: Float64 = (along * np.cos(angle) + across * np.sin(angle)).sum(axis=1) + key[..., rest] @ query[rest]
     return found * how.factor**2
 
 

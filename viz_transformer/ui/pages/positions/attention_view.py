@@ -70,18 +70,35 @@ def _recorded(shown: Shown) -> str:
     return "bias" if f"{site}.bias" in shown.trace else ""
 
 
-@kept(32)
 def _turning(shown: Shown, site: str) -> Turning:
     """How this attention turns its queries and keys. Raises NotTold where no list of the model's frequencies does."""
     if shown.trace.anatomy.config is not None:
         return by_rule(shown.trace.anatomy.attentions[site].size)
     if shown.trace[f"{site}.query"].size(-2) < 2:
         raise NotTold("this text is one token, and at position 0 nothing is turned: a longer text shows it")
-    lists = {name: numbers.numpy() for name, numbers in shown.ckpt.instrument.frequencies().items()}
-    found = turning(shown.trace, site, lists)
+    found = _turning_tried(shown, site)
     if found is None:
         raise NotTold("no list of frequencies that it holds makes the recorded queries and keys of those before")
     return found
+
+
+@kept(32)
+def _turning_tried(shown: Shown, site: str) -> Turning | None:
+    """The turning of a model that is not ours, found out on all of a run's queries and keys; None is kept too."""
+    lists = {name: numbers.numpy() for name, numbers in shown.ckpt.instrument.frequencies().items()}
+    return turning(shown.trace, site, lists)
+
+
+@kept(64)
+def _rotated(shown: Shown, site: str, head: int, query: int, key: int) -> Rotated:
+    """The rotation of a query and a key. Raises NotTold as `_turning` does."""
+    return rotated(shown.trace, site, head, query, key, _turning(shown, site))
+
+
+@kept(128)
+def _bias_rule(shown: Shown, site: str, head: int) -> BiasRule:
+    """What the biases of a head follow, found out on all pairs of a run's positions."""
+    return bias_rule(shown.trace, site, head)
 
 
 def draw(shown: Shown) -> list[str]:
@@ -158,7 +175,7 @@ def _position(shown: Shown, stack: StackName, which: int) -> int:
 
 def _rotation(at: Place) -> None:
     shown, stack, site, head, query, key = at.shown, at.stack, at.site, at.head, at.query, at.key
-    found = rotated(shown.trace, site, head, query, key, _turning(shown, site))
+    found = _rotated(shown, site, head, query, key)
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="pos_picture"):
         figure = rotated_products(
@@ -333,7 +350,7 @@ def _slopes(at: Place) -> None:
 
 def _bias_and_rule(at: Place) -> None:
     """The recorded biases, what they follow, and one number for each distance or place."""
-    found = bias_rule(at.shown.trace, at.site, at.head)
+    found = _bias_rule(at.shown, at.site, at.head)
     left, right = st.columns([5, 3], gap="medium")
     with left:
         _bias(at)
@@ -343,7 +360,7 @@ def _bias_and_rule(at: Place) -> None:
             st.html(steps_html(found, at.query - at.key))
         elif found.follows == "place of the key":
             text.section("Slopes of all heads")
-            st.html(place_slopes_html([bias_rule(at.shown.trace, at.site, head).slope for head in _heads(at)], at.head))
+            st.html(place_slopes_html([_bias_rule(at.shown, at.site, head).slope for head in _heads(at)], at.head))
     with st.container(key="pos_below"):
         text.paragraph(bias_in_words(found, at.head))
 
