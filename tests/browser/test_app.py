@@ -59,6 +59,18 @@ def test_the_recorded_run_comes_first_and_the_live_one_says_whether_it_is_the_sa
         said = page.evaluate("window.said")
         assert said[0] == ["Recorded run of numbers-any, live in a moment.", ANSWER]
         assert re.fullmatch("✓Live, (identical to|within [0-9.e-]+ of) the recording. Click any cell.", said[-1][0])
+        assert page.locator(".st-key-status .vt-icon").evaluate(SIGN_TO_WORD) > 4
+
+
+SIGN_TO_WORD = """(icon) => {
+  const [sign, words] = [icon.firstChild, icon.nextSibling].map((text) => {
+    const range = document.createRange()
+    range.selectNodeContents(text)
+    return range.getBoundingClientRect()
+  })
+  return words.left - sign.right
+}"""
+"""Pixels between a sign and the word behind it."""
 
 
 LISTENER = """
