@@ -487,11 +487,11 @@ def test_what_app_does_not_take_is_left_to_typer(words: str) -> None:
     assert app_options(["app", *words.split()]) is None
 
 
-def test_every_option_of_app_is_read_without_typer_but_the_one_that_needs_torch() -> None:
+def test_every_option_of_app_is_read_without_typer_but_those_of_how_folders_are_computed() -> None:
     parameters = typer.main.get_command(commands.cli).commands["app"].params  # type: ignore[attr-defined]
-    (needs_torch,) = [each for each in parameters if each.name == "device"]
-    parameters.remove(needs_torch)
-    assert app_options(["app", "--device", "cuda"]) is None
+    for name, given in (("device", "cuda"), ("dtype", "bfloat16")):
+        parameters = [each for each in parameters if each.name != name]
+        assert app_options(["app", f"--{name}", given]) is None
     words = [word for p in parameters for word in (p.opts if p.is_flag else [*p.opts, "1"])]
     read = app_options(["app", *words])
     folder = Path("1")

@@ -70,20 +70,19 @@ def test_a_device_that_is_not_there_is_a_sentence(
 def test_the_app_computes_folders_where_it_was_told_and_its_own_models_on_the_processor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, str]] = []
+    asked: list[tuple[str, dict[str, str]]] = []
     own = load_own("numbers-tiny")
-    monkeypatch.setattr(devices, "_of_the_app", "cpu")
-    monkeypatch.setattr(
-        cached.vt, "load", lambda path, *, device: asked.append((path.name, device)) or own, raising=False
-    )
+    monkeypatch.setattr(devices, "_of_the_app", devices.Computed())
+    monkeypatch.setattr(cached.vt, "load", lambda path, **how: asked.append((path.name, how)) or own, raising=False)
     theirs, ours = read_folder(folder(tmp_path / "model", "gpt2")), read_summary(find_folder("numbers-tiny"))
     for device in ("cpu", "cuda"):
-        devices.name_device(device)
+        devices.compute_folders(device, "float32")
         cached.checkpoint.clear()  # type: ignore[attr-defined]
         for summary in (theirs, ours):
             cached.checkpoint(summary)
     cached.checkpoint.clear()  # type: ignore[attr-defined]
-    assert asked == [("model", "cpu"), ("numbers-tiny", "cpu"), ("model", "cuda"), ("numbers-tiny", "cpu")]
+    theirs_on = [{"device": device, "dtype": "float32"} for device in ("cpu", "cuda")]
+    assert asked == [("model", theirs_on[0]), ("numbers-tiny", {}), ("model", theirs_on[1]), ("numbers-tiny", {})]
 
 
 def test_a_gpu_without_room_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

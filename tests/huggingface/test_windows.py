@@ -10,7 +10,7 @@ import pytest
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.capture import Ruled
-from viz_transformer.huggingface.probe import _texts
+from viz_transformer.huggingface.probe import trial_texts
 from viz_transformer.huggingface.windows import CLOSES_MORE, NOT_ITS_WINDOW, unproved_windows
 
 Opened = Callable[[str], Checkpoint]
@@ -36,7 +36,7 @@ def test_the_window_of_each_layer_is_the_one_that_its_mask_has(opened: Opened, n
 def test_another_window_than_that_of_the_mask_is_not_proved(opened: Opened, name: str, other: int | None) -> None:
     model: Any = opened(name).instrument
     seen, own = Ruled(), model.anatomy
-    model.whole(*_texts(own), tap=seen)
+    model.whole(*trial_texts(own), tap=seen)
     attentions = {site: replace(heads, window=other) for site, heads in own.attentions.items()}
     try:
         model.anatomy = replace(own, attentions=attentions)

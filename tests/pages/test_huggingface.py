@@ -41,7 +41,7 @@ from viz_transformer.analysis.positions.in_attention import bias_rule
 from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.remarks import of_attention
 from viz_transformer.analysis.run.whole import whole_run
-from viz_transformer.checkpoint import folders
+from viz_transformer.checkpoint import devices, folders
 from viz_transformer.huggingface.loading import load
 from viz_transformer.numerals import percent, significant
 from viz_transformer.running.decoding import decode
@@ -524,6 +524,27 @@ def test_a_model_that_does_not_tell_its_embeddings_has_the_whole_run_without_the
 def test_the_card_says_what_runs_it(opened: Callable[..., AppTest]) -> None:
     said = words(opened("llama", "models"))
     assert "Llama (LlamaForCausalLM), from transformers" in said and "run by transformers, from its own folder" in said
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bart"])
+@pytest.mark.parametrize("page", PICTURES)
+def test_a_page_has_its_picture_in_bfloat16_too(
+    opened: Callable[..., AppTest], name: str, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "_of_the_app", devices.Computed(dtype="bfloat16"))
+    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+
+
+def test_it_is_said_that_a_model_is_computed_in_bfloat16(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "_of_the_app", devices.Computed(dtype="bfloat16"))
+    assert "its own folder, computed in bfloat16: every result is rounded to 8 bits" in words(opened("llama", "models"))
+    assert "are the bfloat16 sums" in words(opened("gpt2", "input"))
+    rounded = decode(load(written("llama"), dtype="bfloat16"), text_of("llama")).trace
+    (said,) = [each for each in of_attention(rounded, "decoder", 0) if "bfloat16" in each]
+    assert said == "Computed in bfloat16: each weight is rounded to 8 bits, so that a row sums to 1 up to 0.004."
+    assert not any("not what came in plus" in each for each in layer_of(rounded, "decoder", 0).remarks)
 
 
 def test_a_folder_is_opened_by_its_path_and_removed_without_its_files(

@@ -1,15 +1,27 @@
-"""On which device models are computed: the processor, or a GPU."""
+"""How models are computed: on the processor or a GPU, and with how many bits a number."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from viz_transformer.sentences import quoted
 
 PROCESSOR: Final = "cpu"
 DEVICES: Final = (PROCESSOR, "cuda")
+FLOAT32: Final = "float32"
+DTYPES: Final = (FLOAT32, "bfloat16")
 
-_of_the_app = PROCESSOR
+
+@dataclass(frozen=True)
+class Computed:
+    """Where a model is computed, and in which type."""
+
+    device: str = PROCESSOR
+    dtype: str = FLOAT32
+
+
+_of_the_app = Computed()
 
 
 def check_name(device: str) -> None:
@@ -18,13 +30,20 @@ def check_name(device: str) -> None:
         raise ValueError(f"device={quoted(device)} is not known: choose {' or '.join(DEVICES)}")
 
 
-def name_device(device: str) -> None:
-    """Have the app of this process compute folders of transformers there, which has to be a device that is there."""
+def check_dtype(dtype: str) -> None:
+    """Raise ValueError for a type in which nothing is computed here."""
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype={quoted(dtype)} is not computed in here: choose {' or '.join(DTYPES)}")
+
+
+def compute_folders(device: str, dtype: str) -> None:
+    """Have the app of this process compute folders of transformers so; the device has to be there."""
     global _of_the_app
     check_name(device)
-    _of_the_app = device
+    check_dtype(dtype)
+    _of_the_app = Computed(device, dtype)
 
 
-def device_of_the_app() -> str:
-    """Where the app of this process computes folders of transformers."""
+def computed_in_the_app() -> Computed:
+    """How the app of this process computes folders of transformers."""
     return _of_the_app

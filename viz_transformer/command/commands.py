@@ -14,7 +14,7 @@ import orjson
 import typer
 
 import viz_transformer as vt
-from viz_transformer import __version__, analysis, checkpoint, huggingface
+from viz_transformer import __version__, analysis, checkpoint, huggingface, numerals
 from viz_transformer.checkpoint import devices
 from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, number, table, with_too_long
 from viz_transformer.checkpoint.own import own_checkpoints
@@ -73,6 +73,9 @@ SpecialTokensOption = Annotated[
     typer.Option("--special-tokens", help="Read a special token that is typed, such as </s>, as one, not as text."),
 ]
 DeviceOption = Annotated[str, typer.Option(help="Where the model is computed: cpu or cuda.")]
+DtypeOption = Annotated[
+    str, typer.Option(help="The type that a folder of transformers is computed in: float32 or bfloat16.")
+]
 ChatOption = Annotated[
     bool, typer.Option("--chat", help="Put the text into the model's chat template, as what a person says.")
 ]
@@ -123,11 +126,12 @@ def app_command(
     device: Annotated[
         str, typer.Option(help="Where folders of transformers are computed: cpu or cuda. Other models are on the cpu.")
     ] = "cpu",
+    dtype: DtypeOption = "float32",
 ) -> None:
     """Open the app in the browser; it listens on this machine only."""
     if device != devices.PROCESSOR:  # the usual app needs no torch before its first page
         huggingface.check_device(device)
-        devices.name_device(device)
+    devices.compute_folders(device, dtype)
     server.run_app(port=port, browser=not no_browser, window=window, checkpoints=checkpoints or [], library=library)
 
 
@@ -164,6 +168,7 @@ def translate(
     special_tokens: SpecialTokensOption = False,
     chat: ChatOption = False,
     device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
     json: JsonOption = False,
 ) -> None:
     """Print what the model answers."""
@@ -184,7 +189,7 @@ def translate(
         raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
     if tree is not None:
         check_output(tree)
-    model = vt.load(ckpt, device=device)
+    model = vt.load(ckpt, device=device, dtype=dtype)
     if not model.anatomy.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
     model = read_as(model, language, source_language, special_tokens, chat)
@@ -207,10 +212,11 @@ def read_command(
     text: TextArgument,
     special_tokens: SpecialTokensOption = False,
     device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
     json: JsonOption = False,
 ) -> None:
     """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
-    model = vt.load(ckpt, device=device)
+    model = vt.load(ckpt, device=device, dtype=dtype)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     model = model.read_as(special_tokens=special_tokens)
@@ -272,10 +278,11 @@ def trace(
     special_tokens: SpecialTokensOption = False,
     chat: ChatOption = False,
     device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
 ) -> None:
     """Record a run, and save everything that happened in it."""
     check_output(out)
-    model = read_as(vt.load(ckpt, device=device), language, source_language, special_tokens, chat)
+    model = read_as(vt.load(ckpt, device=device, dtype=dtype), language, source_language, special_tokens, chat)
     decodes = target is None and model.anatomy.output == "next token"
     recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
     recorded.save(out)
@@ -414,13 +421,14 @@ def evaluate(
         Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
     ] = None,
     device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = vt.load(ckpt, device=device)
+    model = vt.load(ckpt, device=device, dtype=dtype)
     measured = evaluate_checkpoint(
         model,
         file,
@@ -578,9 +586,22 @@ def import_command(
 
 
 @cli.command()
-def inspect(ckpt: CheckpointArgument, device: DeviceOption = "cpu") -> None:
+def inspect(ckpt: CheckpointArgument, device: DeviceOption = "cpu", dtype: DtypeOption = "float32") -> None:
     """Print what a checkpoint is, after checking all its files and putting it on the device."""
-    print(table([*checkpoint_rows(vt.load(ckpt, device=device)), ("device", device)]))
+    model = vt.load(ckpt, device=device, dtype=dtype)
+    rows = [*checkpoint_rows(model), ("device", device)]
+    if dtype != devices.FLOAT32:
+        found = huggingface.away(model, vt.load(ckpt, device=device))
+        given = "logits" if "logits" in model.anatomy.point else "outputs"
+        rows.append(
+            (
+                "beside float32",
+                f"in a text of {found.tokens} tokens its {given} are off by at most"
+                f" {numerals.percent(found.output, 2, ' %')} of the largest one, its attention weights by"
+                f" {numerals.number(found.weight)}",
+            )
+        )
+    print(table(rows))
 
 
 @cli.command("list")

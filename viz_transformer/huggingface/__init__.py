@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from viz_transformer.huggingface.loading import check_device
     from viz_transformer.huggingface.opening import open_folder
+    from viz_transformer.huggingface.rounding import away
 
-__all__ = ["check_device", "open_folder"]
+__all__ = ["away", "check_device", "open_folder"]
 
-_HOMES = {"check_device": "loading", "open_folder": "opening"}
+_HOMES = {"away": "rounding", "check_device": "loading", "open_folder": "opening"}
 NEEDED = ("transformers", "tokenizers", "sentencepiece")
 INSTALL = 'pip install -e ".[hf]"'
 

@@ -74,7 +74,9 @@ class Added:
     @cached_property
     def numbers(self) -> Tensor | None:
         """The lowest number where it is closed; None where it is all open."""
-        return None if bool(self._mask.all()) else torch.where(self._mask, 0.0, torch.finfo(self._dtype).min)
+        if bool(self._mask.all()):
+            return None
+        return torch.where(self._mask, 0.0, torch.finfo(self._dtype).min).to(self._dtype)
 
     @cached_property
     def is_causal(self) -> bool:

@@ -59,6 +59,7 @@ class Heard(TorchFunctionMode):
         assert place.heard is not None
         self._tap, self._site, self._module, self._how, self._heads = tap, site, module, place.heard, heads
         self._given, self._start = mask, start
+        self._dtype = next(module.parameters()).dtype  # in which weights are multiplied with values
         self._goes_on: Tensor | None = None  # with this instead of the mask
         self._changed: Tensor | None = None
         self._next = "scores"
@@ -85,7 +86,7 @@ class Heard(TorchFunctionMode):
         made = func(*args, **kwargs)
         if name == "softmax" and self._next in ("scores", "weights"):
             self._next = "head_out"
-            return self._tap(f"{self._site}.weights", made)
+            return self._tap(f"{self._site}.weights", made.to(self._dtype))
         return made
 
     def _scores(self, func: Any, args: Any, kwargs: Any) -> Any:

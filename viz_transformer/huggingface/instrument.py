@@ -107,9 +107,9 @@ class HuggingFaceModel:
             PASS.reset(token)
         if self.anatomy.output == "none":
             out: Tensor = output.last_hidden_state
-            return out
+            return out.float()
         logits: Tensor = output.logits
-        return tap("logits", logits[..., None] if self.anatomy.scoring == "either" else logits)
+        return tap("logits", logits[..., None] if self.anatomy.scoring == "either" else logits).float()
 
     def encode(self, sources: Rows, tap: Tap) -> tuple[Tensor, Tensor]:
         """The memory [B, S, D] of sources, and where tokens stand [B, S]."""
@@ -129,7 +129,7 @@ class HuggingFaceModel:
         if (why := self.anatomy.missing.get("read_out")) is not None:
             raise NotTold(why)
         with torch.no_grad():
-            return self.logits_of(stream.to(self.device), stack)
+            return self.logits_of(stream.to(self.device, getattr(torch, self.anatomy.precision)), stack)
 
     def logits_of(self, stream: Tensor, stack: StackName) -> Tensor:
         """What the final norm and the output layer make of a stream [B, T, D]."""

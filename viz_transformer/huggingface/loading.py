@@ -9,23 +9,26 @@ import torch
 from viz_transformer import huggingface
 from viz_transformer.checkpoint import store
 from viz_transformer.checkpoint.contents import find_folder
-from viz_transformer.checkpoint.devices import PROCESSOR, check_name
+from viz_transformer.checkpoint.devices import FLOAT32, PROCESSOR, check_dtype, check_name
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
 
 
-def load(where: str | Path, *, device: str = PROCESSOR) -> Checkpoint:
+def load(where: str | Path, *, device: str = PROCESSOR, dtype: str = FLOAT32) -> Checkpoint:
     """The checkpoint in a folder, ours or one from `save_pretrained`, or the bundled one of that name.
 
-    device: where it is computed, "cpu" or "cuda"; traces are on the CPU either way.
+    device: where it is computed, "cpu" or "cuda"; traces are on the CPU either way. dtype: in which type a folder of
+    transformers is computed, "float32" or "bfloat16", whatever it is stored in; traces have float32 either way, which
+    holds each number of bfloat16 exactly.
 
     Runs no code of the folder's, and needs no network. Raises CheckpointError, one sentence with the file and what to
     do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded; ValueError for a
-    device that is not there, or has no room for it.
+    device that is not there, or has no room for it, and for a type in which it is not computed.
     """
     check_device(device)
-    ckpt = _loaded(where)
+    check_dtype(dtype)
+    ckpt = _loaded(where, dtype)
     if device != PROCESSOR:
         module = getattr(ckpt.instrument, "model", ckpt.instrument)  # what transformers made, or ours itself
         assert isinstance(module, torch.nn.Module)
@@ -46,13 +49,18 @@ def check_device(device: str) -> None:
         raise ValueError("there is no GPU here that torch can use, so nothing runs on cuda: choose cpu")
 
 
-def _loaded(where: str | Path) -> Checkpoint:
+def _loaded(where: str | Path, dtype: str) -> Checkpoint:
     folder = find_folder(where)
     if not is_huggingface(folder):
+        if dtype != FLOAT32:
+            raise ValueError(
+                f"{folder.name} is one of this program's own models, which are computed in {FLOAT32}: only folders of"
+                " transformers are computed in another type"
+            )
         return store.load(where)
     summary = read_folder(folder)
     if (library := huggingface.lacking()) is not None:
         raise CheckpointError(
             f"{folder} is a model of transformers, which needs {library}: install it with `{huggingface.INSTALL}`"
         )
-    return huggingface.open_folder(summary)
+    return huggingface.open_folder(summary, "bfloat16" if dtype == "bfloat16" else "float32")

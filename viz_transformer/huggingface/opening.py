@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -21,6 +22,7 @@ from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
 from viz_transformer.huggingface.instrument import HuggingFaceModel
 from viz_transformer.huggingface.probe import proved
+from viz_transformer.model.instrument import Precision
 from viz_transformer.sentences import in_one_line, quoted
 
 ONE_AT_A_TIME = Lock()
@@ -31,11 +33,15 @@ IN_FEWER_BITS = (
     "Weights are stored in {name}, and computed with in float32, which has each of them exactly; a pass in {name}"
     " itself rounds every result."
 )
+ROUNDED = (
+    "Computed in bfloat16: every result is rounded to 8 bits, by 0.4 % of itself at most, so that a row of weights sums"
+    " to 1 up to 0.004. What is recorded are these very numbers."
+)
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
-def open_folder(summary: HuggingFaceSummary) -> Checkpoint:
-    """The model of the folder, on the CPU in float32, with its tokenizer. Raises CheckpointError in one sentence."""
+def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32") -> Checkpoint:
+    """The model of the folder, on the CPU in this type, with its tokenizer. Raises CheckpointError in one sentence."""
     folder, stored = summary.path, stored_tensors(summary.path)
     capture.register()
     with ONE_AT_A_TIME, _quietly():
@@ -43,17 +49,28 @@ def open_folder(summary: HuggingFaceSummary) -> Checkpoint:
         config = _config(summary)
         cls = _class(summary, config)
         _check_size(summary, cls, config, stored)
-        built = _model(summary, cls)
+        built = _model(summary, cls, dtype)
         try:
-            model = HuggingFaceModel(built, summary.family, summary.anatomy)
+            model = HuggingFaceModel(built, summary.family, replace(summary.anatomy, precision=dtype))
         except AttributeError as error:  # of get_submodule
             raise CheckpointError(
                 f"{folder} has other parts than are known here of {summary.family.title} ({_said(error)}): a setting of"
                 " its config leaves some out, so it cannot be recorded"
             ) from None
         source, target, notes = codecs_of(tokenizer, model, summary)
-        notes += [IN_FEWER_BITS.format(name=FEWER_BITS[each]) for each in sorted(stored.types & {*FEWER_BITS})]
-        model.tell(proved(model))
+        if dtype == "float32":
+            notes += [IN_FEWER_BITS.format(name=FEWER_BITS[each]) for each in sorted(stored.types & {*FEWER_BITS})]
+        else:
+            notes.append(ROUNDED)
+        try:
+            model.tell(proved(model))
+        except RuntimeError as error:
+            if dtype == "float32":
+                raise
+            raise CheckpointError(
+                f"transformers' own code of {summary.family.title} does not run in {dtype} ({_said(error)}): choose"
+                " float32"
+            ) from None
     card = {**summary.card, "notes": notes} if notes else dict(summary.card)
     return Checkpoint(summary.name, folder, model, source, target, card, _digest(stored))
 
@@ -128,10 +145,10 @@ def _room(stored: Stored) -> int:
     return 2**24 + max(map(math.prod, stored.shapes.values()), default=0)
 
 
-def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel]) -> PreTrainedModel:
+def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Precision) -> PreTrainedModel:
     where = summary.path
     how = "eager" if summary.family.heard else capture.NAME
-    given: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": how, "use_safetensors": True}
+    given: dict[str, Any] = {"dtype": getattr(torch, dtype), "attn_implementation": how, "use_safetensors": True}
     try:
         with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
             loading: Any = cls.from_pretrained

@@ -5,6 +5,7 @@ What is not proved is taken out of the anatomy, with its sentence; nothing is sh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -35,9 +36,14 @@ NOT_SHARES = "in a trial pass the output did not follow from these shares of the
 NOT_READ_OUT = "in a trial pass the output layer made other logits of the last layer than the model"
 
 
+def _slack(model: HuggingFaceModel, usual: float, roundings: int = 1) -> float:
+    """How far what is worked out again may be from what the model made of it by so many roundings, as a share."""
+    return usual + roundings * model.anatomy.rounding
+
+
 def proved(model: HuggingFaceModel) -> Anatomy:
     """The anatomy of what a trial pass proves. Raises CheckpointError if it does not show the attention weights."""
-    anatomy, texts = model.anatomy, _texts(model.anatomy)
+    anatomy, texts = model.anatomy, trial_texts(model.anatomy)
     recorder = Ruled()
     logits = model.whole(*texts, tap=recorder)
     values = recorder.values
@@ -70,7 +76,7 @@ def proved(model: HuggingFaceModel) -> Anatomy:
     )
 
 
-def _texts(anatomy: Anatomy) -> tuple[Rows | None, Rows | None]:
+def trial_texts(anatomy: Anatomy) -> tuple[Rows | None, Rows | None]:
     """Ids for each stack, without padding."""
 
     def ids(size: int | None, most: int) -> list[list[int]]:
@@ -100,25 +106,25 @@ def _formula(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> str | Non
         added = values.get(f"{stack}.embed.position")
         if added is None:
             return None
-        table = model.table("positions", stack)[: model.anatomy.max_source].cpu()
-        if not torch.equal(table[: added.size(1)], added[0]):
+        table = model.table("positions", stack)[: model.anatomy.max_source].cpu().float()
+        if not torch.equal(table[: added.size(1)], added[0].cpu().float()):
             return None
         if not any(torch.equal(table, other) for other in tables):
             tables.append(table)
     behind = [] if pad is None or not 0 <= pad < min(map(len, tables)) else [pad + 1]
     for word in FORMULAS:
         for first in (0, *behind):  # where position 0 stands in it
-            if all(_follows(table, word, first) for table in tables):
+            if all(_follows(table, word, first, _slack(model, 1e-3)) for table in tables):
                 return word
     return None
 
 
-def _follows(table: Tensor, word: str, first: int) -> bool:
+def _follows(table: Tensor, word: str, first: int, near: float) -> bool:
     """Whether a formula makes the table, whose position 0 is the formula's `first`: a few rows tell most apart."""
     for count in (3, len(table)):
         rows = table[:count]
         made = ENCODINGS[word].table(len(rows) + first, table.size(1))[first:]
-        if not torch.allclose(rows, made, rtol=0, atol=1e-3):
+        if not torch.allclose(rows, made, rtol=0, atol=near):
             return False
     return True
 
@@ -230,14 +236,17 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
         if name not in model.anatomy.point:
             continue
         divisor = scalars[f"{site}.divisor"]
-        query, key, mask = (values[f"{site}.{part}"] for part in ("query", "key", "mask"))
+        query, key = values[f"{site}.query"].float(), values[f"{site}.key"].float()
+        mask = values[f"{site}.mask"]
         key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)
         scores = attention_scores(query, key, divisor, values.get(f"{site}.bias"))
+        # Weights are exponentials of scores: as much as those may be off, and their own rounding.
+        off = 1e-5 + math.expm1(_slack(model, 0.0, 6) * float(scores.abs().max())) + _slack(model, 0.0)
         scores = scores.masked_fill(~mask, -torch.inf)
         if (sink := values.get(f"{site}.sink")) is not None:
             scores = torch.cat([scores, sink], dim=-1)
         weights = scores.softmax(dim=-1)[..., : mask.size(-1)]
-        if not torch.allclose(weights, values[f"{site}.weights"], rtol=0, atol=1e-5):
+        if not torch.allclose(weights, values[f"{site}.weights"].float(), rtol=0, atol=off):
             yield name
 
 
@@ -247,8 +256,10 @@ def _other_heads(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Itera
         value, head_out = values.get(f"{site}.value"), values.get(f"{site}.head_out")
         if value is None or head_out is None:
             continue
-        made = values[f"{site}.weights"] @ value.repeat_interleave(heads.query // heads.key, dim=1)
-        if made.shape != head_out.shape or not torch.allclose(made, head_out, rtol=1e-4, atol=1e-5):
+        shared = value.float().repeat_interleave(heads.query // heads.key, dim=1)
+        made = values[f"{site}.weights"].float() @ shared
+        near = 1e-5 + _slack(model, 0.0, 2) * float(shared.abs().max())
+        if made.shape != head_out.shape or not torch.allclose(made, head_out.float(), rtol=1e-4, atol=near):
             yield from (f"{site}.value", f"{site}.head_out", f"{site}.contribution")
 
 
@@ -259,8 +270,8 @@ def _not_turned(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterat
         for part in ("query", "key"):
             name = f"{site}.{part}_unrotated"
             if (before := values.get(name)) is not None:
-                ratio = values[f"{site}.{part}"].norm(dim=-1) / before.norm(dim=-1)
-                if not torch.allclose(ratio, ratio.mean(), rtol=1e-4):
+                ratio = values[f"{site}.{part}"].float().norm(dim=-1) / before.float().norm(dim=-1)
+                if not torch.allclose(ratio, ratio.mean(), rtol=_slack(model, 1e-4, 4)):
                     yield name
 
 
@@ -289,7 +300,8 @@ def _other_shares(
         outs.append(recorder.values[f"{names[0].removesuffix('experts')}out"])
     nothing, half = outs
     whole = values[f"{names[0].removesuffix('experts')}out"]
-    if not torch.allclose(half - nothing, (whole - nothing) / 2, rtol=1e-4, atol=1e-5 * float(whole.abs().max())):
+    off = _slack(model, 1e-5, 4) * float(whole.abs().max())
+    if not torch.allclose(half - nothing, (whole - nothing) / 2, rtol=1e-4, atol=off):
         yield from names
 
 
@@ -300,4 +312,5 @@ def _reads_out(model: HuggingFaceModel, values: Mapping[str, Tensor], logits: Te
     if last is None:
         return False
     again = model.logits_of(last, stack)
-    return again.shape == logits.shape and bool((again - logits).abs().max() <= 1e-5 * logits.abs().max())
+    near = _slack(model, 1e-5) * logits.abs().max()
+    return again.shape == logits.shape and bool((again - logits).abs().max() <= near)

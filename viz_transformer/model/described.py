@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
-from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
+from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Precision, Scoring
 from viz_transformer.model.point import QUERIES, WEIGHTS, Growth, Point
 from viz_transformer.model.points import ATTENTION, DERIVED, SINK
 from viz_transformer.model.positions import FORMULAS
@@ -35,6 +35,7 @@ _WORDS: Mapping[str, tuple[Any, ...]] = {
     "norm": ("pre", "post"),
     "positions": (None, "learned", *FORMULAS),
     "scoring": get_args(Scoring),
+    "precision": get_args(Precision),
 }
 
 
@@ -60,7 +61,7 @@ def anatomy_from_dict(content: Any) -> Anatomy:
     """The anatomy that was written so. Raises ValueError with the reason for what cannot be one."""
     fields = {*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS, "labels", "attentions", "recorded", "derived", "missing"}
     if isinstance(content, dict):
-        content = {"fuses": True, **content}  # a file from before this was said
+        content = {"fuses": True, "precision": "float32", **content}  # a file from before this was said
     if not isinstance(content, dict) or content.keys() != fields:
         raise ValueError("what it says of the model is not its sizes, attentions and points")
     for name in (*_SIZES, *_SIZES_OR_NONE):

@@ -26,6 +26,9 @@ Rows = Sequence[Sequence[int]]
 OutputKind = Literal["next token", "masked token", "class", "token class", "none"]
 Scoring = Literal["one", "each", "either", "number"]
 TableName = Literal["tokens", "positions"]
+Precision = Literal["float32", "bfloat16"]
+ROUNDING: Mapping[Precision, float] = {"float32": 0.0, "bfloat16": 2.0**-8}
+"""Of a number to the nearest of a type, as a share of it at most, beyond that of float32: bfloat16 has 8 bits."""
 
 
 OF_ANOTHER = "only this program's own models tell this, and this one is of another"
@@ -64,6 +67,7 @@ class Anatomy:
     `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
     classes, of which by `scoring` one holds, or each by itself, or of two the one by the sign of a single logit, or
     whose logits are plain numbers (of a regression).
+    precision: the type that its numbers are computed in.
     reads_pairs: whether its text may be two texts that are told apart. fuses: whether a long attention whose weights
     follow from its queries and keys runs without making them.
     """
@@ -93,6 +97,7 @@ class Anatomy:
     reads_pairs: bool = False
     scoring: Scoring = "one"
     fuses: bool = True
+    precision: Precision = "float32"
     config: ModelConfig | None = None
 
     @property
@@ -107,6 +112,12 @@ class Anatomy:
     def writes(self) -> bool:
         """Whether it gives the next token, so that it can write; any other model only reads."""
         return self.output == "next token"
+
+    @property
+    def rounding(self) -> float:
+        """What is worked out again from the record is to be allowed to differ by, for each result that the run rounded:
+        a share of the largest number, 0 in float32, whose rounding each place allows for by itself."""
+        return ROUNDING[self.precision]
 
     @property
     def own(self) -> ModelConfig:

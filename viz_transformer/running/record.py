@@ -165,6 +165,7 @@ class Trace:
         edits = [edit.to_dict() for edit in self.edits]
         parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
         parts += [OF_STEPS] if self.of_steps else []
+        parts += [self.anatomy.precision] if self.anatomy.rounding else []
         config = self.anatomy.config
         if config is not None and config.encoding.in_attention:  # which adds no parameter that would tell them apart
             parts.append(config.positions)
@@ -186,7 +187,7 @@ class Trace:
         site, what = name.rsplit(".", 1)
         if what == "contribution":
             head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
-            by_head = split_heads(self.output_maps[site][None], head_out.size(1))  # W_O's columns: [1, H, D, E]
+            by_head = split_heads(self.output_maps[site][None].float(), head_out.size(1))  # W_O's columns: [1, H, D, E]
             return head_out[:, heads] @ by_head[:, heads].transpose(-2, -1)
         if what == "weights" and len(range(self.values[f"{site}.query"].size(1))[heads]) > 1:
             return self._head_by_head(name, heads)

@@ -17,7 +17,8 @@ LN = np.log([[1, 2, 5], [6, 3, 1]])  # probabilities 1/8, 2/8, 5/8 and 6/10, 3/1
 def found(shares: list[list[float]]) -> Routing:
     place: Any = SimpleNamespace(site="decoder.0.ffn")
     values = {"router": LN, "experts": shares}
-    trace: Any = {f"decoder.0.ffn.{name}": torch.tensor(np.float32([value])) for name, value in values.items()}
+    named = {f"decoder.0.ffn.{name}": torch.tensor(np.float32([value])) for name, value in values.items()}
+    trace: Any = type("T", (dict,), {"anatomy": SimpleNamespace(rounding=0.0)})(named)
     made = routing(trace, place)
     assert made is not None
     return made

@@ -69,7 +69,7 @@ def test_heads_and_positions_that_are_not_there_are_refused():
 def biased(bias, mask):
     """A trace of one head with these biases [Q, K] and this mask."""
     values = {"bias": torch.as_tensor(bias)[None, None], "mask": torch.as_tensor(mask)[None, None]}
-    heads = SimpleNamespace(attentions={SITES[1]: SimpleNamespace(query=1)})
+    heads = SimpleNamespace(attentions={SITES[1]: SimpleNamespace(query=1)}, rounding=0.0)
     return type("T", (dict,), {"anatomy": heads})({f"{SITES[1]}.{name}": value for name, value in values.items()})
 
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.instrument import NotTold, Precision
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Trace
 
@@ -28,7 +28,8 @@ class InputSum:
     not tell two texts apart; out: the point `embed.out`, what the first layer reads. before_norm: the point
     `embed.sum`, of which a norm makes `out`; None where `out` itself is the sum.
     scale_error, sum_error: the largest differences between what the trace has and the same product and sum, made anew
-    in float32, in the order that it has; 0 if every number is the same, as in a run in evaluation mode without edits.
+    in float32, in the order that it has, and rounded each time to the type of the run (`precision`); 0 if every number
+    is the same, as in a run in evaluation mode without edits.
     """
 
     rows: tuple[int, ...]
@@ -41,6 +42,7 @@ class InputSum:
     sum_error: float
     segment: NDArray[np.float32] | None = None
     before_norm: NDArray[np.float32] | None = None
+    precision: Precision = "float32"
 
     @property
     def exact(self) -> bool:
@@ -116,7 +118,7 @@ def embedding_table(ckpt: Checkpoint, side: SideName) -> NDArray[np.float32]:
     stack = SIDES[side].stack
     if not SIDES[side].layers(ckpt.anatomy):
         raise ValueError(f"{ckpt.name} has no {stack}: it embeds no {side}")
-    table: NDArray[np.float32] = ckpt.instrument.table("tokens", stack).detach().cpu().numpy()
+    table: NDArray[np.float32] = ckpt.instrument.table("tokens", stack).detach().cpu().float().numpy()
     return table
 
 
@@ -150,7 +152,9 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     scale = trace.scalars[f"{stack}.embed.scale"]
     scaled, out = trace[f"{stack}.embed.token"][0, at], trace[f"{stack}.embed.out"][0, at]
     segment, position, before_norm = part("segment"), part("position"), part("sum")
-    sums = [_sum(scaled, *parts) for parts in ((segment, position), (position, segment))]
+    kind = getattr(torch, trace.anatomy.precision)
+    sums = [_sum(kind, scaled, *parts) for parts in ((segment, position), (position, segment))]
+    scales = [scale] if kind == torch.float32 else [scale, float(torch.tensor(scale, dtype=kind))]
     return InputSum(
         rows=rows,
         embedding=embedding.numpy(),
@@ -158,17 +162,23 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
         scaled=scaled.numpy(),
         position=_numbers(position),
         out=out.numpy(),
-        scale_error=_gap(embedding * scale, scaled),
+        scale_error=min(_gap(_rounded(embedding * each, kind), scaled) for each in scales),
         sum_error=min(_gap(total, out if before_norm is None else before_norm) for total in sums),
         segment=_numbers(segment),
         before_norm=_numbers(before_norm),
+        precision=trace.anatomy.precision,
     )
 
 
-def _sum(total: torch.Tensor, *parts: torch.Tensor | None) -> torch.Tensor:
+def _sum(kind: torch.dtype, total: torch.Tensor, *parts: torch.Tensor | None) -> torch.Tensor:
     for added in parts:
-        total = total if added is None else total + added
+        total = total if added is None else _rounded(total + added, kind)
     return total
+
+
+def _rounded(numbers: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    """The float32 numbers, rounded to those that this type has."""
+    return numbers.to(kind).float()
 
 
 def input_difference(a: InputSum, b: InputSum) -> InputDifference:

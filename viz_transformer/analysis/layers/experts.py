@@ -16,7 +16,7 @@ from viz_transformer.running.record import Trace
 Floats = NDArray[np.float64]
 Measure = Literal["softmax", "sigmoid"]
 TOLERANCE = 1e-5
-"""Of a share: float32 adding in another order."""
+"""Of a share: float32 adding in another order; a run in fewer bits rounds each share besides."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Routing:
     """The router of one feed-forward, by token: [T, X] each, X experts.
 
     numbers, shares: as recorded. chosen: where a share is not 0. rule: the one by which all shares of all tokens are
-    made, to TOLERANCE, None for any other. measured: what the rule measures an expert by, worked out here in float64:
-    the softmax of the numbers over all experts, a probability, also where there is no rule, or the sigmoid of each,
-    which is none. tokens: how many tokens of the text have each expert, [X].
+    made, to the run's rounding, None for any other. measured: what the rule measures an expert by, worked out here in
+    float64: the softmax of the numbers over all experts, a probability, also where there is no rule, or the sigmoid of
+    each, which is none. tokens: how many tokens of the text have each expert, [X].
     """
 
     numbers: NDArray[np.float32]
@@ -66,7 +66,7 @@ def routing(trace: Trace, place: Place) -> Routing | None:
         "sigmoid": torch.sigmoid(numbers.double()).numpy(),
     }
     found = Routing(numbers.numpy(), shares.numpy(), (shares != 0).numpy(), None, measured["softmax"])
-    rule = _rule(found, measured)
+    rule = _rule(found, measured, TOLERANCE + trace.anatomy.rounding)
     return found if rule is None else replace(found, rule=rule, measured=measured[rule.measure])
 
 
@@ -77,7 +77,7 @@ def drawn_experts(found: Routing, token: int, most: int) -> list[int]:
     return sorted(int(each) for each in order[:most])
 
 
-def _rule(found: Routing, measured: Mapping[Measure, Floats]) -> Rule | None:
+def _rule(found: Routing, measured: Mapping[Measure, Floats], tolerance: float) -> Rule | None:
     """The first rule that makes the shares, those without a factor before those with one."""
     shares = found.shares.astype(np.float64)
     made: dict[tuple[Measure, bool], Floats] = {}
@@ -87,13 +87,13 @@ def _rule(found: Routing, measured: Mapping[Measure, Floats]) -> Rule | None:
         made[measure, False] = kept
         made[measure, True] = np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
     for among in (False, True):
-        if np.abs(made["softmax", among] - shares).max() <= TOLERANCE:
+        if np.abs(made["softmax", among] - shares).max() <= tolerance:
             return Rule("softmax", among)
     if not found.tells:
         return None
     for (measure, among), each in made.items():
         factor = float(shares.sum() / each.sum())
-        factor = 1.0 if abs(factor - 1) <= TOLERANCE else factor
-        if np.abs(factor * each - shares).max() <= TOLERANCE * max(1.0, factor):
+        factor = 1.0 if abs(factor - 1) <= tolerance else factor
+        if np.abs(factor * each - shares).max() <= tolerance * max(1.0, factor):
             return Rule(measure, among, factor)
     return None

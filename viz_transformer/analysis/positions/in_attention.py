@@ -28,6 +28,8 @@ class Turning:
 
     factor: what all are multiplied by besides. named: what the model calls the list of its frequencies, "" of a rule.
     step: how far a recorded angle may be from position times frequency, for each position: that of its float.
+    rounding: how far a turned number may be off besides, as a share of the largest: cosine, sine, both products and
+    their sum are rounded in a run of fewer bits.
     """
 
     frequency: Float64
@@ -36,6 +38,7 @@ class Turning:
     factor: float = 1.0
     named: str = ""
     step: float = 0.0
+    rounding: float = 0.0
 
     @property
     def unturned(self) -> NDArray[np.int64]:
@@ -79,7 +82,7 @@ def turning(trace: Trace, site: str, lists: Mapping[str, ArrayLike]) -> Turning 
     places = np.arange(after.shape[1])
     if len(places) < 2:
         return None
-    largest = float(np.abs(after).max())
+    largest, rounding = float(np.abs(after).max()), trace.anatomy.rounding
     factor = float(np.linalg.norm(after) / np.linalg.norm(before))
     for name, given in lists.items():
         frequency = np.asarray(given, dtype=np.float64)
@@ -88,10 +91,10 @@ def turning(trace: Trace, site: str, lists: Mapping[str, ArrayLike]) -> Turning 
             continue
         for pairs in (_halves(count), _neighbours(count)):
             # a factor is of what is turned alone
-            whole = factor if 2 * count == heads.size and abs(factor - 1) > 1e-4 else 1.0
-            tried = Turning(frequency, pairs, heads.size, whole, name, 2.0**-23)
+            whole = factor if 2 * count == heads.size and abs(factor - 1) > 1e-4 + rounding else 1.0
+            tried = Turning(frequency, pairs, heads.size, whole, name, 2.0**-23, 4 * rounding)
             made = np.stack([tried.turned(each, places) for each in before])
-            if np.abs(made - after).max() <= (TOLERANCE + len(places) * tried.step) * largest:
+            if np.abs(made - after).max() <= (TOLERANCE + tried.rounding + len(places) * tried.step) * largest:
                 return tried
     return None
 
@@ -238,9 +241,11 @@ def bias_rule(trace: Trace, site: str, head: int) -> BiasRule:
     rules: tuple[tuple[Follows, NDArray[np.int64]], ...] = (("distance", query - key), ("place of the key", key))
     for follows, where in rules:
         at, low, high = _ends(where, seen)
-        if (high - low).max(initial=0.0) <= 1e-6 * largest:
+        rounding = trace.anatomy.rounding
+        if (high - low).max(initial=0.0) <= (1e-6 + rounding) * largest:
             slopes = np.diff(low)
-            straight = len(at) > 2 and bool(np.abs(slopes - slopes.mean()).max() <= 1e-5 * max(largest, 1e-9))
+            near = (1e-5 + 2 * rounding) * max(largest, 1e-9)
+            straight = len(at) > 2 and bool(np.abs(slopes - slopes.mean()).max() <= near)
             steps = _steps(at, low) if follows == "distance" else ()
             return BiasRule(follows, at, low, steps, float(slopes.mean()) if straight else None)
     return BiasRule("nothing", np.zeros(0, np.int64), np.zeros(0), (), None)

@@ -171,13 +171,14 @@ def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> 
 
 
 def _adds_up(trace: Trace, place: Place) -> bool:
-    """Whether the sum is before + out, up to the rounding of float32; also where the run does not tell all of them."""
+    """Whether the sum is before + out, up to the rounding of the run; also where the run does not tell all of them."""
     names = (place.before, f"{place.site}.out", place.total)
     if any(name not in trace for name in names):
         return True
     before, out, total = (_array(trace, name).astype(np.float64) for name in names)
     largest = max(float(np.nanmax(np.abs(each), initial=0)) for each in (before, out, total))
-    return bool(np.allclose(before + out, total, rtol=0, atol=1e-6 * max(1.0, largest), equal_nan=True))
+    near = 1e-6 * max(1.0, largest) + trace.anatomy.rounding * largest
+    return bool(np.allclose(before + out, total, rtol=0, atol=near, equal_nan=True))
 
 
 def _array(trace: Trace, name: str) -> Float32:

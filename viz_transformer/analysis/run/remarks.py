@@ -38,7 +38,17 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
             "The softmax has one more number beside the scores in each head, which belongs to no key: what it takes is"
             " missing in the weights, so that a row sums to less than 1."
         )
+    yield from of_rounding(trace)
     yield from of_edits(trace, f"{site}.")
+
+
+def of_rounding(trace: Trace) -> Iterator[str]:
+    """In which type this run was computed, if not in float32, and what follows for a row of weights."""
+    if trace.anatomy.rounding:
+        yield (
+            f"Computed in {trace.anatomy.precision}: each weight is rounded to 8 bits, so that a row sums to 1 up to"
+            " 0.004."
+        )
 
 
 def reach(trace: Trace, site: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ import viz_transformer as vt
 from viz_transformer import analysis
 from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
 from viz_transformer.checkpoint import list_checkpoints
-from viz_transformer.checkpoint.devices import PROCESSOR, device_of_the_app
+from viz_transformer.checkpoint.devices import computed_in_the_app
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary, recognised
@@ -71,8 +71,7 @@ def checkpoint(summary: Summary) -> Checkpoint:
         return _recording(summary)[0]
     if isinstance(summary, UntrainedSummary):
         return untrained(summary.recipe, vt.load(summary.path))
-    of_transformers = isinstance(summary, HuggingFaceSummary)
-    return vt.load(summary.path, device=device_of_the_app() if of_transformers else PROCESSOR)
+    return vt.load(summary.path, **(asdict(computed_in_the_app()) if isinstance(summary, HuggingFaceSummary) else {}))
 
 
 def read_as(summary: Summary, how: How) -> Checkpoint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.checkpoint.devices import computed_in_the_app
 from viz_transformer.checkpoint.files import CARD
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary
@@ -38,22 +40,22 @@ def drawn(make: Callable[P, R]) -> Callable[P, R]:
     return kept(12)(make)
 
 
-def of_summary(summary: Summary) -> tuple[str, float]:
+def of_summary(summary: Summary) -> tuple[str | float, ...]:
     """The folder, and when its card was written: a model that was trained anew is loaded anew. So
-    is a recording, by its file, and a folder of transformers', by all of its files.
+    is a recording, by its file, and a folder of transformers', by all of its files, and by how it is computed.
 
     Of a new model, which has no folder of its own, the name, which says all that it is made of.
     """
     if isinstance(summary, RecordingSummary):
         return str(summary.path), summary.path.stat().st_mtime
     if isinstance(summary, HuggingFaceSummary):
-        return str(summary.path), summary.written
+        return str(summary.path), summary.written, *astuple(computed_in_the_app())
     where = summary.name if isinstance(summary, UntrainedSummary) else str(summary.path)
     return where, (summary.path / CARD).stat().st_mtime
 
 
 def _of_model(ckpt: Checkpoint) -> tuple[str, ...]:
-    return ckpt.name, ckpt.weights_sha256, repr(ckpt.anatomy.config)
+    return ckpt.name, ckpt.weights_sha256, ckpt.anatomy.precision, repr(ckpt.anatomy.config)
 
 
 def _of_trace(trace: Trace) -> tuple[str, ...]:

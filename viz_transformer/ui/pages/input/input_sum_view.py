@@ -267,7 +267,8 @@ def _verdict(made: InputSum) -> None:
         square = f" The scale multiplies the variance by {significant(made.scale**2, 5)}." if made.scale != 1 else ""
         normed = "" if made.before_norm is None else " A norm makes the input of it."
         text.paragraph(
-            f"Exact: all {count:,} recorded numbers of the {what} are the float32 sums {added}.{normed}{square}",
+            f"Exact: all {count:,} recorded numbers of the {what} are the {made.precision} sums"
+            f" {added}.{normed}{square}",
             tone="ok",
         )
     else:

@@ -12,6 +12,7 @@ from viz_transformer import numerals
 from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.checkpoint.devices import FLOAT32, computed_in_the_app
 from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary
@@ -88,7 +89,9 @@ def _badge(summary: Summary) -> str:
     if isinstance(summary, RecordingSummary):
         return '<div class="vt-card-badge">a recording of one call</div>'
     if isinstance(summary, HuggingFaceSummary):
-        return '<div class="vt-card-badge">run by transformers, from its own folder</div>'
+        dtype = computed_in_the_app().dtype
+        how = "" if dtype == FLOAT32 else f", computed in {dtype}: every result is rounded to 8 bits"
+        return f'<div class="vt-card-badge">run by transformers, from its own folder{how}</div>'
     wrong = _changed(str(summary.path), _times(summary), summary)
     tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "files as its card says")
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'

@@ -249,8 +249,8 @@ def turning_in_words(how: Turning) -> list[str]:
 
 
 def _step(found: Rotated) -> float:
-    """How far float32 lets the angles of this run be off."""
-    return found.how.step * len(found.distance)
+    """How far the type of this run lets its angles and turned numbers be off: a product has two of these."""
+    return found.how.step * len(found.distance) + 2 * found.how.rounding
 
 
 def _gap(value: float) -> str:
