@@ -409,13 +409,29 @@ test("heads that are not told have no sentences", () => {
   assert.equal(told.length, 2)
 })
 
-test("a decoder alone has lanes for its rows and the next, twice as many whenever they are full", () => {
+test("a decoder has lanes for its rows and the next, twice as many whenever they are full", () => {
   assert.deepEqual(
     [1, 11, 12, 15, 16, 31, 32, 100, 128].map((rows) => lanesFor(rows, 128)),
-    [12, 16, 16, 16, 32, 32, 64, 128, 128],
+    [16, 16, 16, 16, 32, 32, 64, 128, 128],
   )
-  assert.equal(lanesFor(3, 5), 5)
+  assert.deepEqual(
+    [1, 19, 20, 38, 39, 77, 78].map((rows) => lanesFor(rows, 78)),
+    [20, 20, 39, 39, 78, 78, 78],
+  )
+  for (const few of [5, 14, 22]) assert.equal(lanesFor(3, few), few) // a short text keeps its lanes
   for (let rows = 1; rows < 128; rows++) assert.ok(lanesFor(rows, 128) > rows)
+})
+
+test("the lanes that are there have all of their band, which stays where it is as they become more", () => {
+  const stacks = (lanes) => [
+    { ...ENCODER, count: 26 },
+    { ...DECODER, count: 78, lanes },
+  ]
+  const [few, all] = [20, 78].map((lanes) => placed({ stacks: stacks(lanes), height: 460 }))
+  assert.deepEqual(few.bands[0], all.bands[0])
+  assert.equal(few.bands[1].top, all.bands[1].top)
+  assert.ok(few.bands[1].lane > 3 * all.bands[1].lane && few.bands[1].count === 20)
+  assert.ok(few.bands[1].bottom <= few.base)
 })
 
 test("what is read and not written on is said of one token as of many", () => {

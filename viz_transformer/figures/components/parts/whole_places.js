@@ -16,8 +16,9 @@
  *   row: number, most: number}, answer: {x: number, y: number, width: number, height: number}, base: number}} Whole
  */
 /**
- * @typedef {{name: string, count: number, layers: number, parts: WholePart[], positions: boolean, final: boolean,
- *   widest: number}} Given
+ * `count` tokens; where not all of them are there yet, `lanes` are for those that are.
+ * @typedef {{name: string, count: number, lanes?: number, layers: number, parts: WholePart[], positions: boolean,
+ *   final: boolean, widest: number}} Given
  */
 
 const [STRIP, GAP, SMALL] = [18, 10, 3] // in pixels
@@ -82,15 +83,16 @@ export function placeWhole({ z, width, height, top, stacks, bars }) {
   let y = top
   const bands = stacks.map((stack, n) => {
     const first = y + HEAD * z
-    const lane = Math.min(HIGHEST * z, (rooms[n] - (HEAD + GAP) * z) / stack.count)
+    const count = stack.lanes ?? stack.count
+    const lane = Math.min(HIGHEST * z, (rooms[n] - (HEAD + GAP) * z) / count)
     y += rooms[n]
     const band = placeBand(stack, x, unit, z, k)
     x = band.end + 2 * GAP * z
-    return { ...band, count: stack.count, top: first, lane, bottom: first + lane * stack.count }
+    return { ...band, count, top: first, lane, bottom: first + lane * count }
   })
   const last = bands[bands.length - 1]
   const answer = two
-    ? { x: 0, y: last.top - HEAD * z, width: last.left - 3 * GAP * z, height: base - last.top + HEAD * z - 12 * z }
+    ? { x: 0, y: last.top - HEAD * z, width: last.left - 3 * GAP * z, height: base - last.top + HEAD * z }
     : { x: 2 * GAP * z, y: base - 46 * z, width: last.end - 2 * GAP * z, height: 24 * z }
   const down = base - last.top - GAP * z
   const row = Math.min(22 * z, Math.max(16 * z, down / MOST))
@@ -149,12 +151,16 @@ function placeBand({ name, parts, positions, final, widest }, x, unit, z, k) {
 }
 
 /**
- * The lanes of a decoder that stands alone, for the rows that there are so far and the next: twice as many whenever they
- * are full, so that the first rows of a long text are no thinner than those of a short one.
+ * The lanes of a decoder, for the rows that there are so far and the next: all, or half of them, half of these and so on, so
+ * that the first rows of a long text are no thinner than those of a short one.
  * @param {number} rows
  * @param {number} all
  */
-export const lanesFor = (rows, all) => Math.min(all, Math.max(FEWEST, 2 ** Math.ceil(Math.log2(rows + 1))))
+export function lanesFor(rows, all) {
+  let lanes = all
+  for (let half = Math.ceil(all / 2); half > rows && half >= FEWEST; half = Math.ceil(half / 2)) lanes = half
+  return lanes
+}
 
 /**
  * The middle of a lane.

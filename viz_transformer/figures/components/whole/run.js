@@ -602,7 +602,6 @@ export function runScene(view) {
   function lay(width, height, ruler) {
     const { head, arrays, z } = view
     ruler.font = mono(14 * z, 600)
-    const alone = head.stacks.length === 1 && view.writes()
     const measured = ruler.measureText("0").width // another one when its font has come
     if (widths.of !== measured) widths = { of: measured, by: new Map() }
     const widest = ({ name, tokens }) => {
@@ -620,7 +619,9 @@ export function runScene(view) {
       bars: view.writes(),
       stacks: head.stacks.map((stack) => ({
         name: stack.name,
-        count: alone ? lanesFor(view.rowAt(view.step()) + 1, stack.tokens.length) : stack.tokens.length,
+        count: stack.tokens.length,
+        ...(stack.name === "decoder" &&
+          view.writes() && { lanes: lanesFor(view.rowAt(view.step()) + 1, stack.tokens.length) }),
         layers: stack.layers,
         parts: stack.parts,
         positions: `position.${stack.name}` in arrays,
