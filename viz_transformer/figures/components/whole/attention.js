@@ -177,18 +177,22 @@ export function attentionScene(view) {
     context.font = sans(12 * z)
     const formula = formulas.find((each) => context.measureText(each).width <= room) ?? formulas.at(-1)
     say(context, formula, grid.x, grid.y - 14 * z, { size: 12 * z, colour: muted, width: room })
-    if (name === "scores" || name === "weights") {
-      const array = found?.arrays[GRID_POINTS[name]]
-      const { row, column } = cell()
-      if (!array || column === null) return
-      const value = array.values[row * array.shape[1] + column]
-      say(context, name === "scores" ? number(value, 2) : share(value), grid.x, grid.y + grid.height + 14 * z, {
-        size: 14 * z,
-        colour: paper.one("text"),
-        weight: 600,
-        code: true,
-      })
-    }
+    const said = below(name, found)
+    if (!said) return
+    const style = { size: 14 * z, colour: paper.one("text"), weight: 600, code: true }
+    say(context, said, grid.x, grid.y + grid.height + 14 * z, style)
+  }
+
+  /** What stands below a matrix: the score, whether the query may look, and the weight of what is looked at. */
+  function below(name, found) {
+    const { row, column } = cell()
+    if (!found || column === null) return ""
+    if (name === "mask") return open(found, row, column) ? "yes" : "no"
+    if (name !== "scores" && name !== "weights") return ""
+    const array = found.arrays[GRID_POINTS[name]]
+    const value = array?.values[row * array.shape[1] + column]
+    if (value === undefined) return ""
+    return name === "scores" ? number(value, 2) : share(value)
   }
 
   const sizes = (name) => {

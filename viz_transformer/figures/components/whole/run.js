@@ -181,7 +181,7 @@ export function runScene(view) {
     const { z } = place
     /** Centred over its columns, or, where a ribbon falls beside them, in front of it (`before`) or behind it (`behind`). */
     const there = []
-    const heading = (from, to, text, up, spare, { before = Infinity, behind = -Infinity } = {}) => {
+    const heading = (from, to, text, up, spare, { before = Infinity, behind = -Infinity, ink = "muted" } = {}) => {
       const width = context.measureText(text).width
       if (width > to - from + spare * z) return false
       const x = Math.max(Math.min(from + (to - from - width) / 2, before - width), behind)
@@ -189,7 +189,7 @@ export function runScene(view) {
       there.push({ up, x, end: x + width })
       context.fillStyle = colours.one("page")
       context.fillRect(x - 2, band.top - (up + 11) * z, width + 4, 14 * z)
-      context.fillStyle = colours.one("muted")
+      context.fillStyle = colours.one(ink)
       context.fillText(text, x, band.top - up * z)
       return true
     }
@@ -206,16 +206,18 @@ export function runScene(view) {
     context.font = sans(12 * z)
     if (band.position) heading(band.token.x, band.strips[0].x + band.strips[0].width, "input", 6, 8)
     const last = (part) => ["cross", "self", "ffn"].indexOf(part) // of two that have no room beside each other
+    const higher = [] // that have their names beside their ribbons, where there is none over their block
     for (const block of band.blocks.toSorted((a, b) => last(a.part) - last(b.part))) {
       const { before, behind } = falls(block.layer)
       const beside = block.part === "self" ? { before } : { behind }
       const to = block.x + block.width
-      if (block.part === "cross" && behind + context.measureText(SHORT.cross).width > to + 6 * z) continue
       const where = block.part === "ffn" ? {} : beside
+      const crowded = block.part === "cross" && behind + context.measureText(SHORT.cross).width > to + 6 * z
       const centred = (startOf(block) + to - context.measureText(LONG[block.part]).width) / 2
       const bent = block.part === "cross" && centred < behind + 16 * z // a ribbon that falls beside it turns there
-      if (bent || !heading(startOf(block), to, LONG[block.part], 6, -6, where))
-        heading(startOf(block), to, SHORT[block.part], 6, 2, where)
+      const whole = !crowded && !bent && heading(startOf(block), to, LONG[block.part], 6, -6, where)
+      if (whole || (!crowded && heading(startOf(block), to, SHORT[block.part], 6, 2, where))) continue
+      if (block.part === "cross") higher.push(block)
     }
     for (let layer = 0; layer < stack.layers; layer++) {
       const mine = band.blocks.filter((block) => block.layer === layer)
@@ -223,6 +225,12 @@ export function runScene(view) {
       const { before } = falls(layer)
       if (!heading(startOf(mine[0]), end, `layer ${layer}`, 22, 0, { before }))
         heading(startOf(mine[0]), end, String(layer), 22, 8, { before })
+    }
+    const ink = view.head.head === null ? "muted" : "cross-ink"
+    for (const { layer } of higher) {
+      const { behind } = falls(layer)
+      const to = behind + context.measureText(SHORT.cross).width
+      if (to <= (falls(layer + 1).before ?? Infinity)) heading(behind, to, SHORT.cross, 38, 0, { behind, ink })
     }
     const { x, width } = band.strips[band.strips.length - 1]
     if (band.name === "encoder" && place.bands.length > 1) {
@@ -558,7 +566,10 @@ export function runScene(view) {
       const x = answer.x + read + context.measureText(strong).width
       context.fillStyle = colours.one("muted")
       context.globalAlpha = TO_COME
-      context.fillText(`${line.slice(own.length)}${first + n === lines.length - 1 || n < room - 1 ? "" : " …"}`, x, y)
+      const rest = line.slice(own.length)
+      const isCut = first + n < lines.length - 1 && n === room - 1
+      const end = answer.x + answer.width
+      context.fillText(isCut ? shorten(context, `${rest} …`, end - x) : rest, x, y)
       context.globalAlpha = 1
     })
     if (!bars || s + 1 >= view.steps()) return
