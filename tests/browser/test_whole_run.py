@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+from browser.boxes import AT_REST, LETTERS, NOTES, PROBLEMS
 from browser.driving import opened
 from playwright.sync_api import Page, expect
 
@@ -115,3 +117,42 @@ def test_who_goes_into_a_layer_finds_the_chosen_head_inside_fetched_however_busy
         page.wait_for_function(there, arg={"kind": "cross", "layer": 2, "head": 2})
         page.wait_for_timeout(1000)
         assert not page.evaluate(there, {"kind": "decoder", "layer": 2, "head": 2})
+
+
+LONG = "exp(d*x)+cosh(f*x)**2+tanh(b*x)**2"
+"""Its series is a formula of two lines, and an answer of 78 tokens."""
+CROSS = """() => [...document.querySelectorAll("*")]
+  .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas") ?? [])])
+  .flatMap(({ wrote }) => wrote ?? [])
+  .filter(({ text }) => /^cross/.test(text)).length"""
+
+
+@pytest.mark.parametrize("projector", ["off", "on"])
+@pytest.mark.parametrize(("model", "text", "layers"), [("numbers", "29,284.30", 3), ("taylor", LONG, 4)])
+def test_at_each_level_words_are_whole_apart_and_in_view(app_server, browser, model, text, layers, projector):
+    chosen = {"checkpoint": model, "text": text, "kind": "cross", "layer": 1, "heads": 1, "t": 3}
+    with opened(browser, app_server, run_view="whole", script=NOTES, projector=projector, **chosen) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        for level in LEVELS:
+            at_level(page, level)
+            page.evaluate(AT_REST)
+            problems, seen = page.evaluate(PROBLEMS)
+            assert seen > 40 and problems == [], level
+            shown = page.locator(".whole").bounding_box()
+            assert shown and shown["y"] + shown["height"] <= 720, level
+            if projector == "on":
+                small = [each for each in page.evaluate(LETTERS) if each[1] < 720 / 45]
+                assert small == [], level
+            if level == "run":
+                assert page.evaluate(CROSS) == layers  # the ribbons from above have their names
+            page.locator(".whole .stage").focus()
+            page.keyboard.press("+")
+
+
+def test_the_name_of_where_one_is_is_the_last_to_be_cut(app_server, browser):
+    with opened(browser, app_server, run_view="whole", checkpoint="numbers", text="29,284.30", level="weight") as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        at_level(page, "weight")
+        expect(page.locator(".whole.narrow")).to_be_visible()
+        cut = "(all) => all.map((each) => each.scrollWidth > each.clientWidth)"
+        assert page.locator(".whole .path .quiet").evaluate_all(cut)[1:] == [True, True, False]

@@ -209,11 +209,12 @@ export function layerScene(view) {
     const scale = paper.scale(part.kind)
     const ink = paper.one(part.kind === "cross" ? "source-ink" : stackNow().ink)
     const found = detail()
-    const size = Math.min(12 * z, rows.row * 0.9)
+    const size = Math.max(leastName(z), Math.min(12 * z, rows.row * 0.9))
+    const named = namedAmong(part.heads, rows.row, size * 0.95)
     const most = keys.map(() => 0)
     for (let head = 0; head < part.heads; head++) {
       const y = rows.y + head * rows.row
-      if (size >= 7 * z)
+      if (named.has(head))
         say(context, `head ${head}`, rows.x - 5 * z, y + rows.row / 2, {
           size,
           colour: paper.one("muted"),
@@ -280,7 +281,8 @@ export function layerScene(view) {
     said([`${of} hidden units`, `${of} units`, of], content.y + 6 * z)
     const active = found.arrays["active.ffn"]
     const above = active && percent(active.values[row])
-    if (active) said([`${above} are above 0`, `${above} > 0`], top + height + 14 * z)
+    if (active)
+      said([`${above} are above 0`, `${above} > 0`, `${percent(active.values[row], 0)} > 0`], top + height + 14 * z)
   }
 
   function paintNow(context) {
