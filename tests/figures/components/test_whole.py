@@ -376,6 +376,11 @@ def test_each_level_is_saved_as_a_picture(shown, numbers, level):
     text = saved.value.path().read_text()
     assert "NaN" not in text
     assert "undefined" not in text
+    where = ["Decoder layer 1", "Cross-attention, head 2", "“nine” takes from “2”"]  # in the caption, by level
+    depth = ["layer", "attention", "weight"].index(level) + 1
+    caption = " ".join(re.findall(">([^<]+)</text>", text))  # in one line or more
+    assert [part in caption for part in where] == [n < depth for n in range(3)]
+    assert not caption.rstrip().endswith((";", "undefined"))
     if level == "weight":
         row = numbers.trace["decoder.1.cross.weights"][0, 2, 3]
         assert all(f">{float(weight):.3f}<" in text for weight in row if 0.001 <= weight < 0.999)

@@ -101,7 +101,16 @@ function makeWhole(root) {
         scene().paintNow(context)
       },
       size: () => scene().size(),
-      caption: () => `${head.caption}; ${legendWords()}`,
+      caption: () =>
+        [
+          head.caption,
+          ...crumbWords()
+            .slice(1)
+            .map(({ text }) => text),
+          legendWords(),
+        ]
+          .filter(Boolean)
+          .join("; "),
       name: () => (level() === "run" ? head.name : `${head.name}-${level()}`),
     }),
   )
