@@ -173,3 +173,42 @@ test("the whole run plays, and keys lead down to a weight, from its address too,
   assert.deepEqual(problems, [])
   await page.close()
 })
+
+test("each level of the whole run is there again from its address", async () => {
+  const run = "/?text=42&checkpoint=numbers-any&kind=cross&layer=1&heads=2"
+  const { page, problems } = await opened(run, ".whole .stage[data-painted]")
+  const said = async () => (await seen(page, ".whole .now")).evaluate((now) => now.textContent)
+  const STARTS = {
+    run: /^Step 0 of/,
+    layer: /^Decoder layer 1 at/,
+    attention: /^Head 2:/,
+    weight: /^Head 2:.* for a score/,
+  }
+  for (const [level, start] of Object.entries(STARTS)) {
+    if (level !== "run") {
+      await (await seen(page, ".whole .stage")).focus()
+      await page.keyboard.press("+")
+      await until(async () => new URL(page.url()).searchParams.get("level") === level)
+    }
+    await page.reload()
+    await seen(page, `.whole .stage[data-level=${level}][data-painted]:not([data-moving])`)
+    await until(async () => start.test(await said()))
+  }
+  assert.deepEqual(problems, [])
+  await page.close()
+})
+
+test("an answer plays to its end", async () => {
+  const { page, problems } = await opened("/?text=2&checkpoint=numbers-any", ".whole .stage[data-painted]")
+  const said = async () => (await seen(page, ".whole .now")).evaluate((now) => now.textContent)
+  await (await seen(page, '.whole [title="Speed of playing"]')).click()
+  await (await seen(page, ".whole .stage")).focus()
+  await page.keyboard.press(" ")
+  await until(async () => /^The text is read once/.test(await said()))
+  await seen(page, '.whole [title="Pause"]')
+  await seen(page, '.whole [title="Play the steps"]')
+  assert.match(await said(), /^Step 1 of 0 to 1: .* is written\.$/)
+  await until(async () => new URL(page.url()).searchParams.get("t") === "1")
+  assert.deepEqual(problems, [])
+  await page.close()
+})
