@@ -261,6 +261,7 @@ def test_what_is_pointed_at_has_its_shape_and_length_beside_it(shown, numbers):
 
 def test_a_click_and_enter_choose_an_attention(shown, numbers):
     view = shown(run_figure(numbers).data)
+    view.choose(t=0, kind="encoder", layer=0, heads="mean", level="run")  # before that it waits for what is chosen
     stage = view.page.locator(".stage")
     stage.focus()
     still = painted(view)
