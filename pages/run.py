@@ -261,13 +261,13 @@ def show_recording(summary: Summary, recording: Recording) -> None:
     st.rerun()
 
 
-def ask(both: frame.Runs, drawn: Picture | None) -> None:
-    """The page's question about this map; none where there is none."""
+def ask(both: frame.Runs, drawn: Picture | None, first_row: int | None = None) -> None:
+    """The page's question about this map; none where there is none. first_row: as `frame.of_run` has it."""
     shown = both.main
     if not shown.ckpt.anatomy.writes and (found := reading_view.question(shown)) is not None:
         questions.show(asked, found)
     elif drawn is not None:
-        questions.show(asked, questions.of_one(both, drawn, question.chosen_question(shown, drawn)))
+        questions.show(asked, questions.of_one(both, drawn, question.chosen_question(shown, drawn, first_row)))
 
 
 def show_whole(both: frame.Runs) -> None:
@@ -285,9 +285,12 @@ def show_whole(both: frame.Runs) -> None:
             links.to("Models", "Rewind the training", model_tab="training")
     links.tour()
     text.explained(WHOLE if both.main.ckpt.anatomy.writes else WHOLE_READ, NOT)
-    ask(both, pictures.asked_about(both))
     frame.say(status, *remarks(both.main), good=compared(both.main))
-    frame.stage(both, ("run_whole",))
+    scenes, along = whole_view.scenes(both), whole_view.together(both)
+    seen = replace(both, looked_at="B") if projector.is_on() and projector.scene(scenes) else both
+    of = both if both.difference else seen
+    ask(of, pictures.asked_about(of), None if along is None else along.first_row)
+    frame.stage(seen, scenes, rows=None if along is None else along.rows)
 
 
 def show_steps(shown: Shown) -> None:
@@ -377,7 +380,7 @@ if not isinstance(summary, str) and not cached.is_warm():
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
-both = frame.runs(status, rows="last" if whole else "chosen", recording=OF_RECORDING)
+both = frame.runs(status, rows="last" if whole else "chosen", recording=OF_RECORDING, longest=whole)
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
     if not whole:
@@ -403,7 +406,8 @@ if both is not None:
         with answer:
             (show_answer if both.main.ckpt.anatomy.writes else reading_view.masks)(both.main)
     with strip:
-        frame.strip(both, plays=not whole and projector.is_on())  # the map is a scene without the bars and their button
+        plays = not whole and projector.is_on()  # the map is a scene without the bars and their button
+        frame.strip(both, by_step=whole, plays=plays)
     if given is not None and both.a.ckpt.anatomy.writes:
         with given:
             target_switch(both.a)

@@ -156,3 +156,40 @@ def test_the_name_of_where_one_is_is_the_last_to_be_cut(app_server, browser):
         expect(page.locator(".whole.narrow")).to_be_visible()
         cut = "(all) => all.map((each) => each.scrollWidth > each.clientWidth)"
         assert page.locator(".whole .path .quiet").evaluate_all(cut)[1:] == [True, True, False]
+
+
+@pytest.mark.parametrize(("text", "pinned"), [("2", "29"), ("29", "2")])
+def test_two_whole_answers_are_played_together_and_the_shorter_one_stays(app_server, browser, text, pinned):
+    """B is longer than A, and shorter: "2" has one word and "29" two, and both have an end."""
+    pin = {"pin_checkpoint": "numbers-any", "pin_text": pinned}
+    with opened(browser, app_server, checkpoint="numbers-any", text=text, run_view="whole", **pin) as page:
+        a, b = (page.locator(f".st-key-run_whole_{n} .whole") for n in range(2))
+        shorter, longer = (a, b) if len(text) < len(pinned) else (b, a)
+        for each in (a, b):
+            expect(each.locator(".stage[data-level=run]")).to_be_visible()
+        steps = [each.evaluate("(whole) => whole.vt.made && whole.querySelector('input').max") for each in (a, b)]
+        assert steps[0] == steps[1]
+        a.locator(".stage").focus()
+        b.get_by_role("button", name="Speed of playing").click()
+        expect(a.get_by_role("button", name="Speed of playing")).to_have_text("2×")
+        b.get_by_role("button", name="Play the steps").click()
+        expect(a.get_by_role("button", name="Pause")).to_be_visible()
+        a.get_by_role("button", name="Pause").click()
+        expect(b.get_by_role("button", name="Play the steps")).to_be_visible()
+        b.get_by_role("button", name="Play the steps").click()
+        expect(shorter.locator(".now")).to_contain_text("This answer is over")
+        expect(a.get_by_role("button", name="Play the steps")).to_be_visible()
+        last = int(steps[0])
+        for each in (a, b):
+            expect(each.get_by_role("slider", name="Step")).to_have_value(str(last))
+        expect(page).to_have_url(re.compile(rf"\bt={last}\b"))  # behind A's end too, where B is longer
+        expect(shorter.locator(".now")).to_contain_text("This answer is over")
+        expect(longer.locator(".now")).to_contain_text(f"Step {last} of 0 to {last}")
+        longer.locator(".stage").focus()
+        page.keyboard.press("ArrowLeft")
+        for each in (a, b):
+            expect(each.get_by_role("slider", name="Step")).to_have_value(str(last - 1))
+        page.keyboard.press("+")
+        for each in (a, b):
+            expect(each.locator(".stage[data-level=layer]:not([data-moving])")).to_be_visible()
+        expect(page.locator(".vt-bad")).to_have_count(0)

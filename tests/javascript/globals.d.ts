@@ -4,12 +4,14 @@ interface Window {
   vizTransformerDetails: unknown
   vizTransformerAhead: unknown
   vizTransformerEarly: unknown
+  vizTransformerTogether: unknown
   vizTransformerPulsed?: boolean
 }
 declare var vizTransformerSelection: any
 declare var vizTransformerDetails: any
 declare var vizTransformerAhead: any
 declare var vizTransformerEarly: any
+declare var vizTransformerTogether: any
 interface History {
   completesAddress?: boolean
 }

@@ -38,6 +38,7 @@ from viz_transformer.figures.components.strongest_only import strongest
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
 from viz_transformer.sentences import capitalised, shortened
+from viz_transformer.ui.frame.questions import cited
 from viz_transformer.ui.frame.text import literal
 from viz_transformer.ui.pages.run import passing, whole_view
 from viz_transformer.ui.session import examples, state
@@ -788,6 +789,71 @@ def test_a_and_b_stand_below_each_other_each_with_its_letter(app):
     assert len(titles) == 2
     assert titles[0].startswith("A")
     assert titles[1].startswith("B")
+
+
+LENGTHS = {"checkpoint": "numbers-any", "pin_checkpoint": "numbers-any"}  # writes “two”, and “twenty-nine”, and an end
+
+
+def test_of_two_whole_runs_the_steps_go_to_the_end_of_the_longer_one(app, models_in):
+    """Each is drawn at its last step behind its end, and what is said of A too."""
+    models_in(bundled_folder())
+    model = load(bundled_folder() / "numbers-any")
+    for text, pinned in (("2", "29"), ("29", "2")):
+        a, b = decode(model, text), decode(model, pinned)
+        last = max(len(a.steps), len(b.steps)) - 1
+        assert len(a.steps) != len(b.steps)
+        opened(app, run_view="whole", text=text, pin_text=pinned, shown="A|B", t=str(last), **LENGTHS)
+        assert app.session_state["selection"]["t"] == last
+        assert "There is no" not in words(app)
+        assert f"when it wrote {cited(a.steps[min(last, len(a.steps) - 1)].token)}" in words(app)
+        for number, run in enumerate((a, b)):
+            assert whole(app, number)[0]["along"] == {"first_row": 0, "steps": last + 1, "reads": True}
+            table = open_table(app, f"run_whole_{number}")
+            row = min(last, len(run.steps) - 1)
+            assert list(table["sub-layer"]) == [told.title for told in story(whole_run(run.trace, head=0), row)]
+            cross = table[table["sub-layer"] == "decoder layer 1, cross-attention"].iloc[0]
+            assert cross["weight"] == float(run.trace["decoder.1.cross.weights"][0, 0, row].max())
+    opened(app, run_view="whole", text="2", pin_text="29", shown="A", t="3", **LENGTHS)
+    assert app.session_state["selection"]["t"] == 1  # alone it has no such step
+    assert "along" not in whole(app)[0]
+
+
+def test_of_two_answers_that_begin_at_other_rows_the_same_step_is_drawn(app, models_in):
+    models_in(bundled_folder())
+    opened(
+        app,
+        run_view="whole",
+        checkpoint="shakespeare",
+        text="ROMEO:",
+        pin_checkpoint="shakespeare",
+        pin_text="O",
+        shown="A|B",
+        t="20",
+    )
+    headers = [whole(app, number)[0] for number in range(2)]
+    assert headers[0]["first_row"] == 5 and headers[1]["first_row"] == 0
+    assert [each["along"]["first_row"] for each in headers] == [5, 5]
+    assert headers[0]["along"]["steps"] == max(len(each["candidates"]) for each in headers)
+    rows = told(app, "chips")["rows"]
+    assert [row["first"] for row in rows] == [5, 5]
+    run = decode(load(bundled_folder() / "shakespeare"), "O")
+    table = open_table(app, "run_whole_1")
+    weights = run.trace["decoder.0.self.weights"][0, 0, 15]
+    first = table[table["sub-layer"] == "decoder layer 0, self-attention"].iloc[0]
+    assert first["weight"] == float(weights.max())
+
+
+def test_on_a_projector_each_of_two_whole_runs_is_a_scene_with_its_own_question_and_caption(app, models_in):
+    models_in(bundled_folder())
+    b = decode(load(bundled_folder() / "numbers-any"), "29")
+    pair = {"text": "2", "pin_text": "29", "shown": "A|B", "t": "2", **LENGTHS}
+    opened(app, run_view="whole", projector="on", scene="1", **pair)
+    assert ".st-key-run_whole_0) { display: none" in markup(app)
+    assert f"when it wrote {cited(b.steps[2].token)}" in words(app)
+    assert "“29”" in words(app) and "target position 2" in words(app)
+    opened(app, run_view="whole", projector="on", scene="0", **pair)
+    assert ".st-key-run_whole_1) { display: none" in markup(app)
+    assert "“2”" in words(app) and "target position 1" in words(app)
 
 
 def test_where_the_whole_run_cannot_be_drawn_a_sentence_says_why_and_the_map_is_there(app, monkeypatch):

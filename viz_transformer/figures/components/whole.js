@@ -9,6 +9,7 @@ import { isStill } from "./parts/motion.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { amongPlaces, quoted } from "./parts/text.js"
+import { ownMoment, stepsAt, together } from "./parts/together.js"
 import {
   AGAIN,
   AHEAD_BYTES,
@@ -20,7 +21,7 @@ import {
   NO_QUESTION,
   nearest,
 } from "./parts/whole_ahead.js"
-import { advance, READING, STEP } from "./parts/whole_flight.js"
+import { READING } from "./parts/whole_flight.js"
 import {
   attentionBeside,
   crumbs,
@@ -41,7 +42,7 @@ import {
   zoomed,
 } from "./parts/whole_levels.js"
 import { fitting, heightOf } from "./parts/whole_places.js"
-import { LEAST } from "./parts/whole_words.js"
+import { LEAST, overSentence } from "./parts/whole_words.js"
 import { attentionScene } from "./whole/attention.js"
 import { layerScene } from "./whole/layer.js"
 import { runScene } from "./whole/run.js"
@@ -52,7 +53,8 @@ import { weightScene } from "./whole/weight.js"
 // The whole run in one picture, on four levels: the run, one layer, one attention, one weight. Header: {of, title, caption, name,
 // height, head, stacks: {name, ink, field, tokens, padded, parts: {layer, part, kind, heads}, layers, features, final},
 // first_row, vocabulary, tokens, candidates: places in tokens by step, written: places in candidates, text, answer, ends: of the
-// answer behind each step}; arrays: token.S,
+// answer behind each step, along: where two are looked at, {first_row: of the first, whose rows the selection has, steps: of the
+// longer one, reads: whether any reads a text first}}; arrays: token.S,
 // position.S [T, samples], stream.S [points, T, samples], length.S [points, T], and came.S, added.S and share.S
 // [sub-layers, T] of each stack S; the strongest weights of each kind of attention as parts/whole_rows.js reads them;
 // log_probs [steps, most candidates]. What the deeper levels show beside that comes as details: parts/details.js.
@@ -61,7 +63,7 @@ const SETTLE = 250
 const WIDE = 850 // from here on what happens is said in one line
 const HEARD = MOVE + 100 // milliseconds: Python hears of another level when the picture has come there
 const MOST_BUTTONS = 12 // more heads than these are chosen from a list
-const PACES = [1, 2, 0.5]
+const UNHEARD = 1e4 // of a step that is played, Python hears only when it rests
 
 export default (component) => mount(component, "whole", makeWhole)
 
@@ -85,13 +87,9 @@ function makeWhole(root) {
   stage.append(base, over)
   const controls = playerControls(
     { back: "Previous step", play: "Play the steps", next: "Next step", slider: "Step" },
-    { move: (by) => step(at() + by), toggle, choose: step },
+    { move: (by) => step(chosenStep() + by), toggle, choose: step },
   )
-  let pace = 0
-  const faster = button("quiet pace", "1×", "Speed of playing", () => {
-    pace = (pace + 1) % PACES.length
-    faster.textContent = `${String(PACES[pace]).replace("0.5", "½")}×`
-  })
+  const faster = button("quiet pace", "1×", "Speed of playing", together.hurry)
   bar.append(
     controls.box,
     faster,
@@ -120,9 +118,6 @@ function makeWhole(root) {
   let head
   let arrays, painted, room
   let fit = 1 // how many times as large everything is in a large window
-  let moment = null // {t: step, p}, while it plays; without motion all of a step is there at once
-  let frames = 0
-  let earlier = 0
   let hovered = null
   let walked = null // the sub-layer of the walk by keys
   let shown = null // the level that was painted last
@@ -135,14 +130,21 @@ function makeWhole(root) {
   const samples = () => arrays[`stream.${head.stacks[0].name}`].shape[2]
   const writes = () => steps() > 0
   const level = () => levelOf(selection.chosen)
-  /** The step that is shown, the first or the last where the selection is beside them. */
-  const at = () => {
-    if (!writes()) return 0
-    const chosen = selection.chosen[lastStack().field] ?? head.first_row
-    return Math.min(Math.max(chosen - head.first_row, 0), steps() - 1)
-  }
+  /** Of the longer of two runs, which are stepped and played together: its steps, and the row of A that is the first. */
+  const count = () => head.along?.steps ?? steps()
+  const firstRow = () => head.along?.first_row ?? head.first_row
+  /** The step that is chosen, and the one that is shown of it: the first or the last where the selection is beside them. */
+  const chosenSteps = () =>
+    stepsAt(selection.chosen[lastStack().field], { firstRow: firstRow(), count: count(), own: steps() })
+  const chosenStep = () => (writes() ? chosenSteps().shared : 0)
+  const at = () => (writes() ? chosenSteps().own : 0)
+  /** What is shown of what plays; without motion all of a step is there at once. */
+  const moment = () => ownMoment(together.moment, { last: steps() - 1, reads: head.stacks.length > 1 })
+  const plays = () => together.moment !== null
+  /** Whether this answer is over, and the other goes on. */
+  const isOver = () => writes() && (together.moment?.t ?? chosenStep()) >= steps()
   const rowAt = (s) => head.first_row + s
-  const stepNow = () => Math.max(moment?.t ?? at(), 0)
+  const stepNow = () => Math.max(moment()?.t ?? at(), 0)
   const within = (position, stack) => Math.min(Math.max(position ?? 0, 0), stack.tokens.length - 1)
   /** The field of a key on a side: the second position of an attention of a stack with itself. */
   const keyField = (stack) => {
@@ -171,14 +173,14 @@ function makeWhole(root) {
     },
     /** How much of the step is there. */
     get flown() {
-      return moment && !isStill() ? moment.p : 1
+      return isStill() ? 1 : (moment()?.p ?? 1)
     },
     get playing() {
-      return frames !== 0 && !isStill()
+      return plays() && !isOver() && !isStill()
     },
     /** How much of the source is read, before the first step; null when it is. */
     get reading() {
-      return moment?.t === READING && !isStill() ? moment.p : null
+      return moment()?.t === READING && !isStill() ? together.moment.p : null
     },
     /** How far the step has come through the layer that is looked at. */
     get through() {
@@ -221,56 +223,37 @@ function makeWhole(root) {
   const scene = () => scenes[level()]
 
   function step(to) {
-    const next = Math.min(Math.max(to, 0), steps() - 1)
-    stop()
-    if (next !== at()) pick(next, SETTLE)
+    const next = Math.min(Math.max(to, 0), count() - 1)
+    together.stop()
+    if (next !== chosenStep()) pick(next, SETTLE)
     announce(scene().sentences().join(" "))
   }
-  const pick = (s, settle) => selection.pick({ [lastStack().field]: rowAt(s) }, settle)
+  const pick = (s, settle) => selection.pick({ [lastStack().field]: firstRow() + s }, settle)
+  /** The selection's row for a row of this picture. */
+  const chosenRow = (stack, row) =>
+    stack === lastStack() && writes() ? Math.max(row - head.first_row + firstRow(), 0) : row
 
   // ---- playing
 
-  function stop() {
-    cancelAnimationFrame(frames)
-    frames = 0
-    moment = null
-    selection.plays(false)
-    if (room) made.draw()
-  }
-
   function toggle() {
-    if (frames) {
-      stop()
-      pick(at(), SETTLE)
+    if (plays()) {
+      together.stop()
+      pick(chosenStep(), SETTLE)
       return
     }
     if (!writes()) return
-    const first = at() >= steps() - 1 ? 0 : at()
-    const reads = first === 0 && head.stacks.length > 1 && !isStill()
-    moment = { t: reads ? READING : first, p: 0 }
-    selection.plays(true)
-    pick(first, 1e4)
-    earlier = performance.now()
-    frames = requestAnimationFrame(fly)
-    made.draw()
+    const first = chosenStep() >= count() - 1 ? 0 : chosenStep()
+    const reads = first === 0 && (head.along?.reads ?? head.stacks.length > 1) && !isStill()
+    together.start({
+      from: reads ? READING : first,
+      last: count() - 1,
+      isThere: () => root.isConnected,
+      pick: (to, ends) => pick(to, ends ? SETTLE : UNHEARD),
+    })
   }
-
-  function fly(time) {
-    if (!root.isConnected) return
-    const gone = Math.min(Math.max(time - earlier, 0), 100) // a frame may have begun before
-    const next = advance(moment, gone, steps() - 1, STEP / PACES[pace])
-    earlier = time
-    if (next.over) {
-      stop()
-      pick(steps() - 1, SETTLE)
-      return
-    }
-    const turned = next.t !== moment.t
-    moment = next
-    if (turned && next.t >= 0) pick(next.t, 1e4)
-    made.draw()
-    frames = requestAnimationFrame(fly)
-  }
+  const unheard = together.listen(() => {
+    if (room && root.clientWidth) made.draw()
+  })
 
   // ---- from level to level
 
@@ -323,7 +306,7 @@ function makeWhole(root) {
         ? null
         : (nearest(head, selection.chosen).find((place) => !details.has(head.of, place) && !isVain(place)) ?? null),
     ask: (place) => details.ask(head.of, [place]),
-    isBusy: () => frames !== 0 || movement !== null || document.hidden || !root.isConnected || !details.connected,
+    isBusy: () => plays() || movement !== null || document.hidden || !root.isConnected || !details.connected,
   })
   const moves = (/** @type {any} */ event) => ahead.moves(event)
   for (const each of INPUTS) addEventListener(each, moves, { capture: true, passive: true })
@@ -525,7 +508,7 @@ function makeWhole(root) {
     if (found.head !== undefined) return { fields: { heads: [found.head] } }
     if (found.key !== undefined) return { fields: { [keyField(stack)]: found.key } }
     if (!found.grid) return null
-    const rows = { [stack.field]: found.row }
+    const rows = { [stack.field]: chosenRow(stack, found.row) }
     const columns = { [keyField(stack)]: found.column }
     if (["scores", "mask", "weights"].includes(found.grid)) return { fields: { ...rows, ...columns } }
     const ofKeys = found.grid === "key" || found.grid === "value"
@@ -605,12 +588,12 @@ function makeWhole(root) {
 
   const KEYS = {
     run: {
-      ArrowRight: () => (writes() ? step(at() + 1) : besideRow(1)),
-      ArrowLeft: () => (writes() ? step(at() - 1) : besideRow(-1)),
+      ArrowRight: () => (writes() ? step(chosenStep() + 1) : besideRow(1)),
+      ArrowLeft: () => (writes() ? step(chosenStep() - 1) : besideRow(-1)),
       ArrowDown: () => walk(1),
       ArrowUp: () => walk(-1),
       Home: () => writes() && step(0),
-      End: () => writes() && step(steps() - 1),
+      End: () => writes() && step(count() - 1),
     },
     layer: {
       ArrowRight: () => beside(layerBeside(head, siteOf(head, selection.chosen), 1)),
@@ -672,7 +655,7 @@ function makeWhole(root) {
   function besideRow(by) {
     const { stack } = siteOf(head, selection.chosen)
     if (stack === lastStack() && writes()) {
-      step(at() + by)
+      step(chosenStep() + by)
       return
     }
     selection.pick({ [stack.field]: within(view.rowOf(stack) + by, stack) }, SETTLE)
@@ -739,7 +722,7 @@ function makeWhole(root) {
       forget()
       ahead.anew()
       details.putAll(arrays)
-      if (frames) stop()
+      together.stop()
       for (const each of Object.values(scenes)) each.update()
       stage.setAttribute(
         "aria-label",
@@ -776,22 +759,25 @@ function makeWhole(root) {
         painted = state
         mine.paintNow(prepare(over, width, height))
       }
-      const said = mine.sentence()
+      const said = isOver() ? `${overSentence(steps() - 1)} ${mine.sentence()}` : mine.sentence()
       if (now.textContent !== said) now.textContent = said
-      if (!frames) sentences(mine)
+      if (!plays()) sentences(mine)
       fetchDetails()
       const s = stepNow()
+      const shared = Math.max(together.moment?.t ?? chosenStep(), 0)
       if (writes())
-        controls.show(s, steps(), {
-          playing: frames !== 0,
-          text: `step ${amongPlaces(s, steps())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
+        controls.show(shared, count(), {
+          playing: plays(),
+          text: `step ${amongPlaces(shared, count())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
         })
+      faster.textContent = `${String(together.pace).replace("0.5", "½")}×`
       stage.dataset.level = level()
       stage.toggleAttribute("data-moving", movement !== null)
       stage.dataset.painted = String(performance.now())
     },
     remove: () => {
-      cancelAnimationFrame(frames)
+      unheard()
+      together.stop()
       for (const each of INPUTS) removeEventListener(each, moves, { capture: true })
       ahead.end()
       forget()

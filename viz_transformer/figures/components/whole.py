@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,15 +35,19 @@ def whole_payload(
     text: str = "",
     of: str = "",
     height: int = HEIGHT,
+    along: Mapping[str, int | bool] | None = None,
 ) -> bytes:
     """What the browser gets. Step s is the decoder row `first_row` + s; a model that writes nothing has no steps.
 
     vocabulary: how many tokens could be written. text: what was typed; answer: the text of all steps. of: what the
-    details of its deeper levels call this run. Arrays, all float32 as recorded: token.S, position.S [T, samples] where
-    they are told, stream.S [points, T, samples], length.S [points, T], and came.S, added.S and share.S [sub-layers, T]
-    of each stack S; of each kind K of attention the strongest weights of each row, keys.K, weights.K, starts.K and
-    rest.K [layers, Q] (strongest_only.py); log_probs [steps, most candidates], NaN where a step has fewer. Raises
-    ValueError for steps that do not fit the decoder's rows.
+    details of its deeper levels call this run. along: where two runs move together, the `first_row` of the first, the
+    `steps` of the longer one, and whether any `reads` a text first.
+
+    Arrays, all float32 as recorded: token.S, position.S [T, samples] where they are told, stream.S
+    [points, T, samples], length.S [points, T], and came.S, added.S and share.S [sub-layers, T] of each stack S; of each
+    kind K of attention the strongest weights of each row, keys.K, weights.K, starts.K and rest.K [layers, Q]
+    (strongest_only.py); log_probs [steps, most candidates], NaN where a step has fewer. Raises ValueError for steps
+    that do not fit the decoder's rows.
     """
     rows = {each.stack: len(each.tokens) for each in whole.stacks}
     if steps and first_row + len(steps) > rows.get("decoder", 0):
@@ -69,6 +73,8 @@ def whole_payload(
         "answer": answer,
         "ends": ends_in(answer, [step.written.token for step in steps]),
     }
+    if along is not None:
+        header["along"] = dict(along)
     arrays: dict[str, payload.Encoded] = {}
     for kind, maps in whole.weights.items():
         arrays |= strongest(maps).arrays(kind)

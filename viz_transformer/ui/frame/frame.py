@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import sleep
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -126,16 +126,17 @@ def end() -> None:
     search_at_rest()
 
 
-def stage(both: Runs, scenes: Sequence[str], words: str | None = None) -> None:
+def stage(both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: tuple[int, int] | None = None) -> None:
     """Say which containers of the page are scenes, for the projector and its keys; shows one of them if it is on.
 
-    `words` are what the caption says of the selection; without them that is kind, layer, heads and position.
+    `words` are what the caption says of the selection; without them that is kind, layer, heads and position. rows:
+    those that have a step, where these are not all of this run's own.
     """
     shown = both.main
     first = analysis.step_row(shown.run, 0)
-    rows = KINDS[state.SHARED.now().kind].writes
-    said = shown.caption(_in_words(shown) if words is None else words, rows=rows)
-    scenes_of_page(scenes, said, rows=(first, first + len(shown.run.steps) - 1))
+    own = KINDS[state.SHARED.now().kind].writes
+    said = shown.caption(_in_words(shown, None if rows is None else rows[0]) if words is None else words, rows=own)
+    scenes_of_page(scenes, said, rows=rows or (first, first + len(shown.run.steps) - 1))
 
 
 def scenes_of_page(scenes: Sequence[str], caption: str, *, rows: tuple[int, int] | None = None) -> None:
@@ -156,9 +157,9 @@ def take_scenes() -> tuple[tuple[str, ...], tuple[int, int] | None]:
     return stated
 
 
-def _in_words(shown: Shown) -> str:
-    """The selection as a projector's caption says it."""
-    chosen = state.selection()
+def _in_words(shown: Shown, first_row: int | None = None) -> str:
+    """The selection as a projector's caption says it; first_row: as `of_run` has it."""
+    chosen = of_run(shown, first_row)
     heads = chosen["heads"]
     which = heads if isinstance(heads, str) else f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}"
     kind = KINDS[chosen["kind"]]
@@ -240,13 +241,14 @@ def runs(
     rows: Rows = "last",
     recording: str | None = None,
     steps: bool = False,
+    longest: bool = False,
 ) -> Runs | None:
     """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why.
 
     rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
     page has `passes.choice`, each step's own where these are chosen. recording: the sentence that says why the page has
     nothing to show of a recording; None if it shows one. steps: the page is about steps, so a pinned run without any is
-    left out.
+    left out. longest: as `in_bounds` has it.
     """
     summary = selected()
     if isinstance(summary, str):
@@ -271,16 +273,20 @@ def runs(
         both = Runs(instead)
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
-    both = in_bounds(both, rows=rows)
+    both = in_bounds(both, rows=rows, longest=longest)
     if rows != "none":
         remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
     return both
 
 
-def in_bounds(both: Runs, *, rows: Rows) -> Runs:
-    """The runs with the rows that are chosen, and the selection brought into their bounds; rows: as `runs` has it."""
-    fit(both.main)
+def in_bounds(both: Runs, *, rows: Rows, longest: bool = False) -> Runs:
+    """The runs with the rows that are chosen, and the selection brought into their bounds; rows: as `runs` has it.
+
+    longest: where both are looked at, into those of the longer one, as steps count from A's first on: `of_run` has them
+    of each.
+    """
+    fit(both.main, both.b if longest and both.compared else None)
     if rows == "chosen" and state.SHARED.now().rows == "own":
         b = None if both.b is None else passes.with_own_rows(both.b)
         both = replace(both, a=passes.with_own_rows(both.a), b=b)
@@ -377,10 +383,27 @@ def fit_model(summary: Summary) -> None:
     state.fit_heads(anatomy.heads(kind.name, state.SHARED.now().layer).query, name)
 
 
-def fit(shown: Shown) -> None:
-    """Bring kind, layer, heads and positions into what this run has."""
+def fit(shown: Shown, other: Shown | None = None) -> None:
+    """Bring kind, layer and heads into what this run has, and positions into what it has or the other one."""
     fit_model(shown.summary)
-    state.fit_positions(len(shown.trace.src), len(shown.trace.tgt), analysis.step_row(shown.run, 0))
+    first, source, target = analysis.step_row(shown.run, 0), len(shown.trace.src), len(shown.trace.tgt)
+    if other is not None:
+        source = max(source, len(other.trace.src))
+        target = max(target, len(other.trace.tgt), first + len(other.run.steps))
+    state.fit_positions(source, target, first)
+
+
+def of_run(shown: Shown, first_row: int | None = None) -> dict[str, Any]:
+    """The selection with positions that this run has: behind its end the last one, so of a later step its last step.
+
+    first_row: the row of the first step of the run by whose rows t is chosen, where that is another one.
+    """
+    chosen, trace = dict(state.selection()), shown.trace
+    if first_row is not None and chosen["t"] is not None:
+        chosen["t"] = max(0, chosen["t"] - first_row + analysis.step_row(shown.run, 0))
+    for name, count in (("i", len(trace.src)), ("j", len(trace.src)), ("t", len(trace.tgt)), ("u", len(trace.tgt))):
+        chosen[name] = min(chosen[name] or 0, max(count - 1, 0))
+    return chosen
 
 
 def status() -> DeltaGenerator:
@@ -390,7 +413,7 @@ def status() -> DeltaGenerator:
 
 def follow(shown: Shown) -> None:
     """Where nobody chose a key, choose the one with most weight in the row that is looked at."""
-    chosen, following = state.selection(), state.followed()
+    chosen, following = of_run(shown), state.followed()
     query, key = KINDS[chosen["kind"]].fields
     at = chosen[query]
     if query in following and query == "i" and at == 0:

@@ -127,7 +127,8 @@
  *   layers: number, features: number, final: boolean}} WholeStack
  * @typedef {Picture & {of: string, title: string, height: number, head: ?number, stacks: WholeStack[], first_row: number,
  *   vocabulary: number, tokens: Token[], candidates: number[][], written: number[],
- *   text: string, answer: string, ends: number[]}} WholeHeader
+ *   text: string, answer: string, ends: number[],
+ *   along?: {first_row: number, steps: number, reads: boolean}}} WholeHeader
  */
 /**
  * A layer of a run, one level deeper; a sub-layer of which nothing was told has no heads, units or samples.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import exponential, percent
+from viz_transformer.ui.frame import frame
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question, cited, where
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -22,7 +22,7 @@ def question(shown: Shown, picture: Picture, position: int, heads: tuple[int, ..
     return Question(asked.asks, f"{asked.answer} {sure}")
 
 
-def chosen_question(shown: Shown, picture: Picture) -> Question | None:
-    """The same of the row that is selected."""
-    chosen = state.selection()
+def chosen_question(shown: Shown, picture: Picture, first_row: int | None = None) -> Question | None:
+    """The same of the row that is selected; first_row: as `frame.of_run` has it."""
+    chosen = frame.of_run(shown, first_row)
     return question(shown, picture, chosen[KINDS[chosen["kind"]].queries.field], chosen["heads"])

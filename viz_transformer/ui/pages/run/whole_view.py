@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -22,7 +22,7 @@ from viz_transformer.running.record import Trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
-from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.run import level_tables
 from viz_transformer.ui.pages.run.fields import FIELDS, Level
@@ -43,11 +43,12 @@ def show(both: Runs) -> bool:
 
     False where none of them tells all that it takes: a sentence says what is not told."""
     shown = (both.a, both.b) if both.compared and both.b is not None else (both.main,)
-    found, any_drawn = [], False
+    found, any_drawn, along = [], False, together(both)
     for number, each in enumerate(shown):
         try:
-            place = _place(each)
-            _picture(each, place, key=f"run_whole_{number}", title=each.name if len(shown) > 1 else "")
+            place = _place(each, along)
+            title = each.name if len(shown) > 1 else ""
+            _picture(each, place, along, key=f"run_whole_{number}", title=title)
             any_drawn = True
             if place.there:
                 found += _inside(each, place)
@@ -55,6 +56,38 @@ def show(both: Runs) -> bool:
             text.paragraph(f"{capitalised(str(error))}: the whole run cannot be drawn in one picture.")
     whole_details(found, answering([each.run.trace for each in shown]))
     return any_drawn
+
+
+@dataclass(frozen=True)
+class Along:
+    """Two runs whose pictures move together: the row of A's first step, how many steps the longer one has, and whether
+    any reads a text before the first."""
+
+    first_row: int
+    steps: int
+    reads: bool
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The first and the last row with a step, as the selection counts them."""
+        return self.first_row, self.first_row + self.steps - 1
+
+
+def together(both: Runs) -> Along | None:
+    """How the two move together that are looked at; None for one alone, or where one of them writes nothing."""
+    if both.b is None or not both.compared or not (both.a.run.steps and both.b.run.steps):
+        return None
+    pair = both.a, both.b
+    return Along(
+        step_row(both.a.run, 0),
+        max(len(each.run.steps) for each in pair),
+        any(each.trace.anatomy.has_encoder for each in pair),
+    )
+
+
+def scenes(both: Runs) -> tuple[str, ...]:
+    """What a projector shows one after the other: of two runs each."""
+    return ("run_whole_0", "run_whole_1") if both.compared else ("run_whole",)
 
 
 def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]], bytes]:
@@ -99,33 +132,34 @@ class _Place:
         return f"{self.stack} layer {self.layer}, {PART_NAMES[KINDS[self.kind].attention]}, head {self.head}"
 
 
-def _place(shown: Shown) -> _Place:
+def _place(shown: Shown, along: Along | None = None) -> _Place:
     """What is chosen. Of no head or several the first head is the one to look into; a text of B may be shorter, and if
     B lacks this attention, it is looked at as a whole."""
-    chosen, kind = state.selection(), KINDS[state.SHARED.now().kind]
+    chosen, kind = of_run(shown, along), KINDS[state.SHARED.now().kind]
     heads, layer, anatomy = chosen["heads"], chosen["layer"], shown.run.trace.anatomy
     head = 0 if isinstance(heads, str) or len(heads) > 1 else heads[0]
     there = layer < kind.layers(anatomy) and head < anatomy.heads(kind.name, layer).query
-    counts = map(len, sides(shown.run.trace, kind.name))
-    query, key = (min(chosen[field] or 0, count - 1) for field, count in zip(kind.fields, counts, strict=True))
+    query, key = (chosen[field] for field in kind.fields)
     return _Place(FIELDS.now().level if there else "run", there, kind.name, layer, head, query, key)
 
 
-def _picture(shown: Shown, place: _Place, *, key: str, title: str) -> None:
+def _picture(shown: Shown, place: _Place, along: Along | None, *, key: str, title: str) -> None:
     head = head_of(shown, state.selection())
-    make, words, where = _table(shown, place, head)
+    row = _row(shown, along)
+    make, words, where = _table(shown, place, head, row)
     asked = pictures.table(
         make,
         note=f"{shown.caption(f'whole run, {words}' if words else 'whole run', rows=True)}. {where}",
-        name=labels.file_name(shown.summary.name, "whole run", words, _position(shown, place)),
+        name=labels.file_name(shown.summary.name, "whole run", words, _position(place, row)),
         key=key,
     )
-    whole_picture(drawn(shown, head, title), key=key, on_table=asked)
+    whole_picture(drawn(shown, head, title, along), key=key, on_table=asked)
 
 
 @kept(8)
-def drawn(shown: Shown, head: int | None, title: str) -> bytes:
-    """What the picture gets of a run: nothing in it depends on what is chosen inside the run, but for the head."""
+def drawn(shown: Shown, head: int | None, title: str, along: Along | None = None) -> bytes:
+    """What the picture gets of a run: nothing in it depends on what is chosen inside the run, but for the head; along:
+    the other run that it moves with."""
     run = shown.run
     return whole_payload(
         whole_run(run.trace, head=head),
@@ -138,6 +172,7 @@ def drawn(shown: Shown, head: int | None, title: str) -> bytes:
         title=title,
         caption=shown.caption("whole run", rows=True),
         name=labels.file_name(shown.summary.name, "whole run"),
+        along=None if along is None else asdict(along),
     )
 
 
@@ -193,26 +228,32 @@ def head_of(shown: Shown, chosen: Mapping[str, Any]) -> int | None:
     return heads[0] if heads[0] < fewest else None
 
 
-def _row(shown: Shown) -> int:
+def of_run(shown: Shown, along: Along | None) -> dict[str, Any]:
+    """What is selected, in the positions that this run has; of a step behind its last one the last."""
+    return frame.of_run(shown, None if along is None else along.first_row)
+
+
+def _row(shown: Shown, along: Along | None) -> int:
     """The row of the last stack that the picture draws through."""
     first = step_row(shown.run, 0)
-    return max(first, min(state.SHARED.now().t or first, first + len(shown.run.steps) - 1))
+    chosen: int = of_run(shown, along)["t"]
+    return max(first, min(chosen, first + len(shown.run.steps) - 1))
 
 
-def _position(shown: Shown, place: _Place) -> str:
+def _position(place: _Place, row: int) -> str:
     """Where in the texts the table is, for the name of its file."""
     if place.level == "run":
-        return f"row {_row(shown)}"
+        return f"row {row}"
     return f"row {place.query} key {place.key}" if place.level == "weight" else f"row {place.query}"
 
 
-def _table(shown: Shown, place: _Place, head: int | None) -> tuple[Callable[[], pd.DataFrame], str, str]:
-    """The table of the level: what makes it, what the level shows in words, and what it is a table of."""
+def _table(shown: Shown, place: _Place, head: int | None, row: int) -> tuple[Callable[[], pd.DataFrame], str, str]:
+    """The table of the level: what makes it, what the level shows in words, and what it is a table of; row: the one
+    that the whole run is drawn through."""
     trace, kind = shown.run.trace, KINDS[place.kind]
     queries, keys = sides(trace, place.kind)
     if place.level == "run":
         whose = "the mean of the heads" if head is None else f"head {head}"
-        row = _row(shown)
         return (
             lambda: level_tables.of_run(whole_run(trace, head=head), row),
             "",
