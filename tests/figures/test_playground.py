@@ -50,6 +50,13 @@ def written(figure):
     return [text for trace in figure.data if trace.type == "scatter" and trace.mode == "text" for text in trace.text]
 
 
+def test_the_pointer_finds_the_cell_and_not_the_number_on_it():
+    _, figure = row(mask="causal")
+    silent = [trace for trace in figure.data if trace.hoverinfo == "skip"]
+    assert {trace.type for trace in silent} == {"scatter", "bar", "heatmap"}
+    assert all(trace.hovertemplate == "" for trace in silent)  # the template's would count more than that there is none
+
+
 def test_the_row_has_every_number_of_attention():
     found, figure = row()
     given = found.vectors

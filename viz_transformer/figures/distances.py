@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures.positions import MOST_PICKED, chart
-from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, dressed
+from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, SILENT, dressed
 from viz_transformer.figures.theme import Theme, palette
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -40,7 +40,7 @@ def product_curves(
     places = np.asarray(distance)
     lows, means, highs = (np.asarray(each, np.float32)[np.abs(places)] for each in (low, mean, high))
     figure = go.Figure()
-    plain = {"x": places, "mode": "lines", "hoverinfo": "skip"}
+    plain = {"x": places, "mode": "lines", **SILENT}
     fill = {"line": {"width": 0}, "fill": "tonexty", "fillcolor": _faint(colors.derived[3], 0.35)}
     figure.add_scatter(y=lows, line={"width": 0}, showlegend=False, **plain)
     figure.add_scatter(y=highs, name="all pairs, lowest to highest", **fill, **plain)
@@ -118,7 +118,7 @@ def turned_pairs(
         on = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
         start, end = (math.atan2(*values[place]) for place in (position, position + shift))
         arc = start + np.linspace(0, (end - start) % (2 * math.pi), 60)
-        silent = {"hoverinfo": "skip", **on}
+        silent = {**SILENT, **on}
         circle = {"color": colors.line, "width": 1}
         figure.add_scatter(x=np.cos(around), y=np.sin(around), mode="lines", line=circle, **silent)
         figure.add_scatter(

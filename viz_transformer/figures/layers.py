@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarge_letters
-from viz_transformer.figures.template import ON_PAPER, band, dressed
+from viz_transformer.figures.template import ON_PAPER, SILENT, band, dressed
 from viz_transformer.figures.theme import SANS_STACK, Theme, palette
 
 _PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 38, 76, 50  # pixels
@@ -171,7 +171,7 @@ def _lines(
         fillcolor=colors.derived[1],
         line={"width": 0},
         mode="lines",
-        hoverinfo="skip",
+        **SILENT,
     )
     mean = np.full(len(x), np.nan)
     mean[there] = np.nanmean(spread, axis=1)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures.legend import CHARACTER
-from viz_transformer.figures.template import dressed
+from viz_transformer.figures.template import SILENT, dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
@@ -140,7 +140,7 @@ def _hatched(places: NDArray[np.int64], x: Any, y: Any, column: float, row: floa
         base=[x[j] - column / 2 + 0.5 for _, j in places],
         x=[column - 1] * len(places),
         width=row - 1,
-        hoverinfo="skip",
+        **SILENT,
         marker={"color": colors.surface, "line": {"width": 0}, "pattern": pattern},
     )
 
@@ -168,7 +168,7 @@ def _numbers(
             text=[labels.escape(texts[i][j]) for i, j in cells],
             textfont={"family": MONO_STACK, "size": size, "color": [ink(grid.values[i, j]) for i, j in cells]},
             mode="text",
-            hoverinfo="skip",
+            **SILENT,
         )
     )
 
@@ -211,7 +211,7 @@ def _legend(parts: _Parts, scales: Sequence[tuple[Scale, float, str]], height: f
                 colorscale=_ramp(scale, theme),
                 zmin=lowest,
                 zmax=limit,
-                hoverinfo="skip",
+                **SILENT,
             )
         )
         left += 80 + 6

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.number_grids import COLUMN, ROW, WIDTH, Grid, Scale, full, limit_of, number_grids
-from viz_transformer.figures.template import LEGEND_ABOVE, dressed
+from viz_transformer.figures.template import LEGEND_ABOVE, SILENT, dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 from viz_transformer.numerals import significant
 
@@ -294,7 +294,7 @@ def simplex(
     segment = len(ends) == 2
     closed, middle = np.vstack([ends, ends[:1]]), ends.mean(axis=0)
     figure = go.Figure()
-    silent = {"mode": "lines", "hoverinfo": "skip"}
+    silent = {"mode": "lines", **SILENT}
     figure.add_scatter(x=closed[:, 0], y=closed[:, 1], line={"color": colors.muted, "width": 2}, **silent)
     figure.add_scatter(
         x=[middle[0]],

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels, legend
-from viz_transformer.figures.template import ON_PAPER, dressed
+from viz_transformer.figures.template import ON_PAPER, SILENT, dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 
 MOST_PICKED = 6
@@ -107,7 +107,7 @@ def dimension_curves(
         if fine is not None:
             places, curves = (np.asarray(each, np.float32) for each in fine)
             line = {"color": ink, "width": 1.5}
-            figure.add_scatter(x=places, y=curves[number], mode="lines", line=line, hoverinfo="skip")
+            figure.add_scatter(x=places, y=curves[number], mode="lines", line=line, **SILENT)
         figure.add_scatter(
             x=np.arange(len(values)),
             y=values[:, column],
@@ -212,7 +212,7 @@ def _hatch(figure: go.Figure, trained: int | None, rows: int, columns: int, them
         fill="toself",
         fillcolor="rgba(0,0,0,0)",
         fillpattern={"shape": "/", "size": 8, "solidity": 0.14, "fgcolor": palette(theme).text},
-        hoverinfo="skip",
+        **SILENT,
         showlegend=False,
     )
 

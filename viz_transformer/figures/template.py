@@ -15,6 +15,8 @@ from viz_transformer.figures.theme import MONO_STACK, SANS_STACK, Theme, palette
 
 ON_PAPER = {"xref": "paper", "yref": "paper"}
 LEGEND_ABOVE = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "yref": "paper"}
+SILENT = {"hoverinfo": "skip", "hovertemplate": ""}
+"""What the pointer does not find: a tooltip's text, of the template too, counts more than that there is to be none."""
 MOST_MARKED = 80
 """Steps; with more of them lines carry no marks."""
 
