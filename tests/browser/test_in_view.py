@@ -23,7 +23,7 @@ PLACES = {
     "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_heatmap .js-plotly-plot"),
     "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_heatmap .js-plotly-plot"),
 }
-FILLING = ("input", "positions", "tensors")
+FILLING = ("input", "positions", "tensors", "playground")
 """Pages whose picture is a chart that grows with the window: at least this share of its height."""
 SHARE = 0.6
 
@@ -97,7 +97,10 @@ def test_a_chart_has_most_of_the_height_and_grows_with_the_window(app_server, br
             page.set_viewport_size({"width": width, "height": height})
             finished(page)
             page.wait_for_function(
-                "([of, least]) => document.querySelector(of)?.getBoundingClientRect().height >= least",
+                """([of, least]) => {
+                  const { height, bottom } = document.querySelector(of)?.getBoundingClientRect() ?? {}
+                  return height >= least && bottom <= innerHeight // drawn anew, not only magnified
+                }""",
                 arg=[picture, SHARE * height],
             )
             shown = box(page, picture)
@@ -204,8 +207,30 @@ def test_the_menu_of_a_chart_stands_on_the_line_of_its_legend(app_server, browse
         menu, drawing = box(page, f"{chart} .menu button"), box(page, f"{chart} .js-plotly-plot")
         assert abs(menu["y"] + menu["height"] - drawing["y"] - drawing["height"]) <= 2
         assert abs(menu["x"] + menu["width"] - drawing["x"] - drawing["width"]) <= 8
-        colours = box(page, f"{chart} .cbfills")  # nothing is left free under the legend
+        legend = f"{chart} .annotation" if path == "playground" else f"{chart} .cbfills"
+        colours = page.locator(legend).last.bounding_box()  # nothing is left free under the legend
         assert menu["y"] <= colours["y"] and colours["y"] + colours["height"] <= menu["y"] + menu["height"]
+
+
+def test_the_numbers_of_the_playground_grow_with_the_window_and_the_pointer_finds_their_cells(app_server, browser):
+    with opened(browser, app_server, "/playground") as page:
+        heights = []
+        for width, height in ((1280, 720), (1920, 1080), (2560, 1440)):
+            page.set_viewport_size({"width": width, "height": height})
+            finished(page)
+            drawn_anew = "(of) => document.querySelector(of).getBoundingClientRect().bottom <= innerHeight"
+            page.wait_for_function(drawn_anew, arg=".st-key-play_row .js-plotly-plot")
+            page.evaluate(AT_REST)
+            number = page.locator(".st-key-play_row .textpoint text").first
+            where = number.bounding_box()
+            heights.append(where["height"])
+            page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
+            said = page.locator(".st-key-play_row .hoverlayer .hovertext text")
+            expect(said).to_contain_text("query 0, feature 0")
+            assert number.text_content() in said.text_content()
+            page.mouse.move(5, 5)
+            expect(said).to_have_count(0)
+        assert heights[1] > 1.5 * heights[0] and heights[2] >= heights[1]
 
 
 def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(app_server, browser):

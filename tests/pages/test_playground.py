@@ -284,6 +284,14 @@ def test_the_simplex_has_a_point_for_each_query(app):
     assert address(app).get("play_keys", "3") == "3" and len(numbers(figures(app)[0]["data"][0]["x"])) == 4
 
 
+@pytest.mark.parametrize("projector", ["off", "on"])
+def test_what_the_points_are_stands_beside_the_triangle_and_on_a_projector_in_its_scene(app, projector):
+    opened(app, play="simplex", projector=projector)
+    left = next(column for column in app.columns if column.get("plotly_chart"))
+    assert ("Hollow: " in "".join(each.proto.body for each in left.get("html"))) is (projector == "on")
+    assert "Hollow: " in markup(app)
+
+
 @pytest.mark.parametrize(
     ("d_k", "place"), [(1, wording("in_the_same_place_as_d_k_is", 1)), (4, "further from the middle, ")]
 )

@@ -512,6 +512,7 @@ def chart(
     rows: str = "",
     grows: float = 1.0,
     fills: bool = False,
+    drawn_for: int | None = None,
     on_table: Asked | None = None,
     room: float = projector.ROOM,
 ) -> None:
@@ -519,7 +520,8 @@ def chart(
 
     On a projector it is enlarged so many times as it `grows`, but not to be higher than the `room` for it. One that
     `fills` is its page's picture: elsewhere it is as high as the window leaves it (page.css says how high), and at
-    least as its own height says.
+    least as its own height says. One that is `drawn_for` a width in pixels is magnified with its letters where there is
+    more room (page.css).
 
     Under it, but not on a projector, a menu saves it with `caption`, which says of what it is; without one that is the
     run that the page looks at. `rows`, the figure's title (`alt` where it has none) and the version are added. The menu
@@ -528,14 +530,17 @@ def chart(
     Streamlit makes a new chart of each new figure; for a moment there is none.
     """
     saved = not projector.is_on()
-    fills = fills and saved
+    fills, drawn_for = fills and saved, drawn_for if saved else None
     if not saved:
         figure = enlarged(figure, grows)
         figure.update_layout(height=min(figure.layout.height, room))
     height = int(figure.layout.height) + (saving.HEIGHT if saved else 0)
     with st.container(key=key, height=height, border=False, gap=None):
-        if fills:
-            st.html('<i class="vt-anchor vt-fills"></i>')
+        if fills or drawn_for:
+            st.html(f'<i class="vt-anchor {"vt-fills" * fills} {"vt-drawn" * bool(drawn_for)}"></i>')
+        if drawn_for:
+            own = f"--vt-wide: {drawn_for}px; --vt-high: {int(figure.layout.height)}px"
+            st.html(f'<style>[data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ {own} }}</style>')
         st.plotly_chart(
             figure,
             height="stretch" if fills else "content",

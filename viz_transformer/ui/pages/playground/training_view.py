@@ -212,7 +212,8 @@ def _outputs(work: Rebuild) -> None:
     outputs = [(f"{name}: {each.loss:.1e}", each.output) for name, each in zip(work.names, work.now, strict=True)]
     title = f"Output beside input, {_when(work.now[0].step)}"
     figure = rebuilt_row(work.x.numpy(), outputs, title=title, theme=frame.theme())
-    view.chart(figure, key="play_outputs", alt="The input vectors and the outputs of both networks as tables")
+    alt = "The input vectors and the outputs of both networks as tables"
+    view.chart(figure, key="play_outputs", alt=alt, drawn_for=view.ROW_WIDE)
 
 
 def _when(step: int) -> str:
@@ -225,7 +226,7 @@ def _weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key:
     maps += [(f"head {h} of {len(found[1].weights)}", weights) for h, weights in enumerate(found[1].weights)]
     names = [f"x{i}" for i in range(len(work.x))]
     figure = map_row(maps, names=names, kind="encoder", title=title, theme=frame.theme())
-    view.chart(figure, key=key, alt=title)
+    view.chart(figure, key=key, alt=title, drawn_for=view.ROW_WIDE)
 
 
 def _loss_asked(columns: dict[str, Any], name: str, note: str) -> Asked:
@@ -368,7 +369,7 @@ def _copied_maps(work: Copying) -> None:
     ]
     title = f"Attention on the first text, {_when(work.done)}"
     figure = map_row(maps, names=tokens, kind="decoder", title=title, theme=frame.theme())
-    view.chart(figure, key="play_copy_maps", alt=title)
+    view.chart(figure, key="play_copy_maps", alt=title, drawn_for=view.ROW_WIDE)
     text.paragraph(
         "Rows read, columns are read; the row of a letter writes the next one. Below the diagonal stands what is"
         " already written, above it what is still to come: the answer."

@@ -41,6 +41,8 @@ PROJECTED, WIDER = 1.35, 1.25
 """By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
 TALLEST = 560
 """The height of a picture on a projector, in pixels: as much as leaves room for a sentence and the caption."""
+ROW_WIDE, SIMPLEX_WIDE = 1000, 620
+"""The widths that a row of tables and a simplex are drawn for, in pixels: in a wider place their letters grow too."""
 LARGEST_SEED = 999_999_999
 
 
@@ -114,14 +116,23 @@ def project() -> None:
     frame.scenes_of_page(("play_picture", *below), caption)
 
 
-def chart(figure: Figure, *, key: str, alt: str, on_table: Asked | None = None) -> None:
-    """A figure in its place; on a projector higher and with larger type."""
+def chart(
+    figure: Figure,
+    *,
+    key: str,
+    alt: str,
+    fills: bool = False,
+    drawn_for: int | None = None,
+    on_table: Asked | None = None,
+) -> None:
+    """A figure in its place; on a projector higher and with larger type. `fills` and `drawn_for` as `frame.chart`."""
     if projector.is_on():
         figure = enlarged(figure, PROJECTED)
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
     caption = f"Playground, seed {FIELDS.now().play_seed}"
-    frame.chart(figure, key=key, alt=alt, caption=caption, on_table=on_table, room=TALLEST)
+    more: dict[str, Any] = {"fills": fills, "drawn_for": drawn_for, "on_table": on_table}
+    frame.chart(figure, key=key, alt=alt, caption=caption, room=TALLEST, **more)
 
 
 def sizes() -> by_hand.Sizes:
@@ -169,7 +180,7 @@ def attention() -> Question:
     )
     with st.container(key="play_picture"):
         alt = f"{title}: Q, K, products, scores, weights, V and output as tables"
-        chart(figure, key="play_row", alt=alt, on_table=asked)
+        chart(figure, key="play_row", alt=alt, fills=True, drawn_for=ROW_WIDE, on_table=asked)
     with st.container(key="play_rest"):
         if own:
             text.paragraph(alignment_sentence(found))
@@ -273,16 +284,21 @@ def simplex() -> Question | None:
     mask = by_hand.mask_of("none", len(few.query), count)
     scaled, plain = by_hand.attend(few, mask), by_hand.attend(few, mask, scaled=False)
     names = [(f"k{j}", vector_words(key)) for j, key in enumerate(few.key)]
+    hollow = "further from the middle, unless all scores of the query are equal"
+    if scaled.divisor == 1:
+        hollow = "in the same place, as √d_k is 1"
+    points = f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row."
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="play_picture"):
         title = f"The weights of {len(few.query)} queries over {count} keys, as points of a {shape}"
         figure = drawn_simplex(_dots(scaled, plain), by_hand.corners(count), names, title=title, theme=frame.theme())
-        chart(figure, key="play_simplex", alt=f"Weights as points of a {shape} whose corners are the keys")
-        hollow = "further from the middle, unless all scores of the query are equal"
-        if scaled.divisor == 1:
-            hollow = "in the same place, as √d_k is 1"
-        text.paragraph(f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row.")
+        alt = f"Weights as points of a {shape} whose corners are the keys"
+        chart(figure, key="play_simplex", alt=alt, fills=count == 3, drawn_for=SIMPLEX_WIDE)
+        if projector.is_on():  # the scene is the picture alone
+            text.paragraph(points)
     with right:
+        if not projector.is_on():
+            text.paragraph(points)
         _simplex_numbers(scaled, plain)
         if own:
             every = by_hand.mask_of("none", len(given.key), len(given.key))
@@ -444,7 +460,7 @@ def norms() -> Question:
             key="play_norms",
         )
         alt = "Numbers of two texts before and after layer norm, batch norm and a third"
-        chart(figure, key="play_norms", alt=alt, on_table=asked)
+        chart(figure, key="play_norms", alt=alt, drawn_for=ROW_WIDE, on_table=asked)
     with st.container(key="play_rest"):
         _norm_rest(found, seed)
     return question.norms(found, [NORM_NAMES[each.norm] for each in found])
