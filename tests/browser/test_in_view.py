@@ -178,6 +178,21 @@ def test_name_and_figure_of_a_model_s_card_stand_on_one_line_and_its_task_whole(
         assert measured and measured["width"] <= 660
 
 
+@pytest.mark.parametrize(
+    ("tab", "picture"),
+    [("training", ".st-key-training_slider .snapshots"), ("curves", ".st-key-models_loss .main-svg")],
+)
+def test_the_replay_and_the_curves_of_a_training_are_whole_in_a_low_window(app_server, browser, tab, picture):
+    view = {"checkpoint": "numbers-tiny", "text": "29,284.30", "model_tab": tab}
+    with opened(browser, app_server, "/models", **view) as page:
+        for width, height in ((1280, 720), (1280, 900)):
+            page.set_viewport_size({"width": width, "height": height})
+            finished(page)
+            page.evaluate(AT_REST)
+            shown = box(page, picture)
+            assert shown["height"] >= 0.6 * height and shown["y"] + shown["height"] <= height
+
+
 _CONTRAST = """(button) => {
   const light = (colour) => {
     const [r, g, b] = colour.match(/[0-9.]+/g).map((part) => part / 255)

@@ -494,7 +494,7 @@ def test_targets_that_the_model_cannot_read_are_not_counted_and_the_answers_stay
 
 def test_the_doctor_says_what_it_found(app):
     said = markup(opened(app, model_tab="doctor"))
-    assert wording("checks_were_worked_out_on_the_loaded_model") in said
+    assert wording("each_check_was_worked_out_now_on_the_loaded_model") in said
     for name in ("weights file", "numbers", "sizes", "looking", "causality", "better than guessing"):
         assert f"<th>{name}</th>" in said
     assert wording("every_bit_is_the_same") in said
@@ -683,6 +683,15 @@ def test_a_snapshot_and_a_head_are_taken_from_the_address(with_snapshots):
     opened(with_snapshots, model_tab="training", **address)
     chosen = page_driver.chosen(with_snapshots)
     assert (chosen["model_snapshot"], chosen["heads"], chosen["layer"]) == (5, [2], 1)
+
+
+def test_the_replay_opens_on_a_row_and_a_key_that_say_something(with_snapshots):
+    view = {"checkpoint": "numbers-tiny", "text": "4.20", "kind": "encoder", "layer": "0", "heads": "0"}
+    opened(with_snapshots, model_tab="training", **view)
+    chosen = page_driver.chosen(with_snapshots)
+    (_, arrays) = all_sent(with_snapshots, "snapshots")[0]
+    assert chosen["i"] == 1  # the row behind that of <s>
+    assert chosen["j"] == arrays["maps_2"][-1, 0, 0, 1].argmax()
 
 
 def test_a_given_target_is_that_of_all_snapshots(with_snapshots):

@@ -260,7 +260,7 @@ function makeSnapshots(root) {
     const widest = along.tokens.reduce((w, token) => Math.max(w, wide(token)), 0)
     const labels = columnLabels(cell, widest, most, z, { least: 8 })
     const top = 48 * z + labels.tall
-    const room = (large() ? tallness(root, 520) - 175 : 520) - top - 40 * z
+    const room = tallness(root, 520) - (large() ? 175 : 0) - top - 40 * z
     const rowHeight = Math.min(room / m, 34 * z, Math.max(cell, 16 * z))
     const height = top + rowHeight * m + 40 * z
     return { z, width, height, left: l, right: r, top, cell, rowHeight, ...labels, n, m }
@@ -492,6 +492,7 @@ function makeSnapshots(root) {
       place = measure()
       if (hovered && (hovered.r >= place.m || hovered.c >= place.n)) hovered = null
       stage.style.height = `${place.height}px`
+      list.style.maxHeight = `${Math.max(160, place.height - CHART)}px` // both end where the map does
       stage.setAttribute("aria-label", `Map of ${titleText()} at training step ${stepOf(s)}. Arrow keys choose a cell.`)
       drawMap()
       drawChart(s)

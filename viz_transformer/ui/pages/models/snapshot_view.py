@@ -45,6 +45,7 @@ def training(summary: Summary) -> Question:
     last = series.runs[-1]
     shown = Shown("A", summary, series.source, ckpt, last.run, chosen.target)
     frame.fit(shown)
+    frame.follow(shown)
     frame.stage(frame.Runs(shown), ("training_slider",))
     with place:
         asked = pictures.table(
