@@ -13,10 +13,12 @@ _FOCUSED = """() => {
   if (!at || at === document.body) return null
   const around = []
   for (let part = at; part; part = part.parentElement ?? part.getRootNode().host) around.push(part)
-  const ringed = around.slice(0, 7).some((part) => {
+  const rings = around.slice(0, 7).filter((part) => {
     const { outlineStyle, outlineWidth } = getComputedStyle(part)
     return outlineStyle === "solid" && outlineWidth === "2px"
   })
+  const types = at.matches("textarea, input:not([type=radio], [type=checkbox], [type=range])")
+  const ringed = types ? rings.length === 1 : rings.length > 0 // not a ring inside that of its box
   const places = "[data-testid=stSidebar], [data-testid=stPopoverBody], dialog, [role=dialog], [data-testid=stMain]"
   const place = around.find((part) => part.matches?.(places))
   const name = at.ariaLabel ?? at.textContent.trim().slice(0, 40)
