@@ -506,3 +506,23 @@ def colour(stops, value):
     i = min(int(place), 5)
     low, high = ([int(stop[k : k + 2], 16) for k in (1, 3, 5)] for stop in stops[i : i + 2])
     return [a + (b - a) * (place - i) for a, b in zip(low, high, strict=True)]
+
+
+def test_a_long_map_stays_where_it_was_scrolled_to_when_a_cell_or_another_head_is_chosen(app_server, browser):
+    text = "to be or not to be that is the question whether tis nobler in the mind"
+    with opened(browser, app_server, "/attention", checkpoint="shakespeare", text=text, heads=0, layer=0) as page:
+        stage = drawn(page, ".st-key-picture .matrix .stage")
+        scroller = page.locator(".st-key-picture .matrix .scroller")
+        scroller.evaluate("(part) => part.scrollTo({ top: 200, behavior: 'instant' })")
+        page.wait_for_function("(part) => part.scrollTop === 200", arg=scroller.element_handle())
+        page.wait_for_timeout(300)  # the map follows in the next frame
+        where = stage.bounding_box()
+        page.mouse.click(where["x"] + where["width"] / 2, where["y"] + where["height"] * 0.6)
+        page.wait_for_function("location.search.includes('t=')")
+        assert scroller.evaluate("(part) => part.scrollTop") == 200
+        thumbnails = page.locator(".st-key-heads .grid .stage").bounding_box()
+        page.mouse.click(thumbnails["x"] + thumbnails["width"] * 0.9, thumbnails["y"] + thumbnails["height"] * 0.6)
+        page.wait_for_function("!location.search.includes('heads=0')")
+        expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
+        page.wait_for_timeout(500)
+        assert scroller.evaluate("(part) => part.scrollTop") == 200

@@ -703,7 +703,7 @@ function makeMatrix(root) {
 
   const made = {
     update({ header, arrays }) {
-      const before = head && `${rows} ${columns} ${head.name}`
+      const before = head && { size: `${rows} ${columns}`, name: head.name }
       head = header
       values = arrays.values
       mask = arrays.mask
@@ -711,9 +711,10 @@ function makeMatrix(root) {
       ;[rows, columns] = values.shape
       tops = null
       painted = null
-      if (before !== `${rows} ${columns} ${head.name}`) {
-        area = wholeArea(rows, columns)
-        first = { r: 0, c: 0 }
+      // what was scrolled to stays in view: partSeen keeps it inside a smaller map
+      const resized = before?.size !== `${rows} ${columns}`
+      if (resized || before?.name !== head.name) area = wholeArea(rows, columns)
+      if (resized) {
         fitted = false
         revealed = ""
       }
