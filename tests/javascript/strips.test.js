@@ -1,6 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { dimensionAt, keyAt, placeStrips } from "../../viz_transformer/figures/components/parts/strips.js"
+import {
+  dimensionAt,
+  keyAt,
+  NUMBERED,
+  placeStrips,
+  widthOf,
+} from "../../viz_transformer/figures/components/parts/strips.js"
 
 // Labels of 50 pixels over three keys of 16 dimensions; a letter has 8.
 const GIVEN = { z: 1, width: 720, keys: 3, dimensions: 16, widest: 50, letter: 8 }
@@ -15,6 +21,13 @@ test("four strips stand one below the other, between the labels and the foot", (
     weights: { y: 286, height: 26 },
   })
   assert.deepEqual([start, end, height], [54, 312, 348])
+})
+
+test("so many keys as have their numbers in a wide window have them in a narrow one, where they are scrolled to", () => {
+  const width = widthOf(628, 14)
+  assert.equal(placed({ width, keys: 14 }).cell, 48) // two decimals
+  assert.equal(placed({ width: widthOf(628, 18), keys: 18 }).cell >= NUMBERED, true)
+  assert.deepEqual([widthOf(992, 14), widthOf(628, 19)], [992, 628]) // enough; too many in any window
 })
 
 test("columns share the width between names and legend, and are no wider than 72 pixels", () => {

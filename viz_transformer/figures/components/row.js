@@ -7,7 +7,7 @@ import { hatch, ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
-import { dimensionAt, keyAt, placeStrips } from "./parts/strips.js"
+import { dimensionAt, keyAt, NUMBERED, placeStrips, widthOf } from "./parts/strips.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
 /** @import { RowHeader } from "./parts/types.js" */
@@ -35,6 +35,7 @@ function makeRow(root) {
   let head
   let query, keys, scores, weights, mask, K, E, most, top, place
   let hovered = null
+  let revealed = null // the key that was scrolled to
 
   foot.append(
     exports(root, {
@@ -56,7 +57,7 @@ function makeRow(root) {
 
   function measure(context) {
     const z = zoom(root)
-    const width = root.clientWidth
+    const width = z > 1 ? root.clientWidth : widthOf(root.clientWidth, K)
     context.font = mono(14 * z)
     const label = (token) => context.measureText(token.note ?? token.text).width
     const widest = head.keys.tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
@@ -107,29 +108,18 @@ function makeRow(root) {
         if (!mask[k]) {
           context.strokeStyle = paper.one("line")
           hatch(context, xOf(k), at, cell - gap, tall, HATCH)
-        } else if (cell >= 40 * z) {
+        } else if (cell >= NUMBERED * z) {
           context.font = mono(12 * z)
           context.textAlign = "center"
           context.textBaseline = "middle"
           context.fillStyle = paper.one(isLight(colour) === isLight(paper.one("page")) ? "text" : "page")
-          context.fillText(shorten(context, text(value), cell - 4), xOf(k) + (cell - gap) / 2, at + tall / 2 + 1)
+          const said = [text(value, 2), text(value, 1)].find((each) => context.measureText(each).width <= cell - 4)
+          context.fillText(said ?? "", xOf(k) + (cell - gap) / 2, at + tall / 2 + 1)
         }
       }
     }
-    strip(
-      "scores",
-      scores,
-      (value) => signed(value, most.scores),
-      diverging,
-      (value) => number(value, 2),
-    )
-    strip(
-      "weights",
-      weights,
-      (value) => value,
-      own,
-      (value) => share(value, 2),
-    )
+    strip("scores", scores, (value) => signed(value, most.scores), diverging, number)
+    strip("weights", weights, (value) => value, own, share)
     words(context, paper)
     tokens(context, paper)
   }
@@ -244,20 +234,34 @@ function makeRow(root) {
   function hover(k, x, y) {
     hovered = k
     if (k === null) tip.hide()
-    else tip.show(sentences(k, dimensionAt(place, E, y)), x, y)
+    else tip.show(sentences(k, dimensionAt(place, E, y)), x - stage.scrollLeft, y)
     paintOver()
   }
   function pick(k, settle) {
     selection.pick(fieldOf(head.keys, k), settle)
     announce(sentences(k, null).join(", "))
   }
-  stage.onpointermove = (event) => {
+  const pointed = (event) => {
     const { x, y } = pointIn(stage, event)
+    return { x: x + stage.scrollLeft, y }
+  }
+  /** Scroll as little as brings the column of the chosen key into view, when it is another one. */
+  function reveal() {
+    const k = chosen()
+    if (k === revealed) return
+    revealed = k
+    if (k === null) return
+    const [from, to] = [xOf(k) - 8, xOf(k) + place.cell + 8]
+    if (from < stage.scrollLeft) stage.scrollLeft = from
+    else if (to > stage.scrollLeft + stage.clientWidth) stage.scrollLeft = to - stage.clientWidth
+  }
+  stage.onpointermove = (event) => {
+    const { x, y } = pointed(event)
     hover(keyAt(place, K, x, y), x, y)
   }
   stage.onpointerleave = () => hover(null)
   stage.onclick = (event) => {
-    const { x, y } = pointIn(stage, event)
+    const { x, y } = pointed(event)
     const k = keyAt(place, K, x, y)
     if (k !== null) pick(k, 0)
   }
@@ -270,7 +274,8 @@ function makeRow(root) {
       const k = Math.min(Math.max((chosen() ?? 0) + along * far, 0), K - 1)
       pick(k, 150)
       hovered = null
-      tip.show(sentences(k, null), xOf(k) + place.cell / 2, place.strips.scores.y)
+      reveal()
+      tip.show(sentences(k, null), xOf(k) + place.cell / 2 - stage.scrollLeft, place.strips.scores.y)
     } else if (down) {
       const now = selection.chosen[head.query.field] ?? head.position
       const to = Math.min(Math.max(now + down, 0), head.query.count - 1)
@@ -308,6 +313,7 @@ function makeRow(root) {
       stage.style.height = `${place.height}px`
       paint(prepare(base, place.width, place.height))
       paintOver()
+      reveal()
       stage.dataset.painted = String(performance.now())
     },
   }

@@ -9,6 +9,19 @@
  */
 
 const [BLOCK, LINE, GAP, FOOT] = [88, 26, 10, 26]
+const [LEFT, RIGHT] = [126, 118]
+/** A column so wide has its numbers in it, with two decimals in one of `COLUMN`. */
+export const NUMBERED = 40
+const [COLUMN, USUAL] = [48, 992] // what there is in a window of 1280 pixels
+
+/**
+ * How wide the strips are drawn where there are so many pixels for them: where a usual window has all numbers in view,
+ * a narrow one has them too, and is scrolled.
+ * @param {number} room
+ * @param {number} keys
+ */
+export const widthOf = (room, keys) =>
+  LEFT + RIGHT + keys * NUMBERED > USUAL ? room : Math.max(room, Math.min(USUAL, LEFT + RIGHT + keys * COLUMN))
 
 /**
  * `keys` columns of `dimensions`. `widest` is the width of the widest label and `letter` that of a letter, of 14 pixels
@@ -18,8 +31,8 @@ const [BLOCK, LINE, GAP, FOOT] = [88, 26, 10, 26]
  * @returns {Strips}
  */
 export function placeStrips({ z, width, keys, dimensions, widest, letter, room = Number.POSITIVE_INFINITY }) {
-  const left = 126 * z
-  const right = 118 * z
+  const left = LEFT * z
+  const right = RIGHT * z
   const inner = Math.max(40, width - left - right)
   const cell = Math.min(inner / keys, 72 * z)
   const narrow = widest + 6 > cell
