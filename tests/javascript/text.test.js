@@ -6,6 +6,7 @@ import {
   ofPlaces,
   quoted,
   shorten,
+  sizeFor,
   wrapped,
   wrappedTo,
 } from "../../viz_transformer/figures/components/parts/text.js"
@@ -23,6 +24,11 @@ test("lines are parted at blanks, and long words between their signs", () => {
   assert.deepEqual(wrapped(context, "one two three", 70), ["one two", "three"])
   assert.deepEqual(wrapped(context, "a abcdefg", 30), ["a", "abc", "def", "g"])
   assert.deepEqual(wrapped(context, "", 30), [""])
+})
+
+test("letters are so large that the longest word stands on a line, and no smaller than they may be", () => {
+  const size = (width) => sizeFor(context, "two ninety-four", width, 13, 20) // the longer word has 110 pixels
+  assert.deepEqual([size(200), size(110), size(88), size(50)], [20, 20, 16, 13])
 })
 
 test("a token is said as it is read, with what was typed, and letters from right to left stay together", () => {

@@ -1,6 +1,6 @@
 import { ring } from "../parts/marks.js"
 import { exponential, percent } from "../parts/numbers.js"
-import { amongPlaces, isolated, mono, quoted, sans, shorten, wrapped, wrappedTo } from "../parts/text.js"
+import { amongPlaces, isolated, mono, quoted, sans, shorten, sizeFor, wrapped, wrappedTo } from "../parts/text.js"
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
@@ -29,6 +29,7 @@ const NAMED = 0.15 // ribbons from here on say where they come from
 const SHORT = { self: "self", cross: "cross", ffn: "ff" }
 const LONG = { self: "self-attention", cross: "cross-attention", ffn: "feed-forward" } // where there is room
 const GIVEN = 0.35 // of the line of an answer is at most the text that it goes on from
+const [SMALLEST, LARGEST] = [13, 22] // the size of its letters, beside two stacks
 const TO_COME = 0.6 // how strong the rest of the answer is
 const VEIL = 0.92 // how much of what is not worked out yet is hidden
 
@@ -543,7 +544,8 @@ export function runScene(view) {
       context.fillStyle = colours.one("target-ink")
       context.fillText("the answer", answer.x, answer.y + 16 * z)
     }
-    const size = (two ? 22 : 14) * z
+    context.font = mono(LARGEST * z)
+    const size = two ? sizeFor(context, all, answer.width, SMALLEST * z, LARGEST * z) : 14 * z
     context.font = mono(size)
     const read = two ? 0 : goesOn(context, colours, answer, size)
     const lines = wrapped(context, text, answer.width - read)
