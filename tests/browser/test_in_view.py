@@ -193,6 +193,16 @@ def test_the_replay_and_the_curves_of_a_training_are_whole_in_a_low_window(app_s
             assert shown["height"] >= 0.6 * height and shown["y"] + shown["height"] <= height
 
 
+def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_run(app_server, browser):
+    pin = {"pin_checkpoint": "en-it-slips", "pin_text": "the cat"}
+    with opened(browser, app_server, "/attention", checkpoint="en-it-slips", **pin) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        assert box(page, ".st-key-choices")["height"] <= BAR
+        page.locator(".st-key-switches_box button").click()
+        expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide specials")).to_be_visible()
+
+
 _CONTRAST = """(button) => {
   const light = (colour) => {
     const [r, g, b] = colour.match(/[0-9.]+/g).map((part) => part / 255)

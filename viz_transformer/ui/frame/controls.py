@@ -80,10 +80,11 @@ def heads(count: int, *, key: str, words: tuple[str, ...] = ("mean",)) -> None:
     )
 
 
-def rows(both: Runs, *, key: str) -> None:
-    """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own."""
+def rows(both: Runs, *, key: str) -> bool:
+    """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own; whether it is
+    there."""
     if not any(has_own_rows(shown) for shown in (both.a, both.b) if shown is not None):
-        return
+        return False
     buttons(
         "Rows of",
         ROWS,
@@ -93,6 +94,7 @@ def rows(both: Runs, *, key: str) -> None:
         help="Every step was a pass of its own: all rows as the last pass had them, or each as it was in the step that"
         " wrote its token. The encoder's rows are the same in every pass",
     )
+    return True
 
 
 def choice(label: str, options: list[Any], **bound: Any) -> None:

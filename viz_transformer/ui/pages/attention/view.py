@@ -70,8 +70,8 @@ def choices(both: Runs) -> None:
             hidden=True,
             taken=lambda new: (0,) if new == "head" else new,
         )
-        controls.rows(both, key="attention_rows")
-        with st.container(horizontal=True, key="switches"):
+        folded = controls.rows(both, key="attention_rows")  # the bar stays one line
+        with st.popover("Show", key="switches_box") if folded else st.container(horizontal=True, key="switches"):
             for option, (label, explained) in SWITCHES.items():
                 controls.switch(label, option, "options", OPTIONS, key=f"attention_{option}", help=explained)
 
