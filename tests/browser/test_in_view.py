@@ -203,6 +203,15 @@ def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_ru
         expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide specials")).to_be_visible()
 
 
+def test_in_a_narrow_window_maps_of_weights_stand_below_each_other(app_server, browser):
+    with opened(browser, app_server, "/masks", checkpoint="multi30k-de-en", mask_view="weights") as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        finished(page)
+        before, after = (box(page, f".st-key-masks_{when} .matrix .stage") for when in ("before", "after"))
+        assert before["y"] + before["height"] <= after["y"]
+        assert min(before["width"], after["width"]) >= 560
+
+
 _CONTRAST = """(button) => {
   const light = (colour) => {
     const [r, g, b] = colour.match(/[0-9.]+/g).map((part) => part / 255)
