@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser.boxes import AT_REST
-from browser.driving import go_to, opened
+from browser.driving import go_to, opened, survey
 from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
 
@@ -201,6 +201,24 @@ def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_ru
         assert box(page, ".st-key-choices")["height"] <= BAR
         page.locator(".st-key-switches_box button").click()
         expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide specials")).to_be_visible()
+
+
+@pytest.mark.parametrize("heads", ["0,1,2", "0,1,2,3"])
+def test_the_maps_of_several_heads_are_in_view_together_with_cells_of_one_size(app_server, browser, heads):
+    view = {"checkpoint": "numbers", "text": "29,284.30", "heads": heads}
+    with opened(browser, app_server, "/attention", **view) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        stages = page.locator(".st-key-heads_apart .matrix .stage")
+        expect(stages).to_have_count(heads.count(",") + 1)
+        page.evaluate(AT_REST)
+        places = [stage.bounding_box() for stage in stages.all()]
+        assert len({place["y"] for place in places}) == 1
+        assert all(place["y"] + place["height"] <= 720 and place["x"] + place["width"] <= 1280 for place in places)
+        across = [survey(stage).columns for stage in stages.all()]
+        assert all(list(columns) == list(range(11)) for columns in across)  # none has to be scrolled to
+        steps = [(columns[10] - columns[0]) / 10 for columns in across]
+        assert min(steps) >= 15 and max(steps) - min(steps) < 2  # letters of 12 pixels fit over them
 
 
 def test_in_a_narrow_window_maps_of_weights_stand_below_each_other(app_server, browser):

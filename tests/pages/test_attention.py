@@ -151,6 +151,13 @@ def test_several_heads_are_maps_and_lines_of_their_own(app, bundled):
     assert "Scores of layer 1, head 1" in words(app)
 
 
+def test_labels_of_rows_stand_at_the_ends_of_a_row_of_maps(app):
+    opened(app, heads="0,1,2")
+    maps = [header for header, _ in all_sent(app, "matrix")[:3]]
+    assert [each["title"] for each in maps] == ["Layer 1, head 0", "Layer 1, head 1", "Layer 1, head 2"]
+    assert [each["bare"] for each in maps] == [["right"], ["left", "right"], ["left"]]
+
+
 def test_lengths_of_several_heads_have_one_scale(app):
     opened(app, heads="0,1,2", options="contribution")
     maps = all_sent(app, "matrix")[:3]

@@ -56,7 +56,17 @@ MAP: dict[str, Any] = {**WORDS, "title": "a title", "scale": "cross", "unit": "w
 def _matrix() -> Iterator[bytes]:
     yield matrix_payload(EVEN, ROWS, COLUMNS, **MAP, quantity="weight")
     yield matrix_payload(
-        EVEN, ROWS, COLUMNS, **MAP, quantity="weight", writes=TOKENS, most=2.0, grows=True, follows=True, hidden=HIDDEN
+        EVEN,
+        ROWS,
+        COLUMNS,
+        **MAP,
+        quantity="weight",
+        writes=TOKENS,
+        most=2.0,
+        grows=True,
+        follows=True,
+        hidden=HIDDEN,
+        bare=("left",),
     )
 
 

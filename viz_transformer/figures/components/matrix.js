@@ -45,6 +45,8 @@ const SCALES = [
 ]
 const HATCH = 5
 const LEAST = 18 // the side of a cell where some have to be scrolled to
+const LEAST_IN_ROW = 14 // and of one in a map that stands in a row with others
+const BARE = 12 // beside a map whose labels stand at another
 const SAVED = 3000 // pixels: cells of a saved picture that would be larger are smaller than that
 
 export default (component) => mount(component, "matrix", makeMatrix)
@@ -117,6 +119,7 @@ function makeMatrix(root) {
   const grows = () => head.grows || plays()
   /** The first row that is not written yet at the chosen step; `rows` if all are. */
   const written = () => (grows() ? (placeOn(head.rows) ?? rows - 1) + 1 : rows)
+  const bare = (side) => head.bare?.includes(side)
   const faint = (r) => isFaint(head.hidden?.[r])
   const laterKey = (c) =>
     grows() && head.columns.ink === head.rows.ink && positionAt(head.columns, c) > selection.chosen[head.rows.field]
@@ -160,20 +163,21 @@ function makeMatrix(root) {
         most,
         tokens.reduce((widest, token) => Math.max(widest, label(token)), 60 * z),
       )
-    const left = margin(head.rows.tokens)
-    const right = head.writes ? margin(head.writes) : 12
+    const least = fitted ? 0 : (head.bare ? LEAST_IN_ROW : LEAST) * z
+    const left = bare("left") ? BARE * z : margin(head.rows.tokens)
+    const right = head.writes && !bare("right") ? margin(head.writes) : BARE
     const bottom = 68 * z
     const n = area.c1 - area.c0
     const m = area.r1 - area.r0
     const shown = head.columns.tokens.slice(area.c0, area.c1)
     const inner = Math.max(40, width - left - right)
-    const across = cellsInView(n, inner, { least: fitted ? 0 : LEAST * z, most: WIDEST * z })
+    const across = cellsInView(n, inner, { least, most: WIDEST * z })
     const scrolls = across.seen < n
     const cell = whole && scrolls ? Math.min(across.size, SAVED / n) : across.size
     const widest = shown.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
     const over = columnLabels(cell, widest, most, z, { upright: n > 200 || widest * 0.9 > cell })
     const top = 66 * z + over.tall
-    const down = cellsInView(m, height - top - bottom, { least: fitted ? 0 : LEAST * z, most: TALLEST * z })
+    const down = cellsInView(m, height - top - bottom, { least, most: TALLEST * z })
     const long = down.seen < m
     const rowHeight = whole && long ? Math.min(down.size, SAVED / m) : down.size
     const [along, high] = whole ? [n, m] : [across.seen, down.seen]
@@ -379,8 +383,8 @@ function makeMatrix(root) {
       if (!hasLabel(r, every, bold.r)) continue
       if (r >= last && plays()) break
       context.globalAlpha = r < last && !faint(r) ? 1 : FAINT
-      side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
-      if (head.writes) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
+      if (!bare("left")) side(head.rows.tokens, left - 8, "right", head.rows.ink, r)
+      if (head.writes && !bare("right")) side(head.writes, left + place.w + 8, "left", head.rows.ink, r)
     }
     context.globalAlpha = 1
     for (let c = seen.c0; c < seen.c1; c++) {
@@ -436,8 +440,8 @@ function makeMatrix(root) {
     context.fillText(shorten(context, head.columns.axis, place.w), left, y)
     context.fillStyle = paper.one(head.rows.ink)
     context.textAlign = "right"
-    context.fillText(shorten(context, head.rows.axis, left - 8), left - 8, y)
-    if (head.writes) {
+    if (!bare("left")) context.fillText(shorten(context, head.rows.axis, left - 8), left - 8, y)
+    if (head.writes && !bare("right")) {
       context.textAlign = "left"
       context.fillText(shorten(context, "writes", place.right - 8), left + place.w + 8, y)
     }
@@ -454,7 +458,7 @@ function makeMatrix(root) {
     context.textBaseline = "middle"
     context.textAlign = "left"
     context.fillStyle = paper.one("muted")
-    let x = Math.min(left, place.width * 0.2)
+    let x = Math.max(Math.min(left, place.width * 0.2), context.measureText(start).width + 8)
     context.fillText(start, x - context.measureText(start).width - 8, y)
     ramp(context, palette, x, y, length, z)
     x += length + 8

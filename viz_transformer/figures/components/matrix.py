@@ -93,6 +93,7 @@ def matrix_payload(
     follows: bool = False,
     hidden: NDArray[np.float64] | None = None,
     exact: bool = False,
+    bare: Sequence[Literal["left", "right"]] = (),
 ) -> bytes:
     """What the browser gets. values: [R, C]; mask: [R, C], True = may attend; there: [R, C], False where the run has no
     number, which is left empty.
@@ -104,7 +105,8 @@ def matrix_payload(
     are drawn as not written yet, and come with the step. `follows`: a key that nobody chose is that with most weight in
     the chosen row, and the strip is tinted by that row. hidden: [R], the share of each row's weight that keys hold
     which are left out; rows of which that is more than 0.9 are faint. exact: float32, however many tokens there are.
-    Raises ValueError if the shapes and the numbers of tokens do not fit.
+    bare: sides without labels, which the map beside it has. Raises ValueError if the shapes and the numbers of tokens
+    do not fit.
     """
     grid = np.asarray(values, dtype=np.float32)
     if grid.shape != (len(rows.tokens), len(columns.tokens)) or 0 in grid.shape:
@@ -129,6 +131,8 @@ def matrix_payload(
     }
     if most is not None:
         header["most"] = most
+    if bare:
+        header["bare"] = list(bare)
     if grows:
         header["grows"] = True
     if follows:

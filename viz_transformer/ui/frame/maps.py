@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -72,8 +72,16 @@ class Picture:
         named = ("caption", "scale", "unit", "mask", "fill", "writes", "there")
         return {name: getattr(self, name) for name in named}
 
-    def matrix(self, height: int = HEIGHT, *, grows: bool = False, follows: bool = False) -> bytes:
-        """The payload of the matrix; `follows`: it is the page's own map of weights, which a key is chosen by."""
+    def matrix(
+        self,
+        height: int = HEIGHT,
+        *,
+        grows: bool = False,
+        follows: bool = False,
+        bare: Sequence[Literal["left", "right"]] = (),
+    ) -> bytes:
+        """The payload of the matrix; `follows`: it is the page's own map of weights, which a key is chosen by; `bare`:
+        sides without labels."""
         return matrix_payload(
             self.values,
             self.rows,
@@ -86,6 +94,7 @@ class Picture:
             most=self.most,
             grows=grows,
             follows=follows and self.bounded and not self.rows.starts and not self.columns.starts,
+            bare=bare,
             hidden=self.hidden,
             **self._shared,
         )

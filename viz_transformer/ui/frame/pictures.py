@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.maps import Picture
 
-ACROSS, SMALL = 2, 330
-"""Maps of several heads in a row, and their height where there is more than one row."""
+ACROSS, SMALL = 4, 330
+"""Maps of several heads in a row at most, and their height where there is more than one row."""
+LETTER, AROUND, LONGEST, SHORTEST = 8.4, 24, 101, 60
+"""Pixels of a letter of a label, round it, and of the longest and the shortest label: as matrix.js has them."""
 MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
 
 
@@ -110,26 +113,59 @@ def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows
 
 
 def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
-    """The maps of several heads, two in a row, all of one scale; the first is the page's own. Raises ValueError as
-    `selected_picture` does."""
+    """The maps of several heads, up to four in a row, all of one scale; labels of rows stand at the ends of a row. The
+    first map is the page's own. Raises ValueError as `selected_picture` does."""
     made = [selected_picture(both, heads=(head,)) for head in heads]
+    if len(made) > 2:  # the bar says the kind
+        layer = state.SHARED.now().layer
+        made = [replace(each, title=f"Layer {layer}, head {head}") for each, head in zip(made, heads, strict=True)]
     made[1:] = [replace(each, remarks=()) for each in made[1:]]  # they hold for all
     if not made[0].bounded:  # shares have one scale already
         most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in made)
         made = [replace(each, most=most or None) for each in made]
-    height = SMALL if len(made) > ACROSS else HEIGHT
-    for start in range(0, len(made), ACROSS):
-        columns = st.columns(ACROSS)
-        for index, picture in enumerate(made[start : start + ACROSS], start):
-            with columns[index - start]:
-                matrix_of(picture, key=f"{key}_{index}" if index else key, follows=not index, height=height)
+    across = len(made) if len(made) <= ACROSS else math.ceil(len(made) / 2)
+    height = SMALL if len(made) > across else HEIGHT
+    with st.container(key="heads_apart"):
+        _same_cells(made[0])
+        for start in range(0, len(made), across):
+            columns = st.columns(across, gap="small")
+            for index, picture in enumerate(made[start : start + across], start):
+                place = index - start
+                bare = (*(("left",) if place else ()), *(("right",) if place < across - 1 else ()))
+                with columns[place]:
+                    own = f"{key}_{index}" if index else key
+                    matrix_of(picture, key=own, follows=not index, height=height, bare=bare)
 
 
-def matrix_of(picture: Picture, *, key: str, grows: bool = False, follows: bool = False, height: int = HEIGHT) -> None:
+def _same_cells(picture: Picture) -> None:
+    """Columns that differ by the labels at their sides, so that the cells of all maps in them are of one size."""
+
+    def wide(tokens: Sequence[Mapping[str, Any]] | None) -> int:
+        longest = max((len(str(each.get("note") or each["text"])) for each in tokens or ()), default=0)
+        return AROUND + round(min(LONGEST, max(SHORTEST, LETTER * longest))) if tokens else 0
+
+    column = '.st-key-heads_apart [data-testid="stColumn"]'
+    first, last = wide(picture.rows.tokens), wide(picture.writes)
+    st.html(
+        f"<style>{column} {{ flex: 1 1 24px; min-width: 0; }} {column}:first-child {{ flex-basis: {first + 12}px; }}"
+        f" {column}:last-child {{ flex-basis: {last + 12}px; }}</style>"
+    )
+
+
+def matrix_of(
+    picture: Picture,
+    *,
+    key: str,
+    grows: bool = False,
+    follows: bool = False,
+    height: int = HEIGHT,
+    bare: Sequence[Literal["left", "right"]] = (),
+) -> None:
     """The map as a matrix, with its table; if it `grows`, rows behind the selected one stay empty. It `follows` if it
-    is the page's own map: a key that nobody chose is that with most weight in the chosen row."""
+    is the page's own map: a key that nobody chose is that with most weight in the chosen row. `bare`: sides without
+    labels."""
     asked = table(picture.table, note=picture.note, name=picture.name, key=key)
-    matrix(picture.matrix(height, grows=grows, follows=follows), key=key, on_table=asked)
+    matrix(picture.matrix(height, grows=grows, follows=follows, bare=bare), key=key, on_table=asked)
     for remark in picture.remarks:
         text.paragraph(remark)
 

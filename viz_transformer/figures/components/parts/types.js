@@ -31,7 +31,7 @@
 /**
  * @typedef {Picture & {title: string, label: string, rows: Axis, columns: Axis, writes: ?Token[], scale: string,
  *   signed: boolean, bounded: boolean, unit: string, quantity: string, fill: string, height: number, most?: number,
- *   grows?: boolean, follows?: boolean, hidden?: number[]}} MatrixHeader
+ *   grows?: boolean, follows?: boolean, hidden?: number[], bare?: string[]}} MatrixHeader
  */
 /**
  * @typedef {Picture & {title: string, label: string, queries: Axis, keys: Axis, writes: ?Token[], heads: string[],
