@@ -16,10 +16,13 @@ from pretrained import KINDS, byte_pieces, folder
 from safetensors.torch import load_file, save_file
 
 from viz_transformer import huggingface
+from viz_transformer.analysis.layers.lens import undefined_lens
 from viz_transformer.checkpoint import CheckpointError, list_checkpoints
 from viz_transformer.checkpoint.contents import Unreadable
-from viz_transformer.huggingface.folder import HuggingFaceSummary, read_folder, recognised
+from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder, recognised
 from viz_transformer.huggingface.loading import load
+from viz_transformer.running.decoding import decode
+from viz_transformer.running.tracing import trace
 
 Written = Callable[[str], Path]
 
@@ -54,6 +57,14 @@ def test_no_config(copied: Written) -> None:
     where = copied("llama")
     (where / "config.json").unlink()
     refused(where, "has no config.json")
+
+
+@pytest.mark.parametrize("content", ["", "[1, 2]", "{"])
+def test_a_damaged_config(copied: Written, content: str) -> None:
+    where = copied("llama")
+    (where / "config.json").write_text(content)
+    assert is_huggingface(where)
+    refused(where, "config.json", "copy it again")
 
 
 def test_only_an_adapter(tmp_path: Path) -> None:
@@ -137,6 +148,30 @@ def test_fewer_layers_than_the_config_says(copied: Written) -> None:
     refused(where, "lacks 'model.layers.2.", "more tensors", "its config asks for")
 
 
+@pytest.mark.parametrize(
+    ("family", "layers", "named"),
+    [
+        ("llama", "num_hidden_layers", "'model.layers.1.input_layernorm.weight' and 8 more tensors"),
+        ("t5", "num_decoder_layers", "'decoder.block.1.layer.0.SelfAttention.k.weight' and 12 more tensors"),
+        ("mixtral", "num_hidden_layers", "'model.layers.1."),
+    ],
+)
+def test_more_layers_than_the_config_says(copied: Written, family: str, layers: str, named: str) -> None:
+    where = copied(family)
+    change(where / "config.json", **{layers: 1})
+    refused(where, f"has {named}", "of more layers than its config says")
+
+
+def test_parts_that_no_class_of_this_kind_has_do_no_harm(copied: Written, opened: Callable[[str], Any]) -> None:
+    """Such as the head of the pretraining, or the buffers that older versions wrote."""
+    where = copied("gpt2")
+    tensors = load_file(where / "model.safetensors")
+    further = {"transformer.h.0.attn.bias": torch.ones(1, 1, 64, 64), "multiple_choice_head.weight": torch.ones(3)}
+    save_file(tensors | further, where / "model.safetensors", metadata={"format": "pt"})
+    ckpt, ids = load(where), [[3, 4, 5]]
+    assert torch.equal(ckpt.instrument.whole(None, ids), opened("gpt2").instrument.whole(None, ids))
+
+
 def test_one_missing_tensor(copied: Written) -> None:
     where = copied("bart")
     tensors = load_file(where / "model.safetensors")
@@ -148,7 +183,7 @@ def test_one_missing_tensor(copied: Written) -> None:
 def test_other_sizes_than_the_config_says(copied: Written) -> None:
     where = copied("llama")
     change(where / "config.json", intermediate_size=40)
-    refused(where, "sizes" if "sizes" in str(where) else "config")
+    refused(where, "'model.layers.0.mlp.down_proj.weight' has the shape [32, 48], its config asks for [32, 40]")
 
 
 def test_numbers_that_are_not_finite(copied: Written) -> None:
@@ -270,10 +305,53 @@ def test_an_answer_without_an_end_or_a_beginning(copied: Written, setting: str) 
     refused(where, setting, "generation_config.json")
 
 
+def test_a_decoder_without_an_end_token_says_where_its_answers_end(copied: Written) -> None:
+    where = copied("llama")
+    for path in (where / "generation_config.json", where / "config.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token_id": None}))
+    ckpt = load(where)
+    assert any("No end token is named" in note for note in ckpt.card["notes"])
+    run = decode(ckpt, "two")
+    assert run.steps and len(run.trace.tgt) == ckpt.anatomy.max_target
+
+
+def test_a_model_that_writes_nothing_needs_no_end_token(tmp_path: Path) -> None:
+    """Its config has that of another vocabulary, by default."""
+    ckpt = load(folder(tmp_path / "model", "gpt2", cls="GPT2Model", eos_token_id=50256))
+    assert not ckpt.anatomy.writes and "logits" not in trace(ckpt, "two")
+    assert "no output layer" in (undefined_lens(ckpt.anatomy, "decoder") or "")
+
+
 def test_an_end_token_beyond_the_vocabulary(copied: Written) -> None:
     where = copied("llama")
     change(where / "generation_config.json", eos_token_id=[2, 5000])
     refused(where, "5,000", "beyond its vocabulary")
+
+
+@pytest.mark.parametrize("file", ["generation_config.json", "config.json"])
+@pytest.mark.parametrize("given", ["</s>", ["</s>"], True, 2.5])
+def test_an_end_token_that_is_not_an_id(copied: Written, file: str, given: object) -> None:
+    where = copied("llama")
+    change(where / file, eos_token_id=given)
+    refused(where, f"{file}: eos_token_id is ", "has to be the id of a token")
+
+
+@pytest.mark.parametrize("content", ["not JSON", "[1]"])
+def test_a_generation_config_that_is_damaged(copied: Written, content: str) -> None:
+    where = copied("llama")
+    (where / "generation_config.json").write_text(content)
+    refused(where, "generation_config.json", "copy it again")
+
+
+def test_no_type(copied: Written) -> None:
+    where = copied("llama")
+    change(where / "config.json", model_type=None)
+    refused(where, "does not say which kind of model it is (model_type)")
+
+
+def test_links_that_lead_to_each_other(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    refused(tmp_path / "loop", "there is no checkpoint")
 
 
 def test_without_the_libraries_a_folder_says_which_command_adds_them(

@@ -113,7 +113,7 @@ def find_folder(where: str | Path) -> Path:
     path, name = Path(where), str(where)
     is_folder = os.path.isdir(path)  # os.path: False also for what can be no file's name
     if not is_folder and not os.path.isfile(path):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RuntimeError):  # the last for links that lead to each other
             is_folder = recover(path)
     bundled = bundled_folder() / name
     is_name = path.parts == (name,) and name != ".."

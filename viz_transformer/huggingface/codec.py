@@ -84,6 +84,8 @@ def codecs_of(
     generation: Any = getattr(model.model, "generation_config", None) or GenerationConfig.from_dict({})
     names = _names(tokenizer, max(filter(None, (anatomy.source_vocab_size, anatomy.target_vocab_size))))
     ends = _ids(generation.eos_token_id) or _ids(getattr(model.model.config, "eos_token_id", None))
+    if not anatomy.writes:
+        ends = ()
     lock = Lock()
     specials = frozenset(tokenizer.all_special_ids)
     shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": tokenizer.unk_token_id}
@@ -151,7 +153,10 @@ def codecs_of(
             template=template,
             **shared,
         )
-    return source, target, _notes(generation, names, tokenizer)
+    notes = _notes(generation, names, tokenizer)
+    if anatomy.writes and not ends:
+        notes.append("No end token is named (eos_token_id): an answer ends where the model can read no more.")
+    return source, target, notes
 
 
 def _template(tokenizer: Any) -> str | None:

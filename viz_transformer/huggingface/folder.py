@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -90,11 +91,9 @@ def is_huggingface(folder: Path) -> bool:
     if not os.path.isdir(folder):  # os.path: False also for what can be no file's name
         return False
     if (folder / files.CONFIG).is_file():
-        try:
+        with suppress(CheckpointError):  # a damaged one says nothing, the files beside it may
             config = files.read_json_object(folder / files.CONFIG)
-        except CheckpointError:
-            return False
-        return "format_version" not in config and ("model_type" in config or "architectures" in config)
+            return "format_version" not in config and ("model_type" in config or "architectures" in config)
     return any((folder / name).is_file() for name in (ADAPTER, INDEX, TOKENIZER_CONFIG, GENERATION))
 
 
@@ -143,6 +142,9 @@ def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> Hu
     _refuse_code(config, where)
     if (folder / TOKENIZER_CONFIG).is_file():
         _refuse_code(files.read_json_object(folder / TOKENIZER_CONFIG), folder / TOKENIZER_CONFIG)
+    if (folder / GENERATION).is_file():
+        _check_ids(files.read_json_object(folder / GENERATION), folder / GENERATION)
+    _check_ids(config, where)
     if config.get("quantization_config") is not None:
         raise CheckpointError(
             f"{where} says that the weights are quantised, which is not read: get them in 16 or 32 bits"
@@ -171,9 +173,20 @@ def _refuse_code(config: Mapping[str, Any], path: Path) -> None:
 _PLAIN = "give a model of a class that transformers has"
 
 
+def _check_ids(settings: Mapping[str, Any], path: Path) -> None:
+    """Raise CheckpointError for a token that begins or ends an answer and is not named by its id."""
+    for name in ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id"):
+        given = settings.get(name)
+        several = given if isinstance(given, list) and name != "decoder_start_token_id" else [given]
+        if given is not None and any(type(each) is not int for each in several):
+            raise CheckpointError(f"{path}: {name} is {quoted(given)}, it has to be the id of a token: correct it")
+
+
 def family_of(config: Mapping[str, Any], where: Path) -> Family:
     """The family of a config, as it is set up. Raises CheckpointError for an unknown one and one that is refused."""
     kind = config.get("model_type")
+    if kind is None:
+        raise CheckpointError(f"{where} does not say which kind of model it is (model_type): {SAVE_AGAIN}")
     if not isinstance(kind, str) or kind not in FAMILIES:
         why = REFUSED.get(kind) if isinstance(kind, str) else None
         if why is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -149,17 +150,15 @@ def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Preci
     where = summary.path
     how = "eager" if summary.family.heard else capture.NAME
     given: dict[str, Any] = {"dtype": getattr(torch, dtype), "attn_implementation": how, "use_safetensors": True}
+    given["ignore_mismatched_sizes"] = True  # they are named, and refused, below
     try:
         with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
             loading: Any = cls.from_pretrained
             model, report = loading(where, output_loading_info=True, **given, **LOCAL)
     except Exception as error:
-        said = _said(error)
-        if "size mismatch" in said or "mismatch" in said.lower():
-            raise CheckpointError(
-                f"{where} has weights of other sizes than its config says ({said}): {COPY_AGAIN}"
-            ) from None
-        raise CheckpointError(f"{where} cannot be loaded by transformers {transformers.__version__} ({said})") from None
+        raise CheckpointError(
+            f"{where} cannot be loaded by transformers {transformers.__version__} ({_said(error)})"
+        ) from None
     if lacking := sorted(report["missing_keys"]):
         raise CheckpointError(
             f"{where} lacks {quoted(lacking[0])}{_more(len(lacking) - 1)}, which its config asks for: {COPY_AGAIN}"
@@ -169,6 +168,12 @@ def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Preci
         raise CheckpointError(
             f"{where}: {quoted(name)} has the shape {list(has)}, its config asks for {list(wants)}: {COPY_AGAIN}"
         )
+    kinds = {_kind(name) for name in model.state_dict()}
+    if beyond := sorted(name for name in report["unexpected_keys"] if _kind(name) in kinds):
+        raise CheckpointError(
+            f"{where} has {quoted(beyond[0])}{_more(len(beyond) - 1)}, of more layers than its config says:"
+            f" {COPY_AGAIN}"
+        )
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
             raise CheckpointError(
@@ -177,6 +182,11 @@ def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Preci
             )
     found: PreTrainedModel = model
     return found
+
+
+def _kind(name: str) -> str:
+    """A tensor's name without the numbers of its layer."""
+    return re.sub(r"\.\d+(?=\.)", ".#", name)
 
 
 def _more(count: int) -> str:

@@ -82,7 +82,7 @@ def undefined_lens(anatomy: Anatomy, stack: StackName) -> str | None:
         )
     if anatomy.labels and (why := anatomy.missing.get("read_out")) is not None:
         return f"The logit lens is not defined here: {why}."
-    if anatomy.target_vocab_size is None and not anatomy.labels:
+    if anatomy.output == "none":
         return "The logit lens is not defined here: this model has no output layer, so no vector of it has logits."
     for station in stations(anatomy, stack):
         if (why := anatomy.missing.get(station.point)) is not None:
