@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -35,6 +37,7 @@ import transformers
 from pretrained import folder as save_folder
 from pretrained import in_languages
 
+from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import share_added
 from viz_transformer.analysis.positions.in_attention import bias_rule
@@ -564,6 +567,38 @@ def test_a_folder_is_opened_by_its_path_and_removed_without_its_files(
     app.button(key="open_do_remove_mine").click()
     again(app)
     assert not (tmp_path / "library" / "mine").exists() and (theirs / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        ("config.json", "'model.layers.2."),
+        ("tokenizer.json", "does not read"),
+        (None, "needs no_such_library: install"),
+    ],
+)
+def test_what_is_found_out_when_a_folder_is_opened_leaves_nothing_behind(
+    app: AppTest,
+    written: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    of: str | None,
+    said: str,
+) -> None:
+    monkeypatch.setenv(folders.LIBRARY_VARIABLE, str(tmp_path / "library"))
+    where = Path(shutil.copytree(written("llama"), tmp_path / "model"))
+    if of == "config.json":
+        (where / of).write_text(json.dumps(json.loads((where / of).read_text()) | {"num_hidden_layers": 3}))
+    elif of is not None:
+        (where / of).write_text("{")
+    else:
+        monkeypatch.setattr(huggingface, "NEEDED", ("no_such_library",))
+    at_models(app)
+    app.text_input(key="open_weights_path").set_value(str(where))
+    again(app)
+    app.button(key="open_button").click()
+    assert str(where) in words(again(app)) and said in words(app)
+    assert not [*(tmp_path / "library").glob("*")] and address(app)["checkpoint"] != "model"
 
 
 def test_a_folder_that_cannot_be_opened_is_a_sentence(app: AppTest, tmp_path: Path) -> None:
