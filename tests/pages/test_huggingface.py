@@ -67,7 +67,7 @@ OTHERS = {
     "bert/labels": "encoder",
     "distilbert/tags": "encoder",
 }
-SHOWN = {"phi": "decoder", "cohere": "decoder", "gptj": "decoder", "gemma3_text": "decoder"}
+SHOWN = {"mbart": "cross", "phi": "decoder", "cohere": "decoder", "gptj": "decoder", "gemma3_text": "decoder"}
 SHOWN |= {"m2m_100": "cross", "mistral": "decoder", "deepseek_v2": "decoder", "deepseek_v3": "decoder"}
 FURTHER = {
     "opt": "decoder",
@@ -270,7 +270,7 @@ def test_what_only_our_own_models_tell_is_a_sentence(
     assert said[part] in words(opened(name, page))
 
 
-@pytest.mark.parametrize("name", ["gpt2", "bert", "roberta", "bart", "distilbert"])
+@pytest.mark.parametrize("name", ["gpt2", "bert", "roberta", "bart", "mbart", "distilbert"])
 def test_a_learned_table_of_positions_is_drawn_from_the_rows_that_are_added(
     opened: Callable[..., AppTest], written: Callable[[str], Path], name: str
 ) -> None:

@@ -616,7 +616,9 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "switch_transformers": replace(_T5, title="Switch", stacks=_SWITCH, divided="tie_word_embeddings"),
         "bart": _BART,
         "marian": replace(_pair(_BART_LAYER, 0, scale="embed_scale"), title="Marian"),
-        "mbart": replace(_pair(_PRE_NORM, 2, final_norm="layer_norm", input_norm="layernorm_embedding"), title="mBART"),
+        "mbart": replace(
+            _pair(_PRE_NORM, 2, final_norm="layer_norm", input_norm="layernorm_embedding"), title="mBART", learned=True
+        ),
         "pegasus": replace(_pair(_PRE_NORM, 0, final_norm="layer_norm", scale="embed_scale"), title="Pegasus"),
         "m2m_100": replace(_pair(_PRE_NORM, "after padding", final_norm="layer_norm"), title="M2M100, NLLB"),
     }
