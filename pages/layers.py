@@ -33,6 +33,8 @@ both = frame.runs(status)
 
 from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, view
 
+WHOLE_LAYERS = "So whole layers stand here."
+
 
 def show(both: frame.Runs) -> tuple[str, ...]:
     """The rail, beside it the selected sub-layer; below its router, the whole depth, the lens, and its norm.
@@ -42,16 +44,19 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     shown = both.main
     place, stack = view.chosen_place(shown), view.chosen_stack()
     questions.show(asked, ask(shown))
-    with st.container(key="layers_top"):
-        left, right = st.columns([3, 7], gap="medium")
-        with left, frame.told("what each sub-layer adds"):
-            view.model_rail(shown)
-        with right:
-            if place is None:
-                with frame.told("the gain and offset of its norms"):
-                    view.norm_panel(shown, place, stack)
-            else:
-                with frame.told("what each sub-layer adds"):
+    why = view.not_told(shown)
+    if why is not None:
+        recorded_view.whole_layers(shown, f"This model does not tell what each sub-layer adds: {why}. {WHOLE_LAYERS}")
+    else:
+        with st.container(key="layers_top"):
+            left, right = st.columns([3, 7], gap="medium")
+            with left:
+                view.model_rail(shown)
+            with right:
+                if place is None:
+                    with frame.told("the gain and offset of its norms"):
+                        view.norm_panel(shown, place, stack)
+                else:
                     view.sublayer(shown, place)
     below: tuple[str, ...] = ()
     if place is not None and experts_view.has_experts(shown, place):
@@ -59,8 +64,9 @@ def show(both: frame.Runs) -> tuple[str, ...]:
         with st.container(key="layers_router"):
             experts_view.router(shown, place)
     frame.paint_first("Layers")
-    with st.container(key="layers_depth"), frame.told("what each sub-layer adds"):
-        view.along_the_stream(both, place)
+    if why is None:
+        with st.container(key="layers_depth"):
+            view.along_the_stream(both, place)
     with st.container(key="layers_lens"), frame.told("how its stream is read out"):
         lens_view.lens_panel(shown)
     if place is None:
@@ -88,7 +94,7 @@ if both is not None:
     with strip:
         frame.strip(both)
     if both.main.recorded:
-        recorded_view.recorded_layers(both.main)
+        recorded_view.whole_layers(both.main, recorded_view.ONLY_WHOLE)
         questions.show(asked, recorded_view.ask(both.main))
         parts: tuple[str, ...] = ("layers_top", "layers_depth")
     else:

@@ -39,6 +39,7 @@ from pretrained import in_languages
 
 from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
+from viz_transformer.analysis.layers.recorded import layer_flows
 from viz_transformer.analysis.layers.sublayers import share_added
 from viz_transformer.analysis.positions.in_attention import bias_rule
 from viz_transformer.analysis.run.layer import layer_of
@@ -435,10 +436,19 @@ def test_further_families_have_each_page_or_its_sentence(opened: Callable[..., A
     assert drawn >= (PICTURES[page] if FURTHER[name] != "encoder" else min(PICTURES[page], 1))
 
 
-def test_layers_say_that_two_sub_layers_are_added_at_once(opened: Callable[..., AppTest]) -> None:
-    assert "adds attention and feed-forward to the stream at once: nothing stands between" in words(
-        opened("gpt_neox", "layers")
-    )
+def test_layers_whose_sub_layers_are_added_at_once_are_shown_whole(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    app = opened("gpt_neox", "layers", layer="1")
+    assert words(app).count("adds attention and feed-forward to the stream at once: nothing stands between") == 1
+    run = decode(load(written("gpt_neox")), "two hundred").trace
+    (flow,) = [flow for flow in layer_flows(run, "decoder") if flow.layer == 1]
+    left = run["decoder.1.residual_out"][0].double().norm(dim=-1)
+    np.testing.assert_allclose(flow.left, left, rtol=1e-12)
+    rows = [row for row in table_rows(markup(app)) if len(row) == 5][1 : len(left) + 1]
+    assert [row[2] for row in rows] == [f"{each:.2f}" for each in left]
+    drawn = numbers(figures(app)[0]["data"][2]["y"])
+    assert drawn[1] == pytest.approx(flow.left[7], rel=1e-6)  # the token at which the answer begins
 
 
 def test_layers_count_no_active_units_behind_a_gate(opened: Callable[..., AppTest]) -> None:

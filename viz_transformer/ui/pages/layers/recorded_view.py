@@ -45,8 +45,8 @@ def flows_of(shown: Shown, stack: StackName) -> tuple[LayerFlow, ...]:
     return layer_flows(shown.trace, stack)
 
 
-def recorded_layers(shown: Shown) -> None:
-    """The chosen layer by token, and below it all layers of the stack."""
+def whole_layers(shown: Shown, why: str) -> None:
+    """The chosen layer by token, and below it all layers of the stack; `why` says why not more."""
     chosen = state.SHARED.now()
     stack = KINDS[chosen.kind].stack
     found = flows_of(shown, stack)
@@ -54,7 +54,7 @@ def recorded_layers(shown: Shown) -> None:
         with st.container(horizontal=True, key="layers_recorded"):
             controls.kind(attention_kinds(shown.trace), key="layers_kind")
             controls.number("Layer", KINDS[chosen.kind].layers(shown.trace.anatomy), **state.bind("layer", key="layer"))
-        text.paragraph(ONLY_WHOLE)
+        text.paragraph(why)
         here = next((flow for flow in found if flow.layer == chosen.layer), None)
         if here is None:
             text.paragraph(NO_LAYERS.format(stack) if not found else f"Layer {chosen.layer} was not recorded.")

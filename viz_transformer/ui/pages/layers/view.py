@@ -12,6 +12,7 @@ from viz_transformer.analysis.layers import sublayers
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
+from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import capitalised
@@ -65,6 +66,16 @@ def chosen_place(shown: Shown) -> sublayers.Place | None:
 def flows_of(shown: Shown, stack: StackName) -> tuple[sublayers.Flow, ...]:
     """What each sub-layer of a stack did in this run."""
     return sublayers.flows(shown.trace, stack)
+
+
+def not_told(shown: Shown) -> str | None:
+    """Why the model does not tell what each sub-layer did, if it does not."""
+    try:
+        for stack in stacks_of(shown.trace.anatomy):
+            flows_of(shown, stack)
+    except NotTold as error:
+        return str(error)
+    return None
 
 
 # --- the rail
