@@ -188,6 +188,7 @@ def test_a_search_that_takes_long_is_stopped_and_what_was_there_is_there_again(
         width = page.locator(".st-key-decoding_beam_0 input")
         width.fill("100")
         width.press("Enter")
+        expect(page.get_by_role("button", name="Stop", exact=True)).to_be_in_viewport(ratio=1)
         page.get_by_role("button", name="Stop", exact=True).click()
         expect(page.get_by_text("Stopped: what was shown before is shown.")).to_be_visible()
         expect_address(page, strategy="beam", beam=None)
