@@ -342,7 +342,7 @@ def compared(shown: Shown) -> str | None:
     return f"Live, within {gap:.1e} of the recording. {then}"
 
 
-SECOND = "A second text, told apart from the first"
+SECOND = "A second text, read beside it"
 NO_TEXT = "A recording cannot read another text"
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
 

@@ -1,0 +1,58 @@
+"""Folders of transformers in a real browser: each page has a picture or says why not; nothing overlaps or is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from browser.boxes import NOTES
+from browser.driving import address, go_to, opened
+from browser.test_every_page import NARROW, arrived, problems
+from browser.test_pages import PAGES
+from playwright.sync_api import Browser, expect
+from served import APP, serving
+
+pytest.importorskip("transformers")
+from pretrained import folder
+
+READ = {"m2m_100": "two hundred", "bert-labels": "the cat ran\ta dog sat", "gpt_neox": "two hundred"}
+"""What each reads: one with two stacks and a long name, one that reads two texts, one that adds two parts at once."""
+NOT_TOLD = {
+    "One weight": "This model does not tell the maps and norms",
+    "Decoding": "reads a text and writes nothing",
+    "Layers": "Decoder layer 1, the whole layer",
+    "Masks": "these are the masks of its run",
+}
+"""What stands in the place of a picture."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    where = tmp_path_factory.mktemp("theirs")
+    for name in READ:
+        folder(where / "models" / name, name.replace("-", "/"))
+    command = [*APP, "--checkpoints", str(where / "models"), "--library", str(where / "library")]
+    with serving(command, where / "log") as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", READ)
+def test_every_page_has_its_picture_or_its_sentence_and_nothing_on_it_overlaps_or_is_cut(
+    server: str, browser: Browser, name: str
+) -> None:
+    wrong = {}
+    with opened(browser, server, script=NOTES, checkpoint=name, text=READ[name], run_view="whole") as page:
+        for number, (title, (_, answer)) in enumerate({"Run": PAGES["Run"], **PAGES}.items()):
+            if number:
+                go_to(page, title)
+            there = page.locator(f"{answer}:visible")
+            if title in NOT_TOLD:
+                there = there.or_(page.get_by_text(NOT_TOLD[title]))
+            expect(there.first).to_be_visible()
+            expect(page.locator(".vt-explained")).to_be_visible()
+            expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
+            assert address(page)["checkpoint"] == name
+            arrived(page)
+            if title != "Playground" and (found := problems(page, NARROW, (1280, 900))):
+                wrong[title] = found
+    assert wrong == {}
