@@ -145,7 +145,7 @@ def _large_vocabulary() -> Iterator[Result]:
     for what, gesture in (
         (f"the lens at {len(near)} tokens", lambda: lens(run, ours, rows=near)),
         ("the nearest entries", lambda: neighbours(embedding_table(ckpt, "target"), 31)),
-        ("an entry looked up", lambda: find_entries(codec.vocabulary, "2499")),
+        ("an entry looked up", lambda: find_entries(codec.names, "2499")),
         ("a step written", lambda: decode(ckpt, rows[0], max_steps=1)),
     ):
         yield measure(

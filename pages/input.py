@@ -69,7 +69,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
                 data_view.words(both.main, side)
     counted = vocabulary_view.counts(ckpt, side, wait)
     with right, st.container(key="input_vocabulary_panel"):
-        with st.container(key="input_entries"), frame.told("how its vocabulary was made"):
+        with st.container(key="input_entries"):
             vocabulary_view.vocabulary(ckpt, side, counted)
         with frame.told("the embeddings that tokens could be compared by"):
             vocabulary_view.nearest(ckpt, side, entry, counted)

@@ -390,6 +390,19 @@ def test_a_table_of_sines_is_drawn_from_the_model_that_adds_it(
         assert "adds a fixed table of sines and cosines in halves" in words(app) and noun in words(app)
 
 
+def test_the_vocabulary_of_a_folder_is_searched_on_input(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    names = load(written("llama")).codec("target").names
+    app = opened("llama", "input")
+    assert f"Vocabulary: {len(names):,} entries" in words(app)
+    app.text_input(key="input_find").set_value("Nine")
+    found = again(app).dataframe[0].value
+    assert found["id"].tolist() == [names.index("nine"), names.index(" nine")]
+    app.text_input(key="input_find").set_value("zebra")
+    assert "No entry holds “zebra”. " in words(again(app))
+
+
 @pytest.mark.parametrize(("name", "asked"), [("llama", "rotated"), ("t5", "bias_rule"), ("bloom", "bias_rule")])
 def test_what_positions_do_is_found_out_once_for_a_run(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, name: str, asked: str

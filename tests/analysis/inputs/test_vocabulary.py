@@ -9,21 +9,21 @@ PLAIN = Vocabulary("abc")
 
 
 def test_a_search_finds_equal_then_beginning_then_holding_in_order_of_id():
-    assert [WORDS.tokens[id] for id in find_entries(WORDS, "cat")] == ["cat", "catch", "Cat.", "bobcat"]
-    assert [WORDS.tokens[id] for id in find_entries(WORDS, " CAT ")] == ["cat", "catch", "Cat.", "bobcat"]
-    assert find_entries(WORDS, "zebra") == []
-    assert find_entries(WORDS, "  ") == [*range(len(WORDS))]
+    assert [WORDS.tokens[id] for id in find_entries(WORDS.tokens, "cat")] == ["cat", "catch", "Cat.", "bobcat"]
+    assert [WORDS.tokens[id] for id in find_entries(WORDS.tokens, " CAT ")] == ["cat", "catch", "Cat.", "bobcat"]
+    assert find_entries(WORDS.tokens, "zebra") == []
+    assert [*find_entries(WORDS.tokens, "  ")] == [*range(len(WORDS))]
 
 
 def test_a_number_finds_the_token_that_it_is_and_then_the_id():
-    assert [WORDS.tokens[id] for id in find_entries(WORDS, "5")] == ["5", "catch"]
-    assert [WORDS.tokens[id] for id in find_entries(WORDS, "4")] == ["cat"]
-    assert find_entries(WORDS, "999") == [] and find_entries(WORDS, "²") == []
+    assert [WORDS.tokens[id] for id in find_entries(WORDS.tokens, "5")] == ["5", "catch"]
+    assert [WORDS.tokens[id] for id in find_entries(WORDS.tokens, "4")] == ["cat"]
+    assert find_entries(WORDS.tokens, "999") == [] and find_entries(WORDS.tokens, "²") == []
 
 
 def test_a_search_reads_no_signs_as_markup_or_patterns():
-    assert [WORDS.tokens[id] for id in find_entries(WORDS, "<")] == ["<s>", "</s>", "<unk>", "<pad>"]
-    assert [WORDS.tokens[id] for id in find_entries(WORDS, ".")] == ["Cat."]
+    assert [WORDS.tokens[id] for id in find_entries(WORDS.tokens, "<")] == ["<s>", "</s>", "<unk>", "<pad>"]
+    assert [WORDS.tokens[id] for id in find_entries(WORDS.tokens, ".")] == ["Cat."]
 
 
 def test_counts_are_those_of_a_case_by_hand():

@@ -46,19 +46,19 @@ class Rebuilt:
         return self.vocabulary.id(token) if token in self.vocabulary else self.vocabulary.unk
 
 
-def find_entries(vocabulary: Vocabulary, words: str) -> list[int]:
-    """The ids of the entries that hold what is looked for, in any case of letters; all ids if nothing is.
+def find_entries(names: Sequence[str], words: str) -> Sequence[int]:
+    """The ids of the entries whose names hold what is looked for, in any case of letters; all ids if nothing is.
 
-    First the token that equals the words, then the id that is the number typed, then the tokens that begin with them
-    and those that hold them, each in order of id.
+    Blanks around both do not count. First the token that equals the words, then the id that is the number typed, then
+    the tokens that begin with them and those that hold them, each in order of id.
     """
     wanted = words.strip().lower()
     if not wanted:
-        return [*range(len(vocabulary))]
+        return range(len(names))
     number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else None
     ranked = []
-    for id, token in enumerate(vocabulary.tokens):
-        lower = token.lower()
+    for id, token in enumerate(names):
+        lower = token.lower().strip()
         if lower == wanted:
             ranked.append((0, id))
         elif id == number:

@@ -16,7 +16,7 @@ from viz_transformer.analysis.inputs.vocabulary import Counts, count_tokens, fin
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.text.codec import TextCodec
+from viz_transformer.text.codec import Codec, TextCodec
 from viz_transformer.ui.frame import projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input.fields import FIELDS
@@ -87,8 +87,8 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
 
 def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> None:
     """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
-    entries = ckpt.own_codec(side).vocabulary
-    text.section(f"Vocabulary: {len(entries):,} entries")
+    codec = ckpt.codec(side)
+    text.section(f"Vocabulary: {len(codec.names):,} entries")
     words = st.text_input(
         "Look up",
         key="input_find",
@@ -96,17 +96,19 @@ def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> N
         autocomplete="off",
         label_visibility="collapsed",
     )
-    ids = find_entries(entries, words)
+    ids = find_entries(codec.names, words)
     if not ids:
         wanted = labels.shorten(labels.visible(words.strip()), 40)
-        unknown = "" if entries.unk is None else f": the model reads {entries.tokens[entries.unk]}, id {entries.unk}"
+        unknown = ""
+        if isinstance(codec, Codec) and codec.unknown is not None:  # another may read it in pieces
+            unknown = f": the model reads {codec.names[codec.unknown]}, id {codec.unknown}"
         text.paragraph(f"No entry holds “{wanted}”{unknown}.")
     else:
         listed = ids[:MOST_LISTED]
         _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{words}")
         if len(ids) > len(listed):
             text.paragraph(f"The first {len(listed)} of {len(ids):,} are listed: go on typing.")
-    _counted_remark(entries.unk is not None, counted)
+    _counted_remark(codec.unknown is not None, counted)
 
 
 def _counted_remark(has_unknown: bool, counted: Counts | Missing) -> None:
