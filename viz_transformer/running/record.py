@@ -312,10 +312,11 @@ class Trace:
                 check_edits(empty.edits, anatomy)
                 if problem := _problem(empty, watched=about["config"] is None and DESCRIBED not in about):
                     raise _NoTrace(f"{path} is not a whole trace: {problem}")
+                # in memory of their own, which begins where a processor likes it: the same products, bit by bit
                 return replace(
                     empty,
-                    values={name: file.get_tensor(name) for name in empty.values},
-                    output_maps={site: file.get_tensor(name) for site, name in maps.items()},
+                    values={name: file.get_tensor(name).clone() for name in empty.values},
+                    output_maps={site: file.get_tensor(name).clone() for site, name in maps.items()},
                 )
         except _NoTrace:
             raise
