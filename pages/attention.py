@@ -45,10 +45,11 @@ def show(both: frame.Runs) -> None:
         beside(both)
         return
     several = isinstance(chosen["heads"], tuple) and len(chosen["heads"]) > 1
+    above = st.container()  # maps of several heads, over the whole width; the heads below stay where they are
+    left, right = st.columns([5, 3], gap="medium")
     try:
         picture = pictures.selected_picture(both)
     except ValueError as error:
-        left, right = st.columns([5, 3], gap="medium")
         with left:
             pictures.refused(both, error)
         with right:
@@ -56,25 +57,19 @@ def show(both: frame.Runs) -> None:
         ask(both, pictures.asked_about(both))
         return
     ask(both, picture)
-    if several:  # over the whole width, and what stands beside one map below them
-        place, (left, right) = st.container(), st.columns([5, 3], gap="medium")
-    else:
-        left, right = st.columns([5, 3], gap="medium")
-        place = left
-    with place, st.container(key="picture"):
+    with above if several else left, st.container(key="picture"):
         if several:
             pictures.heads_apart(both, chosen["heads"], key="attention_matrix")
         else:
             pictures.matrix_of(picture, key="attention_matrix", follows=True)
         view.origin(both)
         links.from_cell(decoding=both.main.summary.anatomy.writes)
-    with left if several else right:
-        heads(both)
     with right:
+        heads(both)
         with st.container(key="panel"):
             view.panel(both, picture)
-        with st.container(key="scores"):
-            view.scores(both.main, letter(both))
+    with left if several else right, st.container(key="scores"):
+        view.scores(both.main, letter(both))
 
 
 def ask(both: frame.Runs, picture: Picture | None) -> None:

@@ -520,9 +520,9 @@ def test_a_long_map_stays_where_it_was_scrolled_to_when_a_cell_or_another_head_i
         page.mouse.click(where["x"] + where["width"] / 2, where["y"] + where["height"] * 0.6)
         page.wait_for_function("location.search.includes('t=')")
         assert scroller.evaluate("(part) => part.scrollTop") == 200
-        thumbnails = page.locator(".st-key-heads .grid .stage").bounding_box()
-        page.mouse.click(thumbnails["x"] + thumbnails["width"] * 0.9, thumbnails["y"] + thumbnails["height"] * 0.6)
-        page.wait_for_function("!location.search.includes('heads=0')")
+        grid = drawn(page, GRID)
+        grid.click(position=thumbnail(grid, "layer 0, head 1"))
+        expect_address(page, layer=0, heads=1)
         expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
         page.wait_for_timeout(500)
         assert scroller.evaluate("(part) => part.scrollTop") == 200

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
 
+from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.figures import components, details, whole
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
@@ -32,6 +33,7 @@ from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.whole import whole_payload
 from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
@@ -116,6 +118,16 @@ def _whole() -> Iterator[bytes]:
     run = decode(tiny_checkpoint(), "abc", max_steps=3)
     for head in (None, 1):
         yield whole.run(run, head=head).data
+    yield whole_payload(
+        whole_run(run.trace, head=1),
+        steps_of(run),
+        first_row=0,
+        vocabulary=9,
+        answer=run.text,
+        title="a title",
+        along={"first_row": 0, "steps": 5, "reads": True},
+        **WORDS,
+    )
 
 
 def _layers_of_whole() -> Iterator[bytes]:
