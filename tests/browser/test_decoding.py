@@ -43,6 +43,8 @@ def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores
         drawn(page, SCRUBBER)
         page.get_by_role("button", name="Next step").click()
         expect_step(page, 1, shown_token(trunk.steps[1].token))
+        expect_address(page, t=step_row(trunk, 1))  # what is taken while the page hears of the step has been lost once
+        expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
         row = page.locator(".candidate:not(.empty)").nth(2)
         row.hover()
         row.get_by_role("button").click()
