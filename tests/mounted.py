@@ -18,6 +18,16 @@ PARTS = files("viz_transformer.figures.components").joinpath("parts")
 ADDRESS = "http://component.test/"
 PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
 <body class="stApp" data-testid="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""
+WRITTEN = """() => {
+  const { prototype } = CanvasRenderingContext2D
+  const { fillText } = prototype
+  window.written = []
+  prototype.fillText = function (text, ...place) {
+    window.written.push(text)
+    fillText.call(this, text, ...place)
+  }
+}"""
+"""What a page evaluates so that `window.written` has all words that canvases draw from then on."""
 MOUNT = """async ([code, sheet, given]) => {
   const parentElement = document.querySelector("#host").attachShadow({ mode: "open" })  // as Streamlit gives it
   const rules = document.createElement("style")

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
-from mounted import Mounted, mounting
+from mounted import WRITTEN, Mounted, mounting
 from playwright.sync_api import expect
 
 from viz_transformer import show
@@ -225,15 +225,7 @@ def test_pointing_at_a_sub_layer_says_what_it_does(shown, numbers):
 def test_what_is_pointed_at_has_its_shape_and_length_beside_it(shown, numbers):
     view = shown(run_figure(numbers).data)
     box = view.page.locator(".stage").bounding_box()
-    view.page.evaluate("""() => {
-      const { prototype } = CanvasRenderingContext2D
-      const { fillText } = prototype
-      window.written = []
-      prototype.fillText = function (text, ...place) {
-        window.written.push(text)
-        fillText.call(this, text, ...place)
-      }
-    }""")
+    view.page.evaluate(WRITTEN)
     length = np.linalg.norm(numbers.trace["encoder.1.residual_out"][0, 0].double().numpy())
     facts = {f"stream [{len(numbers.trace.src)}, 64]", f"length {length:.2f}"}
     for x in range(40, int(box["width"]), 4):

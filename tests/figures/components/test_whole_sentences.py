@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mounted import mounting
+from mounted import WRITTEN, mounting
 
 from viz_transformer.analysis.layers.sublayers import flows
 from viz_transformer.checkpoint import list_checkpoints, load
@@ -15,15 +15,6 @@ from viz_transformer.running.decoding import decode
 BUNDLED = [each for each in list_checkpoints() if isinstance(each, Summary)]
 PARTS = {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
 HEAD = 1
-WRITTEN = """() => {
-  const { prototype } = CanvasRenderingContext2D
-  const { fillText } = prototype
-  window.written = []
-  prototype.fillText = function (text, ...place) {
-    window.written.push(text)
-    fillText.call(this, text, ...place)
-  }
-}"""
 
 
 @pytest.fixture
