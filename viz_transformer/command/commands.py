@@ -421,14 +421,13 @@ def evaluate(
         Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
     ] = None,
     device: DeviceOption = "cpu",
-    dtype: DtypeOption = "float32",
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = vt.load(ckpt, device=device, dtype=dtype)
+    model = vt.load(ckpt, device=device)
     measured = evaluate_checkpoint(
         model,
         file,
