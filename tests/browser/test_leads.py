@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from browser.driving import choose, drawn, expect_address, opened, survey, tab_to
+from browser.driving import choose, drawn, expect_address, opened, server_unreachable, survey, tab_to
 from playwright.sync_api import Page, expect
 from tabs import SECONDS
 
@@ -156,6 +156,20 @@ def test_a_text_and_the_page_that_is_asked_for_at_the_same_moment_are_both_taken
         expect_address(page, text="81")
         page.locator(".st-key-run_text input").fill("7")
         page.get_by_test_id("stSidebarNavLink").filter(has_text="Layers").click()
+        expect(page.locator("h1")).to_have_text("Layers")
+        expect_address(page, text="7")
+
+
+@pytest.mark.parametrize("t", range(4))
+def test_a_text_that_waits_with_a_step_and_another_page_is_not_lost(app_server, browser, t):
+    with opened(browser, app_server, checkpoint="numbers-any", text="81") as page:
+        at_its_end(page)
+        with server_unreachable(page):
+            page.evaluate("(t) => vizTransformerSelection.pick({ t })", t)
+            page.wait_for_timeout(200)
+            page.locator(".st-key-run_text input").fill("7")
+            page.get_by_test_id("stSidebarNavLink").filter(has_text="Layers").click()
+            page.wait_for_function("window.held.length >= 2")
         expect(page.locator("h1")).to_have_text("Layers")
         expect_address(page, text="7")
 

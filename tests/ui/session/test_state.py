@@ -36,8 +36,11 @@ def page():
 
     st.button("on the way", key="on the way", on_click=pass_through, args=("1.00",))
     st.button("after a loss", key="after a loss", on_click=state.keep_after_loss)
+    st.checkbox("interrupted", key="interrupted")
     for sentence in state.remarks():
         st.text(sentence)
+    if st.session_state["interrupted"]:
+        st.stop()  # as another request does
     state.end()
 
 
@@ -184,6 +187,17 @@ def test_what_a_person_did_beats_an_address_that_is_one_step_behind():
     app.query_params["layer"] = "1"  # the browser has not seen the latest address when the next change is sent
     app.number_input(key="t").set_value(3).run()
     assert (selection(app)["layer"], selection(app)["t"]) == (2, 3)
+
+
+def test_an_address_that_is_behind_is_not_believed_before_the_run_that_wrote_another_has_ended():
+    app = opened(text="1")
+    app.checkbox(key="interrupted").check().run()
+    app.text_input(key="text").set_value("2").run()
+    assert selection(goes_to(app, text="1"))["text"] == "2" == address(app)["text"]
+    assert selection(goes_to(app, text="3"))["text"] == "3"
+    app.text_input(key="text").set_value("4").run()
+    app.checkbox(key="interrupted").uncheck().run()
+    assert selection(goes_to(app, text="3"))["text"] == "3"  # the Back button
 
 
 def test_after_a_lost_connection_the_selection_stays_though_the_address_is_the_one_before():

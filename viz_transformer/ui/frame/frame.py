@@ -29,7 +29,7 @@ from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import Asked, chip_rows, locator
 from viz_transformer.ui.components.selection import hear_picks, tell_chosen
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
-from viz_transformer.ui.session import cached, examples, passes, state
+from viz_transformer.ui.session import cached, examples, passes, requests, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ShownName
 from viz_transformer.ui.session.how import How
@@ -70,6 +70,7 @@ NO_MODELS = "There is no trained model here yet: train one with “viz-transform
 
 def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
     """What comes behind the heading in each run: the selection as the address has it, and the pages there are."""
+    requests.keep_all()
     links.begin(files)
     problems.begin()
     st.session_state.pop(_RUN, None)

@@ -166,6 +166,7 @@ class Watched:
                 shown.empty()
 
     def __call__(self, done: int, most: int) -> None:
+        st.session_state.get("run_watched")  # Streamlit asks here whether to end
         now = time.monotonic()
         if now - self._begun < self.PATIENCE or now - self._last < self.EVERY:
             return

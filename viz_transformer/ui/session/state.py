@@ -5,7 +5,8 @@ So pages never read their own widgets: they give a widget a field's value (`bind
 selection before the next run. No value is ever written into: a change puts another one in its place.
 
 The address is believed when it is not the one that was written last (a link, a reload, the Back button), unless the
-run was caused by a widget: then the browser has only not seen the latest address yet.
+run was caused by a widget: then the browser has only not seen the latest address yet. If another run comes before the
+end of that one, it may not have seen it then either.
 
 A text that was only offered goes with its model: when another is selected, the first text offered for that one takes
 its place. A text that a person typed, and one that stands in a link, stays.
@@ -109,7 +110,21 @@ PIN: Mapping[str, None] = dict.fromkeys(("pin_checkpoint", "pin_text", "pin_targ
 Offers = Callable[[str], Sequence[str]]
 """The texts that are offered for the model of this name."""
 
-_SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWED, _PASSING, _LEFT, _UNSEEN = (
+(
+    _SELECTION,
+    _MODEL,
+    _WRITTEN,
+    _TOUCHED,
+    _REMARKS,
+    _BEGUN,
+    _GOOD,
+    _NEXT,
+    _FOLLOWED,
+    _PASSING,
+    _LEFT,
+    _UNSEEN,
+    _BEHIND,
+) = (
     "selection",
     "selection_model",
     "address_written",
@@ -122,6 +137,7 @@ _SELECTION, _MODEL, _WRITTEN, _TOUCHED, _REMARKS, _BEGUN, _GOOD, _NEXT, _FOLLOWE
     "selection_passing",
     "selection_left",
     "selection_unseen",
+    "address_behind",
 )
 
 
@@ -136,7 +152,9 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
     memory[_SELECTION] = _with_all(memory.get(_SELECTION, {}))
     memory.pop(_LEFT, None)
     address, given = st.query_params.to_dict(), dict[str, Any]()
-    if not memory.pop(_TOUCHED, False) and address and address != memory.get(_WRITTEN):
+    if memory.pop(_TOUCHED, False):
+        memory[_BEHIND] = address
+    elif address and address not in (memory.get(_WRITTEN), memory.get(_BEHIND)):
         memory[_LEFT] = None if first else (memory[_SELECTION], memory[_MODEL], followed())
         given = _understood(address)
         named = "checkpoint" in given
@@ -166,6 +184,7 @@ def end() -> None:
     _write()
     st.session_state[_BEGUN] = st.session_state[_PASSING] = False
     st.session_state.pop(_UNSEEN, None)
+    st.session_state.pop(_BEHIND, None)
 
 
 def begun() -> bool:
