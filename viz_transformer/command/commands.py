@@ -420,14 +420,17 @@ def evaluate(
     errors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
     ] = None,
+    language: LanguageOption = None,
+    source_language: SourceLanguageOption = None,
     device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = vt.load(ckpt, device=device)
+    model = read_as(vt.load(ckpt, device=device, dtype=dtype), language, source_language, False, False)
     measured = evaluate_checkpoint(
         model,
         file,

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import Pair, fits
 from viz_transformer.model.causality import padding_matters
+from viz_transformer.model.instrument import Instrument
 from viz_transformer.model.kinds import SIDES
 from viz_transformer.model.stepping import padded
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.running.search import decode_batch
-from viz_transformer.text.codec import Codec
+from viz_transformer.running.search import beam_search, decode_batch
+from viz_transformer.running.strategies import Beam
+from viz_transformer.text.codec import Codec, TextCodec
 
 Progress = Callable[[int, int], None]
 """Called with the texts done and the texts in all."""
@@ -57,13 +60,23 @@ class TokenScores:
 
 @dataclass(frozen=True)
 class Sides:
-    """What a checkpoint needs to translate text, present for certain."""
+    """What a checkpoint needs to translate text, present for certain.
 
-    model: Transformer
-    source: Codec
-    target: Codec
-    bos: int
-    eos: int
+    start: what its decoder reads before it writes: its start token and, of a model that is made to, the token of a
+    language. ends: each ends an answer; end: the one behind a given target.
+    """
+
+    model: Instrument
+    source: TextCodec
+    target: TextCodec
+    start: tuple[int, ...]
+    ends: frozenset[int]
+    end: int
+
+    @property
+    def bos(self) -> int:
+        """The start token."""
+        return self.start[0]
 
 
 def sides(ckpt: Checkpoint) -> Sides:
@@ -73,11 +86,18 @@ def sides(ckpt: Checkpoint) -> Sides:
     for side in SIDES:
         if side not in ckpt.codecs:
             raise ValueError(f"{ckpt.name} has no vocabulary of its {side} side: add it first")
-    source, target = ckpt.own_codec("source"), ckpt.own_codec("target")
-    bos, eos = target.vocabulary.bos, target.vocabulary.eos
-    if bos is None or eos is None:
-        raise ValueError(f"{ckpt.name} has no {'start' if bos is None else 'end'} token: its config must name one")
-    return Sides(ckpt.model, source, target, bos, eos)
+    source, target = ckpt.codec("source"), ckpt.codec("target")
+    if target.start is None or not target.ends:
+        raise ValueError(
+            f"{ckpt.name} has no {'start' if target.start is None else 'end'} token: its config must name one"
+        )
+    if len(target.ends) > 1 and not target.adds_end:
+        raise ValueError(
+            f"{ckpt.name} ends its answers with one of {len(target.ends)} tokens, and its tokenizer puts none of them"
+            " behind a text: which one belongs behind a target cannot be told"
+        )
+    start = (target.start, *target.forced_start)
+    return Sides(ckpt.instrument, source, target, start, frozenset(target.ends), min(target.ends))
 
 
 def source_ids(ckpt: Checkpoint, sources: Sequence[str]) -> list[tuple[int, ...]]:
@@ -99,12 +119,31 @@ def answers_of(
     seconds = 0.0
     for batch in _batches(items, side.model):
         start = time.perf_counter()
-        written = decode_batch(side.model, [item.src for item in batch], bos=side.bos, eos=side.eos, beam=beam)
+        written = _written_for(side, [item.src for item in batch], beam)
         seconds += time.perf_counter() - start
         answers |= {item.index: _answer(side.target, ids) for item, ids in zip(batch, written, strict=True)}
         if progress is not None:
             progress(len(answers), len(items))
     return [answers[index] for index in range(len(items))], seconds
+
+
+def _written_for(side: Sides, sources: Sequence[tuple[int, ...]], beam: int | None) -> list[list[int]]:
+    """The ids that are written for each source, without start and end token. A model of another program may have
+    several ends, tokens that it never writes, and rules; greedily it writes what a beam of 1 does."""
+    if isinstance(side.model, Transformer):
+        return decode_batch(side.model, sources, bos=side.bos, eos=side.end, beam=beam)
+    found = beam_search(
+        side.model,
+        sources,
+        side.start,
+        Beam(beam or 1),
+        ends=side.ends,
+        most=side.model.anatomy.max_target - len(side.start) + 1,
+        banned=side.target.banned,
+        rules=side.target.rules,
+        begun=len(side.start) - 1,
+    )
+    return [each.ids[:-1] if each.ids and each.ids[-1] in side.ends else each.ids for each in found]
 
 
 def readable(ckpt: Checkpoint, pairs: Sequence[Pair], longest: tuple[int, int] | None = None) -> list[Pair]:
@@ -113,19 +152,22 @@ def readable(ckpt: Checkpoint, pairs: Sequence[Pair], longest: tuple[int, int] |
     longest: how many tokens of source and target, without start and end, are not too many; the model may read fewer.
     Raises ValueError for a model that is no encoder-decoder with text, and for a text that it has no tokens for.
     """
-    side, config = sides(ckpt), ckpt.config
-    tokenizers = side.source.tokenizer, side.target.tokenizer
+    side, anatomy = sides(ckpt), ckpt.anatomy
+    tokenizers = None
+    if longest is not None:
+        tokenizers = ckpt.own_codec("source").tokenizer, ckpt.own_codec("target").tokenizer
     return [
         (source, target)
         for index, (source, target) in enumerate(pairs)
-        if len(_encoded(side.source, index, source)) <= config.max_source
-        and len(_written(side, index, target)) - 1 <= config.max_target
-        and (longest is None or fits((source, target), tokenizers, longest))
+        if len(_encoded(side.source, index, source)) <= anatomy.max_source
+        and len(_written(side, index, target)) - 1 <= anatomy.max_target
+        and (longest is None or tokenizers is None or fits((source, target), tokenizers, longest))
     ]
 
 
 def target_scores(ckpt: Checkpoint, pairs: Sequence[Pair]) -> TokenScores:
-    """How likely the checkpoint finds the targets, end tokens included; an unknown token is never right.
+    """How likely the checkpoint finds the targets, end tokens included; an unknown token is never right. What every
+    answer is made to begin with, such as the token of a language, is given and not counted.
 
     Raises ValueError for a model that is no encoder-decoder with text, and for texts that it cannot read.
     """
@@ -139,23 +181,28 @@ def scores_of_each(ckpt: Checkpoint, pairs: Sequence[Pair]) -> list[TokenScores]
         _Item(index, _source_ids(side, index, source), _target_ids(side, index, target))
         for index, (source, target) in enumerate(pairs)
     ]
-    pad = side.eos if ckpt.anatomy.target_pad is None else ckpt.anatomy.target_pad
+    pad = side.end if ckpt.anatomy.target_pad is None else ckpt.anatomy.target_pad
     found: dict[int, TokenScores] = {}
     for batch in _batches(items, side.model):
-        scores = _token_scores(side.model, batch, pad, side.target)
+        scores = _token_scores(side.model, batch, pad, side.target, given=len(side.start))
         found |= {item.index: each for item, each in zip(batch, scores, strict=True)}
     return [found[index] for index in range(len(items))]
 
 
 def window_scores(
-    ckpt: Checkpoint, codec: Codec, ids: Sequence[int], window: int, limit: int | None, progress: Progress | None = None
+    ckpt: Checkpoint,
+    codec: TextCodec,
+    ids: Sequence[int],
+    window: int,
+    limit: int | None,
+    progress: Progress | None = None,
 ) -> tuple[TokenScores, int]:
     """How likely a decoder-only model finds the tokens after the first, and in how many windows, at most `limit`.
 
     Window i reads `window` ids from i * window on, the last one perhaps fewer, and predicts the one after each.
     """
     starts = range(0, len(ids) - 1, window)[:limit]
-    vocab_size = len(codec.vocabulary)
+    vocab_size = len(codec.names)
     rows = max(1, min(BATCH, BATCH_TOKENS // window, BATCH_LOGITS // (window * vocab_size)))
     scores, done = TokenScores(), 0
     while done < len(starts):
@@ -163,7 +210,7 @@ def window_scores(
         if len(cut) > 1 and len(cut[-1]) < len(cut[0]):
             cut.pop()  # the short one is run alone, so that nothing needs padding
         items = [_Item(done, (), tgt) for tgt in cut]
-        scores = sum(_token_scores(ckpt.model, items, ckpt.anatomy.target_pad, codec), scores)
+        scores = sum(_token_scores(ckpt.instrument, items, ckpt.anatomy.target_pad, codec), scores)
         done += len(cut)
         if progress is not None:
             progress(done, len(starts))
@@ -199,10 +246,10 @@ def _written(side: Sides, index: int, text: str) -> tuple[int, ...]:
     """A target with start and end token, whether or not the codec adds them."""
     ids = _encoded(side.target, index, text)
     ids = ids if ids[0] == side.bos else (side.bos, *ids)
-    return ids if ids[-1] == side.eos else (*ids, side.eos)
+    return ids if side.target.adds_end or ids[-1] == side.end else (*ids, side.end)
 
 
-def _encoded(codec: Codec, index: int, text: str) -> tuple[int, ...]:
+def _encoded(codec: TextCodec, index: int, text: str) -> tuple[int, ...]:
     try:
         return codec.encode(text).ids
     except ValueError as error:
@@ -214,21 +261,27 @@ def _check_length(index: int, name: str, length: int, most: int) -> None:
         raise ValueError(f"pair {index + 1}: the {name} has {length} tokens, the model reads at most {most}")
 
 
-def _answer(codec: Codec, ids: Sequence[int]) -> Answer:
+def _answer(codec: TextCodec, ids: Sequence[int]) -> Answer:
+    if not isinstance(codec, Codec):
+        shown = (UNKNOWN if i == codec.unknown else codec.names[i] for i in ids if i not in codec.special_ids)
+        return Answer(codec.decode(ids), tuple(shown), complete=codec.unknown not in ids, ids=tuple(ids))
     vocabulary = codec.vocabulary
     hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
     tokens = tuple(UNKNOWN if i == vocabulary.unk else vocabulary.tokens[i] for i in ids if i not in hidden)
     return Answer(codec.decode(ids), tokens, complete=vocabulary.unk not in ids, ids=tuple(ids))
 
 
-def _batches(items: Sequence[_Item], model: Transformer) -> Iterator[list[_Item]]:
-    """The items by length, in batches; of one source and one target length each where nothing may be padded."""
-    equal_lengths = model.anatomy.source_pad is None or padding_matters(model)
+def _batches(items: Sequence[_Item], model: Instrument) -> Iterator[list[_Item]]:
+    """The items by length, in batches; of one source and one target length each where nothing may be padded, and in
+    another program's model, whose numbers then are those of each text alone."""
+    another = not isinstance(model, Transformer)
+    equal_lengths = another or model.anatomy.source_pad is None or padding_matters(model)
+    most = BATCH_LOGITS // (model.anatomy.target_vocab_size or 1) if another else BATCH_TOKENS
     batch: list[_Item] = []
     for item in sorted(items, key=lambda item: item.lengths):
         longest = model.anatomy.pad_to or max(max(other.lengths) for other in [*batch, item])
         other_length = equal_lengths and bool(batch) and batch[0].lengths != item.lengths
-        if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > BATCH_TOKENS):
+        if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > min(most, BATCH_TOKENS)):
             yield batch
             batch = []
         batch.append(item)
@@ -236,25 +289,30 @@ def _batches(items: Sequence[_Item], model: Transformer) -> Iterator[list[_Item]
         yield batch
 
 
-def _token_scores(model: Transformer, batch: Sequence[_Item], pad: int | None, codec: Codec) -> list[TokenScores]:
-    """The scores of each text of a batch."""
-    config = model.config
-    device = next(model.parameters()).device
+def _token_scores(
+    model: Instrument, batch: Sequence[_Item], pad: int | None, codec: TextCodec, *, given: int = 1
+) -> list[TokenScores]:
+    """The scores of each text of a batch; given: tokens of it that are read first, and not written."""
+    anatomy = model.anatomy
     # The last token is written and not read, not even behind a shorter text, where a model might see it coming.
-    read = padded([item.tgt[:-1] for item in batch], pad, device, length=config.pad_to)
-    wanted = padded([item.tgt[1:] for item in batch], pad, device, length=config.pad_to)
-    inputs = [read]
-    if config.has_encoder:
-        inputs.insert(0, padded([item.src for item in batch], config.source_pad, device, length=config.pad_to))
+    read, wanted_rows = [item.tgt[:-1] for item in batch], [item.tgt[1:] for item in batch]
+    sources = [item.src for item in batch] if anatomy.has_encoder else None
     with torch.no_grad():
-        logits = model(*inputs)
+        if isinstance(model, Transformer):
+            given_rows = [(read, pad)] if sources is None else [(sources, anatomy.source_pad), (read, pad)]
+            logits: Tensor = model(*(padded(*each, model.device, length=anatomy.pad_to) for each in given_rows))
+        else:
+            logits = model.whole(sources, read)
+        device = logits.device
+        wanted = padded(wanted_rows, pad, device, length=anatomy.pad_to)
         losses = F.cross_entropy(logits.double().flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
         best = logits.argmax(dim=-1)
     lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)
-    counted = torch.arange(best.size(1), device=device) < lengths[:, None]  # [B, T-1]
+    place = torch.arange(best.size(1), device=device)
+    counted = (place < lengths[:, None]) & (place >= given - 1)  # [B, T-1]
     hits = counted & (best == wanted)
-    if codec.vocabulary.unk is not None:
-        hits = hits & (wanted != codec.vocabulary.unk)
+    if codec.unknown is not None:
+        hits = hits & (wanted != codec.unknown)
     totals = -losses.masked_fill(~counted, 0.0).sum(dim=1)
-    columns = (totals.tolist(), hits.sum(dim=1).tolist(), lengths.tolist())
+    columns = (totals.tolist(), hits.sum(dim=1).tolist(), counted.sum(dim=1).tolist())
     return [TokenScores(*each) for each in zip(*columns, strict=True)]

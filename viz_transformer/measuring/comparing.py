@@ -21,6 +21,7 @@ from viz_transformer.measuring.evaluation import (
     card_bleu,
     chosen_pairs,
     exact_matches,
+    tokenizer_of,
     writes_lower_case,
 )
 from viz_transformer.measuring.scores import check_bleu, overlap_metrics, reference_lists
@@ -234,7 +235,7 @@ def verdicts(result: Mapping[str, Any]) -> list[str]:
 
 def _check_same_tokens(first: Checkpoint, second: Checkpoint, pairs: Sequence[Pair]) -> None:
     """Raises ValueError unless both split all targets alike; tokens that only one of them has are no difference."""
-    splits = [sides(ckpt).target.tokenizer.tokenize for ckpt in (first, second)]
+    splits = [tokenizer_of(ckpt).tokenize for ckpt in (first, second)]
     for number, (_, target) in enumerate(pairs, start=1):
         if splits[0](target) != splits[1](target):
             raise ValueError(

@@ -44,6 +44,8 @@ from viz_transformer.measuring.scores import (
     token_line,
 )
 from viz_transformer.sentences import shortened
+from viz_transformer.text.codec import Codec
+from viz_transformer.text.tokenizers import Tokenizer
 
 NO_ANSWER = Answer("", (), complete=False, ids=())
 """Of a source that is not run."""
@@ -100,6 +102,8 @@ def evaluate(
     """
     sides(ckpt)
     check_bleu(bleu)
+    if bleu == "tokens":
+        tokenizer_of(ckpt)
     check_equivalence(equivalence)
     if not pairs:
         raise ValueError("there are no pairs to evaluate: give at least one")
@@ -146,23 +150,26 @@ def evaluate_text(
     """How well a decoder-only model predicts a text, cut into consecutive windows of `window` tokens.
 
     Window i reads the tokens from i * window on and predicts the one after each, so that every token but the first is
-    predicted once, from at most `window` tokens; the last window may be shorter. No start or end token is added.
+    predicted once, from at most `window` tokens; the last window may be shorter. No start or end token is added, unless
+    the tokenizer of a folder of transformers puts some around each text.
     The keys are those of `evaluate`: pairs counts windows (the first `limit`), loss is nats per predicted token, and
     what belongs to answers is None.
     Raises ValueError for a model that is not decoder-only with text, for windows that it cannot read, and for a text of
     fewer than two tokens.
     """
     anatomy = ckpt.anatomy
-    if anatomy.kind != "decoder-only" or "target" not in ckpt.codecs:
+    if anatomy.kind != "decoder-only" or "target" not in ckpt.codecs or not anatomy.writes:
         what = f"is {anatomy.kind}" if anatomy.kind != "decoder-only" else "has no vocabulary"
+        what = what if anatomy.writes or anatomy.kind != "decoder-only" else "gives no next token"
         raise ValueError(f"{ckpt.name} {what}: only a decoder-only model with a vocabulary can be evaluated on a text")
     if not 1 <= window <= anatomy.max_target:
         raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {anatomy.max_target} at a time")
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} must be at least 1")
-    codec = ckpt.own_codec("target")
+    codec = ckpt.codec("target")
     ids = codec.encode(text).ids
-    ids = ids[codec.add_bos : len(ids) - codec.add_eos]
+    if isinstance(codec, Codec):
+        ids = ids[codec.add_bos : len(ids) - codec.add_eos]
     if len(ids) < 2:
         raise ValueError("the text has one token, and nothing to predict after it: give a longer one")
     scores, count = window_scores(ckpt, codec, ids, window, limit, progress)
@@ -247,15 +254,16 @@ def chosen_pairs(
     Raises ValueError for a model that is no encoder-decoder with text, if there is neither a file nor a card that names
     one, and as `read_pairs` and `Split`.
     """
-    side = sides(ckpt)
+    sides(ckpt)
     settings = _settings(ckpt.card)
     if data_file is None:
+        data = _named_data(ckpt)
         named = {
             name: settings[name] for name in ("separator", "longest", "drawn", "skip", "limit") if name in settings
         }
         named |= {} if limit is None else {"limit": limit}
-        tokenizers = side.source.tokenizer, side.target.tokenizer
-        return Split(file=_named_data(ckpt), **named).read(data_folder, tokenizers, too_long=too_long)
+        tokenizers = ckpt.own_codec("source").tokenizer, ckpt.own_codec("target").tokenizer
+        return Split(file=data, **named).read(data_folder, tokenizers, too_long=too_long)
     if str(data_file).startswith(GENERATED):
         return Split(file=str(data_file), limit=limit).read()
     return read_pairs(_given_file(data_file, data_folder), settings.get("separator", "\t"), limit=limit)
@@ -280,16 +288,28 @@ def bleu_lines(
     """Answers and targets as this BLEU reads them: texts, or for "tokens" as the checkpoint's tokenizer splits them."""
     if bleu != "tokens":
         return [answer.text for answer in answers], [list(wanted) for wanted in targets]
-    tokenize = sides(ckpt).target.tokenizer.tokenize
+    tokenize = tokenizer_of(ckpt).tokenize
     return (
         [token_line(answer.tokens) for answer in answers],
         [[token_line(tokenize(target)) for target in wanted] for wanted in targets],
     )
 
 
+def tokenizer_of(ckpt: Checkpoint) -> Tokenizer:
+    """What splits the targets of one of our own models. Raises ValueError for a folder of transformers."""
+    codec = ckpt.codec("target")
+    if not isinstance(codec, Codec):
+        raise ValueError(
+            f"{ckpt.name} is a model of transformers, whose pieces are no words to count: choose one of sacrebleu's"
+            " tokenizers, such as 13a, for its BLEU"
+        )
+    return codec.tokenizer
+
+
 def writes_lower_case(ckpt: Checkpoint) -> bool:
-    """Whether the target side reads and writes lower case only."""
-    return bool(getattr(sides(ckpt).target.tokenizer, "lower", False))
+    """Whether the target side reads and writes lower case only, as far as it is told."""
+    codec = ckpt.codec("target")
+    return isinstance(codec, Codec) and bool(getattr(codec.tokenizer, "lower", False))
 
 
 def _joined(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
@@ -369,7 +389,7 @@ def _given_file(name: str | Path, data_folder: str | Path | None) -> Path:
 
 def _seen_sources(ckpt: Checkpoint, folder: str | Path | None) -> set[str] | None:
     """The sources of the training data that the card names, None if it names none or a file is not at hand."""
-    side, settings = sides(ckpt), _settings(ckpt.card)
+    settings = _settings(ckpt.card)
     evaluation = ckpt.card.get("evaluation")
     named = evaluation.get("seen") if isinstance(evaluation, dict) else None
     if isinstance(named, str):
@@ -383,5 +403,5 @@ def _seen_sources(ckpt: Checkpoint, folder: str | Path | None) -> set[str] | Non
                 find_data_file(find_data_folder(folder), split.file)
     except ValueError:
         return None
-    tokenizers = (side.source.tokenizer, side.target.tokenizer)
+    tokenizers = ckpt.own_codec("source").tokenizer, ckpt.own_codec("target").tokenizer
     return {source for split in splits for source in split.sources(folder, tokenizers)}

@@ -60,14 +60,14 @@ def equal_positions(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> float:
     wherever there is padding, and a single token that is left out makes all behind it wrong.
     """
     side = sides(ckpt)
-    pad = side.eos if side.target.vocabulary.pad is None else side.target.vocabulary.pad
-    wanted = [[*_inner(side.target.encode(answer.wanted).ids, side.bos, side.eos)] for answer in answers]
+    pad = side.end if side.target.padding is None else side.target.padding
+    wanted = [[*_inner(side.target.encode(answer.wanted).ids, side.bos, side.end)] for answer in answers]
     width = max(map(len, wanted)) + 2
     most = ckpt.anatomy.max_target
     equal = 0
     for answer, ids in zip(answers, wanted, strict=True):
-        ended = [side.eos] if len(answer.ids) < most else []
-        rows = ([side.bos, *answer.ids, *ended], [side.bos, *ids, side.eos])
+        ended = [side.end] if len(answer.ids) < most else []
+        rows = ([side.bos, *answer.ids, *ended], [side.bos, *ids, side.end])
         filled = [[*row, *[pad] * width][:width] for row in rows]
         equal += sum(a == b for a, b in zip(*filled, strict=True))
     return equal / (len(answers) * width)
