@@ -1,18 +1,19 @@
 """A model as the paper draws one: boxes from bottom to top, with this model's own sizes and its norms where they are.
 
-Config -> `Drawing`, a list of boxes, lines, signs and texts in pixels; a component paints it. After figure 1 of Vaswani
-et al. (2017), drawn anew. Nothing in it is a picture from elsewhere, and no number is one of another model.
+`Outline` -> `Drawing`, a list of boxes, lines, signs and texts in pixels; a component paints it. After figure 1 of
+Vaswani et al. (2017), drawn anew. Nothing in it is a picture from elsewhere, and no number is one of another model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from viz_transformer.analysis.models.parameters import Block, parameter_blocks
+from viz_transformer.analysis.models.outline import norm_word, outline
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of, stacks_of
+from viz_transformer.model.kinds import SIDE_OF
+from viz_transformer.model.outline import Block, Outline, OutputOutline, StackOutline, SubLayer
 
 Fill = Literal["encoder", "decoder", "cross", "plain", "norm"]
 Ink = Literal["text", "muted", "source-ink", "target-ink", "cross-ink"]
@@ -20,14 +21,12 @@ Align = Literal["left", "center", "right"]
 Point = tuple[float, float]
 
 WIDTH = 648
+COLUMNS = {"encoder": 172.0, "decoder": 470.0}
 BOX, INSET, TALL, LOW, SIGN, GAP, FORK = 196, 18, 44, 22, 9, 12, 6
 """Width of a box, how much a norm is inset, heights of a sub-layer and of a norm, radius of a sum, the space between
 two boxes, and where in it a stream forks."""
-_WORDS = {
-    "layer": "Norm",
-    "bessel": "Norm (Bessel)",
-    "positions-and-features": "Norm over positions too",
-}
+APART, LINE, MOST = 112, 16, 25
+"""How far two sub-layers that read the same stream stand from it; height and characters of a further line of sizes."""
 
 
 @dataclass(frozen=True)
@@ -97,29 +96,34 @@ class Drawing:
 
 def architecture(config: ModelConfig) -> Drawing:
     """The whole model: encoder left, decoder right, one layer of each with its number of repetitions."""
-    blocks = {block.name: block for block in parameter_blocks(config)}
-    pen = _Pen(config, blocks)
-    both = config.kind == "encoder-decoder"
-    columns: dict[str, float] = {"encoder": 172.0, "decoder": 470.0} if both else {}
-    if config.has_encoder:
-        pen.stack("encoder", columns.get("encoder", WIDTH / 2))
-    if config.has_decoder:
-        pen.stack("decoder", columns.get("decoder", WIDTH / 2))
-    last = "decoder" if config.has_decoder else "encoder"
-    pen.output(last, columns.get(last, WIDTH / 2))
-    if both:
-        pen.memory(columns["encoder"], columns["decoder"])
-    return pen.finished(_spoken(config))
+    return drawing_of(outline(config))
+
+
+def drawing_of(model: Outline) -> Drawing:
+    """The same of any model."""
+    pen = _Pen(model.block)
+    both = len(model.stacks) == 2
+    for stack in model.stacks:
+        pen.stack(stack, COLUMNS[stack.stack] if both else WIDTH / 2)
+    last = model.stacks[-1].stack
+    pen.output(model.output, last, COLUMNS[last] if both else WIDTH / 2)
+    if model.memory is not None:
+        pen.memory(model.memory)
+    return pen.finished(model.spoken)
 
 
 def norm_places(config: ModelConfig) -> Drawing:
     """One sub-layer with the norm before it and one with the norm behind, side by side; the model's own is named."""
-    pen = _Pen(config, {})
+    pen, word = _Pen({}), norm_word(config.norm_kind)
     for norm, x in (("pre", 160.0), ("post", 484.0)):
         start = pen.bottom
         own = ", as here" if norm == config.norm else ""
         formula = "x + f(norm(x))" if norm == "pre" else "norm(x + f(x))"
-        top = pen.sublayer(x, start - 26, "sub-layer", "attention or feed-forward", "plain", norm, (), "f", ())
+        before, behind = (word, "") if norm == "pre" else ("", word)
+        part = SubLayer(
+            part="ffn", label="sub-layer", details=("attention or feed-forward",), before=before, behind=behind
+        )
+        top = pen.sublayer(x, start - 26, part, "plain", "f")
         pen.line((x, start - 2), (x, start - 26), arrow=False)
         pen.line((x, top), (x, top - 14))
         pen.text(x, start + 12, "the stream, x")
@@ -132,8 +136,7 @@ class _Pen:
 
     bottom = 0.0
 
-    def __init__(self, config: ModelConfig, blocks: dict[str, Block]) -> None:
-        self.config = config
+    def __init__(self, blocks: Mapping[str, Block]) -> None:
         self.blocks = blocks
         self.boxes: list[Box] = []
         self.lines: list[Line] = []
@@ -161,6 +164,19 @@ class _Pen:
         self.line((x, y), (x, y - GAP))
         return upper
 
+    def norm(self, name: str, x: float, y: float, word: str, holds: str) -> float:
+        """A norm over y, if there is one; the y behind it."""
+        if not word:
+            return y
+        return self.above(f"{name} norm", x, y, LOW, word, "", "norm", (f"Norm: {holds}",) if holds else ())
+
+    def sign(self, x: float, y: float) -> float:
+        """A sum over y, with a line into it; its middle."""
+        middle = y - GAP - SIGN
+        self.signs.append(Sign(x, middle))
+        self.line((x, y), (x, middle + SIGN))
+        return middle
+
     def line(self, *points: Point, arrow: bool = True) -> None:
         self.lines.append(Line(points, arrow))
 
@@ -171,132 +187,122 @@ class _Pen:
 
     # -- parts of a model
 
-    def sublayer(
-        self,
-        x: float,
-        y: float,
-        label: str,
-        detail: str,
-        fill: Fill,
-        norm: str,
-        tip: Sequence[str],
-        part: str,
-        norm_tip: Sequence[str],
-    ) -> float:
+    def part(self, x: float, y: float, part: SubLayer, fill: Fill, name: str) -> float:
+        """The box of a sub-layer over y, and the norm that what it adds goes through; the y behind both."""
+        lines = _wrapped(part.details)
+        height = TALL + LINE * (len(lines) - 1)
+        tip = self.tip(name, f"{part.label}, in each layer")
+        upper = self.above(name, x, y, height, part.label, "\n".join(lines), fill, tip)
+        if part.part == "cross":
+            self.cross = upper + height / 2
+        return self.norm(f"{name} added", x, upper, part.added, part.holds)
+
+    def sublayer(self, x: float, y: float, part: SubLayer, fill: Fill, name: str) -> float:
         """A sub-layer in its place in the stream, which enters at y; the y at which it leaves."""
-        word = _WORDS[self.config.norm_kind]
         side = x + BOX / 2 + 14  # the way around it
         below = y - FORK
         self.line((x, y), (x, below), arrow=False)
-        y = below
-        if norm == "pre":
-            y = self.above(f"{part} norm", x, y, LOW, word, "", "norm", norm_tip)
-        upper = self.above(part, x, y, TALL, label, detail, fill, tip)
-        middle = upper - GAP - SIGN
-        self.signs.append(Sign(x, middle))
-        self.line((x, upper), (x, middle + SIGN))
+        upper = self.part(x, self.norm(name, x, below, part.before, part.holds), part, fill, name)
+        middle = self.sign(x, upper)
         self.line((x, below), (side, below), (side, middle), (x + SIGN, middle))
-        y = middle - SIGN
-        return self.above(f"{part} norm", x, y, LOW, word, "", "norm", norm_tip) if norm == "post" else y
+        return self.norm(name, x, middle - SIGN, part.behind, part.holds)
 
-    def stack(self, stack: StackName, x: float) -> None:
-        config = self.config
-        side = SIDE_OF[stack]
-        ink: Ink = side.of("source-ink", "target-ink")
+    def together(self, x: float, y: float, stack: StackOutline, names: Sequence[str]) -> float:
+        """Two sub-layers that read the same stream, left and right of it, behind one norm or behind one each; the y at
+        which the sum leaves."""
+        below = y - FORK
+        self.line((x, y), (x, below), arrow=False)
+        tops: list[float] = []
+        fork = below
+        if stack.one_norm:
+            first = stack.sublayers[0]
+            fork = self.norm(names[0], x, below, first.before, first.holds) - FORK
+            self.line((x, fork + FORK), (x, fork), arrow=False)
+        for part, name, away in zip(stack.sublayers, names, (x - APART, x + APART), strict=True):
+            self.line((x, fork), (away, fork), arrow=False)
+            start = fork if stack.one_norm else self.norm(name, away, fork, part.before, part.holds)
+            tops.append(self.part(away, start, part, _fill(stack, part), name))
+        middle = min(tops) - GAP - SIGN
+        self.signs.append(Sign(x, middle))
+        for top, away, end in zip(tops, (x - APART, x + APART), (x - SIGN, x + SIGN), strict=True):
+            self.line((away, top), (away, middle), (end, middle))
+        if not stack.one_norm:
+            self.line((x, fork), (x, middle + SIGN))
+            return middle - SIGN
+        side, above = x + APART + BOX / 2 + 14, middle - 2 * SIGN - GAP
+        self.signs.append(Sign(x, above))
+        self.line((x, middle - SIGN), (x, above + SIGN))
+        self.line((x, below), (side, below), (side, above), (x + SIGN, above))
+        return above - SIGN
+
+    def stack(self, stack: StackOutline, x: float) -> None:
+        name = stack.stack
+        ink: Ink = SIDE_OF[name].of("source-ink", "target-ink")
         y = self.bottom
-        self.text(x, y, f"{side.name} ids, at most {side.most(config):,}", ink=ink)
-        y -= 14
-        upper = self.box(
-            f"{stack} embedding",
-            x,
-            y - GAP,
-            TALL,
-            "Embedding",
-            f"{side.vocab_size(config):,} × {config.d_model}{_scaled(config)}",
-            "plain",
-            self.tip(f"{stack} embedding", "Embedding of the tokens"),
-        )
-        self.line((x, y), (x, y - GAP))
-        y = upper
-        if config.encoding.adds:
-            middle = y - GAP - SIGN
-            self.signs.append(Sign(x, middle))
-            self.line((x, y), (x, middle + SIGN))
+        self.text(x, y, stack.reads, ink=ink)
+        tip = self.tip(f"{name} embedding", "Embedding of the tokens")
+        y = self.above(f"{name} embedding", x, y - 14, TALL, "Embedding", stack.embedding, "plain", tip)
+        if stack.sums:
+            middle = self.sign(x, y)
             away = x - BOX / 2 - 4
             self.line((away, middle), (x - SIGN, middle))
-            for row, word in enumerate(config.encoding.box):
-                self.text(away - 4, middle - 8 + 16 * row, word, align="right")
+            for row, word in enumerate(stack.sums):
+                self.text(away - 4, middle - 8 * (len(stack.sums) - 1) + 16 * row, word, align="right")
             y = middle - SIGN
-        y -= 8
+        y = self.norm(f"{name} embedding", x, y, stack.norm, "of the sum that the first layer reads") - 8
         floor = y
         self.line((x, y + 8), (x, y - 10), arrow=False)
         y -= 10
-        fill: Fill = stack
-        for part in (*(kind.attention for kind in attentions_of(stack, config)), "ffn"):
-            y = self._part(stack, part, x, y, fill)
+        names = [f"{name}.{stack.layer}.{part.part}" for part in stack.sublayers]
+        if stack.parallel:
+            y = self.together(x, y, stack, names)
+        else:
+            for part, place in zip(stack.sublayers, names, strict=True):
+                y = self.sublayer(x, y, part, _fill(stack, part), place)
         ceiling = y - 10
-        self.frames.append(Frame(x - BOX / 2 - 12, ceiling, BOX + 40, floor - ceiling))
-        align: Align = "right" if stack == "encoder" else "left"
-        beside = x - BOX / 2 - 22 if stack == "encoder" else x + BOX / 2 + 38
-        self.text(beside, (floor + ceiling) / 2, f"{side.layers(config)} ×", align=align, ink="text", strong=True)
+        half = BOX / 2 + (APART if stack.parallel else 0)
+        self.frames.append(Frame(x - half - 12, ceiling, 2 * half + 40, floor - ceiling))
+        align: Align = "right" if name == "encoder" else "left"
+        beside = x - half - 22 if name == "encoder" else x + half + 38
+        self.text(beside, (floor + ceiling) / 2, f"{stack.layers} ×", align=align, ink="text", strong=True)
         self.line((x, y), (x, ceiling - 8), arrow=False)
         y = ceiling - 8
-        if config.final_norm:
-            same = stack == "decoder" or config.encoder_final_norm == "same"
-            word = _WORDS[config.norm_kind] if same else "Norm of torch"
-            tip = self.tip(f"{stack} final norm", f"Norm behind the {stack}'s last layer")
-            y = self.box(f"{stack} final norm", x, y, LOW, word, "", "norm", tip)
-        self.top[stack] = y
+        if stack.final_norm:
+            tip = self.tip(f"{name} final norm", f"Norm behind the {name}'s last layer")
+            y = self.box(f"{name} final norm", x, y, LOW, stack.final_norm, "", "norm", tip)
+        if stack.final_map:
+            tip = self.tip(f"{name} final map", "Map of the stream to as many features as embeddings have")
+            y = self.above(f"{name} final map", x, y, TALL, "Linear", stack.final_map, "plain", tip)
+        self.top[name] = y
 
-    def _part(self, stack: str, part: str, x: float, y: float, fill: Fill) -> float:
-        config = self.config
-        name = f"{stack}.0.{part}"
-        if part == "ffn":
-            label = "Feed-forward"
-            detail = f"{config.d_model} → {config.d_ff:,} → {config.d_model}, {config.activation}"
-            fill = "plain"
-        else:
-            masked = stack == "decoder" and part == "self"
-            label = {"self": "Self-attention", "cross": "Cross-attention"}[part]
-            label = f"Masked {label.lower()}" if masked else label
-            merged = ", raw merge" if config.merge == "raw-reshape" else ""
-            acting = part == "self" and config.encoding.in_attention
-            places = "".join(f", {word}" for word in config.encoding.box) if acting else ""
-            detail = f"{config.n_heads} heads × {config.head_dim}{merged}{places}"
-            fill = "cross" if part == "cross" else fill
-        tip, norm_tip = self.tip(name, f"{label}, in each layer"), (f"Norm: gain and offset, 2 × {config.d_model}",)
-        top = self.sublayer(x, y, label, detail, fill, config.norm, tip, name, norm_tip)
-        if part == "cross":
-            box = next(box for box in reversed(self.boxes) if box.part == name)
-            self.cross = box.y + box.height / 2
-        return top
-
-    def output(self, stack: str, x: float) -> None:
-        """The linear map to the vocabulary and the softmax, above the last stack."""
-        config = self.config
+    def output(self, output: OutputOutline, stack: str, x: float) -> None:
+        """The map of the output and what turns it into probabilities, above the last stack."""
         y = self.top[stack]
-        if config.target_vocab_size is None:
-            self.line((x, y), (x, y - 18))
-            self.text(x, y - 28, f"memory, {config.d_model} numbers a position", ink="source-ink")
-            return
-        tied = "tied to the embedding" if config.tied_output else f"{config.d_model} × {config.target_vocab_size:,}"
-        y = self.above("output", x, y, TALL, "Linear", tied, "plain", self.tip("output", "Map to the vocabulary"))
-        tip = ("Softmax over the vocabulary: no parameters",)
-        upper = self.above("softmax", x, y, LOW, "Softmax", "", "norm", tip)
-        self.line((x, upper), (x, upper - 16))
-        self.text(x, upper - 26, f"{config.target_vocab_size:,} probabilities", ink="target-ink")
+        ink: Ink = "source-ink"
+        if output.label:
+            tip = self.tip("output", f"Map to the {output.over}")
+            y = self.above("output", x, y, TALL, output.label, output.sizes, "plain", tip)
+            ink = "target-ink"
+        if output.turned:
+            y = self.above("softmax", x, y, LOW, output.turned, "", "norm", (f"{output.turned} over the {output.over}: no parameters",))
+        reach = 16 if output.label else 18
+        self.line((x, y), (x, y - reach))
+        self.text(x, y - reach - 10, output.gives, ink=ink)
 
-    def memory(self, left: float, right: float) -> None:
+    def memory(self, width: int) -> None:
         """The encoder's output, which every decoder layer reads as keys and values."""
+        left, right = COLUMNS["encoder"], COLUMNS["decoder"]
         y = self.top["encoder"]
         between = (left + right) / 2 + 8
         into = right - BOX / 2
         self.line((left, y), (left, y - 16), (between, y - 16), (between, self.cross), (into, self.cross))
-        self.text(left, y - 28, f"memory, {self.config.d_model} numbers a position", ink="cross-ink")
+        self.text(left, y - 28, f"memory, {width} numbers a position", ink="cross-ink")
         self.text(into - 14, self.cross - 10, "K, V", align="right", ink="cross-ink")
 
     def tip(self, name: str, title: str) -> tuple[str, ...]:
         """What is behind a box: its parameters by shape, and their number."""
+        if not self.blocks:
+            return ()
         block = self.blocks.get(name)
         if block is None or not block.count:
             return (title, "no parameters of its own")
@@ -320,16 +326,17 @@ class _Pen:
         )
 
 
-def _scaled(config: ModelConfig) -> str:
-    """What embeddings are multiplied by, as the box says it."""
-    return {"sqrt": f", times √{config.d_model}", "one": "", "learned": ", times a learned number"}[
-        config.embedding_scale
-    ]
+def _fill(stack: StackOutline, part: SubLayer) -> Fill:
+    return {"self": stack.stack, "cross": "cross", "ffn": "plain"}[part.part]
 
 
-def _spoken(config: ModelConfig) -> str:
-    """The drawing in words, for those who do not see it."""
-    stacks = " and ".join(f"{SIDE_OF[stack].layers(config)} {stack} layers" for stack in stacks_of(config))
-    final = "with" if config.final_norm else "without"
-    sizes = f"d_model {config.d_model}, {config.n_heads} heads"
-    return f"Architecture: {stacks}, {config.norm}-norm, {final} a final norm, {sizes}"
+def _wrapped(details: Sequence[str]) -> list[str]:
+    """The sizes of a box in lines that fit into it."""
+    lines = [""]
+    for each in details:
+        joined = f"{lines[-1]}, {each}" if lines[-1] else each
+        if lines[-1] and len(joined) > MOST:
+            lines.append(each)
+        else:
+            lines[-1] = joined
+    return lines

@@ -6,14 +6,13 @@ import pytest
 from builders import tiny_config
 
 from viz_transformer.analysis.models.parameters import (
-    Block,
-    Parameter,
     both_totals,
     parameter_blocks,
     parameter_rows,
     parameter_total,
 )
 from viz_transformer.model.config import base, tutorial
+from viz_transformer.model.outline import Block, Parameter
 from viz_transformer.model.transformer import Transformer, parameter_count
 
 SMALL = {"encoder_layers": 1, "decoder_layers": 2, "d_model": 8, "n_heads": 2, "d_ff": 12}
@@ -85,13 +84,13 @@ def test_equal_shapes_are_counted_in_words():
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_rows_of_equal_layers_add_up_to_the_total(name):
-    rows = parameter_rows(CONFIGS[name])
+    rows = parameter_rows(parameter_blocks(CONFIGS[name]))
     assert sum(row.count for row in rows) == parameter_total(CONFIGS[name])
     assert all(row.count == row.times * row.each for row in rows)
 
 
 def test_layers_that_are_alike_are_one_row_and_a_single_layer_keeps_its_name():
-    names = [row.name for row in parameter_rows(tiny_config(encoder_layers=1))]
+    names = [row.name for row in parameter_rows(parameter_blocks(tiny_config(encoder_layers=1)))]
     assert names == [
         "encoder embedding",
         "encoder.0.self",

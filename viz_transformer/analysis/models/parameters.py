@@ -11,42 +11,7 @@ from dataclasses import dataclass
 
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One trained tensor: its name in the weights file, its shape, and the shape in letters ("V×D")."""
-
-    name: str
-    shape: tuple[int, ...]
-    letters: str
-
-    @property
-    def count(self) -> int:
-        return math.prod(self.shape)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A part of the model as one draws it, with its trained tensors; none of its own for a tied output."""
-
-    name: str
-    parameters: tuple[Parameter, ...]
-
-    @property
-    def count(self) -> int:
-        return sum(parameter.count for parameter in self.parameters)
-
-    @property
-    def shapes(self) -> str:
-        """The shapes with their letters, equal ones counted: "4 × (256×256), 4 × (256)"."""
-        kinds: dict[tuple[int, ...], int] = {}
-        for parameter in self.parameters:
-            kinds[parameter.shape] = kinds.get(parameter.shape, 0) + 1
-        return ", ".join(
-            (f"{number} × " if number > 1 else "") + ("one number" if not shape else f"({'×'.join(map(str, shape))})")
-            for shape, number in kinds.items()
-        )
+from viz_transformer.model.outline import Block, Parameter
 
 
 @dataclass(frozen=True)
@@ -93,24 +58,31 @@ def parameter_blocks(config: ModelConfig) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def parameter_rows(config: ModelConfig) -> tuple[Row, ...]:
-    """The blocks, those of the same part in all layers as one row; the rows' counts add up to `parameter_total`."""
-    rows: dict[tuple[str, str], list[Block]] = {}
-    for block in parameter_blocks(config):
+def parameter_rows(blocks: Sequence[Block]) -> tuple[Row, ...]:
+    """The blocks, alike ones of the same part in layers behind each other as one row; the rows' counts add up to those
+    of the blocks."""
+    parts: dict[tuple[str, str], list[list[Block]]] = {}
+    for block in blocks:
         stack, _, rest = block.name.partition(".")
-        rows.setdefault((stack, rest.partition(".")[2]), []).append(block)
+        runs = parts.setdefault((stack, rest.partition(".")[2]), [])
+        if runs and runs[-1][-1].shapes == block.shapes:
+            runs[-1].append(block)
+        else:
+            runs.append([block])
     return tuple(
-        Row(_joined([block.name for block in blocks]), blocks[0].shapes, len(blocks), blocks[0].count)
-        for blocks in rows.values()
+        Row(_joined([block.name for block in run]), run[0].shapes, len(run), run[0].count)
+        for runs in parts.values()
+        for run in runs
     )
 
 
 def _joined(names: Sequence[str]) -> str:
-    """The names of one part in all layers, which are numbered from 0."""
+    """The names of one part in layers behind each other, which are numbered from 0."""
     stack, dot, rest = names[0].partition(".")
     if not dot or len(names) == 1:
         return names[0]
-    return f"{stack}.0–{len(names) - 1}.{rest.partition('.')[2]}"
+    first, _, part = rest.partition(".")
+    return f"{stack}.{first}–{names[-1].split('.')[1]}.{part}"
 
 
 def parameter_total(config: ModelConfig) -> int:

@@ -132,7 +132,8 @@ function makeArchitecture(root) {
         continue
       }
       write(box.label, middle, box.y + 14, { font: sans(14 * k, 600), ink: "text", align: "center", room })
-      write(box.detail, middle, box.y + 32, { font: mono(12 * k), ink: "text", align: "center", room })
+      for (const [line, words] of box.detail.split("\n").entries())
+        write(words, middle, box.y + 32 + 16 * line, { font: mono(12 * k), ink: "text", align: "center", room })
     }
     for (const { x, y, text, align, ink, strong } of head.texts)
       write(text, x, y, { font: sans((strong ? 15 : 13) * k, strong ? 600 : 400), ink, align })

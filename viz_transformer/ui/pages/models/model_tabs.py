@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer import __version__, numerals
-from viz_transformer.analysis.models.parameters import parameter_rows
+from viz_transformer.analysis.models.parameters import parameter_blocks, parameter_rows
 from viz_transformer.analysis.models.training import best_validation, loss_history, rate_history, time_history
 from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
@@ -191,7 +191,7 @@ def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
 
     That is the one of the weights file of `stored`, or else of the model that torch makes of the config.
     """
-    rows = parameter_rows(config)
+    rows = parameter_rows(parameter_blocks(config))
     total = sum(row.count for row in rows)
     text.section("Parameters")
     st.html(parameter_table(rows, total))
