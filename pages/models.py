@@ -12,7 +12,7 @@ from viz_transformer.sentences import capitalised
 from viz_transformer.train.processes import NEEDS, missing
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import model_tabs, new_model_view, question, view
+from viz_transformer.ui.pages.models import architecture_view, model_tabs, new_model_view, question, view
 from viz_transformer.ui.session import cached, state
 
 HOW = {
@@ -22,7 +22,8 @@ HOW = {
     " the plain negative log-likelihood of the given targets, without smoothing. The command measures it again. “Files"
     " as its card says”: settings, vocabularies and weights have the checksums that the card states.",
     "architecture": "A block of the figure is a part of the model, with what it holds; the parameters of all parts are"
-    " added up, and their sum is held against the file.",
+    " added up, and their sum is held against the file. Of a folder of transformers, those norms and sums are drawn"
+    " that a trial pass has shown, number by number.",
     "curves": "Loss is the plain negative log-likelihood of the given targets, without smoothing; perplexity is e to"
     " the power of it.",
     "data": "What the card states of the texts that the model learned from and was tested on; what it does not state is"
@@ -60,7 +61,7 @@ OF_RECORDING = "It has no parameters, no training and no measurements."
 ACROSS = 4
 TABS: dict[str, Callable[[Summary], Question | None]] = {
     "card": model_tabs.card,
-    "architecture": model_tabs.architecture,
+    "architecture": architecture_view.architecture,
     "curves": model_tabs.curves,
     "data": model_tabs.data,
     "errors": model_tabs.errors,

@@ -18,6 +18,7 @@ import torch
 from page_driver import (
     address,
     again,
+    all_sent,
     components,
     figures,
     markup,
@@ -34,8 +35,8 @@ from wording import wording
 pytest.importorskip("transformers")
 
 import transformers
+from pretrained import KINDS, in_languages
 from pretrained import folder as save_folder
-from pretrained import in_languages
 
 from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
@@ -46,6 +47,7 @@ from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.remarks import of_attention
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import devices, folders
+from viz_transformer.figures.architecture import drawing_of
 from viz_transformer.huggingface.loading import load
 from viz_transformer.numerals import percent, significant
 from viz_transformer.running.decoding import decode
@@ -147,6 +149,36 @@ def test_the_input_is_the_sum_that_was_recorded(opened: Callable[..., AppTest], 
         "llama": "Embedding × scale",
     }
     assert f"{heading[name]}{'' if name == 'llama' else ' + position'} = input" in said
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt_neox", "t5", "bert", "gemma2"])
+def test_the_architecture_of_a_folder_is_drawn_with_its_own_parts(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], name: str
+) -> None:
+    app = opened(name, "models", model_tab="architecture")
+    found = huggingface.outline_of(load(written(name)).instrument)
+    drawn, *norms = (header for header, _ in all_sent(app, "architecture"))
+    wanted = drawing_of(found)
+    assert [box["label"] for box in drawn["boxes"]] == [box.label for box in wanted.boxes]
+    assert [box["detail"] for box in drawn["boxes"]] == [box.detail for box in wanted.boxes]
+    assert len(norms) == (name not in ("gpt_neox", "gemma2"))  # with two norms, or two parts at once, neither fits
+    said = words(app)
+    assert all(note in said for note in found.notes)
+    assert f"Of {found.count:,}: " in said and wording("the_weights_files_hold", f"{found.count:,}") in said
+    assert KINDS[name][0] in said
+
+
+@pytest.mark.parametrize(("name", "command"), [("t5", "pairs.tsv"), ("gpt2", "text.txt"), ("bert", None)])
+def test_the_card_of_a_folder_has_its_sizes_and_says_how_it_is_measured(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], name: str, command: str | None
+) -> None:
+    app = opened(name, "models", model_tab="card")
+    rows = dict(row for row in table_rows(markup(app)) if len(row) == 2)
+    assert rows["class"] == KINDS[name][0] and rows["d_model"] == "32" and rows["folder"] == str(written(name))
+    if command is None:
+        assert wording("it_writes_no_text_that_could_be_held") in words(app)
+    else:
+        assert app.code[-1].value == f"viz-transformer evaluate {written(name)} --data {command}"
 
 
 def test_embeddings_that_are_narrower_than_the_stream_are_a_sentence(opened: Callable[..., AppTest]) -> None:

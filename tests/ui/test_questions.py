@@ -17,6 +17,7 @@ from viz_transformer.analysis.layers.sublayers import flows
 from viz_transformer.analysis.masks.parts import Change, parts_of
 from viz_transformer.analysis.models.answers import PairAnswer, confusions
 from viz_transformer.analysis.models.doctor import Check
+from viz_transformer.analysis.models.parameters import parameter_blocks
 from viz_transformer.analysis.models.snapshots import SnapshotRun, SnapshotSeries
 from viz_transformer.analysis.playground.by_hand import Sizes, attend, growth, mask_of, vectors
 from viz_transformer.analysis.tensors.points import point_view, statistics
@@ -279,7 +280,7 @@ def test_each_tab_of_models_asks_for_itself_on_one_line(shown: Shown) -> None:
 def test_architecture_has_the_shares_of_the_model_s_own_parameters(shown: Shown) -> None:
     counts = {name: each.numel() for name, each in shown.ckpt.model.named_parameters()}
     total = sum(counts.values())
-    answer = of_models.architecture("x", shown.ckpt.config).answer
+    answer = of_models.architecture("x", parameter_blocks(shown.ckpt.config)).answer
     assert answer.startswith(f"Of {total:,}: feed-forward ")
     for part, names in (
         ("feed-forward", ("feed_forward", "ffn_res")),

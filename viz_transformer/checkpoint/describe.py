@@ -81,7 +81,7 @@ def architecture_of(anatomy: Anatomy) -> str:
     if anatomy.config is not None:
         return architecture(anatomy.config)
     layers = {"encoder": anatomy.encoder_layers, "decoder": anatomy.decoder_layers}
-    heads = dict.fromkeys(_heads(each, site) for site, each in anatomy.attentions.items())
+    heads = dict.fromkeys(heads_words(each, site) for site, each in anatomy.attentions.items())
     reads = {"source": anatomy.has_encoder and anatomy.max_source, "target": anatomy.has_decoder and anatomy.max_target}
     return ", ".join(
         [
@@ -97,7 +97,8 @@ def architecture_of(anatomy: Anatomy) -> str:
     )
 
 
-def _heads(heads: Heads, site: str) -> str:
+def heads_words(heads: Heads, site: str) -> str:
+    """How many heads an attention has, how they share keys, and how far they reach."""
     shared = "" if heads.key == heads.query else f" that share {heads.key} of keys and values"
     window = "" if heads.window is None else f", back to {heads.window} keys"
     if heads.window is not None and site.startswith("encoder."):

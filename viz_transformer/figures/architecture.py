@@ -114,10 +114,15 @@ def drawing_of(model: Outline) -> Drawing:
 
 def norm_places(config: ModelConfig) -> Drawing:
     """One sub-layer with the norm before it and one with the norm behind, side by side; the model's own is named."""
-    pen, word = _Pen({}), norm_word(config.norm_kind)
+    return norm_places_of(config.norm, norm_word(config.norm_kind))
+
+
+def norm_places_of(own_norm: Literal["pre", "post"], word: str) -> Drawing:
+    """The same of any model; word: what its norms are called."""
+    pen = _Pen({})
     for norm, x in (("pre", 160.0), ("post", 484.0)):
         start = pen.bottom
-        own = ", as here" if norm == config.norm else ""
+        own = ", as here" if norm == own_norm else ""
         formula = "x + f(norm(x))" if norm == "pre" else "norm(x + f(x))"
         before, behind = (word, "") if norm == "pre" else ("", word)
         part = SubLayer(
@@ -127,7 +132,7 @@ def norm_places(config: ModelConfig) -> Drawing:
         pen.line((x, start - 2), (x, start - 26), arrow=False)
         pen.line((x, top), (x, top - 14))
         pen.text(x, start + 12, "the stream, x")
-        pen.text(x, top - 26, f"{norm}-norm{own}: {formula}", ink="text", strong=norm == config.norm)
+        pen.text(x, top - 26, f"{norm}-norm{own}: {formula}", ink="text", strong=norm == own_norm)
     return pen.finished("Where the norm stands: before the sub-layer in pre-norm, behind the sum in post-norm")
 
 
@@ -284,7 +289,16 @@ class _Pen:
             y = self.above("output", x, y, TALL, output.label, output.sizes, "plain", tip)
             ink = "target-ink"
         if output.turned:
-            y = self.above("softmax", x, y, LOW, output.turned, "", "norm", (f"{output.turned} over the {output.over}: no parameters",))
+            y = self.above(
+                "softmax",
+                x,
+                y,
+                LOW,
+                output.turned,
+                "",
+                "norm",
+                (f"{output.turned} over the {output.over}: no parameters",),
+            )
         reach = 16 if output.label else 18
         self.line((x, y), (x, y - reach))
         self.text(x, y - reach - 10, output.gives, ink=ink)

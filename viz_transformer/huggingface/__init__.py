@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from viz_transformer.huggingface.loading import check_device
     from viz_transformer.huggingface.opening import open_folder
+    from viz_transformer.huggingface.outline import outline_of
     from viz_transformer.huggingface.rounding import away
 
-__all__ = ["away", "check_device", "open_folder"]
+__all__ = ["away", "check_device", "open_folder", "outline_of"]
 
-_HOMES = {"away": "rounding", "check_device": "loading", "open_folder": "opening"}
+_HOMES = {"away": "rounding", "check_device": "loading", "open_folder": "opening", "outline_of": "outline"}
 NEEDED = ("transformers", "tokenizers", "sentencepiece")
 INSTALL = 'pip install -e ".[hf]"'
 

@@ -155,17 +155,17 @@ class HuggingFaceModel:
         return stream
 
     def parameters_of(self, site: str) -> AttentionParameters:
-        place, layer = self._place(site)
+        place, layer = self.place(site)
         attention = layer.get_submodule(place.module)
         if not place.maps:
-            return AttentionParameters(None, None, None, _linear(_part(layer, place.out)))
-        maps = [_linear(_part(attention, name), to_heads=True) for name in place.maps]
+            return AttentionParameters(None, None, None, linear_of(part_at(layer, place.out)))
+        maps = [linear_of(part_at(attention, name), to_heads=True) for name in place.maps]
         if len(maps) == 1:
             maps = _split(maps[0], self.anatomy.attentions[site], by_head=place.fused == "by head")
         query, key, value = maps
         if isinstance(bias := getattr(attention, "q_bias", None), Tensor):  # of DeBERTa, beside the map of all three
             query, value = query._replace(bias=bias), value._replace(bias=getattr(attention, "v_bias"))  # noqa: B009
-        return AttentionParameters(query, key, value, _linear(_part(layer, place.out)))
+        return AttentionParameters(query, key, value, linear_of(part_at(layer, place.out)))
 
     def table(self, what: TableName, stack: StackName) -> Tensor:
         places = self.family.stacks[stack]
@@ -189,7 +189,7 @@ class HuggingFaceModel:
                 scale = getattr(module, places.scale)
             found[f"{stack}.embed.scale"] = float(scale)
         for site in self.anatomy.attentions:
-            place, layer = self._place(site)
+            place, layer = self.place(site)
             scaling: Any = getattr(
                 layer.get_submodule(place.module), "scaling", self.anatomy.attentions[site].size ** -0.5
             )
@@ -202,7 +202,7 @@ class HuggingFaceModel:
 
     def window_table(self, site: str) -> Tensor | None:
         """The module's own table of which keys this attention may read, [N, N], if it has one."""
-        place, layer = self._place(site)
+        place, layer = self.place(site)
         if place.heard is None or not place.heard.window:
             return None
         table: Tensor = getattr(layer.get_submodule(place.module), place.heard.window)
@@ -225,7 +225,7 @@ class HuggingFaceModel:
             raise NotTold(f"a model of kind {self.anatomy.kind} has no {name}")
         return self.base.get_submodule(self.family.stacks[name].module)
 
-    def _place(self, site: str) -> tuple[AttentionPlace, nn.Module]:
+    def place(self, site: str) -> tuple[AttentionPlace, nn.Module]:
         """Where an attention is in its layer, and the layer."""
         stack, index, kind = site.split(".")
         places = self.family.stacks["encoder" if stack == "encoder" else "decoder"]
@@ -294,14 +294,14 @@ def _go_through_each_once(stack: nn.Module, path: str, config: Any) -> None:
     config.num_hidden_groups = count
 
 
-def _part(module: nn.Module, path: str) -> nn.Module | Tensor:
+def part_at(module: nn.Module, path: str) -> nn.Module | Tensor:
     """What stands there: a module, or numbers."""
     where, _, name = path.rpartition(".")
     found: nn.Module | Tensor = getattr(module.get_submodule(where), name)
     return found
 
 
-def _linear(module: nn.Module | Tensor, *, to_heads: bool = False) -> Linear:
+def linear_of(module: nn.Module | Tensor, *, to_heads: bool = False) -> Linear:
     """That of a Linear, of a Conv1D, which is stored [in, out], or of numbers [D, H, E], to heads or from them."""
     if isinstance(module, Tensor):
         return Linear(module.flatten(1).T if to_heads else module.flatten(1), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import html
-import math
+import shlex
 import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,24 +13,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer import __version__, numerals
-from viz_transformer.analysis.models.parameters import parameter_blocks, parameter_rows
+from viz_transformer import numerals
 from viz_transformer.analysis.models.training import best_validation, loss_history, rate_history, time_history
-from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
-from viz_transformer.figures.architecture import architecture as drawn
-from viz_transformer.figures.architecture import norm_places
-from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.curves import loss_curves
 from viz_transformer.figures.enlarged import enlarged
+from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.components.pictures import architecture_view
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.models import question, view
+from viz_transformer.ui.pages.models.architecture_view import settings
 from viz_transformer.ui.pages.models.card_rows import data_rows, measurements
 from viz_transformer.ui.pages.models.fields import FIELDS, LONGEST_FIND
 from viz_transformer.ui.session import cached, state
@@ -40,12 +36,10 @@ from viz_transformer.ui.session.waiting import waiting
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import PairAnswer
     from viz_transformer.analysis.models.doctor import Check
-    from viz_transformer.analysis.models.parameters import Row
     from viz_transformer.analysis.models.training import Best, Time
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.measuring.comparing import Both
-    from viz_transformer.model.config import ModelConfig
     from viz_transformer.ui.pages.models.card_rows import Measured
 
 NAMES = {
@@ -108,7 +102,9 @@ def card(summary: Summary) -> None:
     many = len(found) > MOST_COLUMNS
     with st.container(key="model_measured"):
         text.section("Measured")
-        if not found:
+        if not found and isinstance(summary, HuggingFaceSummary):
+            not_measured(summary)
+        elif not found:
             text.paragraph("Nothing was measured: the card states no metric.")
         else:
             st.html(measured_table(found))
@@ -122,10 +118,15 @@ def card(summary: Summary) -> None:
         settings(summary)
 
 
-def settings(summary: Summary) -> None:
-    with st.container(key="model_settings"):
-        text.section("Configuration")
-        text.definitions(view.config_rows(summary.config, summary.codecs))
+def not_measured(summary: HuggingFaceSummary) -> None:
+    """How a folder of transformers is measured, which has no card that says how good it is."""
+    data = {"encoder-decoder": ("your pairs", "pairs.tsv"), "decoder-only": ("a text", "text.txt")}
+    if summary.anatomy.kind not in data or not summary.anatomy.writes:
+        text.paragraph("Nothing was measured: it writes no text that could be held against another.")
+        return
+    on, file = data[summary.anatomy.kind]
+    text.paragraph(f"Nothing was measured: the folder says nothing of how good the model is. This measures it on {on}:")
+    st.code(f"viz-transformer evaluate {shlex.quote(str(summary.path))} --data {file}", language=None, wrap_lines=True)
 
 
 def measured_table(found: Sequence[Measured]) -> str:
@@ -145,7 +146,8 @@ def measured_table(found: Sequence[Measured]) -> str:
 def origin(summary: Summary) -> None:
     """Data, licences, and the command that made the model."""
     text.section("Where it comes from")
-    text.definitions(view.origin_rows(summary.card))
+    folder = [("folder", str(summary.path))] if isinstance(summary, HuggingFaceSummary) else []
+    text.definitions([*folder, *view.origin_rows(summary.card)])
     for note in summary.card.get("notes") or ():
         text.paragraph(str(note))
     command("Trained with", summary.card.get("training_command"))
@@ -155,72 +157,6 @@ def command(label: str, line: object) -> None:
     if line:
         text.paragraph(label)
         st.code(str(line), language=None, wrap_lines=True)
-
-
-# ---- Architecture
-
-
-def architecture(summary: Summary) -> None:
-    """The model as the paper's figure, its parameters block by block, and the two places of a norm side by side."""
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
-        with st.container(key="model_drawing"):
-            drawing(summary.config, summary.name)
-        with st.container(key="model_norms"):
-            text.section("Where the norm stands")
-            _draw(norm_places(summary.config), "places of the norm", summary.name, "norm_places")
-    with right:
-        settings(summary)
-        with st.container(key="model_parameters"):
-            parameters(summary.config, stored=summary)
-
-
-def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
-    """The model as the paper's figure."""
-    _draw(drawn(config), "architecture", name, key)
-
-
-def _draw(found: Any, what: str, name: str, key: str) -> None:
-    caption = f"{name}, {what} (Viz Transformer {__version__})"
-    made = architecture_payload(found, caption=caption, name=labels.file_name(name, key))
-    architecture_view(made, key=f"model_{key}")
-
-
-def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
-    """Shapes and parameters of each block, and their sum held against another count.
-
-    That is the one of the weights file of `stored`, or else of the model that torch makes of the config.
-    """
-    rows = parameter_rows(parameter_blocks(config))
-    total = sum(row.count for row in rows)
-    text.section("Parameters")
-    st.html(parameter_table(rows, total))
-    try:
-        where, count = _counted(config, stored)
-    except ValueError as error:
-        text.paragraph(str(error), tone="bad")
-        return
-    same = count == total
-    said = f"as many: {count:,}" if same else f"{count:,}, which is not this sum"
-    text.paragraph(f"{where} {said}.", tone="ok" if same else "bad")
-
-
-def parameter_table(rows: Sequence[Row], total: int) -> str:
-    """A row for each part: name with its shapes, how often it is there, and its parameters."""
-    body = []
-    for row in rows:
-        name = f"{html.escape(row.name)}<i>{html.escape(row.shapes or 'tied: nothing of its own')}</i>"
-        body.append((text.Html(name), f"{row.times} × {row.each:,}" if row.times > 1 else "", f"{row.count:,}"))
-    foot = f"<tr><th>together</th><td></td><td>{total:,}</td></tr>"
-    return text.table(body, style="vt-parameters", foot=foot)
-
-
-def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
-    if stored is not None and not isinstance(stored, UntrainedSummary):
-        return "The weights file holds", stored.parameter_count
-    from viz_transformer.checkpoint.store import expected_shapes
-
-    return "The model that torch makes of it has", sum(map(math.prod, expected_shapes(config).values()))
 
 
 # ---- Curves

@@ -15,7 +15,7 @@ from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import model_tabs, question
+from viz_transformer.ui.pages.models import architecture_view, question
 from viz_transformer.ui.pages.models.fields import FIELDS
 from viz_transformer.ui.session import cached, state
 
@@ -46,9 +46,9 @@ def new_model(summary: Summary) -> Question:
             text.paragraph(f"{capitalised(wrong)}.", tone="bad")
     if config is not None:
         with right.container(key="model_drawing"):
-            model_tabs.drawing(config, recipe.name, key="new_architecture")
+            architecture_view.drawing(config, recipe.name, key="new_architecture")
         with right.container(key="model_parameters"):
-            model_tabs.parameters(config)
+            architecture_view.parameters(config)
     return question.new(config, recipe.base, like)
 
 

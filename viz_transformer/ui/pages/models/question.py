@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.models.snapshots import SnapshotSeries
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.model.config import ModelConfig
+    from viz_transformer.model.outline import Block
 
 ONE_LINE = 104
 """Characters that stand beside each other in a window of 1,280 pixels."""
@@ -39,7 +40,9 @@ _PARTS = {
     "cross": "cross-attention",
     "ffn": "feed-forward",
     "norm": "final norms",
+    "map": "final maps",
     "output": "output layer",
+    "parts": "other parts",
 }
 
 
@@ -49,7 +52,8 @@ def at_once(tab: str, summary: Summary) -> Question | None:
         if tab == "card":
             return card(summary.name, summary.card)
         if tab == "architecture":
-            return architecture(summary.name, summary.config)
+            own = summary.anatomy.config is not None
+            return architecture(summary.name, parameter_blocks(summary.config)) if own else None
         if tab == "curves":
             return curves(summary.name, summary.history())
         return data(summary.name, summary.card) if tab == "data" else None
@@ -74,11 +78,11 @@ def card(name: str, card: Mapping[str, Any]) -> Question:
     return _fitting(asks, f"{value} {rest[0]}" if rest else value, rest[1:])
 
 
-def architecture(name: str, config: ModelConfig) -> Question:
+def architecture(name: str, blocks: Sequence[Block]) -> Question:
     """How many trained numbers there are, and the shares of its parts, each with its norms, largest first, as far as
     they stand on one line."""
     counts: dict[str, int] = {}
-    for block in parameter_blocks(config):
+    for block in blocks:
         part = _PARTS[block.name.replace(".", " ").split(" ")[-1]]
         counts[part] = counts.get(part, 0) + block.count
     total = sum(counts.values())

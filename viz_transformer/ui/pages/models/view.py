@@ -230,6 +230,26 @@ def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[st
     return rows
 
 
+def folder_rows(summary: HuggingFaceSummary) -> list[tuple[str, str]]:
+    """The same of a folder of transformers, as far as its config says."""
+    anatomy, family = summary.anatomy, summary.family
+    heads = dict.fromkeys(describe.heads_words(each, site) for site, each in anatomy.attentions.items())
+    added = family.stacks[stacks_of(anatomy)[0]].positions is not None
+    rows = [
+        ("kind", anatomy.kind),
+        ("class", summary.architecture),
+        ("layers", " + ".join(f"{SIDE_OF[stack].layers(anatomy)} {stack}" for stack in stacks_of(anatomy))),
+        ("d_model", str(anatomy.d_model)),
+        ("heads", " or ".join(heads)),
+        ("norm", f"{anatomy.norm}-norm, {'with' if anatomy.final_norm else 'without'} final norm"),
+        ("positions", f"self-attention {family.acts}" if family.acts else ("none", "added to the embeddings")[added]),
+    ]
+    for stack in stacks_of(anatomy):
+        side = SIDE_OF[stack]
+        rows.append((side.name, f"{side.vocab_size(anatomy):,} tokens, at most {side.most(anatomy):,}"))
+    return [*rows, *([("labels", f"{len(anatomy.labels):,}")] if anatomy.labels else [])]
+
+
 def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Data, licences, and when it was trained."""
     names = {

@@ -1,0 +1,155 @@
+"""The tab in which a model is drawn, and its parameters are added up."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_transformer import __version__, huggingface
+from viz_transformer.analysis.models.parameters import parameter_blocks, parameter_rows
+from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.figures import labels
+from viz_transformer.figures.architecture import architecture as drawn
+from viz_transformer.figures.architecture import drawing_of, norm_places, norm_places_of
+from viz_transformer.figures.components.architecture import architecture_payload
+from viz_transformer.huggingface.folder import HuggingFaceSummary
+from viz_transformer.ui.components.pictures import architecture_view
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.models import question, view
+from viz_transformer.ui.session import cached
+from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.waiting import waiting
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.models.parameters import Row
+    from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.model.config import ModelConfig
+    from viz_transformer.model.outline import Block, Outline
+
+
+def architecture(summary: Summary) -> Question | None:
+    """The model as the paper's figure, its parameters block by block, and the two places of a norm side by side.
+    Returns the page's question where the files alone do not answer it."""
+    if isinstance(summary, HuggingFaceSummary):
+        return _of_folder(summary)
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        with st.container(key="model_drawing"):
+            drawing(summary.config, summary.name)
+        with st.container(key="model_norms"):
+            text.section("Where the norm stands")
+            _draw(norm_places(summary.config), "places of the norm", summary.name, "norm_places")
+    with right:
+        settings(summary)
+        with st.container(key="model_parameters"):
+            parameters(summary.config, stored=summary)
+    return None
+
+
+def _of_folder(summary: HuggingFaceSummary) -> Question:
+    """The same of a folder of transformers, as a trial pass of the loaded model shows it."""
+    place = frame.place("architecture")
+    status = place.empty()
+    with waiting("Loading the model ...", status):
+        found = _outline(summary)
+    sublayers = [part for stack in found.stacks for part in stack.sublayers]
+    norms = {part.before or part.behind for part in sublayers} - {""}
+    usual = not any(stack.parallel for stack in found.stacks) and not any(part.added for part in sublayers)
+    scenes = ["model_drawing", "model_settings", "model_parameters"]
+    with place:
+        left, right = st.columns([5, 3], gap="medium")
+        with left:
+            with st.container(key="model_drawing"):
+                _draw(drawing_of(found), "architecture", summary.name, "architecture")
+                for note in found.notes:
+                    text.paragraph(note)
+            if usual and len(norms) == 1:
+                scenes.insert(1, "model_norms")
+                with st.container(key="model_norms"):
+                    text.section("Where the norm stands")
+                    places = norm_places_of(summary.anatomy.norm, norms.pop())
+                    _draw(places, "places of the norm", summary.name, "norm_places")
+        with right:
+            settings(summary)
+            with st.container(key="model_parameters"):
+                total, stored = _summed(found.blocks), summary.parameter_count
+                said = f"as many: {stored:,}" if stored == total else OF_FILES.format(stored=f"{stored:,}")
+                text.paragraph(f"The weights’ files hold {said}.", tone="ok" if stored == total else "plain")
+    frame.scenes_of_page(scenes, f"{summary.name}, architecture")
+    return question.architecture(summary.name, found.blocks)
+
+
+OF_FILES = "{stored} numbers: tensors that the model makes itself, or shares, do not stand on both sides"
+
+
+@kept(8)
+def _outline(summary: HuggingFaceSummary) -> Outline:
+    return huggingface.outline_of(cached.checkpoint(summary).instrument)
+
+
+def settings(summary: Summary) -> None:
+    with st.container(key="model_settings"):
+        text.section("Configuration")
+        if isinstance(summary, HuggingFaceSummary):
+            text.definitions(view.folder_rows(summary))
+        else:
+            text.definitions(view.config_rows(summary.config, summary.codecs))
+
+
+def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
+    """The model as the paper's figure."""
+    _draw(drawn(config), "architecture", name, key)
+
+
+def _draw(found: Any, what: str, name: str, key: str) -> None:
+    caption = f"{name}, {what} (Viz Transformer {__version__})"
+    made = architecture_payload(found, caption=caption, name=labels.file_name(name, key))
+    architecture_view(made, key=f"model_{key}")
+
+
+def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
+    """Shapes and parameters of each block, and their sum held against another count.
+
+    That is the one of the weights file of `stored`, or else of the model that torch makes of the config.
+    """
+    total = _summed(parameter_blocks(config))
+    try:
+        where, count = _counted(config, stored)
+    except ValueError as error:
+        text.paragraph(str(error), tone="bad")
+        return
+    same = count == total
+    said = f"as many: {count:,}" if same else f"{count:,}, which is not this sum"
+    text.paragraph(f"{where} {said}.", tone="ok" if same else "bad")
+
+
+def _summed(blocks: Sequence[Block]) -> int:
+    """The table of parameters; returns their sum."""
+    rows = parameter_rows(blocks)
+    total = sum(row.count for row in rows)
+    text.section("Parameters")
+    st.html(parameter_table(rows, total))
+    return total
+
+
+def parameter_table(rows: Sequence[Row], total: int) -> str:
+    """A row for each part: name with its shapes, how often it is there, and its parameters."""
+    body = []
+    for row in rows:
+        name = f"{html.escape(row.name)}<i>{html.escape(row.shapes or 'tied: nothing of its own')}</i>"
+        body.append((text.Html(name), f"{row.times} × {row.each:,}" if row.times > 1 else "", f"{row.count:,}"))
+    foot = f"<tr><th>together</th><td></td><td>{total:,}</td></tr>"
+    return text.table(body, style="vt-parameters", foot=foot)
+
+
+def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
+    if stored is not None and not isinstance(stored, UntrainedSummary):
+        return "The weights file holds", stored.parameter_count
+    from viz_transformer.checkpoint.store import expected_shapes
+
+    return "The model that torch makes of it has", sum(map(math.prod, expected_shapes(config).values()))
