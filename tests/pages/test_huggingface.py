@@ -663,6 +663,16 @@ def test_a_folder_that_cannot_be_opened_is_a_sentence(app: AppTest, tmp_path: Pa
     assert "no attention" in words(again(app))
 
 
+def test_a_file_of_a_folder_and_a_folder_of_folders_say_what_to_give_instead(
+    app: AppTest, written: Callable[[str], Path]
+) -> None:
+    file = written("gpt2") / "model.safetensors"
+    for given, said in ((file, f"give the folder, {file.parent}"), (file.parents[1], "holds one folder of a model")):
+        at_models(app)
+        app.text_input(key="open_weights_path").set_value(str(given))
+        assert said in words(again(app))
+
+
 def test_run_reads_and_writes_in_the_languages_that_are_chosen(
     alone: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

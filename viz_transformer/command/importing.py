@@ -25,6 +25,7 @@ from viz_transformer.checkpoint.importers.importing import (
 )
 from viz_transformer.checkpoint.importers.plan import Setting
 from viz_transformer.checkpoint.writing import check_output, write_file
+from viz_transformer.huggingface.misplaced import instead_of_importing
 from viz_transformer.measuring.alternatives import measured, read_texts
 from viz_transformer.measuring.sample import read_sample
 from viz_transformer.measuring.verifying import verify_folder
@@ -54,7 +55,13 @@ def run_import(
         check_output(write_map)
     answers = answers_from(given, mapping=None if mapping is None else read_mapping(mapping), **more)
     proof = None if sample is None else read_sample(sample)
-    opened = open_file(file, answers)
+    instead = instead_of_importing(file)
+    try:
+        opened = open_file(file, answers)
+    except CheckpointError:
+        if instead is None:
+            raise
+        raise CheckpointError(instead) from None
     own = None if texts is None else read_texts(texts, opened)
     measurement = None
     if own is not None:
@@ -69,6 +76,8 @@ def run_import(
         write_file(write_map, mapping_json(opened.plan).encode())
     if proof is not None and not opened.plan.problems:
         proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
+    if opened.plan.problems and instead is not None:
+        raise CheckpointError(instead)
     folder = write_import(opened, out, None if measurement is None else measurement.to_dict(), _reading)
     verification = None
     if opened.plan.config is not None and opened.plan.config.kind == "encoder-only":

@@ -13,6 +13,7 @@ from viz_transformer.checkpoint.devices import FLOAT32, PROCESSOR, check_dtype, 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
+from viz_transformer.huggingface.misplaced import instead_of
 
 
 def load(where: str | Path, *, device: str = PROCESSOR, dtype: str = FLOAT32) -> Checkpoint:
@@ -50,6 +51,8 @@ def check_device(device: str) -> None:
 
 
 def _loaded(where: str | Path, dtype: str) -> Checkpoint:
+    if (instead := instead_of(Path(where))) is not None:
+        raise CheckpointError(instead)
     folder = find_folder(where)
     if not is_huggingface(folder):
         if dtype != FLOAT32:

@@ -43,6 +43,7 @@ from viz_transformer.checkpoint.library import (
 from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
 from viz_transformer.checkpoint.writing import OutputError
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
+from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts
 from viz_transformer.measuring.sample import Sample, read_sample
 from viz_transformer.measuring.sample_script import SCRIPT
@@ -148,12 +149,15 @@ def _of_file(weights: Path, given: _Files) -> Question:
     if recording is not None:
         _recording(recording)
         return question.file(weights.name)
+    instead = instead_of(weights)
     try:
         opened, proposed = _opened(given)
         specials = [] if opened.plan.config is None else special_settings(opened)
     except CheckpointError as error:
-        _wrong(error)
+        _wrong(instead or error)
         return question.file(weights.name, ready=False)
+    if instead is not None and opened.plan.problems:
+        _wrong(instead)
     asked = _asked([*opened.plan.settings, *specials])
     left, right = st.columns([2, 3], gap="medium")
     with left:

@@ -1,0 +1,73 @@
+"""What is given in the place of a folder that transformers wrote: a file of it, or a folder of such folders."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from itertools import islice
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+
+from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.untrusted import check_header
+from viz_transformer.huggingface.folder import INDEX, is_huggingface
+from viz_transformer.sentences import listed, quoted
+
+MOST_LOOKED_AT, NAMED = 2000, 3
+"""Entries of a folder that are looked at, and folders that a sentence names."""
+
+
+def instead_of(given: Path) -> str | None:
+    """What to give instead of this, in a sentence; None for anything else, and for a folder that is a model's."""
+    if os.path.isfile(given):  # os.path: False also for what can be no file's name
+        if given.name != INDEX and given.suffix != ".safetensors":
+            return None
+        if is_huggingface(given.parent):
+            return (
+                f"{given} is one file of a folder that transformers wrote: give the folder, {given.parent.absolute()}"
+            )
+        if _is_marked(given):
+            return (
+                f"{given} has weights as transformers writes them, and nothing that says of which model: give the whole"
+                f" folder that save_pretrained wrote, with {files.CONFIG} and the tokenizer"
+            )
+        return None
+    return _instead_of_several(given) if os.path.isdir(given) else None
+
+
+def instead_of_importing(given: Path) -> str | None:
+    """The same where something was to be imported, of which a folder that transformers wrote needs nothing."""
+    if is_huggingface(given):
+        return (
+            f"{given} is a folder that transformers wrote, which is opened as it lies there: give it to inspect, or"
+            " its path to the Models page"
+        )
+    return instead_of(given)
+
+
+def _instead_of_several(folder: Path) -> str | None:
+    if (folder / files.CONFIG).exists() or is_huggingface(folder):
+        return None
+    try:
+        entries = sorted(islice(folder.iterdir(), MOST_LOOKED_AT))
+    except OSError:
+        return None
+    names = [entry.name for entry in entries if (entry / files.CONFIG).is_file()]
+    if not names:
+        return None
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    said = listed([*map(quoted, names[:NAMED]), *more])
+    one = "one folder of a model" if len(names) == 1 else f"{len(names)} folders of models"
+    which = "that one" if len(names) == 1 else "one of them"
+    return f"{folder} holds {one}, {said}: give {which} (`app --checkpoints {shlex.quote(str(folder))}` lists all)"
+
+
+def _is_marked(path: Path) -> bool:
+    """Whether a file says that torch's tensors are in it, as transformers has its files say."""
+    try:
+        check_header(path)
+        with safe_open(path, framework="np") as file:
+            return (file.metadata() or {}).get("format") == "pt"
+    except (SafetensorError, OSError, ValueError):
+        return False
